@@ -1,0 +1,57 @@
+# Every target does its own set-up: a Python of at least 3.11 is all that must be there.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+# PYTHON=… chooses the interpreter that .venv is made from; it is looked for otherwise.
+PYTHON ?=
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test test-slow bench coverage docs clean
+
+help: ## list what there is
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+demo: $(READY) ## design, verify and draw a made-up federation of 2000 brokers
+	@$(BIN)/python -m meshwright demo --out out/demo
+
+test: $(READY) ## style, types, import contract, then unit, property and doc tests
+	@echo "== ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
+	@echo "== mypy --strict" && $(BIN)/mypy --strict
+	@echo "== import contract" && $(BIN)/lint-imports --no-logo
+	@echo "== pytest" && $(BIN)/python -m pytest
+
+test-slow: $(READY) ## the tests that take minutes
+	@$(BIN)/python -m pytest -m slow
+
+bench: $(READY) ## measure speed and memory on this machine, into benchmarks/RESULTS.md
+	@$(BIN)/python -m meshwright bench
+
+coverage: $(READY) ## branch coverage of the engine, kernels included, with the JIT off
+	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/greedy \
+	    --cov=meshwright.greedy --cov-branch --cov-report=term-missing
+
+docs: $(READY) ## write the generated parts of README.md and docs/ again
+	@$(BIN)/python docs/generate.py
+
+clean: ## remove .venv and everything that was built
+	rm -rf $(VENV) build dist out src/*.egg-info htmlcov .coverage .coverage.*
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@set -e; \
+	if ! $(BIN)/python -c 'import pip' 2>/dev/null; then \
+	    for candidate in $(PYTHON) python3 python python3.14 python3.13 python3.12 python3.11 none; do \
+	        if [ $$candidate = none ]; then \
+	            echo "make: error: no Python of at least 3.11 with venv found: install one (on Debian: python3-venv), or say make PYTHON=/path/to/python3" >&2; \
+	            exit 1; \
+	        fi; \
+	        if $$candidate -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi; \
+	    done; \
+	    echo "setting up $(VENV) with $$($$candidate -V) (once; takes a minute)"; \
+	    $$candidate -m venv --clear $(VENV); \
+	fi; \
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'; \
+	touch $@

@@ -1,0 +1,81 @@
+"""What is measured, and the floors that must hold: data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from meshwright.interest import Interest
+from meshwright.workloads import WORKLOADS
+
+ENGINE, RULES, PAPER, PRODUCT, THREADS = "engine", "rules", "paper", "product", "threads"
+"""Tasks: GM's time and memory, the other rules' time, the paper's GM, one A·Aᵀ, one thread against two."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload, the tasks to run on it, and its floors (None: reported only)."""
+
+    popularity: str
+    nodes: int
+    topics: int
+    sizes: tuple[int, int]
+    alpha: float = 0.5
+    tasks: tuple[str, ...] = (ENGINE,)
+    paper_over_engine: float | None = None
+    engine_over_product: float | None = None
+    memory_mb: float | None = None
+    minmax_over_gm: float | None = 2.5
+    low_over_gm: float | None = 3.0
+    two_threads_gain: float | None = 1.0
+
+    @property
+    def name(self) -> str:
+        """Such as `10000x200x10-zipf0.5`."""
+        low, high = self.sizes
+        law = f"zipf{self.alpha:g}" if self.popularity == "zipf" else self.popularity
+        return f"{self.nodes}x{self.topics}x{low if low == high else f'{low}-{high}'}-{law}"
+
+    def workload(self, *, seed: int = 0, most_nodes: int | None = None) -> Interest:
+        """Make the interest, with fewer nodes if asked."""
+        nodes = self.nodes if most_nodes is None else min(self.nodes, most_nodes)
+        shape = {"alpha": self.alpha} if self.popularity == "zipf" else {}
+        low, high = self.sizes
+        return WORKLOADS[self.popularity](nodes, self.topics, min_size=low, max_size=high, seed=seed, **shape)
+
+
+def _each(case: Case, *, uniform: Case | None = None) -> list[Case]:
+    """Return a Zipf case, and the same with exponential and with uniform popularity."""
+    return [case, replace(case, popularity="expo"), replace(uniform or case, popularity="unif")]
+
+
+_AGAINST_BOTH = (ENGINE, RULES, PAPER, PRODUCT)
+_SMALL = Case("zipf", 10_000, 200, (10, 10), 0.5, _AGAINST_BOTH, 20.0, 0.10, 100.0)
+_WIDE = Case("zipf", 2_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 4.0)
+_LARGE = Case("zipf", 10_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 15.0, 0.7, 100.0)
+_MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PRODUCT), None, 1.8, 100.0)
+_BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES), memory_mb=100.0)
+_TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE, THREADS), memory_mb=250.0)
+
+FULL: list[Case] = [
+    Case("zipf", 1_000, 100, (10, 10), 0.5, _AGAINST_BOTH),
+    *_each(_SMALL, uniform=replace(_SMALL, paper_over_engine=15.0)),
+    *_each(Case("zipf", 2_000, 200, (10, 90), 2.0, _AGAINST_BOTH)),
+    *_each(_WIDE, uniform=replace(_WIDE, paper_over_engine=2.5)),
+    *_each(_LARGE),
+    *_each(_MANY_TOPICS),
+    *_each(_BASE),
+    *_each(_TENFOLD),
+    Case("unif", 1_000_000, 1_000, (10, 10), memory_mb=1536.0),
+]
+
+_QUICK = Case("zipf", 300, 60, (5, 20), minmax_over_gm=None, low_over_gm=None, two_threads_gain=None)
+
+QUICK: list[Case] = [
+    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS)),
+    replace(_QUICK, popularity="expo"),
+    replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER)),
+]
+"""To see that everything runs; too small for floors."""
+
+GROWTH = [(small.name, large.name) for small, large in zip(_each(_BASE), _each(_TENFOLD), strict=True)]
+"""Pairs of cases with ten times the nodes, whose times give the exponent of growth."""

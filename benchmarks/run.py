@@ -1,0 +1,92 @@
+"""Run the benchmarks: each task of each case in a fresh process, results into `benchmarks/RESULTS.md`.
+
+`python -m benchmarks.run [--quick] [--only NAME]… [--out FILE]`, from the folder above this one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases import FULL, QUICK, Case
+from benchmarks.machine import machine
+from benchmarks.results import Page, Records
+from meshwright.errors import InputError
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+
+
+def main(quick: bool = False, only: Sequence[str] | None = None, out: Path | None = None) -> bool:
+    """Measure, write the page, and return whether every floor holds and every task ran.
+
+    `only` keeps the cases with one of these in their name. RESULTS.md is written by a full run alone; a part
+    writes to `out`, or beside its records in a temporary folder.
+    """
+    cases = [
+        case for case in (QUICK if quick else FULL) if not only or any(part in case.name for part in only)
+    ]
+    if not cases:
+        known = ", ".join(case.name for case in (QUICK if quick else FULL))
+        raise InputError(f"no benchmark named like {', '.join(only or ())}: there are {known}")
+    here = machine()
+    journal = Path(tempfile.mkdtemp(prefix="meshwright-bench-")) / "records.jsonl"
+    print(f"each result goes to {journal} as it comes", flush=True)
+    records: Records = {}
+    for number, case in enumerate(cases, start=1):
+        for task in case.tasks:
+            began = time.perf_counter()
+            record = records[case.name, task] = _run(case, task)
+            with journal.open("a") as file:
+                file.write(json.dumps({"case": case.name, "task": task, **record}) + "\n")
+            took = time.perf_counter() - began
+            print(f"[{number}/{len(cases)}] {case.name} {task}: {_told(record)} ({took:.0f} s)", flush=True)
+    page = Page(cases, records, here)
+    target = out or (RESULTS if not quick and not only else journal.with_name("RESULTS.md"))
+    target.write_text(page.text, encoding="utf-8")
+    print(f"{page.held} of {page.asked} floors hold; written to {target}", flush=True)
+    return page.held == page.asked and not any("error" in record for record in records.values())
+
+
+def _run(case: Case, task: str) -> dict[str, Any]:
+    """Measure in a process of its own; a failure is a record too."""
+    # One thread in whatever library would like more; the engine's own threads are not touched by these.
+    single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.worker", case.name, task],
+        cwd=ROOT,
+        env={**os.environ, **single, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        return {"error": f"exit code {done.returncode}: {last}"}
+    record: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return record
+
+
+def _told(record: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in record.items()
+    )
+
+
+if __name__ == "__main__":
+    _parser = argparse.ArgumentParser(description="Measure the engine on this machine.")
+    _parser.add_argument("--quick", action="store_true", help="small cases only, under a minute")
+    _parser.add_argument("--only", action="append", metavar="NAME", help="only cases with this in their name")
+    _parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the page")
+    _given = _parser.parse_args()
+    sys.exit(0 if main(_given.quick, _given.only, _given.out) else 1)

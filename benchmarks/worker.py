@@ -1,0 +1,126 @@
+"""One task on one case, in a process of its own: `python -m benchmarks.worker CASE TASK` prints JSON."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, THREADS, Case
+from benchmarks.paper_gm import paper_gm
+from meshwright.greedy import grow, rules
+from meshwright.interest import Interest
+
+WARM_NODES = 3_000
+"""Kernels are warmed on the same workload with at most so many nodes."""
+
+
+def measure(case: Case, task: str) -> dict[str, Any]:
+    """Run one task with warm kernels."""
+    small = case.workload(seed=1, most_nodes=WARM_NODES)
+    for warm in _calls(small, task).values():
+        warm()
+    del small
+    interest = case.workload()
+    calls = _calls(interest, task)
+    if task == THREADS:
+        return _compare_threads(calls)
+    idle = _reset_peak()
+    first_name, first = next(iter(calls.items()))
+    seconds, result = _timed(first)
+    peak = _memory("VmHWM")
+    record: dict[str, Any] = {"peak_mb": None if idle is None or peak is None else peak - idle}
+    if task == ENGINE:
+        degree = np.bincount(np.concatenate((result.u, result.v)), minlength=interest.num_nodes)
+        record |= {
+            "edges": len(result),
+            "average_degree": float(degree.mean()),
+            "max_degree": int(degree.max()),
+        }
+    elif task == PAPER:
+        record["edges"] = len(result[0])
+    del result
+    runs = 2 if task in (PAPER, PRODUCT) else 3
+    for name, call in calls.items():
+        spent = [seconds] if name == first_name else []
+        while (len(spent) < runs and sum(spent) < 20) or (len(spent) < 20 and sum(spent) < 0.5):
+            spent.append(_timed(call)[0])
+        record[name] = min(spent)
+    return record
+
+
+def _calls(interest: Interest, task: str) -> dict[str, Callable[[], Any]]:
+    """Return what a task times, by name."""
+    if task == ENGINE:
+        return {"seconds": lambda: grow(interest, rules.gm)}
+    if task == RULES:
+        return {
+            "gm": lambda: grow(interest, rules.gm),
+            "minmax": lambda: grow(interest, rules.minmax),
+            "low": lambda: grow(interest, rules.low(3)),
+        }
+    if task == PAPER:
+        return {"seconds": lambda: paper_gm(interest)}
+    if task == PRODUCT:
+        incidence = interest.to_scipy()
+        return {"seconds": lambda: incidence @ incidence.T}
+    return {str(threads): _on_threads(interest, threads) for threads in (1, 2)}
+
+
+def _on_threads(interest: Interest, threads: int) -> Callable[[], Any]:
+    return lambda: grow(interest, rules.gm, threads=threads)
+
+
+def _compare_threads(calls: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Measure wall time by number of threads, best of two; the edges must be the same."""
+    wall: dict[str, float] = {}
+    edges: dict[str, Any] = {}
+    for _ in range(2):
+        for threads, call in calls.items():
+            began = time.perf_counter()
+            overlay = call()
+            wall[threads] = min(time.perf_counter() - began, wall.get(threads, np.inf))
+            edges[threads] = np.stack((overlay.u, overlay.v, overlay.contribution))
+    if not np.array_equal(edges["1"], edges["2"]):
+        raise AssertionError("two threads gave other edges than one")
+    return {"one": wall["1"], "two": wall["2"]}
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the CPU seconds of a call, and what it returns."""
+    gc.collect()
+    began = time.process_time()
+    result = call()
+    return time.process_time() - began, result
+
+
+def _reset_peak() -> float | None:
+    """Give freed memory back, forget the peak so far where possible, and return what is in use."""
+    gc.collect()
+    try:
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5")
+    except (OSError, AttributeError):
+        return _memory("VmHWM")  # the peak of building the workload counts as idle then
+    return _memory("VmRSS")
+
+
+def _memory(field: str) -> float | None:
+    """Return a field of /proc/self/status in MB, or None where there is no such file."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
+
+
+if __name__ == "__main__":
+    _chosen = next(case for case in (*QUICK, *FULL) if case.name == sys.argv[1])
+    print(json.dumps(measure(_chosen, sys.argv[2])))

@@ -1,0 +1,60 @@
+"""Meshwright plans the overlays of publish/subscribe systems.
+
+>>> import meshwright as mw
+>>> interest = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}})
+>>> mw.design(interest, "gm").overlay.edges
+[('a', 'b'), ('a', 'c')]
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from meshwright import measure, workloads
+    from meshwright.designs import Plan, design
+    from meshwright.errors import MeshwrightError
+    from meshwright.greedy import candidates, grow, rules
+    from meshwright.interest import Interest
+    from meshwright.overlay import Overlay
+    from meshwright.store import load_interest, read_plan, write_dataset, write_plan
+
+__all__ = [
+    "Interest",
+    "MeshwrightError",
+    "Overlay",
+    "Plan",
+    "candidates",
+    "design",
+    "grow",
+    "load_interest",
+    "measure",
+    "read_plan",
+    "rules",
+    "workloads",
+    "write_dataset",
+    "write_plan",
+]
+
+_ROOMS = {
+    "Interest": "interest",
+    "MeshwrightError": "errors",
+    "Overlay": "overlay",
+    "Plan": "designs",
+    "candidates": "greedy",
+    "design": "designs",
+    "grow": "greedy",
+    "load_interest": "store",
+    "read_plan": "store",
+    "rules": "greedy",
+    "write_dataset": "store",
+    "write_plan": "store",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used, so that `meshwright --help` answers at once."""
+    if name in ("measure", "workloads"):
+        return import_module(f"meshwright.{name}")
+    if name in _ROOMS:
+        return getattr(import_module(f"meshwright.{_ROOMS[name]}"), name)
+    raise AttributeError(f"module 'meshwright' has no attribute {name!r}")

@@ -1,0 +1,42 @@
+"""`meshwright bench`: measure the engine on this machine."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = ("meshwright bench", "meshwright bench --quick --out results.md")
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+"""Where the benchmarks are when Meshwright runs from its source checkout, not in the package."""
+
+
+def bench(
+    *,
+    quick: Annotated[bool, typer.Option("--quick", help="Small cases only: under a minute.")] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="NAME", help="Only cases with this in their name; may be repeated."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the page here, not to benchmarks/RESULTS.md."),
+    ] = None,
+) -> None:
+    """Measure speed and memory on this machine, and write them as a page.
+
+    The exit code is 1 when a measured ratio misses the floor that it is held to.
+    """
+    from meshwright.cli.failure import ANSWER_IS_NO
+    from meshwright.errors import InputError
+
+    if not (CHECKOUT / "benchmarks" / "run.py").is_file():
+        raise InputError(
+            "the benchmarks are not part of the installed package: run make bench in a source checkout"
+        )
+    if str(CHECKOUT) not in sys.path:
+        sys.path.insert(0, str(CHECKOUT))
+    if not import_module("benchmarks.run").main(quick, only, out):
+        raise typer.Exit(ANSWER_IS_NO)

@@ -1,0 +1,61 @@
+"""`meshwright compare`: several designs of the same interest, side by side."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from meshwright.cli.options import Json, K, MaxDegree, MaxEdges, Rounds, Seed, ShowProgress, Source, Threads
+
+EXAMPLES = (
+    "meshwright compare subscriptions.csv --chart comparison.png",
+    "meshwright compare dataset --algorithms gm,low,gpm --k 5 --max-degree 8",
+)
+
+
+def compare(
+    source: Source,
+    *,
+    algorithms: Annotated[
+        str, typer.Option("--algorithms", metavar="A,B,C", help="Which designs, separated by commas.")
+    ] = "gm,low,minmax,ring",
+    chart: Annotated[
+        Path | None,
+        typer.Option("--chart", metavar="FILE", help="Draw degrees and support: a .png, .svg or .pdf file."),
+    ] = None,
+    k: K = None,
+    rounds: Rounds = None,
+    max_edges: MaxEdges = None,
+    max_degree: MaxDegree = None,
+    seed: Seed = 0,
+    threads: Threads = 1,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Design by several algorithms and show them side by side.
+
+    A parameter goes to those of the algorithms that take it.
+    """
+    from meshwright.cli import designing, output
+    from meshwright.designs import DESIGNS
+    from meshwright.report import comparison, degree_and_support
+    from meshwright.report.chart_file import check_chart
+
+    names = designing.named(algorithms)
+    given = {"k": k, "rounds": rounds, "max_edges": max_edges, "max_degree": max_degree}
+    designing.check_parameters(names, given)
+    if chart is not None:
+        check_chart(chart)
+    interest = designing.load(source)
+    plans = []
+    for name in names:
+        taken = {key: value for key, value in given.items() if key in DESIGNS[name].parameters}
+        plans.append(designing.make(interest, name, taken, seed=seed, threads=threads, progress=progress))
+    title = f"{source}: {designing.told(interest)}"
+    if chart is not None:
+        degree_and_support(plans, chart, title=title)
+    if json:
+        described = [designing.described(plan) for plan in plans]
+        output.answer_json({"source": source, "plans": described, "chart": chart and str(chart)})
+    else:
+        output.answer(title, comparison(plans), *([] if chart is None else [f"chart: {chart}"]))

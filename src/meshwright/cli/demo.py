@@ -1,0 +1,89 @@
+"""`meshwright demo`: the whole journey on made-up data."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meshwright.cli.options import Json, Seed, ShowProgress
+
+if TYPE_CHECKING:
+    from meshwright.designs import Plan
+
+ALGORITHMS = ("gm", "low", "minmax", "ring")
+
+EXAMPLES = ("meshwright demo --out out/demo",)
+
+
+def demo(
+    *,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Where to leave the dataset, the plans and a picture."),
+    ] = Path("meshwright-demo"),
+    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many brokers.")] = 2000,
+    topics: Annotated[int, typer.Option("--topics", metavar="N", help="How many topics.")] = 500,
+    seed: Seed = 1,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Make up a federation, design it four ways, verify each plan and draw them."""
+    from meshwright.cli import designing, output
+    from meshwright.cli.failure import ANSWER_IS_NO
+    from meshwright.report import comparison, degree_and_support
+    from meshwright.report.chart_file import check_chart
+    from meshwright.store import verify_plan, write_dataset, write_plan
+    from meshwright.workloads import zipf
+
+    sizes = {"min_size": min(5, topics), "max_size": min(50, topics)}
+    made_up = zipf(nodes, topics, seed=seed, **sizes)
+    out.mkdir(parents=True, exist_ok=True)
+    picture = check_chart(out / "designs.png")
+    dataset = out / "dataset"
+    write_dataset(made_up, dataset, made_by={"workload": "zipf", "seed": seed, **sizes})
+    interest = designing.load(str(dataset))
+
+    plans, folders, verified = [], [], []
+    for name in ALGORITHMS:
+        plan = designing.make(interest, name, {}, progress=progress)
+        folder = out / "plans" / name
+        write_plan(plan, folder)
+        plans.append(plan)
+        folders.append(folder)
+        verified.append(verify_plan(folder, interest).ok)
+    degree_and_support(plans, picture, title=f"A made-up federation: {designing.told(interest)}")
+
+    if json:
+        described = [
+            {**designing.described(plan), "verified": passed, "plan": str(folder)}
+            for plan, passed, folder in zip(plans, verified, folders, strict=True)
+        ]
+        output.answer_json({"dataset": str(dataset), "plans": described, "picture": str(picture)})
+    else:
+        output.answer(
+            f"A made-up federation: {designing.told(interest)}.",
+            "Which brokers to link, so that each topic's subscribers reach each other by themselves?",
+            comparison(plans, verified=verified),
+            *_remarks(plans),
+            "",
+            f"picture  {picture}",
+            f"dataset  {dataset}",
+            f"plans    {', '.join(map(str, folders))}",
+            "",
+            f"Try next: meshwright plan {dataset} --algorithm gpa --max-edges {len(plans[0].overlay) // 2} "
+            f"--out {out / 'plans' / 'gpa'}",
+        )
+    if not all(verified):
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _remarks(plans: "list[Plan]") -> list[str]:
+    """Say in words what the table shows."""
+    gm, low, _, ring = (plan.figures for plan in plans)
+    if not gm["edges"]:
+        return ["No two brokers share a topic: there is nothing to link."]
+    return [
+        f"A ring for each topic takes {ring['edges'] / gm['edges']:.1f} times the links of Greedy Merge.",
+        f"Greedy Merge gives one broker {gm['max_degree']:,} links; with Low-ODA none has more than "
+        f"{low['max_degree']:,}, for {low['edges'] / gm['edges'] * 100 - 100:.0f} % more links in all.",
+    ]

@@ -1,0 +1,95 @@
+"""One design after another, with progress: what `plan`, `compare` and `demo` share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from meshwright.cli.output import note
+from meshwright.cli.progress import ProgressDrawing
+
+if TYPE_CHECKING:
+    from meshwright.designs import Plan
+    from meshwright.designs.plan import Parameter
+    from meshwright.interest import Interest
+
+
+def load(source: str) -> Interest:
+    """Load the interest, and say so when subscriptions were given more than once."""
+    from meshwright.store import load_interest
+
+    interest = load_interest(source)
+    if interest.duplicates:
+        note(f"dropped {interest.duplicates:,} repeated subscriptions of {source}")
+    return interest
+
+
+def told(interest: Interest) -> str:
+    """Spell the size of an interest."""
+    return (
+        f"{interest.num_nodes:,} brokers, {interest.num_topics:,} topics, "
+        f"{interest.num_subscriptions:,} subscriptions"
+    )
+
+
+def named(algorithms: str) -> list[str]:
+    """Split 'gm,low' at its commas; each name must be a design's, and be there once."""
+    from meshwright.designs import find
+    from meshwright.errors import InputError
+
+    names = [name.strip() for name in algorithms.split(",") if name.strip()]
+    if not names:
+        raise InputError("no algorithms: name at least one, such as --algorithms gm,low")
+    if len(set(names)) < len(names):
+        raise InputError(f"--algorithms {algorithms} names one twice: name each once")
+    for name in names:
+        find(name)
+    return names
+
+
+def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> None:
+    """Refuse a parameter that none of the named designs takes."""
+    from meshwright.designs import DESIGNS
+    from meshwright.errors import InputError
+
+    for parameter, value in given.items():
+        takers = [known.name for known in DESIGNS.values() if parameter in known.parameters]
+        if value is not None and not set(takers) & set(names):
+            option = f"--{parameter.replace('_', '-')}"
+            raise InputError(
+                f"{', '.join(names)} take no {option}: leave it out, or add {' or '.join(takers)}"
+            )
+
+
+def make(
+    interest: Interest,
+    algorithm: str,
+    given: Mapping[str, Parameter],
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    progress: bool = False,
+) -> Plan:
+    """Design with progress drawn on stderr: on a terminal, or wherever if `progress` is forced."""
+    from meshwright.designs import design, find
+
+    max_edges = given.get("max_edges")
+    goal = max_edges if isinstance(max_edges, int) else None
+    with ProgressDrawing(find(algorithm).title, forced=progress, max_edges=goal) as drawing:
+        return design(interest, algorithm, seed=seed, threads=threads, progress=drawing, **given)
+
+
+def described(plan: Plan) -> dict[str, Any]:
+    """Return what a JSON answer says of a plan."""
+    return {
+        "algorithm": plan.algorithm,
+        "parameters": {name: _plain(value) for name, value in plan.parameters.items()},
+        "seed": plan.seed,
+        **plan.figures,
+    }
+
+
+def _plain(value: Parameter) -> Parameter:
+    """Return a parameter as JSON can hold it: there is no infinity in JSON."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,96 @@
+"""The `meshwright` command: its sub-commands, and how each ends.
+
+Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a fault of ours, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from meshwright.cli import bench, compare, demo, plan, verify, workload
+from meshwright.cli.failure import INTERRUPTED, explain
+from meshwright.cli.output import note
+
+EXAMPLES = (
+    "meshwright demo",
+    "meshwright plan subscriptions.csv --algorithm low --out plan",
+    "meshwright verify plan subscriptions.csv",
+)
+
+
+def _shown(examples: Sequence[str]) -> str:
+    """Lay examples out below the options; the backspace keeps their lines apart."""
+    heading = "Examples:" if len(examples) > 1 else "Example:"
+    return "\n".join(["\b", heading, *(f"  {example}" for example in examples)])
+
+
+app = typer.Typer(
+    name="meshwright",
+    epilog=_shown(EXAMPLES),
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: it answers at once, and examples keep their lines
+    pretty_exceptions_enable=False,
+)
+app.command(epilog=_shown(demo.EXAMPLES))(demo.demo)
+app.command(epilog=_shown(workload.EXAMPLES))(workload.workload)
+app.command(epilog=_shown(plan.EXAMPLES))(plan.plan)
+app.command(epilog=_shown(verify.EXAMPLES))(verify.verify)
+app.command(epilog=_shown(compare.EXAMPLES))(compare.compare)
+app.command(epilog=_shown(bench.EXAMPLES))(bench.bench)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"meshwright {version('meshwright')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def meshwright(
+    context: typer.Context,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error. Works after a command too.")
+    ] = False,
+) -> None:
+    """Plan which brokers of a publish/subscribe federation to link.
+
+    Every topic's subscribers stay connected among themselves, with few links per broker.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    debug = "--debug" in arguments
+    words = [word for word in arguments if word != "--debug"]
+    try:
+        code = app(words, prog_name="meshwright", standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        code = explain(error)
+    if code == INTERRUPTED:
+        note("interrupted; nothing was left half-written")
+    return code if isinstance(code, int) else 0
+
+
+def run() -> None:
+    """Be the `meshwright` program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no × still gets its answer
+    sys.exit(execute(sys.argv[1:]))

@@ -1,0 +1,53 @@
+"""Plan: an overlay together with how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from meshwright import measure
+from meshwright.overlay import Overlay
+
+Parameter: TypeAlias = int | float | str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The answer of `design`: the overlay, the algorithm with its parameters, and the time it took."""
+
+    overlay: Overlay
+    algorithm: str
+    parameters: Mapping[str, Parameter]
+    seed: int
+    seconds: float
+
+    @cached_property
+    def figures(self) -> dict[str, int | float]:
+        """What `plan.json` states: nodes, topics, edges, average and maximum degree, support, seconds."""
+        overlay = self.overlay
+        degrees = measure.degrees(overlay)
+        return {
+            "nodes": overlay.interest.num_nodes,
+            "topics": overlay.interest.num_topics,
+            "edges": len(overlay),
+            "average_degree": degrees.average,
+            "max_degree": degrees.maximum,
+            "support": measure.support(overlay),
+            "seconds": self.seconds,
+        }
+
+    def summary(self) -> str:
+        """Return the figures as a few lines of text."""
+        figures = self.figures
+        told = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
+        return "\n".join(
+            [
+                f"{self.algorithm}{f' ({told})' if told else ''}: {figures['edges']:,} links "
+                f"over {figures['nodes']:,} nodes and {figures['topics']:,} topics",
+                f"degree: {figures['average_degree']:.2f} on average, {figures['max_degree']} at most",
+                f"support: {figures['support']:.1%} of what a complete overlay connects",
+                f"time: {self.seconds:.3f} s",
+            ]
+        )

@@ -1,0 +1,39 @@
+"""What can go wrong, said in one line: what, which ones, how to mend it.
+
+Every error is a `MeshwrightError` and also the builtin that fits, so callers may catch either.
+"""
+
+from collections.abc import Iterable
+
+
+class MeshwrightError(Exception):
+    """Root of every error that Meshwright raises on purpose."""
+
+
+class InputError(MeshwrightError, ValueError):
+    """Data or a parameter that cannot be used."""
+
+
+class FormatError(MeshwrightError, ValueError):
+    """A file or folder that is not what it should be: another kind, a newer schema, damaged."""
+
+
+class MissingDependencyError(MeshwrightError, ImportError):
+    """A feature whose optional package is not installed."""
+
+
+class OutputError(MeshwrightError, OSError):
+    """A place that cannot be written."""
+
+
+def first_five(items: Iterable[object]) -> str:
+    """Name the first five offenders, and how many more there are.
+
+    >>> first_five(["a", "b"])
+    "'a', 'b'"
+    >>> first_five(range(8))
+    '0, 1, 2, 3, 4 and 3 more'
+    """
+    listed = list(items)
+    more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
+    return ", ".join(repr(item) for item in listed[:5]) + more

@@ -1,0 +1,75 @@
+"""Which pairs of nodes the engine may link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meshwright.errors import InputError, first_five
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from meshwright.interest import Ids
+    from meshwright.overlay import Overlay
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """A set of node pairs, in dense ids, u < v; make one by the functions below.
+
+    At most one field is set: `nodes` allows all pairs among them, `pairs` exactly those (two columns), and
+    `excluded` all pairs but those.
+    """
+
+    nodes: Ids | None = None
+    pairs: Ids | None = None
+    excluded: Ids | None = None
+
+    def checked(self, num_nodes: int) -> Candidates:
+        """Return these candidates if all their nodes exist."""
+        for ids in (self.nodes, self.pairs, self.excluded):
+            if ids is not None and ids.size and (ids.min() < 0 or ids.max() >= num_nodes):
+                unknown = np.unique(ids[(ids < 0) | (ids >= num_nodes)])
+                raise InputError(
+                    f"candidates name nodes {first_five(unknown.tolist())}; ids are 0 to {num_nodes - 1}"
+                )
+        return self
+
+
+everything = Candidates()
+"""All pairs of nodes."""
+
+
+def among(nodes: Iterable[int]) -> Candidates:
+    """All pairs within a set of nodes."""
+    return Candidates(nodes=np.unique(np.asarray(list(nodes), dtype=np.int32)))
+
+
+def pairs(edges: Iterable[Sequence[int]] | NDArray[Any]) -> Candidates:
+    """Exactly these pairs."""
+    return Candidates(pairs=_sorted_pairs(edges))
+
+
+def star(center: int, others: Iterable[int]) -> Candidates:
+    """One node against each of a set."""
+    return pairs([(center, other) for other in others if other != center])
+
+
+def all_but(used: Overlay | Iterable[Sequence[int]] | NDArray[Any]) -> Candidates:
+    """All pairs but these: an overlay's edges, or explicit ones."""
+    edges = np.column_stack((used.u, used.v)) if hasattr(used, "interest") else used
+    return Candidates(excluded=_sorted_pairs(edges))
+
+
+def _sorted_pairs(edges: Iterable[Sequence[int]] | NDArray[Any]) -> Ids:
+    """Each pair once, smaller end first, in lexicographic order."""
+    array = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges), dtype=np.int32).reshape(-1, 2)
+    if (array[:, 0] == array[:, 1]).any():
+        loops = array[array[:, 0] == array[:, 1], 0]
+        raise InputError(f"candidates pair nodes {first_five(loops.tolist())} with themselves")
+    return np.unique(np.sort(array, axis=1), axis=0).astype(np.int32)

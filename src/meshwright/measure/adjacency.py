@@ -1,0 +1,43 @@
+"""An overlay's edges, arranged for the kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+    from meshwright.interest import Ids, Offsets
+    from meshwright.overlay import Overlay
+
+
+class Adjacency(NamedTuple):
+    """Node `v` is joined to `nodes[ptr[v]:ptr[v + 1]]`, ascending, by the edges at those positions."""
+
+    ptr: Offsets
+    nodes: Ids
+    edges: Ids
+
+
+def adjacency(overlay: Overlay) -> Adjacency:
+    """Arrange the edges by node."""
+    ends = np.concatenate((overlay.u, overlay.v))
+    others = np.concatenate((overlay.v, overlay.u))
+    order = np.lexsort((others, ends))
+    counts = np.bincount(ends, minlength=overlay.interest.num_nodes)
+    ptr = np.concatenate(([0], np.cumsum(counts)))
+    edges = order % max(len(overlay), 1)
+    return Adjacency(frozen(ptr, np.int64), frozen(others[order], np.int32), frozen(edges, np.int32))
+
+
+def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """Return a read-only view, or a copy where type or layout differ.
+
+    Kernels are compiled once for each kind of argument, and read-only is a kind of its own: handing over only
+    read-only inputs keeps it at one.
+    """
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,127 @@
+"""Overlay: the links between nodes, in the order they were added, each with its contribution."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright.errors import InputError, MissingDependencyError, OutputError, first_five
+from meshwright.interest import Interest, arrow_to_pandas
+
+if TYPE_CHECKING:
+    from meshwright.interest import Ids, Name
+
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""The characters that an XML file cannot hold, not even escaped."""
+
+
+@dataclass(frozen=True, eq=False)
+class Overlay:
+    """Ordered edges over an interest.
+
+    Edge `i` joins the nodes `u[i] < v[i]` (dense ids) and merged, when it was added, two components of
+    `contribution[i]` topics. So the support of every prefix is a cumulative sum.
+    """
+
+    interest: Interest
+    u: Ids
+    v: Ids
+    contribution: Ids
+
+    def __post_init__(self) -> None:
+        if not len(self.u) == len(self.v) == len(self.contribution):
+            raise InputError("u, v and contribution must have the same length")
+        nodes = self.interest.num_nodes
+        bad = (self.u < 0) | (self.v >= nodes) | (self.u >= self.v)
+        if bad.any():
+            pairs = zip(self.u[bad].tolist(), self.v[bad].tolist(), strict=True)
+            raise InputError(f"edges {first_five(pairs)} are not 0 <= u < v < {nodes}")
+        keys = np.sort(self.u.astype(np.int64) * nodes + self.v)
+        if (keys[1:] == keys[:-1]).any():
+            twice = np.unique(keys[1:][keys[1:] == keys[:-1]])
+            pairs = zip((twice // nodes).tolist(), (twice % nodes).tolist(), strict=True)
+            raise InputError(f"edges {first_five(pairs)} appear more than once: keep one of each")
+        for column in (self.u, self.v, self.contribution):
+            column.flags.writeable = False
+
+    @classmethod
+    def empty(cls, interest: Interest) -> Overlay:
+        """Return the overlay without links."""
+        nothing = np.zeros(0, dtype=np.int32)
+        return cls(interest, nothing, nothing.copy(), nothing.copy())
+
+    def __len__(self) -> int:
+        return len(self.u)
+
+    @property
+    def edges(self) -> list[tuple[Name, Name]]:
+        """The edges as pairs of node names, in the order they were added."""
+        names = self.interest.node_names.to_pylist()
+        return [(names[a], names[b]) for a, b in zip(self.u.tolist(), self.v.tolist(), strict=True)]
+
+    def prefix(self, edges: int) -> Overlay:
+        """Return the overlay as it was after its first `edges` edges."""
+        if edges < 0:
+            raise InputError(f"a prefix of {edges} edges: give zero or more")
+        return Overlay(self.interest, self.u[:edges], self.v[:edges], self.contribution[:edges])
+
+    def __repr__(self) -> str:
+        return f"Overlay({len(self)} edges over {self.interest.num_nodes} nodes)"
+
+    # -- handing over -------------------------------------------------------------------------------
+
+    def to_arrow(self) -> pa.Table:
+        """Return a table `rank, u, v, contribution` with node names."""
+        names = self.interest.node_names
+        return pa.table(
+            {
+                "rank": pa.array(np.arange(len(self), dtype=np.int32)),
+                "u": names.take(pa.array(self.u)),
+                "v": names.take(pa.array(self.v)),
+                "contribution": pa.array(self.contribution, pa.int32()),
+            }
+        )
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame `rank, u, v, contribution` with node names."""
+        return arrow_to_pandas(self.to_arrow())
+
+    def to_scipy(self) -> Any:
+        """Return the symmetric adjacency as a sparse array of ones, in dense ids."""
+        from scipy.sparse import coo_array
+
+        ones = np.ones(2 * len(self), dtype=np.int8)
+        ends = (np.concatenate((self.u, self.v)), np.concatenate((self.v, self.u)))
+        return coo_array((ones, ends), shape=(self.interest.num_nodes,) * 2).tocsr()
+
+    def to_networkx(self) -> Any:
+        """Return a networkx Graph over all nodes; edges carry `rank` and `contribution`."""
+        try:
+            import networkx as nx
+        except ModuleNotFoundError as error:
+            raise MissingDependencyError(
+                "networkx is not installed: pip install 'meshwright[networkx]'"
+            ) from error
+        graph = nx.Graph()
+        graph.add_nodes_from(self.interest.node_names.to_pylist())
+        for rank, ((a, b), gain) in enumerate(zip(self.edges, self.contribution.tolist(), strict=True)):
+            graph.add_edge(a, b, rank=rank, contribution=gain)
+        return graph
+
+    def write_graphml(self, path: str | Path) -> None:
+        """Write GraphML, which yEd, Gephi and Cytoscape open; edges carry `rank` and `contribution`."""
+        graph = self.to_networkx()
+        import networkx as nx
+
+        unfit = [name for name in graph if isinstance(name, str) and NOT_XML.search(name)]
+        if unfit:
+            raise InputError(f"nodes {first_five(unfit)} hold characters that XML cannot: rename them")
+        try:
+            nx.write_graphml(graph, path)
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {error.strerror or error}") from error

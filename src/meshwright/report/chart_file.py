@@ -1,0 +1,56 @@
+"""Where a chart goes: checked before any long work, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from meshwright.errors import InputError, MissingDependencyError, OutputError
+
+KINDS = (".png", ".svg", ".pdf")
+"""The kinds of file that a chart can be."""
+
+UNSTATED: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+"""Dates and version numbers would make equal pictures differ."""
+
+
+def check_chart(path: str | Path) -> Path:
+    """Say, before any long work, whether a chart of this name can be drawn; return it as a path."""
+    path = Path(path)
+    if path.suffix.lower() not in KINDS:
+        raise InputError(
+            f"cannot tell what kind of chart {str(path)!r} is: end its name in {' or '.join(KINDS)}"
+        )
+    if not path.parent.is_dir():
+        raise OutputError(f"no folder {str(path.parent)!r} for the chart: make it first")
+    if path.is_dir():
+        raise OutputError(f"{str(path)!r} is a folder: name a file for the chart")
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            "matplotlib is not installed: pip install 'meshwright[charts]'"
+        ) from error
+    return path
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write beside the final place and rename, so that no half of a picture is ever left."""
+    kind = path.suffix.lower()
+    try:
+        handle, beside = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=kind, dir=path.parent)
+        os.close(handle)
+        try:
+            figure.savefig(beside, format=kind[1:], metadata=UNSTATED[kind])
+            Path(beside).chmod(0o644)
+            Path(beside).replace(path)
+        finally:
+            Path(beside).unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {str(path)!r}: {error.strerror}; choose another place") from error

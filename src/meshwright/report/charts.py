@@ -1,0 +1,136 @@
+"""Charts as files, by matplotlib: the same plans give the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meshwright import measure
+from meshwright.errors import InputError
+from meshwright.report.chart_file import check_chart, save
+from meshwright.report.labels import name_of
+
+if TYPE_CHECKING:
+    from meshwright.designs import Plan
+
+COLOURS = ("#0072B2", "#009E73", "#D55E00", "#7A7A7A", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+"""Okabe and Ito's colours, which colour-blind readers can tell apart."""
+
+DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (3, 1.2)), (0, (1.2, 1.2)))
+"""Line styles, so that a print without colour can be read too."""
+
+POINTS = 2000
+"""More points than a curve is pixels wide would only make a vector file large."""
+
+STYLE: Any = {
+    "font.size": 10,
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#999999",
+    "axes.labelcolor": "#333333",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#E8E8E8",
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+    "lines.linewidth": 2,
+    "lines.markersize": 5.5,
+    "legend.frameon": False,
+    "svg.hashsalt": "meshwright",  # else every SVG has random ids
+}
+
+
+def degree_and_support(plans: Sequence[Plan], path: str | Path, *, title: str | None = None) -> Path:
+    """Draw the degree distribution and the support curve of each plan, and return the file's path.
+
+    Left: which share of the brokers has at least so many links, on logarithmic axes. Right: the support that
+    the first so many links give. The kind of file follows the name: `.png`, `.svg` or `.pdf`.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw, or the name has another ending.
+    MissingDependencyError
+        If matplotlib is not installed.
+    OutputError
+        If the file cannot be written.
+    """
+    path = check_chart(path)
+    if not plans:
+        raise InputError("no plans to draw: give at least one")
+    from matplotlib import rc_context, rcdefaults, rcParams
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    with rc_context():
+        rcdefaults()  # the reader's own settings would make equal plans look different
+        rcParams.update(STYLE)
+        layout = ConstrainedLayoutEngine(wspace=0.06, w_pad=0.1, h_pad=0.1)
+        figure = Figure(figsize=(10.5, 5), dpi=120, layout=layout)
+        FigureCanvasAgg(figure)
+        left, right = figure.subplots(1, 2)
+        for plan, colour, dash in zip(plans, cycle(COLOURS), cycle(DASHES), strict=False):
+            _draw_degrees(left, plan, color=colour, linestyle=dash)
+            _draw_support(right, plan, color=colour, linestyle=dash)
+        _finish_degrees(left)
+        _finish_support(right)
+        lines, names = right.get_legend_handles_labels()
+        columns = min(len(plans), 4)
+        figure.legend(lines, names, loc="outside lower center", ncols=columns, handlelength=3)
+        if title:
+            figure.suptitle(title, color="#555555", fontsize=11)
+        save(figure, path)
+    return path
+
+
+def _draw_degrees(axes: Any, plan: Plan, **look: Any) -> None:
+    """Draw the share of brokers with at least 1, 2, 3 … links, down to the one that has most."""
+    degrees = measure.degrees(plan.overlay)
+    if not degrees.maximum:
+        return  # without links there is nothing that a logarithmic axis could show
+    at_least = np.cumsum(degrees.distribution[::-1])[::-1] / len(degrees.of_node)
+    axes.plot(np.arange(1, len(at_least)), at_least[1:], drawstyle="steps-pre", **look)
+    axes.plot(degrees.maximum, at_least[-1], marker="o", **look)
+
+
+def _draw_support(axes: Any, plan: Plan, **look: Any) -> None:
+    curve = measure.support_curve(plan.overlay)
+    shown = np.unique(np.linspace(0, len(curve) - 1, POINTS).round().astype(np.int64))
+    figures = plan.figures
+    label = (
+        f"{name_of(plan)}\n{figures['edges']:,} links\n"
+        f"degree {figures['average_degree']:.1f}, at most {figures['max_degree']:,}"
+    )
+    axes.plot(shown, curve[shown], label=label, **look)
+    axes.plot(shown[-1], curve[-1], marker="o", **look)
+
+
+def _finish_degrees(axes: Any) -> None:
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axes.set_title("How the links are spread")
+    axes.set(xlabel="links of a broker", ylabel="brokers with at least that many", xscale="log", yscale="log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value * 100:.10g} %"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _finish_support(axes: Any) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    axes.set_title("What each further link brings")
+    axes.set(xlabel="links, in the order they are added", ylabel="support: connected, of all that can be")
+    axes.set_ylim(0, 1.04)
+    axes.set_xlim(left=0)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}".replace("%", " %")))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))

@@ -1,0 +1,69 @@
+"""Plans side by side, as a table for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from meshwright.report.labels import duration, name_of, percentage
+
+if TYPE_CHECKING:
+    from meshwright.designs import Plan
+
+BEST = "bold green"
+"""The best figure of each column is drawn so."""
+
+
+def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None) -> Table:
+    """Return a table with one row for each plan.
+
+    Parameters
+    ----------
+    plans
+        What to compare, in this order.
+    verified
+        Whether each plan passed its check; adds a column when given.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("\ndesign", overflow="fold")
+    for heading in (
+        "\nlinks",
+        "times the\nfewest",
+        "average\ndegree",
+        "highest\ndegree",
+        "\nsupport",
+        "\ntime",
+    ):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if verified is not None:
+        table.add_column("\nverified", justify="right", no_wrap=True)
+    figures = [plan.figures for plan in plans]
+    columns = [
+        _least([int(own["edges"]) for own in figures], "{:,}"),
+        _relative([int(own["edges"]) for own in figures]),
+        _least([float(own["average_degree"]) for own in figures], "{:.2f}"),
+        _least([int(own["max_degree"]) for own in figures], "{:,}"),
+        [Text(percentage(float(own["support"]))) for own in figures],
+        [Text(duration(plan.seconds)) for plan in plans],
+    ]
+    if verified is not None:
+        columns.append([Text("yes", "green") if passed else Text("NO", "bold red") for passed in verified])
+    for plan, *cells in zip(plans, *columns, strict=True):
+        table.add_row(Text(name_of(plan)), *cells)
+    return table
+
+
+def _least(values: Sequence[float], form: str) -> list[Text]:
+    """Spell the values, the least of them set off; where all are equal, none is."""
+    best = min(values, default=0)
+    several = len(set(values)) > 1
+    return [Text(form.format(value), BEST if several and value == best else "") for value in values]
+
+
+def _relative(edges: Sequence[int]) -> list[Text]:
+    fewest = min(edges, default=0)
+    return [Text(f"{count / fewest:.2f}" if fewest else "–") for count in edges]

@@ -1,0 +1,17 @@
+"""Reading and writing: datasets, plans, and the plain files that interests come in."""
+
+from meshwright.store.datasets import read_dataset, write_dataset
+from meshwright.store.files import load_interest
+from meshwright.store.plans import StoredPlan, read_plan, write_plan
+from meshwright.store.verification import PlanReport, verify_plan
+
+__all__ = [
+    "PlanReport",
+    "StoredPlan",
+    "load_interest",
+    "read_dataset",
+    "read_plan",
+    "verify_plan",
+    "write_dataset",
+    "write_plan",
+]

@@ -1,0 +1,70 @@
+"""The JSON file that says what a folder is: a dataset or a plan, and by which schema."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from meshwright.errors import FormatError, InputError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of folder: what it is called, the file that describes it, and the newest schema we know."""
+
+    name: str
+    file: str
+    schema: int
+
+
+DATASET = Kind("dataset", "manifest.json", 1)
+PLAN = Kind("plan", "plan.json", 1)
+
+
+def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
+    """Write the description of a folder."""
+    described = {"format": f"meshwright {kind.name}", "schema": kind.schema, **content}
+    text = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / kind.file).write_text(text + "\n", encoding="utf-8")
+
+
+def read_header(folder: Path, kind: Kind) -> dict[str, Any]:
+    """Read the description of a folder, or say why it is not one of this kind."""
+    if not folder.exists():
+        raise InputError(f"no {kind.name} {folder}: nothing is there")
+    if not (folder / kind.file).is_file():
+        others = [other.name for other in (DATASET, PLAN) if other != kind and holds(folder, other)]
+        reason = f"it is a {others[0]}" if others else f"it has no {kind.file}"
+        raise FormatError(f"{folder} is not a {kind.name}: {reason}")
+    file = folder / kind.file
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise damaged(file, str(error)) from error
+    if not isinstance(content, dict) or content.get("format") != f"meshwright {kind.name}":
+        raise FormatError(f"{folder} is not a {kind.name}: {kind.file} does not say so")
+    schema = content.get("schema")
+    if not isinstance(schema, int) or schema < 1:
+        raise damaged(file, f"schema {schema!r}")
+    if schema > kind.schema:
+        raise FormatError(
+            f"{folder} has schema {schema}, newer than {kind.schema}, which this version reads: "
+            "upgrade meshwright"
+        )
+    return content
+
+
+def damaged(where: Path, why: str) -> FormatError:
+    """Return the error for something that was written whole and is so no more."""
+    return FormatError(f"{where} is damaged: {why}; write it again")
+
+
+def holds(folder: Path, kind: Kind) -> bool:
+    """Tell whether a folder is of this kind, of whatever schema."""
+    try:
+        content = json.loads((folder / kind.file).read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        return False
+    return isinstance(content, dict) and content.get("format") == f"meshwright {kind.name}"

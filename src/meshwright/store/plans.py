@@ -1,0 +1,139 @@
+"""Plans: an overlay as a folder, with how it was made and for which dataset."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.errors import InputError, first_five
+from meshwright.overlay import Overlay
+from meshwright.store.atomic import new_folder
+from meshwright.store.header import PLAN, damaged, read_header, write_header
+from meshwright.store.tables import read_table, write_table
+
+if TYPE_CHECKING:
+    from meshwright.designs import Plan
+    from meshwright.interest import Ids, Interest
+
+EDGES = pa.schema(
+    [
+        pa.field("rank", pa.int32(), nullable=False),
+        pa.field("u", pa.string(), nullable=False),
+        pa.field("v", pa.string(), nullable=False),
+        pa.field("contribution", pa.int32(), nullable=False),
+    ]
+)
+FIGURES = ("nodes", "topics", "edges", "average_degree", "max_degree", "support", "seconds")
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPlan:
+    """A plan as it was read: its metadata, and its edges by name (`rank, u, v, contribution`)."""
+
+    path: Path
+    metadata: dict[str, Any]
+    edges: pa.Table
+
+    @property
+    def figures(self) -> dict[str, int | float]:
+        """What the plan states of itself."""
+        figures: dict[str, int | float] = self.metadata["figures"]
+        return figures
+
+    def overlay_on(self, interest: Interest) -> Overlay:
+        """Return the overlay over the interest that it was made for.
+
+        Raises
+        ------
+        InputError
+            If the plan was made for another dataset.
+        FormatError
+            If an edge names an unknown node or occurs twice.
+        """
+        if self.metadata["dataset"] != interest.fingerprint:
+            raise InputError(
+                f"plan {self.path} was made for another dataset (fingerprint "
+                f"{self.metadata['dataset'][:12]}…, this one has {interest.fingerprint[:12]}…): "
+                "give the one it was made for"
+            )
+        names = interest.node_names.cast(pa.string())
+        ends = [pc.index_in(self.edges.column(end), names).combine_chunks() for end in ("u", "v")]
+        for end, ids in zip(("u", "v"), ends, strict=True):
+            if ids.null_count:
+                unknown = self.edges.column(end).filter(ids.is_null()).unique().to_pylist()
+                raise damaged(self.path, f"it names the unknown nodes {first_five(unknown)}")
+        a, b = (ids.to_numpy().astype(np.int32) for ids in ends)
+        gains = self.edges.column("contribution").to_numpy().astype(np.int32)
+        try:
+            return Overlay(interest, np.minimum(a, b), np.maximum(a, b), gains)
+        except InputError as error:
+            raise damaged(self.path, str(error)) from error
+
+
+def write_plan(plan: Plan, path: str | Path) -> Path:
+    """Write a plan as a folder, whole or not at all; a plan that is there already is replaced."""
+    with new_folder(path, PLAN) as folder:
+        write_table(_edges(plan.overlay), folder / "edges.parquet")
+        content = {
+            "algorithm": plan.algorithm,
+            "parameters": {name: _plain(value) for name, value in plan.parameters.items()},
+            "seed": plan.seed,
+            "dataset": plan.overlay.interest.fingerprint,
+            "figures": plan.figures,
+        }
+        write_header(folder, PLAN, content)
+    return Path(path)
+
+
+def read_plan(path: str | Path) -> StoredPlan:
+    """Read a plan folder.
+
+    Raises
+    ------
+    InputError
+        If nothing is there.
+    FormatError
+        If it is something else, of a newer schema, or damaged.
+    """
+    folder = Path(path)
+    metadata = read_header(folder, PLAN)
+    for name, kind in (("algorithm", str), ("parameters", dict), ("dataset", str), ("figures", dict)):
+        if not isinstance(metadata.get(name), kind):
+            raise damaged(folder / PLAN.file, f"it states no {name}")
+    for name in FIGURES:
+        if type(metadata["figures"].get(name)) not in (int, float):
+            raise damaged(folder / PLAN.file, f"figure {name!r} is no number")
+    edges = read_table(folder / "edges.parquet", EDGES)
+    if not np.array_equal(edges.column("rank").to_numpy(), np.arange(edges.num_rows)):
+        raise damaged(folder / "edges.parquet", "ranks are not 0, 1, 2 … in order")
+    if not pc.all(pc.less(edges.column("u"), edges.column("v")), min_count=0).as_py():
+        raise damaged(folder / "edges.parquet", "not every u < v")
+    return StoredPlan(folder, metadata, edges)
+
+
+def _edges(overlay: Overlay) -> pa.Table:
+    """Return the edges by name, u < v by their UTF-8 bytes: integer names may stand the other way round."""
+    names = overlay.interest.node_names.cast(pa.string())
+    rank: Ids = np.empty(len(names), dtype=np.int32)
+    rank[pc.sort_indices(names).to_numpy()] = np.arange(len(names), dtype=np.int32)
+    straight = rank[overlay.u] < rank[overlay.v]
+    u = np.where(straight, overlay.u, overlay.v)
+    v = np.where(straight, overlay.v, overlay.u)
+    columns = [
+        pa.array(np.arange(len(overlay), dtype=np.int32)),
+        names.take(pa.array(u)),
+        names.take(pa.array(v)),
+        pa.array(overlay.contribution, pa.int32()),
+    ]
+    return pa.table(columns, schema=EDGES)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as JSON can hold it: there is no infinity in JSON."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

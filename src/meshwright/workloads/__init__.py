@@ -1,0 +1,22 @@
+"""Made-up interests: synthetic popularity and sizes, and the papers' hard cases."""
+
+from meshwright.workloads.hard_cases import cover_copies, cuboid, lemma1, single_node_cover
+from meshwright.workloads.popularity import exponential_popularity, uniform_popularity, zipf_popularity
+from meshwright.workloads.sizes import Sizes
+from meshwright.workloads.synthetic import WORKLOADS, expo, synthetic, unif, zipf
+
+__all__ = [
+    "WORKLOADS",
+    "Sizes",
+    "cover_copies",
+    "cuboid",
+    "expo",
+    "exponential_popularity",
+    "lemma1",
+    "single_node_cover",
+    "synthetic",
+    "unif",
+    "uniform_popularity",
+    "zipf",
+    "zipf_popularity",
+]

@@ -1,0 +1,160 @@
+"""Drawing topics without repeats, from a raw stream of 64-bit integers.
+
+A node draws topics one after the other, topic i with probability p_i; a repeat is drawn again until the node
+has as many distinct topics as it wants (*successive sampling*). Drawing again is never done literally: rare
+topics would take for ever. Two methods give the same law:
+
+- **skip**, for a node with few topics: each draw is uniform over the probability that is left, laid out
+  without the topics that the node has. That is what a draw is, given that it is no repeat.
+- **race**, for a node with many: topic i arrives at time −ln(U_i) / p_i and the node takes the first to
+  arrive. Of independent exponential clocks, i rings first with probability p_i / Σp, and, since they have no
+  memory, the next one among the rest likewise.
+
+Skip costs s² / 2 small steps for a node of s topics, race one logarithm for each topic there is.
+
+Everything is integer arithmetic or single IEEE operations on floats, and probabilities are first rounded to
+multiples of 2⁻⁴⁰ (a topic that can be drawn at all has at least one such unit). Only the raw bit stream is
+numpy's, which promises not to change it. So a seed means the same on every platform and version.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from meshwright.interest import Ids, Offsets
+
+_UNITS = 2.0**40
+_SKIP = 8
+"""A node of s among n topics skips if s² ≤ 8·n: about where both methods take the same time."""
+_BATCH = 1 << 20
+"""Raw numbers held at a time. Each node reads its own stretch of the stream: the batch changes nothing."""
+
+
+def fixed_point(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Round weights to whole units of about 2⁻⁴⁰ of their sum, at least one unit for a positive weight."""
+    units = np.floor(weights / math.fsum(weights) * _UNITS).astype(np.int64)
+    units[(weights > 0) & (units == 0)] = 1
+    return units
+
+
+def below(raw: NDArray[np.uint64], bound: NDArray[np.int64] | np.int64) -> NDArray[np.int64]:
+    """Turn raw numbers into integers from 0 to bound − 1, bound ≤ 2⁴¹: the high bits of raw × bound."""
+    random = raw >> np.uint64(21)  # 43 bits, so that each partial product fits into 64
+    wide = np.asarray(bound).astype(np.uint64)
+    high, low = wide >> np.uint64(20), wide & np.uint64(2**20 - 1)
+    product = random * high + ((random * low) >> np.uint64(20))
+    scaled: NDArray[np.int64] = (product >> np.uint64(23)).astype(np.int64)
+    return scaled
+
+
+def choose(raw: NDArray[np.uint64], units: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Draw one index for each raw number, index i with probability units[i] / Σ units."""
+    return np.searchsorted(np.cumsum(units), below(raw, units.sum()), side="right")
+
+
+def draw(stream: np.random.PCG64, units: NDArray[np.int64], sizes: NDArray[np.int64]) -> Ids:
+    """Draw sizes[v] distinct topics for each node v; return those of node 0, of node 1, …, each ascending.
+
+    First come the nodes that skip, then those that race, each kind in order.
+    """
+    topics = np.empty(int(sizes.sum()), dtype=np.int32)
+    writes = np.cumsum(sizes) - sizes
+    skipping = sizes * sizes <= _SKIP * len(units)
+    for batch in _batches(np.flatnonzero(skipping), sizes):
+        _skip(stream, units, sizes[batch], topics, writes[batch])
+    for batch in _batches(np.flatnonzero(~skipping), np.full(len(sizes), len(units))):
+        _race(stream, units, sizes[batch], topics, writes[batch])
+    return topics
+
+
+def _batches(nodes: NDArray[np.int64], reads: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Split nodes, each of which reads that many raw numbers, into batches of bounded memory."""
+    batch = np.cumsum(reads[nodes]) // _BATCH
+    yield from (part for part in np.split(nodes, np.flatnonzero(np.diff(batch)) + 1) if len(part))
+
+
+def _skip(
+    stream: np.random.PCG64,
+    units: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    topics: Ids,
+    writes: Offsets,
+) -> None:
+    """Draw nodes' topics one by one, all nodes side by side; `taken[:k]` are the topics so far, ascending."""
+    raw = stream.random_raw(int(sizes.sum()))
+    order = np.argsort(-sizes, kind="stable")  # those still drawing are always the first ones
+    begins, sizes, writes = (np.cumsum(sizes) - sizes)[order], sizes[order], writes[order]
+    ends = np.cumsum(units)
+    starts = ends - units
+    left = np.full(len(sizes), ends[-1])
+    taken = np.empty((int(sizes[0]), len(sizes)), dtype=np.int32)
+    for k in range(int(sizes[0])):
+        n = int(np.searchsorted(-sizes, -k))  # sizes > k
+        at = below(raw[begins[:n] + k], left[:n])
+        for j in range(k):
+            passed = taken[j, :n]
+            at += np.where(at >= starts[passed], units[passed], 0)
+        fresh = np.searchsorted(ends, at, side="right").astype(np.int32)
+        left[:n] -= units[fresh]
+        for j in range(k):
+            held = taken[j, :n].copy()
+            np.minimum(held, fresh, out=taken[j, :n])
+            np.maximum(held, fresh, out=fresh)
+        taken[k, :n] = fresh
+        finished = np.flatnonzero(sizes[:n] == k + 1)
+        topics[writes[finished, None] + np.arange(k + 1)] = taken[: k + 1, finished].T
+
+
+def _race(
+    stream: np.random.PCG64,
+    units: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    topics: Ids,
+    writes: Offsets,
+) -> None:
+    """Let all topics race in each node, and take the first to arrive."""
+    rates = np.maximum(units, 1).astype(np.float64)
+    raw = stream.random_raw(len(sizes) * len(units)).reshape(len(sizes), len(units))
+    arrivals = minus_log(raw) / rates
+    arrivals[:, units == 0] = np.inf
+    winners = earliest(arrivals, sizes)
+    rank = np.arange(len(winners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    topics[np.repeat(writes, sizes) + rank] = winners
+
+
+def earliest(arrivals: NDArray[np.float64], sizes: NDArray[np.int64]) -> Ids:
+    """Return, row by row and ascending, the columns of the sizes[row] smallest entries, ties to the left."""
+    rows = np.arange(len(sizes))
+    last = np.sort(arrivals, axis=1)[rows, sizes - 1]
+    chosen = arrivals <= last[:, None]
+    for row in np.flatnonzero(chosen.sum(axis=1) > sizes):
+        chosen[row, np.argsort(arrivals[row], kind="stable")[sizes[row] :]] = False
+    return np.nonzero(chosen)[1].astype(np.int32)
+
+
+def minus_log(raw: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return −ln((r + ½) / 2⁵²) of the upper 52 bits r of raw numbers: an exponential variable.
+
+    numpy's own log differs in the last bit from one processor to another. This one uses sums, products and
+    quotients only: ln(m·2ᵉ) = e·ln 2 + 2·artanh((m − 1) / (m + 1)) with m in [√½, √2).
+    """
+    uniform = ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    mantissa, power = np.frexp(uniform)
+    small = mantissa < 0.7071067811865476
+    mantissa = np.where(small, mantissa * 2.0, mantissa)
+    z = (mantissa - 1.0) / (mantissa + 1.0)
+    square = z * z
+    series = np.full_like(z, 1 / 23)
+    for odd in range(21, 0, -2):
+        series *= square
+        series += 1 / odd
+    logarithm: NDArray[np.float64] = (small - power) * 0.6931471805599453 - 2.0 * z * series
+    return logarithm

@@ -1,0 +1,106 @@
+"""The benchmark runs, keeps what it measured, and judges by its floors."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.cases import ENGINE, FULL, GROWTH, PAPER, PRODUCT, QUICK, RULES, THREADS, Case
+from benchmarks.results import Page, Records
+from benchmarks.run import main
+
+from benchmarks import run
+from meshwright.errors import InputError
+
+CASE = Case("unif", 100, 20, (5, 5), tasks=(ENGINE, PAPER, PRODUCT, RULES, THREADS), memory_mb=100.0)
+ENGINE_RECORD: dict[str, Any] = {
+    "seconds": 2.0,
+    "edges": 1234,
+    "average_degree": 2.5,
+    "max_degree": 7,
+    "peak_mb": 99.0,
+}
+
+
+@pytest.fixture(autouse=True)
+def journals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the records of runs where the test's other files go."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def page(case: Case, **records: dict[str, Any]) -> Page:
+    measured: Records = {(case.name, task): record for task, record in records.items()}
+    return Page([case], measured, "a machine")
+
+
+def test_quick_mode_runs_every_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A quick run measures each task in its own process, keeps each record and writes where it is told."""
+    before = run.RESULTS.read_bytes() if run.RESULTS.exists() else None
+    name = QUICK[0].name
+    assert main(quick=True, only=[name], out=tmp_path / "page.md")
+    told = capsys.readouterr().out
+    journal = Path(told.split("goes to ")[1].split(" as it")[0])
+    records = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [(it["case"], it["task"]) for it in records] == [(name, task) for task in QUICK[0].tasks]
+    text = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert all(
+        title in text for title in ("paper's own", "sparse product", "Memory", "other rules", "threads")
+    )
+    assert "Failed" not in text
+    assert (run.RESULTS.read_bytes() if run.RESULTS.exists() else None) == before
+
+
+def test_unknown_names_are_refused() -> None:
+    """Asking for a case that does not exist lists those that do."""
+    with pytest.raises(InputError, match=QUICK[0].name):
+        main(quick=True, only=["nothing like this"])
+
+
+def test_a_failing_task_is_told_and_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A task that dies does not stop the rest; the page names it and the run is no success."""
+    # No case that the worker knows: it dies in both tasks.
+    monkeypatch.setattr(run, "QUICK", [Case("unif", 5, 2, (9, 9), tasks=(ENGINE, PRODUCT))])
+    assert not main(quick=True, out=tmp_path / "page.md")
+    assert (tmp_path / "page.md").read_text(encoding="utf-8").count("exit code") == 2
+    assert "error exit code" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("paper", "held"), [(41.0, "yes"), (39.0, "**no**")])
+def test_floors_are_judged(paper: float, held: str) -> None:
+    """A ratio on the wrong side of its floor is marked so."""
+    case = Case("unif", 100, 20, (5, 5), paper_over_engine=20.0)
+    made = page(case, engine=ENGINE_RECORD, paper={"seconds": paper, "peak_mb": 1.0, "edges": 1})
+    assert f"| {case.name} | 2 | {paper:.3g} | {paper / 2:.3g} | ≥ 20 | {held} |" in made.text
+    assert (made.held, made.asked) == (int(held == "yes"), 1)
+
+
+def test_every_question_counts_its_floor() -> None:
+    """Memory, both rules and two threads each add a floor; cases without one only report."""
+    made = page(
+        CASE,
+        engine=ENGINE_RECORD,
+        rules={"gm": 1.0, "minmax": 2.6, "low": 2.9, "peak_mb": 1.0},
+        threads={"one": 3.0, "two": 2.0},
+    )
+    assert (made.held, made.asked) == (3, 4)
+    assert "3 of 4 floors hold" in made.text
+
+
+def test_growth_is_an_exponent() -> None:
+    """A hundredfold time for ten times the nodes is an exponent of two."""
+    small, large = GROWTH[0]
+    cases = [case for case in FULL if case.name in (small, large)]
+    records: Records = {
+        (small, ENGINE): {**ENGINE_RECORD, "seconds": 0.5},
+        (large, ENGINE): {**ENGINE_RECORD, "seconds": 50.0},
+    }
+    assert f"| {small} → {large} | 0.5 | 50 | 2.00 |" in Page(cases, records, "a machine").text
+
+
+def test_cases_have_distinct_names() -> None:
+    """A name means one case: the worker finds it by name."""
+    names = [case.name for case in (*QUICK, *FULL)]
+    assert len(set(names)) == len(names)

@@ -1,0 +1,233 @@
+"""The commands that make and compare: figures that agree with the library, JSON that is one document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import meshwright as mw
+from meshwright import workloads
+from meshwright.cli import bench as bench_command
+from meshwright.designs import DESIGNS
+from terminal import meshwright, process
+
+SMALL = ["--nodes", "30", "--topics", "8"]
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    """Make up a small dataset."""
+    assert meshwright("workload", "zipf", *SMALL, "--size", "3", "--out", tmp_path / "dataset").code == 0
+    return tmp_path / "dataset"
+
+
+@pytest.mark.parametrize("popularity", ["zipf", "expo", "unif"])
+def test_workload_writes_what_the_library_makes(tmp_path: Path, popularity: str) -> None:
+    """`workload` writes the interest that the library's function gives for the same parameters."""
+    sizes = ["--min-size", "2", "--max-size", "6", "--seed", "5"]
+    answer = meshwright("workload", popularity, *SMALL, *sizes, "--out", tmp_path / "dataset", "--json")
+    expected = workloads.WORKLOADS[popularity](30, 8, min_size=2, max_size=6, seed=5)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.json["subscriptions"] == expected.num_subscriptions
+    assert mw.load_interest(tmp_path / "dataset").fingerprint == expected.fingerprint
+
+
+def test_workload_takes_alpha(tmp_path: Path) -> None:
+    """`--alpha` reaches the Zipf workload, and is refused for the others."""
+    for alpha in ("0.5", "2"):
+        words = ["workload", "zipf", *SMALL, "--size", "3", "--alpha", alpha]
+        assert meshwright(*words, "--out", tmp_path / alpha).code == 0
+    assert mw.load_interest(tmp_path / "0.5").fingerprint != mw.load_interest(tmp_path / "2").fingerprint
+    words = ["workload", "unif", *SMALL, "--alpha", "1"]
+    assert "--alpha" in meshwright(*words, "--out", tmp_path / "unif").complaint
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["normal", *SMALL], "zipf, expo, unif"),
+        (["zipf", *SMALL, "--size", "3", "--min-size", "2"], "min_size"),
+        (["zipf", *SMALL, "--min-size", "2"], "max_size"),
+        (["zipf", *SMALL, "--size", "9"], "8 topics"),
+        (["zipf", "--nodes", "0", "--topics", "8", "--size", "3"], "at least 1"),
+        (["zipf", *SMALL, "--size", "3", "--seed", "-1"], "seed"),
+    ],
+)
+def test_workload_refuses(tmp_path: Path, words: list[str], expected: str) -> None:
+    """An unknown workload, contradictory or impossible sizes, no nodes, a negative seed."""
+    assert expected in meshwright("workload", *words, "--out", tmp_path / "dataset").complaint
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("gm", {"rounds": 2}), ("low", {"k": 2}), ("gpa", {"max_edges": 9}), ("ring", {})]
+)
+def test_plan_states_what_the_library_finds(dataset: Path, name: str, given: dict[str, Any]) -> None:
+    """`plan --json` prints the plan's figures, which are also those that it writes."""
+    out = dataset.parent / "plan"
+    words = [f"--{parameter.replace('_', '-')}={value}" for parameter, value in given.items()]
+    answer = meshwright("plan", dataset, "--algorithm", name, *words, "--out", out, "--json")
+    expected = mw.design(mw.load_interest(dataset), name, **given)
+    for figure, value in expected.figures.items():
+        assert figure == "seconds" or answer.json[figure] == value
+    stored = mw.read_plan(out)
+    assert stored.metadata["parameters"] == given == answer.json["parameters"]
+    assert stored.edges["u"].to_pylist() == [u for u, _ in expected.overlay.edges]
+
+
+def test_plan_tells_in_words(dataset: Path) -> None:
+    """Without --json, `plan` says how many links, which degrees, which support, and where the plan is."""
+    answer = meshwright("plan", dataset, "--out", dataset.parent / "plan")
+    assert (answer.code, answer.err) == (0, "")
+    for word in ("links", "degree", "support", str(dataset.parent / "plan")):
+        assert word in answer.out
+
+
+def test_a_plan_replaces_a_plan(dataset: Path) -> None:
+    """Planning again into the same folder leaves the new plan there, and nothing beside it."""
+    out = dataset.parent / "plan"
+    for algorithm in ("gm", "ring"):
+        assert meshwright("plan", dataset, "--algorithm", algorithm, "--out", out).code == 0
+    assert mw.read_plan(out).metadata["algorithm"] == "ring"
+    assert sorted(path.name for path in dataset.parent.iterdir()) == ["dataset", "plan"]
+
+
+def test_a_broker_without_topics_gets_no_link(tmp_path: Path) -> None:
+    """A broker that subscribes to nothing stays in the plan's count and has no links."""
+    interest = mw.Interest.from_dict({"a": {"x"}, "b": {"x"}, "idle": set()})
+    mw.write_dataset(interest, tmp_path / "dataset")
+    answer = meshwright("plan", tmp_path / "dataset", "--out", tmp_path / "plan", "--json")
+    assert (answer.json["nodes"], answer.json["edges"], answer.json["support"]) == (3, 1, 1.0)
+
+
+def test_repeated_subscriptions_are_noted(tmp_path: Path) -> None:
+    """Repeated rows are dropped and counted on stderr; stdout is the answer alone."""
+    source = tmp_path / "subscriptions.csv"
+    source.write_text("node,topic\na,x\na,x\nb,x\n", encoding="utf-8")
+    answer = meshwright("compare", source, "--algorithms", "gm", "--json")
+    assert answer.json["plans"][0]["edges"] == 1
+    assert "dropped 1 repeated" in answer.err
+
+
+def test_compare_shows_each_design(dataset: Path) -> None:
+    """`compare` gives each parameter to the designs that take it, and shows one row for each design."""
+    words = ["--algorithms", "gm, gpa,low,gpm", "--k", "2", "--max-degree", "3", "--max-edges", "20"]
+    answer = meshwright("compare", dataset, *words, "--json")
+    given = {"max_edges": 20, "max_degree": 3}
+    assert [plan["parameters"] for plan in answer.json["plans"]] == [
+        given, {"max_edges": 20}, {"k": 2, **given}, {"max_degree": 3},
+    ]  # fmt: skip
+    table = meshwright("compare", dataset).out
+    for name in ("gm", "low", "minmax", "ring"):
+        assert DESIGNS[name].title in table
+
+
+def test_compare_draws(dataset: Path) -> None:
+    """`--chart` writes a picture and names it."""
+    chart = dataset.parent / "chart.png"
+    answer = meshwright("compare", dataset, "--chart", chart)
+    assert answer.code == 0
+    assert f"chart: {chart}" in answer.out
+    assert chart.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--algorithms", "gm,best"], "gm, minmax, low, gpa, gpm, ring"),
+        (["--algorithms", " , "], "no algorithms"),
+        (["--algorithms", "gm,gm"], "twice"),
+        (["--algorithms", "gm,ring", "--k", "2"], "--k"),
+        (["--algorithms", "gpa"], "max_edges"),
+        (["--chart", "chart.gif"], ".png or .svg or .pdf"),
+        (["--chart", "nowhere/chart.png"], "nowhere"),
+    ],
+)
+def test_compare_refuses(dataset: Path, words: list[str], expected: str) -> None:
+    """Unknown, no or doubled algorithms, a parameter that none takes, a missing budget, a bad chart."""
+    assert expected in meshwright("compare", dataset, *words).complaint
+
+
+def test_demo_goes_all_the_way(tmp_path: Path) -> None:
+    """`demo` leaves a dataset, four verified plans and a picture, and names them all."""
+    out = tmp_path / "some" / "demo"
+    answer = meshwright("demo", *SMALL, "--out", out)
+    assert (answer.code, answer.err) == (0, "")
+    assert sorted(path.name for path in out.iterdir()) == ["dataset", "designs.png", "plans"]
+    for name in ("gm", "low", "minmax", "ring"):
+        assert DESIGNS[name].title in answer.out
+        assert str(out / "plans" / name) in answer.out
+        assert meshwright("verify", out / "plans" / name, out / "dataset").code == 0
+    assert str(out / "designs.png") in answer.out
+    assert answer.out.count(" yes") == 4
+
+
+def test_demo_in_json(tmp_path: Path) -> None:
+    """`demo --json` prints one document with every plan verified; a second run gives the same plans."""
+    answers = [meshwright("demo", *SMALL, "--out", tmp_path, "--json").json for _ in range(2)]
+    assert [plan["verified"] for plan in answers[0]["plans"]] == [True] * 4
+    for answer in answers:
+        for plan in answer["plans"]:
+            del plan["seconds"]
+    assert answers[0] == answers[1]
+
+
+def test_demo_says_no_when_a_plan_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan that does not verify makes the demo end with code 1, and the table says which."""
+
+    class Failed:
+        ok = False
+
+    monkeypatch.setattr("meshwright.store.verify_plan", lambda *_: Failed())
+    answer = meshwright("demo", *SMALL, "--out", tmp_path)
+    assert answer.code == 1
+    assert answer.out.count(" NO") == 4
+
+
+def test_a_demo_with_nothing_to_link(tmp_path: Path) -> None:
+    """One broker makes a demo without links, and that is no error."""
+    answer = meshwright("demo", "--nodes", "1", "--topics", "8", "--out", tmp_path)
+    assert answer.code == 0
+    assert "nothing to link" in answer.out
+
+
+def test_bench_needs_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the package is installed, `bench` says in one line where the benchmarks are."""
+    monkeypatch.setattr(bench_command, "CHECKOUT", tmp_path)
+    assert "make bench" in meshwright("bench").complaint
+
+
+def test_a_process_prints_json_alone(dataset: Path) -> None:
+    """In a process of its own, stdout is exactly one JSON document, in UTF-8."""
+    answer = process("compare", dataset, "--algorithms", "gm,ring", "--json")
+    assert answer.code == 0
+    assert answer.out == json.dumps(answer.json, indent=2, ensure_ascii=False) + "\n"
+
+
+def test_infinity_is_no_json(dataset: Path) -> None:
+    """Low-ODA with an infinite k is MinMax-ODA; JSON, which has no infinity, says it as text."""
+    answer = meshwright(
+        "plan", dataset, "--algorithm", "low", "--k", "inf", "--out", dataset.parent / "plan", "--json"
+    )
+    assert answer.json["parameters"] == {"k": "inf"}
+
+
+def test_a_terminal_without_unicode_gets_its_answer(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only ASCII can be printed, tables and JSON still come, and JSON says the same."""
+    source = dataset.parent / "☂.csv"
+    source.write_text("node,topic\na,x\nb,x\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    assert process("compare", source, "--algorithms", "gm,ring").code == 0
+    answer = process("compare", source, "--algorithms", "gm", "--json")
+    assert answer.out.isascii()
+    assert answer.json["source"] == str(source)
+
+
+def test_demo_into_a_file(tmp_path: Path) -> None:
+    """A demo that should go where a file is says so, and leaves the file."""
+    (tmp_path / "demo").write_text("mine", encoding="utf-8")
+    assert str(tmp_path / "demo") in meshwright("demo", *SMALL, "--out", tmp_path / "demo").complaint
+    assert (tmp_path / "demo").read_text(encoding="utf-8") == "mine"

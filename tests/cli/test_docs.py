@@ -1,0 +1,100 @@
+"""The documentation does not rot: generated parts are up to date, examples run, links lead somewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import runpy
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from meshwright.cli import compare, plan, verify, workload
+from meshwright.cli.main import app
+from meshwright.designs import DESIGNS
+from terminal import meshwright
+
+CHECKOUT = Path(__file__).parents[2]
+GENERATE = runpy.run_path(str(CHECKOUT / "docs" / "generate.py"))
+PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in (CHECKOUT / "docs").glob("*.md"))]
+README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", GENERATE["PAGES"])
+def test_generated_parts_are_up_to_date(page: str) -> None:
+    """What `make docs` would write is what stands there."""
+    assert GENERATE["current"](page) == (CHECKOUT / page).read_text(encoding="utf-8")
+
+
+def test_everything_is_documented() -> None:
+    """Every command and option, and every design with its guarantee, is in its page."""
+    command_line = (CHECKOUT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    program: Any = get_command(app)
+    for name, command in program.commands.items():
+        assert f"## meshwright {name}\n" in command_line
+        for given in command.params:
+            assert given.metavar is None or given.metavar.replace("|", "\\|") in command_line
+            assert given.param_type_name == "argument" or all(f"`{o}" in command_line for o in given.opts)
+    designs = (CHECKOUT / "docs" / "algorithms.md").read_text(encoding="utf-8")
+    for known in DESIGNS.values():
+        assert known.guarantee.replace("|", "\\|") in designs
+        assert known.guarantee.replace("|", "\\|") in README
+
+
+def test_the_readmes_python_runs() -> None:
+    """The README's Python prints what its comments say."""
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block, "README.md", "exec"), {})
+        expected = [line.partition("# ")[2] for line in block.splitlines() if line.startswith("print(")]
+        assert printed.getvalue().splitlines() == expected
+
+
+def test_the_readmes_run_is_real(tmp_path: Path) -> None:
+    """The README shows what `make demo` prints today, but for the times and for where the files are."""
+
+    def figures(text: str) -> str:
+        return " ".join(re.sub(r"[\d.]+ (ms|s)\b", "TIME", text).split())
+
+    shown = re.search(r"```text\n(.*?)```", README, re.DOTALL)
+    answer = meshwright("demo", "--out", tmp_path)
+    assert shown is not None
+    assert figures(shown[1]) == figures(answer.out.replace(str(tmp_path), "out/demo"))
+
+
+def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples of the README and of each command's help do what they say, on the README's own data."""
+    data = re.search(r"```csv\n(.*?)```", README, re.DOTALL)
+    assert data is not None
+    (tmp_path / "subscriptions.csv").write_text(data[1], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    shown = re.findall(r"^(meshwright .*?) *(?:#.*)?$", README, re.MULTILINE)
+    examples = [*workload.EXAMPLES, *plan.EXAMPLES, *verify.EXAMPLES, *compare.EXAMPLES, *shown]
+    assert len(shown) >= 3
+    for example in examples:
+        if "verify" in example:  # the latest plan may be another dataset's
+            meshwright("plan", "subscriptions.csv", "--out", "plan")
+        answer = meshwright(*shlex.split(example)[1:])
+        assert (answer.code, answer.err) == (0, ""), example
+    assert Path("comparison.png").is_file()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    """Every link to a file of the checkout names one that is there."""
+    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if "://" not in target:
+            assert (CHECKOUT / page).parent.joinpath(target).exists(), target
+
+
+def test_the_picture_is_light() -> None:
+    """The README's picture loads at once: below 150 KB."""
+    assert (CHECKOUT / "docs" / "demo.png").stat().st_size < 150_000

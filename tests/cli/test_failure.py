@@ -1,0 +1,81 @@
+"""How commands fail: one line that says what and how to mend it, the exit code, a traceback on demand."""
+
+from __future__ import annotations
+
+import pytest
+
+from meshwright.cli.failure import explain
+from terminal import meshwright, process
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["plam"], "no such command 'plam'"),
+        (["plan"], "missing argument 'DATASET|FILE'"),
+        (["plan", "some.csv"], "missing option '--out'"),
+        (["plan", "some.csv", "--out"], "'--out'"),
+        (["plan", "some.csv", "--out", "plan", "--max-edges", "many"], "'--max-edges'"),
+        (["plan", "some.csv", "--out", "plan", "--max-edges", "-1"], "'--max-edges'"),
+        (["plan", "some.csv", "--out", "plan", "--max-degree", "-1"], "'--max-degree'"),
+        (["plan", "some.csv", "--out", "plan", "--threads", "0"], "'--threads'"),
+        (["plan", "some.csv", "other.csv", "--out", "plan"], "other.csv"),
+        (["verify", "--nonsense"], "--nonsense"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_words_are_one_line(words: list[str], expected: str) -> None:
+    """A usage error is one line that names the word at fault and where to read on."""
+    complaint = meshwright(*words).complaint
+    assert expected in complaint
+    assert "--help'" in complaint
+
+
+def test_a_fault_of_ours_asks_to_be_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody foresaw ends with code 70 and one line; with --debug the traceback comes before it."""
+
+    def burst(*_: object) -> None:
+        raise RuntimeError("the roof\nis on fire")
+
+    monkeypatch.setattr("meshwright.store.load_interest", burst)
+    answer = meshwright("plan", "some.csv", "--out", "plan")
+    assert (answer.code, answer.out, answer.err.count("\n")) == (70, "", 1)
+    assert "RuntimeError: the roof is on fire" in answer.err
+    assert "report" in answer.err
+    for words in (["--debug", "plan"], ["plan", "--debug"]):
+        loud = meshwright(*words, "some.csv", "--out", "plan")
+        assert loud.code == 70
+        assert loud.err.startswith("Traceback")
+        assert loud.err.endswith(answer.err)
+
+
+def test_debug_shows_where_bad_input_was_met() -> None:
+    """With --debug, bad input has its traceback too, and the same exit code."""
+    answer = process("plan", "no-such-file.csv", "--out", "plan", "--debug")
+    assert answer.code == 2
+    assert "Traceback" in answer.err
+    assert "meshwright: error: " in answer.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(MemoryError(), 70), (PermissionError(13, "Permission denied", "/etc/plan"), 2), (OSError("odd"), 70)],
+)
+def test_errors_of_the_machine(error: Exception, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """No memory or no permission is one line too, and names the file if there is one."""
+    assert explain(error) == code
+    told = capsys.readouterr().err
+    assert told.startswith("meshwright: error: ")
+    assert told.count("\n") == 1
+    assert getattr(error, "filename", None) is None or "/etc/plan" in told
+
+
+def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends a command with code 130 and one line."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("meshwright.store.load_interest", interrupt)
+    answer = meshwright("plan", "some.csv", "--out", "plan")
+    assert (answer.code, answer.out, answer.err.count("\n")) == (130, "", 1)

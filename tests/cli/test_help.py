@@ -1,0 +1,67 @@
+"""Help: at once, for every command, with an example."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from meshwright.cli.main import app
+from meshwright.designs import DESIGNS
+from meshwright.workloads import WORKLOADS
+from terminal import meshwright
+
+PROGRAM: Any = get_command(app)
+HEAVY = ("numba", "scipy", "pyspark", "numpy", "pyarrow", "matplotlib", "pandas", "llvmlite")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["plan", "--help"], ["--version"], []])
+def test_help_imports_nothing_heavy(words: list[str]) -> None:
+    """Asking for help or the version leaves numba, scipy and their like unimported."""
+    look = (
+        "import sys; from meshwright.cli.main import execute; code = execute(sys.argv[1:]); "
+        f"sys.stderr.write(','.join(m for m in {HEAVY} if m in sys.modules)); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", look, *words], capture_output=True, check=False, encoding="utf-8"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "meshwright" in done.stdout.lower()
+
+
+@pytest.mark.parametrize("name", PROGRAM.commands)
+def test_every_command_explains_itself(name: str) -> None:
+    """Each command's help shows an example of that command, and says what each option means."""
+    answer = meshwright(name, "--help")
+    assert answer.code == 0
+    assert f"  meshwright {name}" in answer.out
+    assert all(given.help for given in PROGRAM.commands[name].params)
+
+
+def test_commands_are_the_promised_ones() -> None:
+    """The commands are those that the documentation names."""
+    assert set(PROGRAM.commands) == {"bench", "compare", "demo", "plan", "verify", "workload"}
+
+
+def test_version() -> None:
+    """`--version` prints the installed version."""
+    answer = meshwright("--version")
+    assert (answer.code, answer.out) == (0, f"meshwright {version('meshwright')}\n")
+
+
+def test_no_words_is_help() -> None:
+    """The bare command shows the help, and that is no error."""
+    assert meshwright() == meshwright("--help")
+    assert meshwright().code == 0
+
+
+def test_help_names_every_choice() -> None:
+    """The help of `plan` names every design, that of `workload` every workload."""
+    algorithm = next(given for given in PROGRAM.commands["plan"].params if given.name == "algorithm")
+    assert re.findall(r"\w+", algorithm.help.replace(" or ", ", ")) == list(DESIGNS)
+    assert PROGRAM.commands["workload"].params[0].metavar == "|".join(WORKLOADS)

@@ -1,0 +1,110 @@
+"""Progress: nothing for quick work, links, support and time left for long work, compiling always."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections import deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshwright.cli import progress
+from meshwright.cli.progress import ProgressDrawing, time_left
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Terminal(io.StringIO):
+    """A stderr that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(progress, "time", clock)
+    return clock
+
+
+def test_quick_work_is_silent(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the first second nothing is shown, be it forced and on a terminal."""
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with ProgressDrawing("GM", forced=True) as drawing:
+        clock.now += 0.9
+        drawing(10, 0.5, "linking")
+    assert screen.getvalue() == ""
+
+
+def test_long_work_without_a_terminal(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is no terminal, long work is silent, or a line now and then if forced."""
+    for forced in (False, True):
+        with ProgressDrawing("GM", forced=forced) as drawing:
+            for tenth in range(1, 10):
+                clock.now += 1
+                drawing(1000 * tenth, tenth / 10, "linking")
+        told = capsys.readouterr()
+        assert told.out == ""
+        if not forced:
+            assert told.err == ""
+    lines = told.err.splitlines()
+    assert lines[0] == "meshwright: GM: 2,000 links, 20.0% support, 8 s left"
+    assert len(lines) == 4
+
+
+def test_long_work_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, a bar shows links, support and time left, and is wiped away at the end."""
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with ProgressDrawing("GM") as drawing:
+        clock.now += 2
+        drawing(1234, 0.5, "linking")
+    assert "1,234 links  50.0% support" in screen.getvalue()
+    assert "2 s left" in screen.getvalue()
+    assert screen.getvalue().endswith("\x1b[2K")
+
+
+def test_compiling_is_always_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Compiling is announced at once, even without a terminal, and once for a design."""
+    with ProgressDrawing("GM") as drawing:
+        drawing(0, 0.0, "compiling kernels, first run only")
+        drawing(0, 0.0, "compiling kernels, first run only")
+    assert capsys.readouterr().err == "meshwright: compiling kernels, first run only\n"
+
+
+def test_a_budget_counts_as_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a budget of links, the time left is told from the links when they are further than support."""
+    with ProgressDrawing("GPA", forced=True, max_edges=100) as drawing:
+        clock.now += 4
+        drawing(50, 0.1, "linking")
+    assert capsys.readouterr().err.endswith("50 links, 10.0% support, 4 s left\n")
+
+
+@given(st.floats(0.01, 1), st.floats(1, 90))
+def test_an_even_pace_is_told_exactly(share: float, seconds: float) -> None:
+    """When the pace never changes, the time left is what the pace says."""
+    samples = deque((seconds * part / 10, share * part / 10) for part in range(10))
+    told = time_left(samples, seconds, share)
+    left = seconds * (1 - share) / share
+    if left < 99:
+        assert abs(float(told.removesuffix(" s left")) - left) <= 0.5 + 1e-6
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_no_pace_is_no_guess(share: float) -> None:
+    """Where nothing moves, no time is made up."""
+    assert time_left(deque([(0.0, share)]), 10.0, share) == "time left unknown"

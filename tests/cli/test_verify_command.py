@@ -1,0 +1,111 @@
+"""`verify`: yes for what is true, partial or not; no, with the reason, for what is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from terminal import meshwright
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    """Make up a small dataset."""
+    shape = ["--nodes", "30", "--topics", "8", "--size", "3"]
+    assert meshwright("workload", "zipf", *shape, "--out", tmp_path / "dataset").code == 0
+    return tmp_path / "dataset"
+
+
+def plan(dataset: Path, *words: str) -> Path:
+    """Plan a dataset and return the plan's folder."""
+    out = dataset.parent / "plan"
+    assert meshwright("plan", dataset, "--out", out, *words).code == 0
+    return out
+
+
+def rewrite(plan: Path, first: int, **figures: Any) -> None:
+    """Keep only the first edges of a stored plan, and change figures that it states."""
+    table = pq.read_table(plan / "edges.parquet")
+    pq.write_table(table.slice(0, first), plan / "edges.parquet")
+    header = json.loads((plan / "plan.json").read_text(encoding="utf-8"))
+    header["figures"].update(figures)
+    (plan / "plan.json").write_text(json.dumps(header), encoding="utf-8")
+
+
+@pytest.mark.parametrize("algorithm", ["gm", "minmax", "low", "ring"])
+def test_a_whole_plan_is_verified(dataset: Path, algorithm: str) -> None:
+    """Every design without a budget passes, and is complete."""
+    made = plan(dataset, "--algorithm", algorithm)
+    answer = meshwright("verify", made, dataset, "--json")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.json["verified"]
+    assert answer.json["complete"]
+    assert (answer.json["split_topics"], answer.json["support"]) == (0, 1.0)
+    assert "complete" in meshwright("verify", made, dataset).out
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [["gpa", "--max-edges", "5"], ["gpm", "--max-degree", "1"], ["gm", "--max-edges", "0"]],
+)
+def test_a_partial_plan_that_says_so_is_verified(dataset: Path, budget: list[str]) -> None:
+    """A plan under a budget that agrees with what it states is no failure, but is called partial."""
+    made = plan(dataset, "--algorithm", *budget)
+    answer = meshwright("verify", made, dataset)
+    assert answer.code == 0
+    assert "partial: " in answer.out
+    told = meshwright("verify", made, dataset, "--json").json
+    assert told["verified"]
+    assert not told["complete"]
+    assert told["support"] < 1
+    assert told["split_topics"] > 0
+
+
+def test_a_plan_that_states_too_much_is_not(dataset: Path) -> None:
+    """A plan whose figures do not fit its edges fails, and each figure is named."""
+    made = plan(dataset)
+    rewrite(made, 3)
+    answer = meshwright("verify", made, dataset)
+    assert (answer.code, answer.err) == (1, "")
+    assert answer.out.startswith("NOT verified\n")
+    for figure in ("edges", "support", "average_degree"):
+        assert f"wrong: {figure} is " in answer.out
+    told = meshwright("verify", made, dataset, "--json")
+    assert (told.code, told.json["verified"]) == (1, False)
+    assert len(told.json["disagreements"]) >= 3
+
+
+def test_a_plan_without_a_budget_must_be_complete(dataset: Path) -> None:
+    """A plan that claims to connect every topic fails when one is split, be its figures never so true."""
+    made = plan(dataset)
+    rewrite(made, 3)
+    found = meshwright("verify", made, dataset, "--json").json
+    true = {name: found[name] for name in ("edges", "average_degree", "max_degree", "support")}
+    rewrite(made, 3, **true)
+    answer = meshwright("verify", made, dataset)
+    assert answer.code == 1
+    assert "wrong" not in answer.out
+    assert "partial: 3 links" in answer.out
+
+
+def test_wrong_contributions_are_found(dataset: Path) -> None:
+    """A plan whose edges state other contributions than they have fails."""
+    made = plan(dataset)
+    table = pq.read_table(made / "edges.parquet")
+    column = pa.array([gain + 1 for gain in table["contribution"].to_pylist()], pa.int32())
+    altered = table.set_column(3, table.schema.field("contribution"), column)
+    pq.write_table(altered, made / "edges.parquet")
+    answer = meshwright("verify", made, dataset)
+    assert answer.code == 1
+    assert "contributions" in answer.out
+
+
+def test_what_is_no_plan_is_refused(dataset: Path) -> None:
+    """A dataset where a plan should be, or nothing at all, is bad input, not a no."""
+    assert "is not a plan" in meshwright("verify", dataset, dataset).complaint
+    assert "nowhere" in meshwright("verify", dataset.parent / "nowhere", dataset).complaint

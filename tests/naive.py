@@ -1,0 +1,91 @@
+"""The slow, obvious twin of each kernel: plain Python, straight from the definitions."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from meshwright.greedy.candidates import Candidates, everything
+from meshwright.greedy.rules import Rule
+from meshwright.interest import Interest
+
+Edge = tuple[int, int]
+
+
+def topic_sets(interest: Interest) -> list[set[int]]:
+    """Return the topics of each node, by id."""
+    ptr, topics = interest.node_ptr, interest.node_topics
+    return [set(topics[ptr[v] : ptr[v + 1]].tolist()) for v in range(interest.num_nodes)]
+
+
+class Components:
+    """For each topic, which component each subscriber is in: a dict, relabelled in full on each merge."""
+
+    def __init__(self, interest: Interest, topics: set[int] | None = None) -> None:
+        everyone = topic_sets(interest)
+        self.topics = [own if topics is None else own & topics for own in everyone]
+        self.of = {(t, v): v for v, own in enumerate(self.topics) for t in own}
+
+    def merged_topics(self, u: int, v: int) -> list[int]:
+        """Return the topics that an edge between u and v would merge."""
+        return [t for t in self.topics[u] & self.topics[v] if self.of[t, u] != self.of[t, v]]
+
+    def link(self, u: int, v: int) -> int:
+        """Add an edge and return its contribution."""
+        merged = self.merged_topics(u, v)
+        for t in merged:
+            old, new = self.of[t, u], self.of[t, v]
+            for key, label in self.of.items():
+                if key[0] == t and label == old:
+                    self.of[key] = new
+        return len(merged)
+
+
+def candidate_pairs(candidates: Candidates, num_nodes: int) -> list[Edge]:
+    """Spell the candidates out, in lexicographic order."""
+    if candidates.pairs is not None:
+        return [(int(u), int(v)) for u, v in candidates.pairs]
+    nodes = range(num_nodes) if candidates.nodes is None else candidates.nodes.tolist()
+    barred = set() if candidates.excluded is None else {(int(u), int(v)) for u, v in candidates.excluded}
+    return [pair for pair in combinations(nodes, 2) if pair not in barred]
+
+
+def grow(
+    interest: Interest,
+    rule: Rule,
+    *,
+    start: list[Edge] | None = None,
+    candidates: Candidates = everything,
+    topics: set[int] | None = None,
+    max_edges: int | None = None,
+    max_degree: int | None = None,
+) -> list[tuple[int, int, int]]:
+    """Return the added edges (u, v, contribution) in order: look at every candidate in every step."""
+    components = Components(interest, topics)
+    degree = [0] * interest.num_nodes
+    for u, v in start or []:
+        components.link(u, v)
+        degree[u] += 1
+        degree[v] += 1
+    pairs = candidate_pairs(candidates, interest.num_nodes)
+    added: list[tuple[int, int, int]] = []
+    while max_edges is None or len(added) < max_edges:
+        best = calm = None  # the best edge, and the best that does not raise the maximum degree
+        top = max(degree, default=0)
+        for u, v in pairs:
+            if max_degree is not None and max(degree[u], degree[v]) >= max_degree:
+                continue
+            gain = len(components.merged_topics(u, v))
+            if gain and (best is None or gain > best[2]):
+                best = (u, v, gain)
+            if gain and max(degree[u], degree[v]) < top and (calm is None or gain > calm[2]):
+                calm = (u, v, gain)
+        if best is None:
+            break
+        if rule.k is not None and calm is not None and calm[2] * rule.k >= best[2]:
+            best = calm
+        u, v, _ = best
+        components.link(u, v)
+        degree[u] += 1
+        degree[v] += 1
+        added.append(best)
+    return added

@@ -1,0 +1,212 @@
+"""What must hold of dataset folders."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+
+from meshwright import Interest
+from meshwright.errors import FormatError, InputError
+from meshwright.store import read_dataset, write_dataset
+from strategies import interests, wild_interests
+
+INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}})
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    return write_dataset(INTEREST, tmp_path / "data")
+
+
+def edit_manifest(dataset: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    file = dataset / "manifest.json"
+    manifest = json.loads(file.read_text())
+    change(manifest)
+    file.write_text(json.dumps(manifest))
+
+
+def replace_table(dataset: Path, kind: str, **columns: pa.Array) -> None:
+    pq.write_table(pa.table(columns), dataset / kind / "part-00000.parquet")
+
+
+def replace_subscriptions(dataset: Path, node: pa.Array, topic: pa.Array) -> None:
+    replace_table(dataset, "subscriptions", node=node, topic=topic)
+
+
+def replace_nodes(dataset: Path, ids: pa.Array, names: list[str]) -> None:
+    replace_table(dataset, "nodes", id=ids, name=pa.array(names))
+
+
+def int32(*values: int | None) -> pa.Array:
+    return pa.array(values, pa.int32())
+
+
+@settings(max_examples=30)
+@given(wild_interests)
+def test_round_trip_with_wild_names(interest: Interest) -> None:
+    """Whatever the names, what is read is what was written."""
+    with tempfile.TemporaryDirectory() as place:
+        found = read_dataset(write_dataset(interest, Path(place) / "data"))
+    assert found.fingerprint == interest.fingerprint
+    assert found.node_names.equals(interest.node_names)
+    assert found.to_arrow().equals(interest.to_arrow())
+
+
+@settings(max_examples=30)
+@given(interests(most_nodes=15))
+def test_integer_names_become_sorted_strings(interest: Interest) -> None:
+    """Integers are stored as strings in the order of their bytes; nothing else changes."""
+    with tempfile.TemporaryDirectory() as place:
+        found = read_dataset(write_dataset(interest, Path(place) / "data"))
+    assert found.node_names.to_pylist() == sorted(map(str, range(interest.num_nodes)))
+    assert found.topic_names.to_pylist() == sorted(map(str, range(interest.num_topics)))
+    pairs = interest.to_arrow().to_pylist()
+    assert {(str(row["node"]), str(row["topic"])) for row in pairs} == {
+        (row["node"], row["topic"]) for row in found.to_arrow().to_pylist()
+    }
+
+
+def test_contract(dataset: Path) -> None:
+    """Folders, columns and types are those of the contract, and the manifest tells what is inside."""
+    assert sorted(entry.name for entry in dataset.iterdir()) == [
+        "manifest.json", "nodes", "quarantine", "subscriptions", "topics",
+    ]  # fmt: skip
+    types = {
+        kind: {field.name: str(field.type) for field in pq.read_schema(dataset / kind / "part-00000.parquet")}
+        for kind in ("subscriptions", "nodes", "topics", "quarantine")
+    }
+    assert types == {
+        "subscriptions": {"node": "int32", "topic": "int32"},
+        "nodes": {"id": "int32", "name": "string"},
+        "topics": {"id": "int32", "name": "string"},
+        "quarantine": {"source": "string", "line": "int64", "record": "string", "reason": "string"},
+    }
+    manifest = json.loads((dataset / "manifest.json").read_text())
+    assert manifest["schema"] == 1
+    assert manifest["fingerprint"] == INTEREST.fingerprint
+    assert manifest["counts"] == {
+        "nodes": 3, "topics": 2, "subscriptions": 4, "duplicates": 0, "quarantined": 0,
+    }  # fmt: skip
+
+
+def test_manifest_keeps_where_it_came_from(tmp_path: Path) -> None:
+    """Sources, how it was made, dropped duplicates and the quarantine are kept."""
+    aside = pa.table({"reason": ["no topic"], "record": ["b,"], "line": [2], "source": ["a.csv"]})
+    interest = Interest.from_pairs(["a", "a"], ["x", "x"])
+    made_by = {"command": "ingest", "format": "csv"}
+    path = write_dataset(interest, tmp_path / "d", sources=["a.csv"], made_by=made_by, quarantine=aside)
+    manifest = json.loads((path / "manifest.json").read_text())
+    assert (manifest["sources"], manifest["made_by"]) == (["a.csv"], made_by)
+    assert (manifest["counts"]["duplicates"], manifest["counts"]["quarantined"]) == (1, 1)
+    kept = pq.read_table(path / "quarantine" / "part-00000.parquet").to_pylist()
+    assert kept == [{"source": "a.csv", "line": 2, "record": "b,", "reason": "no topic"}]
+    with pytest.raises(InputError, match="source, line, record, reason"):
+        write_dataset(interest, tmp_path / "d", quarantine=pa.table({"line": [1]}))
+
+
+def test_same_input_same_bytes(tmp_path: Path) -> None:
+    """The same relation, handed over in another order, gives the same bytes in every file."""
+    again = Interest.from_pairs(["c", "b", "a", "a"], ["y", "x", "y", "x"])
+    one, two = write_dataset(INTEREST, tmp_path / "one"), write_dataset(again, tmp_path / "two")
+    files = sorted(file.relative_to(one) for file in one.rglob("*") if file.is_file())
+    assert len(files) == 5
+    assert [(one / file).read_bytes() for file in files] == [(two / file).read_bytes() for file in files]
+
+
+def test_several_parts(dataset: Path) -> None:
+    """Tables in several parts are read in the order of their names; marks of other tools are passed over."""
+    for kind in ("subscriptions", "nodes", "topics"):
+        first = dataset / kind / "part-00000.parquet"
+        table = pq.read_table(first)
+        pq.write_table(table.slice(0, 1), first)
+        pq.write_table(table.slice(1), dataset / kind / "part-00001-of-spark.snappy.parquet")
+        (dataset / kind / "_SUCCESS").write_text("")
+        (dataset / kind / "._part.parquet").write_text("not Parquet")
+    assert read_dataset(dataset).fingerprint == INTEREST.fingerprint
+
+
+def test_empty_interest(tmp_path: Path) -> None:
+    """An interest without nodes is a dataset too."""
+    found = read_dataset(write_dataset(Interest.from_dict({}), tmp_path / "none"))
+    assert (found.num_nodes, found.num_topics, found.num_subscriptions) == (0, 0, 0)
+
+
+def test_what_is_not_a_dataset(tmp_path: Path) -> None:
+    """Nothing, an empty folder and another tool's manifest are told apart."""
+    with pytest.raises(InputError, match="nothing is there"):
+        read_dataset(tmp_path / "missing")
+    with pytest.raises(FormatError, match=r"is not a dataset: it has no manifest\.json"):
+        read_dataset(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"name": "web app"}')
+    with pytest.raises(FormatError, match="is not a dataset"):
+        read_dataset(tmp_path)
+
+
+def test_newer_schema(dataset: Path) -> None:
+    """A dataset of a newer version says to upgrade."""
+    edit_manifest(dataset, lambda manifest: manifest.update(schema=2))
+    with pytest.raises(FormatError, match=r"schema 2, newer than 1.*upgrade"):
+        read_dataset(dataset)
+
+
+def test_too_many_subscriptions_declared(dataset: Path) -> None:
+    """A dataset that declares 2³¹ subscriptions is refused before anything is read."""
+    edit_manifest(dataset, lambda manifest: manifest["counts"].update(subscriptions=2**31))
+    shutil.rmtree(dataset / "subscriptions")
+    with pytest.raises(InputError, match="declares 2147483648 subscriptions, more than 2147483647"):
+        read_dataset(dataset)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "Expecting": lambda d: (d / "manifest.json").write_text("{"),
+    "schema None": lambda d: edit_manifest(d, lambda m: m.pop("schema")),
+    "states no counts": lambda d: edit_manifest(d, lambda m: m.update(counts=3)),
+    "4 subscriptions, but manifest.json states 5": lambda d: edit_manifest(
+        d, lambda m: m["counts"].update(subscriptions=5)
+    ),
+    "3 nodes, but manifest.json states None": lambda d: edit_manifest(d, lambda m: m["counts"].pop("nodes")),
+    "fingerprint": lambda d: replace_subscriptions(d, int32(0, 1, 1, 2), int32(0, 0, 1, 1)),
+    "cannot be read as Parquet": lambda d: (d / "nodes" / "part-00000.parquet").write_bytes(b"PAR1 no"),
+    "holds no Parquet file": lambda d: shutil.rmtree(d / "topics"),
+    "no column 'topic'": lambda d: replace_table(d, "subscriptions", node=int32(0)),
+    "'node' is int64, not int32": lambda d: replace_subscriptions(d, pa.array([0]), int32(0)),
+    "has nulls": lambda d: replace_subscriptions(d, int32(0, 0, 1, None), int32(0, 1, 0, 1)),
+    "ids are not all from 0 to 2": lambda d: replace_subscriptions(d, int32(0, 0, 1, 3), int32(0, 1, 0, 1)),
+    "row 3 is out of order or repeated": lambda d: replace_subscriptions(
+        d, int32(0, 0, 0, 1), int32(0, 1, 1, 0)
+    ),
+    "ids are not 0, 1, 2": lambda d: replace_nodes(d, int32(0, 2, 1), ["a", "b", "c"]),
+    "not distinct and sorted": lambda d: replace_nodes(d, int32(0, 1, 2), ["a", "c", "b"]),
+}
+
+
+@pytest.mark.parametrize("said", DAMAGE)
+def test_damage_is_found(dataset: Path, said: str) -> None:
+    """Each kind of damage is one line that names the folder and says what is wrong."""
+    DAMAGE[said](dataset)
+    with pytest.raises(FormatError) as caught:
+        read_dataset(dataset)
+    message = str(caught.value)
+    assert said in message
+    assert str(dataset) in message
+    assert "\n" not in message
+
+
+def test_truncated_file_is_found(dataset: Path) -> None:
+    """A file that was cut off anywhere is no traceback."""
+    file = dataset / "subscriptions" / "part-00000.parquet"
+    whole = file.read_bytes()
+    for length in np.linspace(0, len(whole) - 1, 12, dtype=int):
+        file.write_bytes(whole[:length])
+        with pytest.raises(FormatError):
+            read_dataset(dataset)

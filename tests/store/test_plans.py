@@ -1,0 +1,190 @@
+"""What must hold of plan folders, and of their verification."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+
+import meshwright as mw
+from meshwright import Interest, Plan
+from meshwright.errors import FormatError, InputError, OutputError
+from meshwright.store import read_plan, verify_plan, write_dataset, write_plan
+from strategies import interests, wild_interests
+
+INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y", "z"}, "d": {"z"}})
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    return write_plan(mw.design(INTEREST, "ring"), tmp_path / "plan")
+
+
+def edit_metadata(plan: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    file = plan / "plan.json"
+    metadata = json.loads(file.read_text())
+    change(metadata)
+    file.write_text(json.dumps(metadata))
+
+
+def edit_edges(plan: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    file = plan / "edges.parquet"
+    pq.write_table(change(pq.read_table(file)), file)
+
+
+def with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
+    position = table.column_names.index(name)
+    return table.set_column(
+        position, table.schema.field(name), pa.array(values, table.schema.field(name).type)
+    )
+
+
+def with_first(table: pa.Table, name: str, value: Any) -> pa.Table:
+    return with_column(table, name, [value, *table.column(name).to_pylist()[1:]])
+
+
+@settings(max_examples=30)
+@given(wild_interests)
+def test_round_trip(interest: Interest) -> None:
+    """What is read is the overlay that was written, whatever the names, and it verifies."""
+    plan = mw.design(interest, "ring")
+    with tempfile.TemporaryDirectory() as place:
+        path = write_plan(plan, Path(place) / "plan")
+        stored, report = read_plan(path), verify_plan(path, interest)
+    assert stored.overlay_on(interest).to_arrow().equals(plan.overlay.to_arrow())
+    assert stored.figures == plan.figures
+    assert report.ok
+    assert report.complete
+
+
+@settings(max_examples=30)
+@given(interests(most_nodes=12))
+def test_integer_names_either_way(interest: Interest) -> None:
+    """A plan made over integer names holds for the dataset they were stored in, and u < v as strings."""
+    plan = mw.design(interest, "ring")
+    with tempfile.TemporaryDirectory() as place:
+        path = write_plan(plan, Path(place) / "plan")
+        edges = read_plan(path).edges
+        assert verify_plan(path, interest).ok
+        assert verify_plan(path, interest.canonical()).ok
+        assert read_plan(path).overlay_on(interest).edges == plan.overlay.edges
+    assert all(row["u"].encode() < row["v"].encode() for row in edges.to_pylist())
+
+
+def test_contract(plan: Path) -> None:
+    """Columns, types and metadata are those of the contract."""
+    types = {field.name: str(field.type) for field in pq.read_schema(plan / "edges.parquet")}
+    assert types == {"rank": "int32", "u": "string", "v": "string", "contribution": "int32"}
+    assert pq.read_table(plan / "edges.parquet").column("rank").to_pylist() == [0, 1, 2, 3]
+    metadata = json.loads((plan / "plan.json").read_text())
+    assert (metadata["schema"], metadata["algorithm"], metadata["seed"]) == (1, "ring", 0)
+    assert metadata["dataset"] == INTEREST.fingerprint
+    assert list(metadata["figures"]) == [
+        "nodes", "topics", "edges", "average_degree", "max_degree", "support", "seconds",
+    ]  # fmt: skip
+
+
+def test_parameters_stay_json(tmp_path: Path) -> None:
+    """An infinite parameter is written in a way that every JSON reader takes."""
+    overlay = mw.design(INTEREST, "ring").overlay
+    made = Plan(overlay, "low", {"k": math.inf, "max_edges": 3}, 7, 0.5)
+    text = (write_plan(made, tmp_path / "plan") / "plan.json").read_text()
+    assert json.loads(text, parse_constant=pytest.fail)["parameters"] == {"k": "inf", "max_edges": 3}
+
+
+def test_budgeted_plan_is_right_but_not_complete(tmp_path: Path) -> None:
+    """A plan that had to stop early verifies, and says that topics are left in pieces."""
+    whole = mw.design(INTEREST, "ring")
+    part = Plan(whole.overlay.prefix(1), "gpa", {"max_edges": 1}, 0, 0.0)
+    report = verify_plan(write_plan(part, tmp_path / "plan"), INTEREST)
+    assert report.ok
+    assert not report.complete
+    assert report.verification.support < 1
+
+
+def test_another_dataset_is_named(plan: Path) -> None:
+    """A plan verified against another dataset is refused, and the message says so."""
+    other = Interest.from_dict({"a": {"x"}, "b": {"x"}})
+    with pytest.raises(InputError, match=rf"plan {plan} was made for another dataset"):
+        verify_plan(plan, other)
+
+
+TAMPERED: dict[str, Callable[[Path], object]] = {
+    "edges is 3, the plan states 4": lambda p: edit_edges(p, lambda t: t.slice(0, 3)),
+    "support is ": lambda p: edit_edges(p, lambda t: t.slice(0, 2)),
+    "the contributions of edges 0 are not as stated": lambda p: edit_edges(
+        p, lambda t: with_first(t, "contribution", 1)
+    ),
+    "average_degree is 2.0, the plan states 1.5": lambda p: edit_metadata(
+        p, lambda m: m["figures"].update(average_degree=1.5)
+    ),
+    "max_degree is 3, the plan states 2": lambda p: edit_metadata(
+        p, lambda m: m["figures"].update(max_degree=2)
+    ),
+    "support is 1.0, the plan states 0.999": lambda p: edit_metadata(
+        p, lambda m: m["figures"].update(support=0.999)
+    ),
+    "nodes is 4, the plan states 5": lambda p: edit_metadata(p, lambda m: m["figures"].update(nodes=5)),
+    "topics is 3, the plan states 2": lambda p: edit_metadata(p, lambda m: m["figures"].update(topics=2)),
+}
+
+
+@pytest.mark.parametrize("said", TAMPERED)
+def test_tampering_is_caught(plan: Path, said: str) -> None:
+    """A plan that was altered after it was written disagrees with itself, and the report says where."""
+    assert verify_plan(plan, INTEREST).ok
+    TAMPERED[said](plan)
+    report = verify_plan(plan, INTEREST)
+    assert not report.ok
+    assert any(said in line for line in report.disagreements)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "ranks are not 0, 1, 2": lambda p: edit_edges(p, lambda t: t.slice(1)),
+    "not every u < v": lambda p: edit_edges(p, lambda t: with_first(t, "u", "c")),
+    "unknown nodes 'zz'": lambda p: edit_edges(p, lambda t: with_first(t, "v", "zz")),
+    "more than once": lambda p: edit_edges(p, lambda t: with_first(t, "v", t.column("v")[1].as_py())),
+    "no column 'contribution'": lambda p: edit_edges(p, lambda t: t.drop_columns("contribution")),
+    "'rank' is int64": lambda p: edit_edges(
+        p, lambda t: t.set_column(0, "rank", pc.cast(t.column("rank"), pa.int64()))
+    ),
+    "cannot be read as Parquet": lambda p: (p / "edges.parquet").unlink(),
+    "states no figures": lambda p: edit_metadata(p, lambda m: m.pop("figures")),
+    "figure 'support' is no number": lambda p: edit_metadata(p, lambda m: m["figures"].update(support="all")),
+    "schema 9, newer than 1": lambda p: edit_metadata(p, lambda m: m.update(schema=9)),
+    "it has no plan.json": lambda p: (p / "plan.json").unlink(),
+}
+
+
+@pytest.mark.parametrize("said", DAMAGE)
+def test_damage_is_found(plan: Path, said: str) -> None:
+    """Each kind of damage is one line that names the plan and says what is wrong."""
+    DAMAGE[said](plan)
+    with pytest.raises(FormatError) as caught:
+        verify_plan(plan, INTEREST)
+    message = str(caught.value)
+    assert said in message
+    assert str(plan) in message
+    assert "\n" not in message
+
+
+def test_plans_and_datasets_do_not_mix(tmp_path: Path, plan: Path) -> None:
+    """A dataset is not read as a plan, nor overwritten by one, and the message says what it is."""
+    dataset = write_dataset(INTEREST, tmp_path / "data")
+    with pytest.raises(FormatError, match="is not a plan: it is a dataset"):
+        read_plan(dataset)
+    with pytest.raises(FormatError, match="is not a dataset: it is a plan"):
+        mw.load_interest(plan)
+    with pytest.raises(OutputError, match="something else than a plan"):
+        write_plan(mw.design(INTEREST, "ring"), dataset)
+    with pytest.raises(InputError, match="nothing is there"):
+        read_plan(tmp_path / "missing")

@@ -1,0 +1,251 @@
+"""What must hold of interests, however they are made."""
+
+from __future__ import annotations
+
+import random
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_matrix
+
+from meshwright import Interest
+from meshwright.errors import InputError
+from strategies import interests, wild_interests, wild_names
+
+pairs_of_names = st.lists(st.tuples(wild_names, wild_names), max_size=12)
+
+
+def from_list(pairs: list[tuple[str, str]]) -> Interest:
+    return Interest.from_pairs([node for node, _ in pairs], [topic for _, topic in pairs])
+
+
+def same(a: Interest, b: Interest) -> bool:
+    """Tell whether two interests are equal in every array."""
+    return spelled_out(a) == spelled_out(b)
+
+
+def spelled_out(interest: Interest) -> list[list[object]]:
+    """Return the arrays of an interest as lists."""
+    names = [interest.node_names.to_pylist(), interest.topic_names.to_pylist()]
+    return [*names, interest.node_ptr.tolist(), interest.node_topics.tolist()]
+
+
+@given(pairs_of_names, st.randoms(use_true_random=False))
+def test_order_does_not_matter(pairs: list[tuple[str, str]], shuffler: random.Random) -> None:
+    """Pairs in another order, or given twice, make the same interest."""
+    shuffled = [*pairs, *pairs[:3]]
+    shuffler.shuffle(shuffled)
+    one, two = from_list(pairs), from_list(shuffled)
+    assert same(one, two)
+    assert one.fingerprint == two.fingerprint
+    assert two.duplicates == len(shuffled) - two.num_subscriptions
+
+
+@given(pairs_of_names)
+def test_holds_exactly_its_pairs(pairs: list[tuple[str, str]]) -> None:
+    """The interest holds the pairs it was made from, names sorted by their UTF-8 bytes."""
+    interest = from_list(pairs)
+    rows = interest.to_arrow().to_pylist()
+    assert [(row["node"], row["topic"]) for row in rows] == sorted(
+        set(pairs), key=lambda p: [s.encode() for s in p]
+    )
+    assert interest.node_names.to_pylist() == sorted({node for node, _ in pairs}, key=str.encode)
+    for node in {node for node, _ in pairs}:
+        assert set(interest.topics_of(node)) == {topic for other, topic in pairs if other == node}
+
+
+@given(wild_interests)
+def test_every_way_of_building_agrees(interest: Interest) -> None:
+    """Pairs, dicts, Arrow tables and sparse matrices make the same interest of the same relation."""
+    names = interest.node_names.to_pylist()
+    topics = interest.topic_names.to_pylist()
+    table = interest.to_arrow()
+    with_all = {"all_nodes": names, "all_topics": topics}
+    assert same(Interest.from_pairs(table["node"], table["topic"], **with_all), interest)
+    assert same(Interest.from_dict({name: interest.topics_of(name) for name in reversed(names)}), interest)
+    assert same(Interest.from_scipy(interest.to_scipy(), nodes=names, topics=topics), interest)
+    only_subscribers = from_list([(row["node"], row["topic"]) for row in table.to_pylist()])
+    assert same(Interest.from_arrow(table), only_subscribers)
+
+
+@settings(max_examples=25)
+@given(pairs_of_names)
+def test_tables_of_every_library(pairs: list[tuple[str, str]]) -> None:
+    """pandas, polars, DuckDB and Arrow tables make the same interest, with columns in any place."""
+    expected = from_list(pairs)
+    columns = {"topic": [topic for _, topic in pairs], "node": [node for node, _ in pairs]}
+    arrow = pa.table(columns, schema=pa.schema({"topic": pa.string(), "node": pa.string()}))
+    assert same(Interest.from_arrow(arrow), expected)
+    assert same(Interest.from_arrow(pl.from_arrow(arrow)), expected)
+    assert same(Interest.from_arrow(pd.DataFrame(columns, dtype=object)), expected)
+    with duckdb.connect() as connection:
+        connection.register("given", arrow)
+        assert same(Interest.from_arrow(connection.sql("select node, topic from given")), expected)
+
+
+def test_categories_and_integers_in_tables() -> None:
+    """Categorical and integer columns of pandas and polars are names like others."""
+    expected = Interest.from_pairs(["b", "a", "b"], [10, 9, 9])
+    columns = {"node": ["b", "a", "b"], "topic": [10, 9, 9]}
+    in_pandas = pd.DataFrame(columns).astype({"node": "category", "topic": "int32"})
+    in_polars = pl.DataFrame(columns, schema={"node": pl.Categorical, "topic": pl.UInt16})
+    assert same(Interest.from_arrow(in_pandas), expected)
+    assert same(Interest.from_arrow(in_polars), expected)
+    assert expected.topic_names.to_pylist() == [9, 10], "integers keep their numeric order"
+
+
+@given(interests())
+def test_both_directions_hold_the_same(interest: Interest) -> None:
+    """Subscribers by topic and topics by node are one relation."""
+    by_node = set(zip(interest.node_of_slot.tolist(), interest.node_topics.tolist(), strict=True))
+    by_topic = {
+        (node, topic)
+        for topic in range(interest.num_topics)
+        for node in interest.topic_nodes[interest.topic_ptr[topic] : interest.topic_ptr[topic + 1]].tolist()
+    }
+    assert by_node == by_topic
+    assert len(by_node) == interest.num_subscriptions
+    assert interest.to_scipy().toarray().tolist() == [
+        [int((node, topic) in by_node) for topic in range(interest.num_topics)]
+        for node in range(interest.num_nodes)
+    ]
+
+
+@given(interests(most_nodes=12))
+def test_canonical_is_strings_in_byte_order(interest: Interest) -> None:
+    """The canonical form has string names, sorted; making it again, and its fingerprint, change nothing."""
+    canonical = interest.canonical()
+    assert canonical.node_names.to_pylist() == sorted(map(str, interest.node_names.to_pylist()))
+    assert same(canonical.canonical(), canonical)
+    assert canonical.fingerprint == interest.fingerprint
+    as_text = [[str(name) for name in column.to_pylist()] for column in interest.to_arrow().columns]
+    names = {"all_nodes": canonical.node_names, "all_topics": canonical.topic_names}
+    assert same(Interest.from_pairs(*as_text, **names), canonical)
+
+
+@given(interests(), interests())
+def test_fingerprints_differ_with_the_relation(one: Interest, two: Interest) -> None:
+    """Two interests have the same fingerprint exactly when they are the same relation."""
+    assert (one.fingerprint == two.fingerprint) == same(one, two)
+
+
+def test_fingerprint_sees_where_names_end() -> None:
+    """Moving a letter from one name to the next is another relation."""
+    one = Interest.from_dict({"ab": {"t"}, "c": {"t"}})
+    two = Interest.from_dict({"a": {"t"}, "bc": {"t"}})
+    assert one.fingerprint != two.fingerprint
+
+
+@given(interests(), st.data())
+def test_restrict_keeps_only_those_topics(interest: Interest, data: st.DataObject) -> None:
+    """A restricted interest keeps ids, and exactly the subscriptions of the wanted topics."""
+    wanted = data.draw(
+        st.sets(st.integers(0, interest.num_topics - 1)) if interest.num_topics else st.just(set())
+    )
+    part = interest.restrict(np.array(sorted(wanted), dtype=np.int64))
+    pairs = zip(interest.node_of_slot.tolist(), interest.node_topics.tolist(), strict=True)
+    expected = [pair for pair in pairs if pair[1] in wanted]
+    assert list(zip(part.node_of_slot.tolist(), part.node_topics.tolist(), strict=True)) == expected
+    assert (part.num_nodes, part.num_topics) == (interest.num_nodes, interest.num_topics)
+
+
+def test_matrices_of_every_kind() -> None:
+    """Repeated and zero entries of a matrix count once and not at all; rows and columns keep their place."""
+    twice = coo_array(([1, 1, 0], ([0, 0, 1], [1, 1, 0])), shape=(3, 2))
+    for matrix in (twice, csr_matrix(([2.5], ([0], [1])), shape=(3, 2))):
+        interest = Interest.from_scipy(matrix)
+        assert interest.to_arrow().to_pylist() == [{"node": 0, "topic": 1}]
+        assert (interest.num_nodes, interest.num_topics) == (3, 2)
+    with pytest.raises(InputError, match="2 node names for 3 rows"):
+        Interest.from_scipy(twice, nodes=["a", "b"])
+    with pytest.raises(InputError, match="topic names are not distinct"):
+        Interest.from_scipy(twice, topics=["a", "a"])
+
+
+def test_interests_do_not_change() -> None:
+    """The arrays of an interest cannot be written."""
+    interest = Interest.from_dict({"a": {"x"}})
+    for array in (interest.node_ptr, interest.node_topics, interest.topic_ptr, interest.topic_nodes):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+@given(pairs_of_names, st.integers(1, 4))
+def test_chunks_do_not_matter(pairs: list[tuple[str, str]], size: int) -> None:
+    """Columns that come in chunks, each with names of its own, make the same interest."""
+    cuts = range(0, len(pairs), size)
+    nodes = pa.chunked_array([[node for node, _ in pairs[i : i + size]] for i in cuts], pa.string())
+    topics = pa.chunked_array([[topic for _, topic in pairs[i : i + size]] for i in cuts], pa.string())
+    assert same(Interest.from_pairs(nodes, topics), from_list(pairs))
+
+
+def test_more_text_than_one_array_holds() -> None:
+    """Columns whose names take more than 2 GiB together are read, chunk by chunk."""
+    long_name = pa.array(["n" * 2**20])
+    nodes = pa.chunked_array([long_name] * 2**11 + [pa.array(["a"])])
+    interest = Interest.from_pairs(nodes, pa.chunked_array([np.zeros(len(nodes), dtype=np.int64)]))
+    assert (interest.num_nodes, interest.num_subscriptions) == (2, 2)
+    assert interest.duplicates == len(nodes) - 2
+
+
+def test_edges_of_the_possible() -> None:
+    """No nodes, a node without topics and a topic without subscribers are interests."""
+    nobody = Interest.from_dict({})
+    assert (nobody.num_nodes, nobody.num_topics, nobody.num_subscriptions) == (0, 0, 0)
+    assert nobody.to_arrow().num_rows == 0
+    lonely = Interest.from_dict({"a": set()})
+    assert (lonely.num_nodes, lonely.topics_of("a")) == (1, [])
+    idle = Interest.from_pairs([], [], all_topics=["x"])
+    assert (idle.num_nodes, idle.num_topics) == (0, 1)
+    assert len({nobody.fingerprint, lonely.fingerprint, idle.fingerprint}) == 3
+
+
+def test_names_find_their_ids() -> None:
+    """Ids are positions in the sorted names; an unknown name, or one of the wrong kind, is named."""
+    interest = Interest.from_dict({"b": {7, 10}, "a": {7}})
+    assert (interest.node_id("a"), interest.topic_id(10)) == (0, 1)
+    with pytest.raises(InputError, match="no node 'c' among the 2 nodes"):
+        interest.node_id("c")
+    with pytest.raises(InputError, match="no topic '7' among the 2 topics"):
+        interest.topic_id("7")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "topics", "said"),
+    [
+        (["a"], ["x", "y"], "1 nodes but 2 topics"),
+        (["a", None, None], ["x", "x", "x"], "no node name in row 1, 2"),
+        (["a"], [None], "no topic name in row 0"),
+        (["a", 1], ["x", "y"], "node names must be all strings or all integers"),
+        (["a"], [1.5], "topic names are of type double"),
+        ("abc", ["x"], "nodes are one string"),
+        (["\ud800"], ["x"], "node names must be"),
+        ([2**70], ["x"], "node names must be .* 64 bits"),
+        (np.array([2**64 - 1], dtype=np.uint64), ["x"], "node names must be .* 64 bits"),
+    ],
+)
+def test_bad_pairs(nodes: list[str], topics: list[str], said: str) -> None:
+    """Columns that cannot be an interest are refused in one line that says why."""
+    with pytest.raises(InputError, match=said) as caught:
+        Interest.from_pairs(nodes, topics)
+    assert "\n" not in str(caught.value)
+
+
+def test_other_bad_input() -> None:
+    """A string for a set, names of two kinds, a missing column and a foreign object are refused."""
+    with pytest.raises(InputError, match="topics of node 'a' are one string"):
+        Interest.from_dict({"a": "xyz"})
+    with pytest.raises(InputError, match="not both"):
+        Interest.from_pairs(["a"], ["x"], all_nodes=[1])
+    with pytest.raises(InputError, match=r"no column 'topic'; the columns are 'node', 'subject'"):
+        Interest.from_arrow(pa.table({"node": ["a"], "subject": ["x"]}))
+    with pytest.raises(InputError, match="list does not offer __arrow_c_stream__"):
+        Interest.from_arrow([("a", "x")])
+    with pytest.raises(InputError, match="mixed or unusable types"):
+        Interest.from_arrow(pd.DataFrame({"node": ["a", 1], "topic": ["x", "y"]}))

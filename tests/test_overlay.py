@@ -1,0 +1,133 @@
+"""What must hold of overlays and of their exports."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import meshwright as mw
+from meshwright import Interest, Overlay
+from meshwright.errors import InputError, OutputError
+from strategies import overlays, wild_interests
+
+INTEREST = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}})
+
+
+def make(u: list[int], v: list[int], contribution: list[int] | None = None) -> Overlay:
+    columns = (u, v, [0] * len(u) if contribution is None else contribution)
+    return Overlay(INTEREST, *(np.array(column, dtype=np.int32) for column in columns))
+
+
+@given(wild_interests)
+def test_exports_agree(interest: Interest) -> None:
+    """Arrow, pandas, scipy and networkx hold the same edges, in names or ids."""
+    overlay = mw.design(interest, "ring").overlay
+    table = overlay.to_arrow()
+    rows = table.to_pylist()
+    assert [(row["u"], row["v"]) for row in rows] == overlay.edges
+    assert [row["rank"] for row in rows] == list(range(len(overlay)))
+    assert [row["contribution"] for row in rows] == overlay.contribution.tolist()
+    assert [str(kind) for kind in table.schema.types] == ["int32", "string", "string", "int32"]
+    assert overlay.to_pandas().to_dict("records") == rows
+    graph = overlay.to_networkx()
+    assert set(graph) == set(interest.node_names.to_pylist())
+    assert {(u, v): graph.edges[u, v] for u, v in overlay.edges} == {
+        (row["u"], row["v"]): {"rank": row["rank"], "contribution": row["contribution"]} for row in rows
+    }
+    assert graph.number_of_edges() == len(overlay)
+
+
+@given(overlays())
+def test_adjacency_is_symmetric(overlay: Overlay) -> None:
+    """The sparse adjacency has both directions of each edge and nothing else."""
+    dense = overlay.to_scipy().toarray()
+    assert dense.shape == (overlay.interest.num_nodes,) * 2
+    assert (dense == dense.T).all()
+    assert dense.sum() == 2 * len(overlay)
+    assert (dense[overlay.u, overlay.v] == 1).all()
+
+
+@settings(max_examples=30)
+@given(
+    st.dictionaries(
+        st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn"]), min_size=1, max_size=5),
+        st.sets(st.sampled_from("xyz")),
+        max_size=6,
+    ).map(Interest.from_dict)
+)
+def test_graphml_round_trip(interest: Interest) -> None:
+    """A GraphML file holds nodes, edges and their figures (XML has no control characters)."""
+    overlay = mw.design(interest, "ring").overlay
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "overlay.graphml"
+        overlay.write_graphml(file)
+        found = nx.read_graphml(file)
+    assert set(found) == set(overlay.to_networkx())
+    assert {frozenset((u, v)): told for u, v, told in found.edges(data=True)} == {
+        frozenset((u, v)): {"rank": rank, "contribution": gain}
+        for rank, ((u, v), gain) in enumerate(zip(overlay.edges, overlay.contribution.tolist(), strict=True))
+    }
+
+
+def test_graphml_that_cannot_be_written(tmp_path: Path) -> None:
+    """A name that XML cannot hold is named, and so is a place that cannot be written."""
+    bell = Overlay.empty(Interest.from_dict({"a": {"x"}, "bell\a": {"x"}}))
+    with pytest.raises(InputError, match=r"'bell\\x07'.*XML"):
+        bell.write_graphml(tmp_path / "bell.graphml")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(OutputError, match="cannot write"):
+        make([0], [1]).write_graphml(tmp_path / "missing" / "a.graphml")
+
+
+@given(overlays(), st.integers(0, 40))
+def test_prefix_keeps_the_first_edges(overlay: Overlay, edges: int) -> None:
+    """A prefix has the first edges, in order, and all of them if it is longer."""
+    part = overlay.prefix(edges)
+    assert part.edges == overlay.edges[:edges]
+    assert part.interest is overlay.interest
+
+
+def test_negative_prefix() -> None:
+    """A negative prefix is refused."""
+    with pytest.raises(InputError, match="a prefix of -1 edges"):
+        make([0], [1]).prefix(-1)
+
+
+def test_empty() -> None:
+    """The overlay without links is defined for no nodes at all, and exports."""
+    for interest in (INTEREST, Interest.from_dict({})):
+        overlay = Overlay.empty(interest)
+        assert (len(overlay), overlay.edges, overlay.to_arrow().num_rows) == (0, [], 0)
+        assert overlay.to_scipy().shape == (interest.num_nodes,) * 2
+        assert len(overlay.to_networkx()) == interest.num_nodes
+
+
+@pytest.mark.parametrize(
+    ("u", "v", "said"),
+    [
+        ([1], [0], r"edges \(1, 0\) are not"),
+        ([1], [1], r"edges \(1, 1\) are not"),
+        ([-1], [1], r"edges \(-1, 1\) are not"),
+        ([0], [3], r"edges \(0, 3\) are not 0 <= u < v < 3"),
+        ([0, 1, 0], [1, 2, 1], r"edges \(0, 1\) appear more than once"),
+        ([0], [], "same length"),
+    ],
+)
+def test_bad_edges(u: list[int], v: list[int], said: str) -> None:
+    """Edges out of range, reversed, repeated or of unequal columns are refused and named."""
+    with pytest.raises(InputError, match=said):
+        make(u, v)
+
+
+def test_overlays_do_not_change() -> None:
+    """The arrays of an overlay cannot be written."""
+    overlay = make([0], [1], [1])
+    for array in (overlay.u, overlay.v, overlay.contribution):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
