@@ -21,7 +21,7 @@ from meshwright.errors import InputError, MissingDependencyError, first_five
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     Name: TypeAlias = str | int
     Ids: TypeAlias = NDArray[np.int32]
@@ -364,3 +364,14 @@ def _position(names: pa.Array, name: Name, what: str) -> int:
     if found < 0:
         raise InputError(f"no {what} {name!r} among the {len(names)} {what}s")
     return int(found)
+
+
+def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """Return a read-only view, or a copy where type or layout differ.
+
+    Kernels are compiled once for each kind of argument, and read-only is a kind of its own: handing over only
+    read-only inputs keeps it at one.
+    """
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view

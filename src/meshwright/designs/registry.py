@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from meshwright import measure
 from meshwright.designs import gm, gpa, gpm, low, minmax, ring
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.errors import InputError
+from meshwright.greedy import prepare
 
 if TYPE_CHECKING:
     from meshwright.greedy import Progress
@@ -110,6 +112,8 @@ def design(
     for name in sorted(chosen.required - given.keys()):
         raise InputError(f"{algorithm} needs {name}: {chosen.parameters[name]}")
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
+    prepare(progress)  # compiling is not the design's time
+    measure.prepare()
     began = time.perf_counter()
     overlay = chosen.build(interest, **given, **running)
     return Plan(overlay, algorithm, given, seed, time.perf_counter() - began)

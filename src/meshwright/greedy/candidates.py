@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.errors import InputError, first_five
+from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.interest import Ids
-    from meshwright.overlay import Overlay
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def star(center: int, others: Iterable[int]) -> Candidates:
 
 def all_but(used: Overlay | Iterable[Sequence[int]] | NDArray[Any]) -> Candidates:
     """All pairs but these: an overlay's edges, or explicit ones."""
-    edges = np.column_stack((used.u, used.v)) if hasattr(used, "interest") else used
+    edges = np.column_stack((used.u, used.v)) if isinstance(used, Overlay) else used
     return Candidates(excluded=_sorted_pairs(edges))
 
 

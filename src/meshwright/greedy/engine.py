@@ -2,107 +2,239 @@
 
 from __future__ import annotations
 
-import math
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from meshwright.errors import InputError, first_five
 from meshwright.greedy.candidates import Candidates, everything
+from meshwright.greedy.tuning import Tuning
+from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from meshwright.greedy.kernels.state import Scratch, State, Sweep
     from meshwright.greedy.rules import Rule
-    from meshwright.interest import Interest
+    from meshwright.interest import Ids
 
 Progress: TypeAlias = Callable[[int, float, str], None]
 """Called now and then with the edges so far, the support so far (0 to 1) and what is being done."""
 
+COMPILING = "compiling kernels, first run only"
+WORKING = "linking"
 NO_LIMIT = np.iinfo(np.int32).max
+STRIDE = 300_000_000
+"""Work between two looks at progress and at Ctrl-C: some tenths of a second."""
+WAVE_ROWS = 512
+"""Rebuilding fewer rows than this at once is not worth waking threads for."""
 
 
-def grow(interest, rule, *, start=None, candidates=everything, topics=None, max_edges=None, max_degree=None, threads=1, progress=None, mode=None, window=32, heavy=None, large=None,giant=8,bitcheck=True, stats=None):
-    from meshwright.greedy import kernels as K
-    import time
-    t0=time.perf_counter()
-    if topics is not None:
-        original=interest; interest = interest.restrict(np.asarray(topics))
-    V=interest.num_nodes; T=interest.num_topics; n=interest.num_subscriptions
-    W=((V+511)//512)*8 or 8
-    from scipy.sparse import csr_array
-    csc=csr_array((np.arange(n,dtype=np.int32), interest.node_topics, interest.node_ptr.astype(np.int32)), shape=(V,T)).tocsc()
-    entry=csc.data; topic_ptr=csc.indptr.astype(np.int64); topic_nodes=csc.indices.astype(np.int32)
-    label=np.arange(n,dtype=np.int32); node_label=np.empty(n,np.int32); node_label[entry]=label
-    pop=np.diff(topic_ptr)
-    sizes=np.diff(interest.node_ptr)
-    pairs=int((pop*(pop-1)//2).sum())
-    if mode is None:
-        mode='windows'
-    if candidates.pairs is not None: mode='windows'
-    dense=mode=='dense'
-    large = large or max(32, V//256)
-    heavyt = heavy if heavy is not None else max(2, V/400)
-    is_heavy=(pop>=heavyt)&(pop>=2)
-    if dense or candidates.pairs is not None: is_heavy[:]=False
-    nh=int(is_heavy.sum())
-    topic_row=np.full(T,-1,np.int32); topic_row[is_heavy]=np.arange(1,nh+1)
-    pool=int((pop[is_heavy]//large).sum()); pool=min(pool, 4*nh+16)
-    bits=np.zeros((1+nh+pool,W),np.uint64)
-    free_rows=np.arange(nh+pool,nh,-1).astype(np.int32)
-    allowed=np.zeros(W*64,bool)
-    if candidates.nodes is None: allowed[:V]=True
-    else: allowed[candidates.nodes]=True
-    pack=lambda b: np.packbits(b.reshape(-1,8),axis=1,bitorder='little').reshape(-1).view(np.uint64).copy()
-    ex=candidates.excluded if candidates.excluded is not None else np.zeros((0,2),np.int32)
-    barred_ptr=np.searchsorted(ex[:,0],np.arange(V+1)).astype(np.int64)
-    cap=NO_LIMIT if max_degree is None else max_degree
-    tally=np.zeros(5,np.int64); tally[K.FREE_ROWS]=pool
-    degree=np.zeros(V,np.int32)
-    TW=(T+63)//64
-    ib=np.zeros((V,TW) if not dense and bitcheck and TW*V*26<=max(16*n, 2**26) else (0,0),np.uint64)
-    st=K.State(interest.node_ptr, interest.node_topics, topic_ptr, topic_nodes, node_label,label,entry,np.arange(n,dtype=np.int32),np.ones(n,np.int32),pop.astype(np.int32),np.full(T,-1,np.int32),np.zeros((ib.shape[0],3*ib.shape[1]),np.uint64),np.zeros(ib.shape,np.uint16),giant,
-      bits,topic_row,np.full(n,-1,np.int32),free_rows,large,degree,cap,pack(allowed),barred_ptr,np.ascontiguousarray(ex[:,1]),tally)
-    maxsize=int(sizes.max(initial=0))
-    def scratch():
-        return K.Scratch(np.zeros((max(4,maxsize.bit_length()),W),np.uint64),np.zeros(W,np.uint64),np.zeros(W,np.uint64),np.zeros(W,np.uint64),np.zeros(W,np.uint64),np.zeros(maxsize+8,np.uint32))
-    sc=scratch()
-    K.fill_node_bits(st)
+def grow(
+    interest: Interest,
+    rule: Rule,
+    *,
+    start: Overlay | None = None,
+    candidates: Candidates = everything,
+    topics: Iterable[int] | None = None,
+    max_edges: int | None = None,
+    max_degree: int | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+    tuning: Tuning | None = None,
+) -> Overlay:
+    """Add, one at a time, the edge that the rule picks by its contribution, until none contributes.
+
+    Ties go to the smallest (u, v). The answer is exact: it does not depend on `threads` or `tuning`.
+
+    Parameters
+    ----------
+    interest
+        Who subscribes to what.
+    rule
+        `rules.gm`, `rules.minmax` or `rules.low(k)`.
+    start
+        Edges that are there already. They count for components and degrees and come first in the result.
+    candidates
+        The pairs that may be linked: everything, or a set made by `candidates.among`, `pairs`, `star`,
+        `all_but`.
+    topics
+        Ids of the topics that count; all by default.
+    max_edges, max_degree
+        Budgets: how many edges may be added; an edge that would push either end over `max_degree` is no
+        candidate.
+    threads
+        How many threads rebuild rows at once.
+    progress
+        Called now and then; what it raises ends the run.
+
+    Raises
+    ------
+    InputError
+        For a negative budget, unknown nodes or topics, or a start over another interest.
+    """
+    _check(interest, start, max_edges, max_degree, threads)
+    prepare(progress)
+    candidates = candidates.checked(interest.num_nodes)
+    counted = interest if topics is None else interest.restrict(_known_topics(interest, topics))
+    run = _Run(counted, rule, start, candidates, max_edges, max_degree, threads, tuning or Tuning(), progress)
+    u, v, gains = run.finish()
     if start is not None:
-        K.link_all(st._replace(topic_row=np.full(T,-1,np.int32)),start.u,start.v)
-        tally[K.TOP_DEGREE]=degree.max(initial=0)
-    merged0=int(tally[K.MERGES])
-    K.fill_bits(st)
-    def sweep(active):
-        nV=V if active else 0
-        if candidates.pairs is not None:
-            pr=candidates.pairs
-            ptr=np.searchsorted(pr[:,0],np.arange(V+1)).astype(np.int64)
-            cnt=np.minimum(sizes[pr[:,0]],sizes[pr[:,1]]).astype(np.int32)
-            bound=np.zeros(V,np.int32); np.maximum.at(bound,pr[:,0],cnt)
-            return K.Sweep(bound,np.zeros(V,np.int32),np.zeros(V,np.int32),ptr,np.diff(ptr).astype(np.int32),np.ascontiguousarray(pr[:,1]),cnt,pack(allowed),np.array([maxsize,0,-1,0]),True)
-        w=0 if dense else window
-        bound=sizes[:nV].astype(np.int32)
-        return K.Sweep(bound,bound+1,np.zeros(nV,np.int32),np.arange(nV+1,dtype=np.int64)*w,np.zeros(nV,np.int32),np.empty(nV*w,np.int32),np.empty(nV*w,np.int32),pack(allowed),np.array([maxsize,0,-1,0]),False)
-    k = 0.0 if rule.k is None else rule.k
-    whole=sweep(True); calm=sweep(k!=0)
-    for v in range(V) if max_degree is not None else ():
-        K.close_full(st,whole,v,cap)
-    if k!=0: K.begin_phase(st,whole,calm,maxsize)
-    us=np.empty(1024,np.int32); vs=us.copy(); gs=us.copy()
-    limit=NO_LIMIT if max_edges is None else max_edges
-    t1=time.perf_counter()
-    while True:
-        status=K.run(st,whole,calm,sc,k,limit,tally[K.WORK]+2**40,False,us,vs,gs)
-        if status==K.FULL:
-            us,vs,gs=(np.resize(a,2*len(a)) for a in (us,vs,gs)); continue
-        if status==K.EXHAUSTED: break
-    t2=time.perf_counter()
-    if stats is not None: stats.update(setup=t1-t0, run=t2-t1, work=int(tally[K.WORK]),mode=mode,pairs=pairs)
-    m=int(tally[K.EDGES]); us,vs,gs=us[:m].copy(),vs[:m].copy(),gs[:m].copy()
-    if topics is not None: interest=original
-    if start is not None:
-        us,vs,gs=np.concatenate((start.u,us)),np.concatenate((start.v,vs)),np.concatenate((start.contribution,gs))
-    return Overlay(interest,us,vs,gs)
+        u, v = np.concatenate((start.u, u)), np.concatenate((start.v, v))
+        gains = np.concatenate((start.contribution, gains))
+    return Overlay(interest, u, v, gains)
+
+
+def prepare(progress: Progress | None = None) -> None:
+    """Compile the engine's kernels, or load them where they are kept; `grow` does so when first called."""
+    from meshwright import compiling
+
+    if progress is not None and not compiling.is_kept("greedy"):
+        progress(0, 0.0, COMPILING)
+    _prepare_once()
+
+
+@cache
+def _prepare_once() -> None:
+    """Call every kernel once on the smallest of interests."""
+    from meshwright import compiling
+    from meshwright.greedy import rules
+    from meshwright.greedy.kernels.rows import rebuild_rows
+    from meshwright.greedy.kernels.sweep import close_full
+
+    pair = Interest.from_ids(pa.array(["a", "b"]), pa.array(["t"]), np.array([0, 1]), np.array([0, 0]))
+    run = _Run(pair, rules.low(1), Overlay.empty(pair), everything, None, 1, 1, Tuning(), None)
+    rebuild_rows(run.state, run.whole, run.scratches[0], np.zeros(0, dtype=np.int32), 1)
+    close_full(run.state, run.whole, 0, 1)
+    run.finish()
+    compiling.keep("greedy")
+
+
+class _Run:
+    """One run of the engine: its arrays, and the loop around the kernels."""
+
+    def __init__(
+        self,
+        interest: Interest,
+        rule: Rule,
+        start: Overlay | None,
+        candidates: Candidates,
+        max_edges: int | None,
+        max_degree: int | None,
+        threads: int,
+        tuning: Tuning,
+        progress: Progress | None,
+    ) -> None:
+        from meshwright.greedy import layout
+        from meshwright.greedy.kernels import components, rows, sweep
+        from meshwright.greedy.kernels.state import MERGES, TOP_DEGREE
+
+        self.threads, self.progress = threads, progress
+        self.k = 0.0 if rule.k is None else rule.k
+        self.max_edges = NO_LIMIT if max_edges is None else min(int(max_edges), NO_LIMIT)
+        limit = NO_LIMIT if max_degree is None else min(int(max_degree), NO_LIMIT)
+        self.state: State = layout.lay_out_state(interest, candidates, limit, tuning)
+        components.fill_node_bits(self.state)
+        if start is not None:
+            components.link_all(
+                self.state._replace(topic_row=np.full_like(self.state.topic_row, -1)), start.u, start.v
+            )
+            self.state.tally[TOP_DEGREE] = self.state.degree.max(initial=0)
+        rows.fill_bits(self.state)
+        self.scratches: list[Scratch] = [layout.lay_out_scratch(self.state) for _ in range(threads)]
+        self.whole: Sweep = layout.lay_out_sweep(interest, candidates, self.state, tuning.window, calm=False)
+        self.calm: Sweep = layout.no_sweep()
+        for v in np.flatnonzero(self.state.degree >= limit).tolist():
+            sweep.close_full(self.state, self.whole, v, limit)
+        if self.k > 0:
+            self.calm = layout.lay_out_sweep(interest, candidates, self.state, tuning.window, calm=True)
+            sweep.begin_phase(self.state, self.whole, self.calm, int(self.whole.cursor[0]))
+        self.to_merge = max(1, int(np.maximum(np.diff(interest.topic_ptr) - 1, 0).sum()))
+        self.merges = MERGES
+
+    def finish(self) -> tuple[Ids, Ids, Ids]:
+        """Run to the end and return the edges added, with their contributions."""
+        from meshwright.greedy.kernels.state import EDGES, EXHAUSTED, FULL, WORK
+        from meshwright.greedy.kernels.sweep import run
+
+        tally = self.state.tally
+        columns = [np.empty(min(1024, self.max_edges), dtype=np.int32) for _ in range(3)]
+        with ThreadPoolExecutor(self.threads) as pool:
+            while True:
+                if self.threads > 1:
+                    self._rebuild_waves(pool)
+                goal = tally[WORK] + STRIDE
+                status = run(
+                    self.state, self.whole, self.calm, self.scratches[0], self.k, self.max_edges, goal,
+                    self.threads > 1, *columns,
+                )  # fmt: skip
+                if status == EXHAUSTED:
+                    break
+                if status == FULL:
+                    columns = [np.resize(column, 2 * len(column)) for column in columns]
+                self._tell()
+        self._tell()
+        u, v, gains = (column[: tally[EDGES]].copy() for column in columns)
+        return u, v, gains
+
+    def _rebuild_waves(self, pool: ThreadPoolExecutor) -> None:
+        """Rebuild, on all threads, the rows that a sweep needs at the level it is about to begin.
+
+        The windows are made against one state. By the time the sweep comes to a row they may be too high,
+        but never too low, so that the edges stay the same.
+        """
+        from meshwright.greedy.kernels.rows import rebuild_rows
+        from meshwright.greedy.kernels.state import FRESH, INDEX, LEVEL, ROW
+        from meshwright.greedy.layout import open_rows
+
+        for sweep in (self.whole, self.calm):
+            level = int(sweep.cursor[LEVEL])
+            if sweep.fixed or level == 0 or sweep.cursor[ROW] != 0 or sweep.cursor[INDEX] != FRESH:
+                continue
+            wanted = (sweep.bound >= level) & (sweep.threshold > level) & (sweep.built != level)
+            rows = np.flatnonzero(wanted & open_rows(sweep, len(wanted))).astype(np.int32)
+            if len(rows) < WAVE_ROWS:
+                continue
+            # Early rows are longer than late ones: deal them out like cards, in hands of a wave's size.
+            hands = -(-len(rows) // (8 * WAVE_ROWS * self.threads))
+            for hand in range(hands):
+                dealt = rows[hand::hands]
+                jobs = [
+                    pool.submit(rebuild_rows, self.state, sweep, scratch, dealt[i :: self.threads], level)
+                    for i, scratch in enumerate(self.scratches)
+                ]
+                for job in jobs:
+                    job.result()
+                self._tell()
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            from meshwright.greedy.kernels.state import EDGES
+
+            tally = self.state.tally
+            self.progress(int(tally[EDGES]), min(1.0, float(tally[self.merges] / self.to_merge)), WORKING)
+
+
+def _check(
+    interest: Interest, start: Overlay | None, max_edges: int | None, max_degree: int | None, threads: int
+) -> None:
+    for name, budget in (("max_edges", max_edges), ("max_degree", max_degree)):
+        if budget is not None and (not isinstance(budget, (int, np.integer)) or budget < 0):
+            raise InputError(f"{name} is {budget}: give a whole number of zero or more, or leave it out")
+    if threads < 1:
+        raise InputError(f"{threads} threads: give at least 1")
+    if start is None or start.interest is interest:
+        return
+    if start.interest.fingerprint != interest.fingerprint:
+        raise InputError("the starting overlay was made for another interest: grow it on its own")
+
+
+def _known_topics(interest: Interest, topics: Iterable[int]) -> Ids:
+    ids = np.asarray(topics if isinstance(topics, np.ndarray) else list(topics), dtype=np.int64)
+    unknown = np.unique(ids[(ids < 0) | (ids >= interest.num_topics)])
+    if len(unknown):
+        raise InputError(f"no topics {first_five(unknown.tolist())}: ids are 0 to {interest.num_topics - 1}")
+    return ids.astype(np.int32)

@@ -3,7 +3,7 @@
 from meshwright.measure.connectivity import Components, components, support
 from meshwright.measure.degree import Degrees, degrees
 from meshwright.measure.diameter import Diameters, diameters
-from meshwright.measure.progress import contributions, support_curve
+from meshwright.measure.progress import contributions, prepare, support_curve
 from meshwright.measure.redundancy import redundant_edges
 from meshwright.measure.verification import Verification, verify
 
@@ -16,6 +16,7 @@ __all__ = [
     "contributions",
     "degrees",
     "diameters",
+    "prepare",
     "redundant_edges",
     "support",
     "support_curve",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+from meshwright.interest import frozen
 
+if TYPE_CHECKING:
     from meshwright.interest import Ids, Offsets
     from meshwright.overlay import Overlay
 
@@ -30,14 +30,3 @@ def adjacency(overlay: Overlay) -> Adjacency:
     ptr = np.concatenate(([0], np.cumsum(counts)))
     edges = order % max(len(overlay), 1)
     return Adjacency(frozen(ptr, np.int64), frozen(others[order], np.int32), frozen(edges, np.int32))
-
-
-def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return a read-only view, or a copy where type or layout differ.
-
-    Kernels are compiled once for each kind of argument, and read-only is a kind of its own: handing over only
-    read-only inputs keeps it at one.
-    """
-    view = np.ascontiguousarray(array, dtype=dtype).view()
-    view.flags.writeable = False
-    return view

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.measure.adjacency import adjacency, frozen
+from meshwright.interest import frozen
+from meshwright.measure.adjacency import adjacency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from meshwright.compiling import compiled
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from meshwright.interest import Ids, Offsets
 
     Flags: TypeAlias = NDArray[np.bool_]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def compiled(function: Function) -> Function:
-    """Compile when first called, once for each machine, with the types kept."""
-    return cast("Function", njit(cache=True, nogil=True)(function))
 
 
 @compiled

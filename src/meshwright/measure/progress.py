@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.errors import InputError, first_five
-from meshwright.measure.adjacency import frozen
+from meshwright.interest import Interest, frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.interest import Ids, Interest
+    from meshwright.interest import Ids
     from meshwright.overlay import Overlay
 
 
@@ -60,3 +60,12 @@ def support_curve(overlay: Overlay) -> NDArray[np.float64]:
         return np.ones(len(overlay) + 1)
     curve: NDArray[np.float64] = np.concatenate(([0], gained)) / mergeable
     return curve
+
+
+def prepare() -> None:
+    """Compile the kernel behind `contributions`, or load it where it is kept."""
+    from meshwright import compiling
+
+    nothing = np.zeros(0, dtype=np.int32)
+    contributions(Interest.from_dict({}), nothing, nothing)
+    compiling.keep("measure")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.measure.adjacency import adjacency, frozen
+from meshwright.interest import frozen
+from meshwright.measure.adjacency import adjacency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,134 @@
+"""Compiling kernels with numba: once for each machine, kept where the user can write.
+
+Compiled code lies in a folder named after a digest of every kernel's source, so that a change to one file
+never leaves a stale caller in another. The folder is below `NUMBA_CACHE_DIR` if that is set, else in the
+user's cache, else, if neither can be written, in the temporary folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from llvmlite import binding, ir
+from numba.core import types
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+config: Any = numba.config  # its names are made at run time
+
+
+def compiled(function: Function) -> Function:
+    """Compile when first called; for kernels that make arrays of their own."""
+    return _compile(function)
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function that allocates nothing.
+
+    It does without numba's reference counts (`_nrt`), whose atomic updates for every array of a large state
+    take longer than the work itself.
+    """
+    return _compile(function, _nrt=False)
+
+
+def inlined(function: Function) -> Function:
+    """Compile as `kernel` does, into its callers: passing a large state takes its time."""
+    return _compile(function, _nrt=False, forceinline=True)
+
+
+def _compile(function: Function, **options: bool) -> Function:
+    folder = cache_folder()
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder or "")  # numba reads it here, when the function is decorated
+    try:
+        decorate: Any = numba.njit
+        options |= {"cache": folder is not None, "nogil": True}
+        return cast("Function", decorate(error_model="numpy", **options)(function))
+    finally:
+        config.CACHE_DIR = before
+
+
+def is_kept(room: str) -> bool:
+    """Say whether a room's kernels were compiled before, on this machine and from these sources."""
+    folder = cache_folder()
+    return bool(config.DISABLE_JIT) or (folder is not None and (folder / f"{room}.ready").exists())
+
+
+def keep(room: str) -> None:
+    """Note that a room's kernels are compiled and kept."""
+    folder = cache_folder()
+    if folder is not None:
+        (folder / f"{room}.ready").touch()
+
+
+@cache
+def cache_folder() -> Path | None:
+    """Return the first folder of our own that can be written, or None."""
+    user = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.cache"
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    bases = [Path(chosen)] if chosen else [Path(user) / "meshwright"]
+    # Compiled code is loaded and run: in a folder that others share, it must be ours alone.
+    owner = os.getuid() if hasattr(os, "getuid") else ""
+    for base in [*bases, Path(tempfile.gettempdir()) / f"meshwright-{owner}"]:
+        try:
+            folder = base.expanduser() / f"kernels-{_digest()}"
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (folder / ".probe").touch()
+            (folder / ".probe").unlink()
+        except (OSError, RuntimeError):
+            continue
+        if not owner or folder.parent.stat().st_uid == folder.stat().st_uid == owner:
+            return folder
+    return None
+
+
+def _digest() -> str:
+    """Digest the sources of all kernels, and what else their machine code depends on."""
+    package = Path(__file__).parent
+    sources = [Path(__file__), *package.rglob("kernels.py"), *package.rglob("kernels/*.py")]
+    machine = f"{numba.__version__} {np.__version__} {sys.version} {binding.get_host_cpu_name()}"
+    digest = hashlib.sha256(machine.encode())
+    for source in sorted(sources):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+if config.DISABLE_JIT:
+
+    def popcount(word: Any) -> Any:
+        """Count the set bits of a word."""
+        return int(word).bit_count()
+
+    def lowest_bit(word: Any) -> Any:
+        """Return the position of the lowest set bit of a word that is not zero."""
+        return np.uint64((int(word) & -int(word)).bit_length() - 1)
+
+else:
+
+    @intrinsic
+    def popcount(typingctx: Any, word: Any) -> Any:
+        """Count the set bits of a word."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.ctpop(arguments[0])
+
+        return types.int64(types.uint64), generate
+
+    @intrinsic
+    def lowest_bit(typingctx: Any, word: Any) -> Any:
+        """Return the position of the lowest set bit of a word that is not zero."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+        return types.uint64(types.uint64), generate

@@ -1,0 +1,208 @@
+"""Which subscribers of a topic are connected, and what an edge would merge.
+
+Labels are compared in two ways. Where topics are few enough for a bit each, a node's bits say of most topics
+at once whether two nodes differ; elsewhere both sorted lists of topics are walked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.compiling import inlined, kernel, popcount
+from meshwright.greedy.kernels.state import FREE_ROWS, MERGES, NOTHING, ONE, SIX, SIXTY_THREE
+
+if TYPE_CHECKING:
+    from meshwright.greedy.kernels.state import State
+    from meshwright.interest import Ids
+
+
+@inlined
+def contribution(state: State, u: int, v: int, level: int) -> int:
+    """Count the topics of both u and v in which they are in different components.
+
+    If the count is below `level`, an upper bound below `level` may be returned instead.
+    """
+    if len(state.node_bits) == 0:
+        return contribution_by_lists(state, u, v)
+    return contribution_by_bits(state, u, v, level)
+
+
+@kernel
+def contribution_by_lists(state: State, u: int, v: int) -> int:
+    """Count by walking both sorted lists of topics."""
+    i, j, count = state.node_ptr[u], state.node_ptr[v], 0
+    while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
+        first, second = state.node_topics[i], state.node_topics[j]
+        if first == second:
+            count += int(state.node_label[i] != state.node_label[j])
+        i += int(first <= second)
+        j += int(second <= first)
+    return count
+
+
+@inlined
+def contribution_by_bits(state: State, u: int, v: int, level: int) -> int:
+    """Count by words of topics; labels are compared only where the bits do not tell.
+
+    A node that is alone in a topic differs from every other; two nodes in the giant do not differ; one in it
+    and one outside do.
+    """
+    mine, yours = state.node_bits[u], state.node_bits[v]
+    words = np.uint64(state.rank.shape[1])
+    certain = unclear = 0
+    for j in range(words):
+        common, alone = mine[j] & yours[j], mine[words + words + j] | yours[words + words + j]
+        my_giants, your_giants = mine[words + j], yours[words + j]
+        certain += popcount(common & (alone | (my_giants ^ your_giants)))
+        unclear += popcount(common & ~(alone | my_giants | your_giants))
+    if unclear == 0 or certain + unclear < level:
+        return certain + unclear
+    for j in range(words):
+        rest = mine[j] & yours[j]
+        rest &= ~(mine[words + j] | yours[words + j] | mine[words + words + j] | yours[words + words + j])
+        if rest != NOTHING:
+            my_first = np.uint64(state.node_ptr[u]) + np.uint64(state.rank[u, j])
+            your_first = np.uint64(state.node_ptr[v]) + np.uint64(state.rank[v, j])
+            while rest != NOTHING:
+                before = (rest & (~rest + ONE)) - ONE  # the bits below the lowest one
+                i = my_first + np.uint64(popcount(mine[j] & before))
+                k = your_first + np.uint64(popcount(yours[j] & before))
+                certain += int(state.node_label[i] != state.node_label[k])
+                rest &= rest - ONE
+    return certain
+
+
+@kernel
+def fill_node_bits(state: State) -> None:
+    """Set each node's bits over topics, all alone at first, and the ranks that lead from bits to entries."""
+    words = np.uint64(state.rank.shape[1])
+    for v in range(len(state.node_bits)):
+        for i in range(state.node_ptr[v], state.node_ptr[v + 1]):
+            topic = np.uint64(state.node_topics[i])
+            state.node_bits[v, topic >> SIX] |= ONE << (topic & SIXTY_THREE)
+        before = 0
+        for j in range(words):
+            state.node_bits[v, words + words + j] = state.node_bits[v, j]
+            state.rank[v, j] = before
+            before += popcount(state.node_bits[v, j])
+
+
+@kernel
+def enter_giant(state: State, topic: int, component: int) -> None:
+    """Note that the members of a component are in their topic's giant."""
+    word = np.uint64(state.rank.shape[1]) + (np.uint64(topic) >> SIX)
+    bit = ONE << (np.uint64(topic) & SIXTY_THREE)
+    slot = component
+    while True:
+        state.node_bits[state.topic_nodes[slot], word] |= bit
+        slot = state.following[slot]
+        if slot == component:
+            break
+
+
+@kernel
+def join_bits(state: State, topic: int, a: int, b: int) -> None:
+    """Keep the nodes' bits right when the components a and b, a the larger, are about to become one, a."""
+    for component in (a, b):
+        if state.size[component] == 1:
+            words, bit = np.uint64(state.rank.shape[1]), ONE << (np.uint64(topic) & SIXTY_THREE)
+            word = words + words + (np.uint64(topic) >> SIX)
+            state.node_bits[state.topic_nodes[component], word] &= ~bit
+    giant = state.giant[topic]
+    if giant == a:
+        enter_giant(state, topic, b)
+    elif giant == b:
+        enter_giant(state, topic, a)
+        state.giant[topic] = a
+    elif giant < 0 and state.size[a] + state.size[b] >= state.giant_size:
+        enter_giant(state, topic, a)
+        enter_giant(state, topic, b)
+        state.giant[topic] = a
+
+
+@kernel
+def give_row(state: State, topic: int, component: int) -> None:
+    """Give a component that has become large its bit row "topic minus component", if one is free.
+
+    Without one, rows of its members count the component too: more than needed, never less.
+    """
+    free = state.tally[FREE_ROWS]
+    if free == 0:
+        return
+    row = state.free_rows[free - 1]
+    state.tally[FREE_ROWS] = free - 1
+    state.component_row[component] = row
+    source, target = state.bits[state.topic_row[topic]], state.bits[row]
+    for j in range(np.uint64(len(target))):
+        target[j] = source[j]
+    slot = component
+    while True:
+        v = np.uint64(state.topic_nodes[slot])
+        target[v >> SIX] &= ~(ONE << (v & SIXTY_THREE))
+        slot = state.following[slot]
+        if slot == component:
+            break
+
+
+@kernel
+def take_row(state: State, component: int) -> None:
+    """Take a component's bit row away."""
+    state.free_rows[state.tally[FREE_ROWS]] = state.component_row[component]
+    state.tally[FREE_ROWS] += 1
+    state.component_row[component] = -1
+
+
+@kernel
+def merge(state: State, topic: int, a: int, b: int) -> None:
+    """Merge two components of a topic: the smaller one is relabelled."""
+    if state.size[a] < state.size[b]:
+        a, b = b, a
+    if len(state.node_bits) > 0:
+        join_bits(state, topic, a, b)
+    row = state.component_row[a]
+    slot = b
+    while True:
+        state.label[slot] = a
+        state.node_label[state.entry[slot]] = a
+        if row >= 0:
+            v = np.uint64(state.topic_nodes[slot])
+            state.bits[row, v >> SIX] &= ~(ONE << (v & SIXTY_THREE))
+        slot = state.following[slot]
+        if slot == b:
+            break
+    state.following[a], state.following[b] = state.following[b], state.following[a]
+    state.size[a] += state.size[b]
+    state.components[topic] -= 1
+    state.tally[MERGES] += 1
+    if state.component_row[b] >= 0:
+        take_row(state, b)
+    if row >= 0:
+        if state.components[topic] == 1:
+            take_row(state, a)
+    elif state.topic_row[topic] >= 0 and state.size[a] >= state.large and state.components[topic] > 1:
+        give_row(state, topic, a)
+
+
+@inlined
+def link(state: State, u: int, v: int) -> int:
+    """Add the edge (u, v) and return its contribution."""
+    i, j, count = state.node_ptr[u], state.node_ptr[v], 0
+    while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
+        first, second = state.node_topics[i], state.node_topics[j]
+        if first == second and state.node_label[i] != state.node_label[j]:
+            merge(state, first, state.node_label[i], state.node_label[j])
+            count += 1
+        i += int(first <= second)
+        j += int(second <= first)
+    state.degree[u] += 1
+    state.degree[v] += 1
+    return count
+
+
+@kernel
+def link_all(state: State, us: Ids, vs: Ids) -> None:
+    """Add the edges of a starting overlay."""
+    for i in range(len(us)):
+        link(state, us[i], vs[i])

@@ -1,0 +1,321 @@
+"""Rebuilding the window of a row u: count, for all v at once, the topics that the edge (u, v) would merge.
+
+Each heavy topic has a bit row over the nodes, and each of its large components one more, "topic minus
+component". The rows of u's topics are summed by carry-save adders into bit-sliced counters; light topics are
+added subscriber by subscriber. The best pairs are then selected by radix on the counters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.compiling import inlined, kernel, lowest_bit, popcount
+from meshwright.greedy.kernels.components import give_row
+from meshwright.greedy.kernels.state import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE, WORK
+
+if TYPE_CHECKING:
+    from meshwright.greedy.kernels.state import Bits, Rows, Scratch, State, Sweep
+    from meshwright.interest import Ids
+
+
+@kernel
+def add_four(
+    bits: Bits, rows: Rows, i: int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
+) -> None:
+    """Add four bit rows to the counters, up to a carry into slice 2."""
+    r0, r1, r2, r3 = bits[rows[i]], bits[rows[i + 1]], bits[rows[i + 2]], bits[rows[i + 3]]
+    ones, twos = slices[0], slices[1]
+    for j in range(low, high):
+        one, x, y = ones[j], r0[j], r1[j]
+        half = one ^ x
+        two_a = (one & x) | (half & y)
+        one = half ^ y
+        x, y = r2[j], r3[j]
+        half = one ^ x
+        two_b = (one & x) | (half & y)
+        ones[j] = half ^ y
+        two = twos[j]
+        half = two ^ two_a
+        carry[j] = (two & two_a) | (half & two_b)
+        twos[j] = half ^ two_b
+
+
+@kernel
+def add_eight(
+    bits: Bits, rows: Rows, i: int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
+) -> None:
+    """Add eight bit rows to the counters, up to a carry into slice 3."""
+    r0, r1, r2, r3 = bits[rows[i]], bits[rows[i + 1]], bits[rows[i + 2]], bits[rows[i + 3]]
+    r4, r5, r6, r7 = bits[rows[i + 4]], bits[rows[i + 5]], bits[rows[i + 6]], bits[rows[i + 7]]
+    ones, twos, fours = slices[0], slices[1], slices[2]
+    for j in range(low, high):
+        one, x, y = ones[j], r0[j], r1[j]
+        half = one ^ x
+        two_a = (one & x) | (half & y)
+        one = half ^ y
+        x, y = r2[j], r3[j]
+        half = one ^ x
+        two_b = (one & x) | (half & y)
+        one = half ^ y
+        two = twos[j]
+        half = two ^ two_a
+        four_a = (two & two_a) | (half & two_b)
+        two = half ^ two_b
+        x, y = r4[j], r5[j]
+        half = one ^ x
+        two_a = (one & x) | (half & y)
+        one = half ^ y
+        x, y = r6[j], r7[j]
+        half = one ^ x
+        two_b = (one & x) | (half & y)
+        ones[j] = half ^ y
+        half = two ^ two_a
+        four_b = (two & two_a) | (half & two_b)
+        twos[j] = half ^ two_b
+        four = fours[j]
+        half = four ^ four_a
+        carry[j] = (four & four_a) | (half & four_b)
+        fours[j] = half ^ four_b
+
+
+@kernel
+def ripple(slices: Bits, carry: Bits, k: int, top: int, low: np.uint64, high: np.uint64) -> None:
+    """Add the carry into slice k and on, as far as it goes."""
+    while k < top:
+        digits = slices[k]
+        left = NOTHING
+        for j in range(low, high):
+            digit, more = digits[j], carry[j]
+            digits[j] = digit ^ more
+            more &= digit
+            carry[j] = more
+            left |= more
+        if left == NOTHING:
+            return
+        k += 1
+
+
+@kernel
+def add_light_topics(state: State, slices: Bits, u: int, first: int) -> None:
+    """Add the subscribers of u's light topics to the counters, one by one."""
+    for i in range(state.node_ptr[u], state.node_ptr[u + 1]):
+        topic = state.node_topics[i]
+        if state.topic_row[topic] < 0 and state.components[topic] > 1:
+            mine = state.node_label[i]
+            for slot in range(state.topic_ptr[topic + 1] - 1, state.topic_ptr[topic] - 1, -1):
+                if state.topic_nodes[slot] < first:
+                    break
+                if state.label[slot] != mine:
+                    v = np.uint64(state.topic_nodes[slot])
+                    word, carry, k = v >> SIX, ONE << (v & SIXTY_THREE), 0
+                    while carry != NOTHING:
+                        digit = slices[k, word]
+                        slices[k, word] = digit ^ carry
+                        carry &= digit
+                        k += 1
+
+
+@inlined
+def count_row(state: State, scratch: Scratch, u: int, first: int) -> int:
+    """Fill the counters of row u for the nodes from `first` on; return how many slices are used.
+
+    Counts may be too high by the members of u's own small components, never too low.
+    """
+    low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
+    rows, slices, carry = scratch.rows, scratch.slices, scratch.carry
+    heavy = light = 0
+    for i in range(state.node_ptr[u], state.node_ptr[u + 1]):
+        topic = state.node_topics[i]
+        if state.components[topic] > 1:
+            row = state.topic_row[topic]
+            if row < 0:
+                light += 1
+            else:
+                own_row = state.component_row[state.node_label[i]]
+                rows[heavy] = own_row if own_row >= 0 else row
+                heavy += 1
+    top, total = 0, heavy + light
+    while total > 0:
+        top += 1
+        total >>= 1
+    if top == 0:
+        return 0
+    top = max(top, 4)
+    for k in range(top):
+        digits = slices[k]
+        for j in range(low, high):
+            digits[j] = NOTHING
+    for i in range(heavy, heavy + 8):
+        rows[i] = 0
+    done = 0
+    while heavy - done > 4:
+        add_eight(state.bits, rows, done, slices, carry, low, high)
+        ripple(slices, carry, 3, top, low, high)
+        done += 8
+    if done < heavy:
+        add_four(state.bits, rows, done, slices, carry, low, high)
+        ripple(slices, carry, 2, top, low, high)
+    if light > 0:
+        add_light_topics(state, slices, u, first)
+    state.tally[WORK] += (heavy + 16) * np.int64(high - low)
+    return top
+
+
+@inlined
+def allow(state: State, sweep: Sweep, scratch: Scratch, u: int, first: int) -> None:
+    """Set `allowed` to the nodes from `first` on that row u may be linked to in this sweep."""
+    low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
+    allowed = scratch.allowed
+    for j in range(low, high):
+        allowed[j] = sweep.open_nodes[j]
+    allowed[low] &= ALL_ONES << (np.uint64(first) & SIXTY_THREE)
+    for i in range(state.barred_ptr[u], state.barred_ptr[u + 1]):
+        v = np.uint64(state.barred[i])
+        if v >= np.uint64(first):
+            allowed[v >> SIX] &= ~(ONE << (v & SIXTY_THREE))
+
+
+@inlined
+def select(scratch: Scratch, top: int, low: np.uint64, high: np.uint64, wanted: int) -> int:
+    """Return the (wanted + 1)-th largest count among the allowed nodes, by radix; 0 if there are fewer.
+
+    Afterwards `above` marks the nodes with a larger count, at most `wanted` of them.
+    """
+    source, mask, above = scratch.allowed, scratch.mask, scratch.above
+    digits, count = scratch.slices[top - 1], 0
+    for j in range(low, high):
+        above[j] = NOTHING
+        count += popcount(source[j] & digits[j])
+    value = larger = 0
+    for k in range(top - 1, -1, -1):
+        # Narrow the mask by slice k, and count at once how many of the rest have the next bit.
+        digits, following, ahead = scratch.slices[k], scratch.slices[max(k - 1, 0)], 0
+        if larger + count > wanted:
+            value |= 1 << k
+            for j in range(low, high):
+                left = source[j] & digits[j]
+                mask[j] = left
+                ahead += popcount(left & following[j])
+        else:
+            larger += count
+            for j in range(low, high):
+                left, gone = source[j] & ~digits[j], source[j] & digits[j]
+                above[j] |= gone
+                mask[j] = left
+                ahead += popcount(left & following[j])
+        source, count = mask, ahead
+    return value
+
+
+@kernel
+def largest_count(scratch: Scratch, top: int, low: np.uint64, high: np.uint64) -> int:
+    """Return the largest count of all nodes, allowed or not."""
+    mask, value = scratch.mask, 0
+    for j in range(low, high):
+        mask[j] = ALL_ONES
+    for k in range(top - 1, -1, -1):
+        digits, some = scratch.slices[k], NOTHING
+        for j in range(low, high):
+            some |= mask[j] & digits[j]
+        if some != NOTHING:
+            value |= 1 << k
+            for j in range(low, high):
+                mask[j] &= digits[j]
+    return value
+
+
+@kernel
+def at_least(scratch: Scratch, top: int, low: np.uint64, high: np.uint64, level: int) -> None:
+    """Mark in `above` the allowed nodes whose count is `level` or more."""
+    mask, above = scratch.mask, scratch.above
+    for j in range(low, high):
+        mask[j] = scratch.allowed[j]
+        above[j] = NOTHING
+    for k in range(top - 1, -1, -1):
+        digits = scratch.slices[k]
+        if (level >> k) & 1:
+            for j in range(low, high):
+                mask[j] &= digits[j]
+        else:
+            for j in range(low, high):
+                above[j] |= mask[j] & digits[j]
+                mask[j] &= ~digits[j]
+    for j in range(low, high):
+        above[j] |= mask[j]
+
+
+@inlined
+def fill_window(
+    sweep: Sweep, scratch: Scratch, u: int, top: int, low: np.uint64, high: np.uint64, level: int
+) -> int:
+    """Put the nodes marked in `above` into row u's window, as many as fit; return the largest count."""
+    at, end, largest = sweep.window_ptr[u], sweep.window_ptr[u + 1], 0
+    for j in range(low, high):
+        word = scratch.above[j]
+        while word != NOTHING and at < end:
+            bit = lowest_bit(word)
+            word &= word - ONE
+            count = NOTHING
+            for k in range(np.uint64(top)):
+                count |= ((scratch.slices[k, j] >> bit) & ONE) << k
+            capped = min(int(count), level)
+            sweep.window_node[at] = np.int64((j << SIX) | bit)
+            sweep.window_count[at] = capped
+            largest = max(largest, capped)
+            at += 1
+    sweep.length[u] = at - sweep.window_ptr[u]
+    return largest
+
+
+@kernel
+def rebuild(state: State, sweep: Sweep, scratch: Scratch, u: int, first: int, level: int) -> None:
+    """Rebuild row u's window from the nodes v ≥ `first`, knowing that no pair contributes more than `level`.
+
+    If more nodes than fit may contribute `level`, the window takes the first of them and `threshold` stays
+    above `level`: the row *overflows*, and goes on behind its last entry when the window is used up.
+    """
+    sweep.built[u] = level
+    sweep.length[u] = 0
+    top = 0
+    if first < len(state.degree):
+        top = count_row(state, scratch, u, first)
+    if top == 0:
+        sweep.threshold[u] = 1
+        sweep.bound[u] = 0
+        return
+    low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
+    if sweep.calm and first == u + 1:
+        state.limit[u] = min(state.limit[u], largest_count(scratch, top, low, high))
+    allow(state, sweep, scratch, u, first)
+    room = sweep.window_ptr[u + 1] - sweep.window_ptr[u]
+    threshold = select(scratch, top, low, high, room) + 1
+    overflows = threshold > level
+    if overflows:
+        at_least(scratch, top, low, high, level)
+    largest = fill_window(sweep, scratch, u, top, low, high, level)
+    sweep.threshold[u] = level + 1 if overflows else threshold
+    sweep.bound[u] = level if overflows else max(largest, threshold - 1)
+
+
+@kernel
+def rebuild_rows(state: State, sweep: Sweep, scratch: Scratch, rows: Ids, level: int) -> None:
+    """Rebuild many rows against the state as it is: a part of a wave, on one of several threads."""
+    for u in rows:
+        rebuild(state, sweep, scratch, u, u + 1, level)
+
+
+@kernel
+def fill_bits(state: State) -> None:
+    """Set the bit rows of the heavy topics, and those of components that are large from the start."""
+    for topic in range(len(state.topic_row)):
+        row = state.topic_row[topic]
+        if row >= 0:
+            begin, end = state.topic_ptr[topic], state.topic_ptr[topic + 1]
+            for slot in range(begin, end):
+                v = np.uint64(state.topic_nodes[slot])
+                state.bits[row, v >> SIX] |= ONE << (v & SIXTY_THREE)
+            for slot in range(begin, end):
+                if state.label[slot] == slot and state.large <= state.size[slot] < end - begin:
+                    give_row(state, topic, slot)

@@ -1,0 +1,194 @@
+"""The descent through the levels, and the rules' main loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.compiling import inlined, kernel
+from meshwright.greedy.kernels.components import contribution, link
+from meshwright.greedy.kernels.rows import rebuild
+from meshwright.greedy.kernels.state import (
+    EDGES,
+    EXHAUSTED,
+    FOUND,
+    FRESH,
+    FULL,
+    INDEX,
+    LEVEL,
+    NODE,
+    ONE,
+    PAUSED,
+    ROW,
+    SIX,
+    SIXTY_THREE,
+    TOP_DEGREE,
+    WORK,
+)
+
+if TYPE_CHECKING:
+    from meshwright.greedy.kernels.state import Bits, Scratch, State, Sweep
+    from meshwright.interest import Ids
+
+
+@inlined
+def is_open(nodes: Bits, v: int) -> bool:
+    """Say whether node v's bit is set."""
+    word = np.uint64(v)
+    return bool((nodes[word >> SIX] >> (word & SIXTY_THREE)) & ONE)
+
+
+@kernel
+def advance(state: State, sweep: Sweep, scratch: Scratch, floor: int, work: int, by_level: bool) -> int:
+    """Move a sweep's cursor to the next pair that contributes exactly its level, not below level `floor`.
+
+    Pauses after some work, but one row at least, or before each new level if asked, so that the caller can
+    show progress or rebuild many rows at once.
+    """
+    cursor, visited = sweep.cursor, False
+    while cursor[LEVEL] >= floor:
+        level = cursor[LEVEL]
+        for u in range(cursor[ROW], len(sweep.bound)):
+            going = sweep.bound[u] >= level and is_open(sweep.open_nodes, u)
+            if going:
+                cursor[ROW] = u
+                if visited and state.tally[WORK] > work:
+                    return PAUSED
+                visited = True
+            first = u + 1  # from where on a rebuild must look
+            begin = sweep.window_ptr[u]
+            stale = cursor[INDEX] == FRESH and sweep.threshold[u] > level and sweep.built[u] != level
+            while going:
+                if stale:
+                    rebuild(state, sweep, scratch, u, first, level)
+                    cursor[INDEX] = FRESH
+                    if first > u + 1 and sweep.threshold[u] <= level:
+                        # What lies before has just been seen to contribute less than the level.
+                        sweep.threshold[u] = level
+                    elif sweep.bound[u] < level:
+                        break
+                i = max(cursor[INDEX], 0)
+                while i < sweep.length[u]:
+                    if sweep.window_count[begin + i] >= level:
+                        v = sweep.window_node[begin + i]
+                        count = contribution(state, u, v, level) if is_open(sweep.open_nodes, v) else 0
+                        state.tally[WORK] += state.rank.shape[1] + 8
+                        sweep.window_count[begin + i] = count
+                        if count == level:
+                            cursor[INDEX] = i
+                            cursor[NODE] = v
+                            return FOUND
+                    i += 1
+                stale = sweep.threshold[u] > level  # the row overflowed: go on behind its last entry
+                if stale:
+                    first = sweep.window_node[begin + sweep.length[u] - 1] + 1
+                else:
+                    going = False
+                    largest = sweep.threshold[u] - 1
+                    for i in range(begin, begin + sweep.length[u]):
+                        largest = max(largest, sweep.window_count[i])
+                    sweep.bound[u] = largest
+            cursor[INDEX] = FRESH
+        highest = 0
+        for u in range(len(sweep.bound)):
+            highest = max(highest, sweep.bound[u])
+        cursor[LEVEL] = min(level - 1, highest)
+        cursor[ROW] = 0
+        if by_level and cursor[LEVEL] >= floor:
+            return PAUSED
+    return EXHAUSTED
+
+
+@kernel
+def close_full(state: State, sweep: Sweep, v: int, limit: int) -> None:
+    """Close node v in a sweep once its degree has reached the limit."""
+    if state.degree[v] >= limit:
+        word = np.uint64(v)
+        sweep.open_nodes[word >> SIX] &= ~(ONE << (word & SIXTY_THREE))
+
+
+@kernel
+def begin_phase(state: State, whole: Sweep, calm: Sweep, level: int) -> None:
+    """Begin a phase of the calm sweep: the maximum degree has risen, so that nodes are open again."""
+    limit = min(state.tally[TOP_DEGREE], state.max_degree)
+    for j in range(len(calm.open_nodes)):
+        calm.open_nodes[j] = state.allowed_nodes[j]
+    for v in range(len(state.degree)):
+        close_full(state, calm, v, limit)
+        calm.bound[v] = min(state.limit[v], whole.bound[v], level)
+        calm.threshold[v] = 0 if calm.fixed else calm.bound[v] + 1
+        calm.built[v] = 0
+    if calm.fixed:
+        for i in range(len(calm.window_count)):
+            calm.window_count[i] = level
+    calm.cursor[LEVEL] = level + 1  # one above, so that a pause comes before the first level too
+    calm.cursor[ROW] = 0
+    calm.cursor[INDEX] = FRESH
+
+
+@inlined
+def lowest_calm_level(best: int, k: float) -> int:
+    """Return the lowest contribution w of a calm edge that is taken, w·k ≥ best (icdcs10, Alg. 1)."""
+    level = int(np.ceil(best / k))
+    while level > 1 and (level - 1) * k >= best:
+        level -= 1
+    while level * k < best:
+        level += 1
+    return max(level, 1)
+
+
+@kernel
+def run(
+    state: State,
+    whole: Sweep,
+    calm: Sweep,
+    scratch: Scratch,
+    k: float,
+    max_edges: int,
+    work: int,
+    by_level: bool,
+    us: Ids,
+    vs: Ids,
+    gains: Ids,
+) -> int:
+    """Add edges by the rule until none contributes, a budget ends, or it is time to pause.
+
+    `k` is Low-ODA's; 0 stands for GM, which never asks the calm sweep, infinity for MinMax-ODA, which asks it
+    first. Low-ODA asks the whole sweep first, to know how good the best edge is.
+    """
+    tally = state.tally
+    while tally[EDGES] < max_edges:
+        if tally[EDGES] == len(us):
+            return FULL
+        chosen, floor = whole, 1
+        for turn in range(1 if k == 0.0 else 2):
+            ask_calm = (k == np.inf) == (turn == 0)
+            sweep = calm if ask_calm else whole
+            status = advance(state, sweep, scratch, floor, work, by_level)
+            if status == PAUSED:
+                return PAUSED
+            if ask_calm:
+                if status == FOUND:
+                    chosen = calm
+                    break
+            elif status == EXHAUSTED:
+                return EXHAUSTED
+            elif k > 0.0:
+                floor = lowest_calm_level(whole.cursor[LEVEL], k) if k != np.inf else 1
+        u, v, level = chosen.cursor[ROW], chosen.cursor[NODE], chosen.cursor[LEVEL]
+        edge = tally[EDGES]
+        us[edge], vs[edge] = u, v
+        gains[edge] = link(state, u, v)
+        tally[EDGES] = edge + 1
+        for end in (u, v):
+            close_full(state, whole, end, state.max_degree)
+        if k > 0.0:
+            highest = max(state.degree[u], state.degree[v])
+            if highest > tally[TOP_DEGREE]:
+                tally[TOP_DEGREE] = highest
+                begin_phase(state, whole, calm, level)
+            else:
+                for end in (u, v):
+                    close_full(state, calm, end, min(tally[TOP_DEGREE], state.max_degree))
+    return EXHAUSTED

@@ -1,0 +1,140 @@
+"""Laying out the engine's arrays for an interest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep
+from meshwright.interest import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.greedy.candidates import Candidates
+    from meshwright.greedy.kernels.state import Bits
+    from meshwright.greedy.tuning import Tuning
+    from meshwright.interest import Interest
+
+WORD = 64
+
+
+def lay_out_state(interest: Interest, candidates: Candidates, max_degree: int, tuning: Tuning) -> State:
+    """Return the state before any edge, its bit rows still empty."""
+    nodes, topics, slots = interest.num_nodes, interest.num_topics, interest.num_subscriptions
+    popularity = np.diff(interest.topic_ptr)
+    large = tuning.large or max(32, nodes // 256)
+    is_heavy = popularity >= max(2, nodes // 400 if tuning.heavy is None else tuning.heavy)
+    if candidates.pairs is not None:
+        is_heavy[:] = False  # windows that are never rebuilt need no bit rows
+    heavy = int(is_heavy.sum())
+    topic_row = np.full(topics, -1, dtype=np.int32)
+    topic_row[is_heavy] = np.arange(1, heavy + 1)
+    # Rows are touched, and so take memory, only when a component becomes large.
+    spare = min(int((popularity[is_heavy] // large).sum()), 4 * heavy + 16)
+    by_topic = np.argsort(interest.node_topics, kind="stable").astype(np.int32)
+    slot_numbers = np.arange(slots, dtype=np.int32)
+    node_label = np.empty(slots, dtype=np.int32)
+    node_label[by_topic] = slot_numbers
+    topic_words = -(-topics // WORD)
+    shape = (nodes, topic_words) if _bits_fit(interest, topic_words, tuning) else (0, 0)
+    barred = np.zeros((0, 2), dtype=np.int32) if candidates.excluded is None else candidates.excluded
+    tally = np.zeros(5, dtype=np.int64)
+    tally[FREE_ROWS] = spare
+    return State(
+        node_ptr=frozen(interest.node_ptr, np.int64),
+        node_topics=frozen(interest.node_topics, np.int32),
+        topic_ptr=frozen(interest.topic_ptr, np.int64),
+        topic_nodes=frozen(interest.topic_nodes, np.int32),
+        node_label=node_label,
+        label=slot_numbers,
+        entry=by_topic,
+        following=slot_numbers.copy(),
+        size=np.ones(slots, dtype=np.int32),
+        components=popularity.astype(np.int32),
+        giant=np.full(topics, -1, dtype=np.int32),
+        giant_size=tuning.giant,
+        node_bits=np.zeros((shape[0], 3 * shape[1]), dtype=np.uint64),
+        rank=np.zeros(shape, dtype=np.uint16),
+        bits=np.zeros((1 + heavy + spare, _words(nodes)), dtype=np.uint64),
+        topic_row=topic_row,
+        component_row=np.full(slots, -1, dtype=np.int32),
+        free_rows=np.arange(heavy + spare, heavy, -1, dtype=np.int32),
+        large=large,
+        limit=np.diff(interest.node_ptr).astype(np.int32),
+        degree=np.zeros(nodes, dtype=np.int32),
+        max_degree=max_degree,
+        allowed_nodes=_allowed(candidates, nodes),
+        barred_ptr=np.searchsorted(barred[:, 0], np.arange(nodes + 1)).astype(np.int64),
+        barred=np.ascontiguousarray(barred[:, 1]),
+        tally=tally,
+    )
+
+
+def lay_out_sweep(
+    interest: Interest, candidates: Candidates, state: State, window: int, *, calm: bool
+) -> Sweep:
+    """Return a sweep that has seen nothing yet: a row is bounded by its number of topics."""
+    nodes, sizes = interest.num_nodes, np.diff(interest.node_ptr).astype(np.int32)
+    cursor = np.array([sizes.max(initial=0), 0, FRESH, 0], dtype=np.int64)
+    fixed = candidates.pairs is not None
+    if candidates.pairs is not None:
+        u, v = candidates.pairs[:, 0], np.ascontiguousarray(candidates.pairs[:, 1])
+        window_ptr = np.searchsorted(u, np.arange(nodes + 1)).astype(np.int64)
+        counts = np.minimum(sizes[u], sizes[v])
+        bound = np.zeros(nodes, dtype=np.int32)
+        np.maximum.at(bound, u, counts)
+        threshold, length = np.zeros(nodes, dtype=np.int32), np.diff(window_ptr).astype(np.int32)
+    else:
+        v, counts = np.empty(nodes * window, dtype=np.int32), np.empty(nodes * window, dtype=np.int32)
+        window_ptr = np.arange(nodes + 1, dtype=np.int64) * window
+        bound, threshold, length = sizes, sizes + np.int32(1), np.zeros(nodes, dtype=np.int32)
+    built = np.zeros(nodes, dtype=np.int32)
+    open_nodes = state.allowed_nodes.copy()
+    return Sweep(bound, threshold, built, window_ptr, length, v, counts, open_nodes, cursor, fixed, calm)
+
+
+def no_sweep() -> Sweep:
+    """Return the empty sweep, for a rule that does not look at degrees."""
+    none, pointers, bits = (
+        np.zeros(0, dtype=np.int32),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(0, dtype=np.uint64),
+    )
+    return Sweep(none, none, none, pointers, none, none, none, bits, np.zeros(4, dtype=np.int64), False, True)
+
+
+def lay_out_scratch(state: State) -> Scratch:
+    """Return the working memory of one thread."""
+    words = state.bits.shape[1]
+    most = int(np.diff(state.node_ptr).max(initial=0))
+    carry, mask, above, allowed = (np.zeros(words, dtype=np.uint64) for _ in range(4))
+    slices = np.zeros((max(4, most.bit_length()), words), dtype=np.uint64)
+    return Scratch(slices, carry, mask, above, allowed, np.zeros(most + 8, dtype=np.uint32))
+
+
+def open_rows(sweep: Sweep, nodes: int) -> NDArray[np.bool_]:
+    """Return which nodes are open in a sweep."""
+    return np.unpackbits(sweep.open_nodes.view(np.uint8), bitorder="little")[:nodes].astype(bool)
+
+
+def _words(nodes: int) -> int:
+    """Words of a bit row, in whole cache lines; never none."""
+    return max(1, -(-nodes // (8 * WORD))) * 8
+
+
+def _allowed(candidates: Candidates, nodes: int) -> Bits:
+    flags: NDArray[Any] = np.zeros(_words(nodes) * WORD, dtype=bool)
+    flags[slice(nodes) if candidates.nodes is None else candidates.nodes] = True
+    return np.packbits(flags, bitorder="little").view(np.uint64)
+
+
+def _bits_fit(interest: Interest, topic_words: int, tuning: Tuning) -> bool:
+    """Whether three bits and a rank for each node and topic are no more than lists take, or little anyway."""
+    if np.diff(interest.node_ptr).max(initial=0) > np.iinfo(np.uint16).max:
+        return False  # ranks would not fit
+    if tuning.node_bits is not None:
+        return tuning.node_bits
+    needed = interest.num_nodes * topic_words * (3 * 8 + 2)
+    return needed <= max(16 * interest.num_subscriptions, 64 * 2**20)

@@ -1,0 +1,127 @@
+"""Designs by name: found, checked, run, and told of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import meshwright as mw
+from calls import triples
+from meshwright import measure
+from meshwright.designs import DESIGNS, design, find
+from meshwright.errors import InputError
+from meshwright.greedy import grow, rules
+from meshwright.workloads import zipf
+
+BUDGETS: dict[str, dict[str, Any]] = {"gpa": {"max_edges": 20}, "gpm": {"max_degree": 3}}
+
+
+@pytest.fixture(scope="module")
+def interest() -> mw.Interest:
+    return zipf(50, 20, size=5, seed=1)
+
+
+def test_an_unknown_algorithm_lists_the_known_ones(interest: mw.Interest) -> None:
+    """Whoever misspells a name sees all of them."""
+    for ask in (find, lambda name: design(interest, name)):
+        with pytest.raises(InputError, match="no algorithm 'gn': choose one of") as told:
+            ask("gn")
+        for name in DESIGNS:
+            assert f" {name}" in str(told.value)
+
+
+@pytest.mark.parametrize(("algorithm", "known"), [("ring", "none"), ("gpa", "max_edges"), ("low", "k, max")])
+def test_an_unknown_parameter_lists_the_known_ones(interest: mw.Interest, algorithm: str, known: str) -> None:
+    """A parameter that the design does not take is named, with those that it takes."""
+    with pytest.raises(InputError, match=f"{algorithm} takes no parameter 'colour'; it takes: {known}"):
+        design(interest, algorithm, colour="red", **BUDGETS.get(algorithm, {}))
+
+
+@pytest.mark.parametrize(("algorithm", "missing"), [("gpa", "max_edges"), ("gpm", "max_degree")])
+def test_a_missing_parameter_is_named(interest: mw.Interest, algorithm: str, missing: str) -> None:
+    """A design that lives by its budget does not run without it, nor with None for it."""
+    for given in ({}, {missing: None}):
+        with pytest.raises(InputError, match=f"{algorithm} needs {missing}: the budget"):
+            design(interest, algorithm, **given)
+
+
+@pytest.mark.parametrize("parameters", [{"max_edges": -1}, {"max_degree": 1.5}, {"rounds": 0}])
+def test_bad_values_are_refused_by_the_design(interest: mw.Interest, parameters: dict[str, Any]) -> None:
+    """What the engine or the design refuses comes through as it is."""
+    with pytest.raises(InputError, match=r": give "):
+        design(interest, "gm", **parameters)
+
+
+@pytest.mark.parametrize("algorithm", DESIGNS)
+def test_figures_agree_with_what_is_measured(interest: mw.Interest, algorithm: str) -> None:
+    """A plan's figures are those that independent code finds in its edges, and it tells how it was made."""
+    plan = design(interest, algorithm, seed=4, **BUDGETS.get(algorithm, {}))
+    found, figures = measure.verify(plan.overlay), plan.figures
+    assert (plan.algorithm, plan.parameters, plan.seed) == (algorithm, BUDGETS.get(algorithm, {}), 4)
+    assert found.contributions_agree
+    assert found.connected == (algorithm not in BUDGETS)
+    assert figures == {
+        "nodes": 50,
+        "topics": 20,
+        "edges": len(plan.overlay),
+        "average_degree": pytest.approx(2 * len(plan.overlay) / 50),
+        "max_degree": found.degrees.maximum,
+        "support": pytest.approx(plan.overlay.contribution.sum() / (250 - 20)),
+        "seconds": plan.seconds,
+    }
+    assert plan.seconds > 0
+
+
+@pytest.mark.parametrize("algorithm", DESIGNS)
+def test_summary_says_the_figures(interest: mw.Interest, algorithm: str) -> None:
+    """The summary is a few lines with name, parameters, links, degrees and support."""
+    plan = design(interest, algorithm, **BUDGETS.get(algorithm, {}))
+    first, second, third, _ = plan.summary().splitlines()
+    assert first.startswith(algorithm)
+    assert f": {len(plan.overlay)} links over 50 nodes and 20 topics" in first
+    for name, value in plan.parameters.items():
+        assert f"({name} = {value})" in first
+    assert second.endswith(f"{plan.figures['max_degree']} at most")
+    assert f"{plan.figures['support']:.1%}" in third
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "parameters", "rule", "options"),
+    [
+        ("gm", {}, rules.gm, {}),
+        ("gm", {"max_edges": 9, "max_degree": 2}, rules.gm, {"max_edges": 9, "max_degree": 2}),
+        ("minmax", {}, rules.minmax, {}),
+        ("low", {}, rules.low(3), {}),
+        ("low", {"k": 1.5, "max_degree": 3}, rules.low(1.5), {"max_degree": 3}),
+        ("gpa", {"max_edges": 20}, rules.gm, {"max_edges": 20}),
+        ("gpm", {"max_degree": 3}, rules.minmax, {"max_degree": 3}),
+    ],
+)
+def test_designs_are_calls_of_the_engine(
+    interest: mw.Interest, algorithm: str, parameters: Any, rule: rules.Rule, options: Any
+) -> None:
+    """Each greedy design is the engine under its rule and budgets; threads change nothing."""
+    expected = triples(grow(interest, rule, **options))
+    assert triples(design(interest, algorithm, **parameters).overlay) == expected
+    assert triples(design(interest, algorithm, threads=2, **parameters).overlay) == expected
+
+
+@pytest.mark.parametrize("algorithm", DESIGNS)
+def test_nothing_to_design(algorithm: str) -> None:
+    """Every design answers for an interest without nodes, and for one node: no links, support 1."""
+    for empty in (mw.Interest.from_dict({}), mw.Interest.from_dict({"a": {"x"}})):
+        plan = design(empty, algorithm, **BUDGETS.get(algorithm, {}))
+        assert len(plan.overlay) == 0
+        assert plan.figures["support"] == 1
+        assert "0 links" in plan.summary()
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_designs_say_what_they_are(name: str) -> None:
+    """Each is listed under its own name, with a guarantee and a reference, and needs only what it takes."""
+    chosen = find(name)
+    assert chosen.name == name
+    assert chosen.guarantee
+    assert chosen.reference.startswith(("podc07", "icdcs10", "icdcs16"))
+    assert chosen.required <= chosen.parameters.keys()

@@ -1,0 +1,51 @@
+"""The engine is exact: its edges are the naive twin's, one by one, with their contributions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calls import RULES, Call, calls, crowds, examples, triples
+from meshwright.greedy import rules
+from meshwright.greedy.rules import Rule
+from strategies import interests
+
+
+def assert_exact(call: Call) -> None:
+    """Check that the overlay is the start, as it was, and then what the twin adds."""
+    overlay = call.grown()
+    begun = len(call.start)
+    assert triples(overlay)[:begun] == call.started()
+    assert triples(overlay)[begun:] == call.twin()
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@settings(max_examples=examples(60, 20))
+@given(data=st.data())
+def test_small_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
+    """Whatever the rule is asked on a few nodes, each edge is the twin's; failures shrink to little."""
+    assert_exact(data.draw(calls(interests(most_nodes=12, most_topics=6), rule)))
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@settings(max_examples=examples(60, 12))
+@given(data=st.data())
+def test_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
+    """Up to 40 nodes and more topics than a machine word has bits: each edge is the twin's."""
+    assert_exact(data.draw(calls(crowds(), rule)))
+
+
+@settings(max_examples=examples(20, 4))
+@given(calls(crowds(nodes=(65, 130), topics=(20, 90), subscriptions=260), rules.gm))
+def test_more_nodes_than_a_word_has_bits(call: Call) -> None:
+    """With rows of several words, too, each edge is the twin's."""
+    assert_exact(call)
+
+
+@settings(max_examples=examples(15, 4))
+@given(st.data())
+def test_heavy_subscribers_equal_the_twin(data: st.DataObject) -> None:
+    """A few nodes that share most of many topics: contributions need many binary digits."""
+    rule = data.draw(st.sampled_from(list(RULES.values())))
+    assert_exact(data.draw(calls(crowds(nodes=(2, 9), topics=(60, 300), subscriptions=1500), rule)))

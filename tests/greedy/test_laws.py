@@ -1,0 +1,108 @@
+"""What must hold of every run, whatever the instance."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calls import RULES, Call, calls, crowds, examples, overlay_of, seeds, triples, tunings
+from meshwright import Interest, measure
+from meshwright.greedy import Tuning, grow, rules
+from meshwright.greedy.rules import Rule
+from meshwright.workloads import WORKLOADS
+
+some_rules = st.sampled_from(list(RULES.values()))
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_unbudgeted_runs_connect_every_topic(rule: Rule, workload: str) -> None:
+    """Scipy's components find every topic in one piece, and another count the same contributions."""
+    found = measure.verify(grow(WORKLOADS[workload](150, 40, min_size=1, max_size=8, seed=5), rule))
+    assert found.connected
+    assert found.contributions_agree
+    assert found.support == 1
+
+
+@settings(max_examples=examples(60, 15))
+@given(crowds(), tunings)
+def test_contributions_never_rise_along_gm(interest: Interest, tuning: Tuning) -> None:
+    """No edge of Greedy Merge contributes more than the one before it."""
+    gains = grow(interest, rules.gm, tuning=tuning).contribution
+    assert (np.diff(gains) <= 0).all()
+    assert (gains > 0).all()
+
+
+@settings(max_examples=examples(100, 20))
+@given(some_rules.flatmap(lambda rule: calls(crowds(), rule)))
+def test_what_was_asked_is_kept(call: Call) -> None:
+    """Budgets hold, every new edge is a candidate and merges something, and no pair is linked twice."""
+    overlay = call.grown()
+    added = triples(overlay, len(call.start))
+    assert len({(u, v) for u, v, _ in triples(overlay)}) == len(overlay)
+    assert all(u < v and gain > 0 for u, v, gain in added)
+    assert {(u, v) for u, v, _ in added} <= call.candidate_pairs()
+    if call.max_edges is not None:
+        assert len(added) <= call.max_edges
+    if call.max_degree is not None:
+        degree = np.bincount(np.concatenate((overlay.u, overlay.v)), minlength=call.interest.num_nodes)
+        assert all(max(degree[u], degree[v]) <= call.max_degree for u, v, _ in added)
+
+
+@settings(max_examples=examples(60, 15))
+@given(crowds(), some_rules, st.floats(0, 1))
+def test_a_run_can_be_taken_up_again(interest: Interest, rule: Rule, part: float) -> None:
+    """Stopped anywhere and started from there, a run goes on as if it had never stopped."""
+    whole = grow(interest, rule)
+    begun = grow(interest, rule, max_edges=int(part * len(whole)))
+    assert triples(grow(interest, rule, start=begun)) == triples(whole)
+
+
+@settings(max_examples=examples(60, 15))
+@given(some_rules.flatmap(lambda rule: calls(crowds(subscriptions=120), rule)), seeds)
+def test_names_and_order_of_topics_do_not_matter(call: Call, seed: int) -> None:
+    """Topics under other ids give the same edges: only how many an edge merges counts."""
+    interest = call.interest
+    renamed = np.random.default_rng(seed).permutation(interest.num_topics)
+    other = Interest.from_ids(
+        interest.node_names, interest.topic_names, interest.node_of_slot, renamed[interest.node_topics]
+    )
+    topics = None if call.topics is None else renamed[call.topics].tolist()
+    assert triples(call.on(other, topics=topics).grown()) == triples(call.grown())
+
+
+@settings(max_examples=examples(60, 15))
+@given(crowds(), some_rules, tunings)
+def test_every_topic_twice_doubles_every_contribution(interest: Interest, rule: Rule, tuning: Tuning) -> None:
+    """If every topic has a double with the same subscribers, edges stay and contributions double."""
+    once = grow(interest, rule, tuning=tuning)
+    names = np.arange(2 * interest.num_topics)
+    doubled = Interest.from_pairs(
+        np.tile(interest.node_of_slot, 2),
+        np.concatenate((interest.node_topics, interest.node_topics + interest.num_topics)),
+        all_nodes=interest.node_names,
+        all_topics=names,
+    )
+    twice = grow(doubled, rule, tuning=tuning)
+    assert triples(twice) == [(u, v, 2 * gain) for u, v, gain in triples(once)]
+
+
+@settings(max_examples=examples(40, 10))
+@given(crowds(), tunings)
+def test_lows_k_leads_from_gm_to_minmax(interest: Interest, tuning: Tuning) -> None:
+    """With k = ∞ Low-ODA is MinMax-ODA; with k = 1 each edge contributes as much as the best of all."""
+    infinite = grow(interest, rules.low(np.inf), tuning=tuning)
+    assert triples(infinite) == triples(grow(interest, rules.minmax, tuning=tuning))
+    gains = grow(interest, rules.low(1), tuning=tuning).contribution.tolist()
+    assert all(later <= earlier for earlier, later in pairwise(gains))
+
+
+def test_the_start_keeps_its_contributions() -> None:
+    """What the start says of its own edges is handed on as it is, the topic filter notwithstanding."""
+    interest = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"x", "y"}})
+    start = overlay_of(interest, [(1, 2)])
+    assert triples(grow(interest, rules.gm, start=start, topics=[0])) == [(1, 2, 2), (0, 1, 1)]

@@ -1,0 +1,99 @@
+"""Neither threads nor tuning nor the hash seed change an answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calls import COMPILED, RULES, crowds, examples, restless_engine, triples, tunings
+from meshwright import Interest
+from meshwright.greedy import Tuning, grow, rules
+from meshwright.greedy.kernels import rows
+from meshwright.greedy.rules import Rule
+from meshwright.workloads import unif, zipf
+
+large_enough = pytest.mark.skipif(not COMPILED, reason="takes minutes where kernels are not compiled")
+
+DIGEST = """
+import hashlib
+from meshwright.greedy import candidates, grow, rules
+from meshwright.workloads import zipf
+
+interest = zipf(120, 30, min_size=1, max_size=9, seed=7)
+digest = hashlib.sha256(interest.fingerprint.encode())
+for rule in (rules.gm, rules.minmax, rules.low(3)):
+    overlay = grow(interest, rule, candidates=candidates.among(set(range(0, 120, 2))), topics=set(range(20)))
+    for column in (overlay.u, overlay.v, overlay.contribution):
+        digest.update(column.tobytes())
+print(digest.hexdigest())
+"""
+
+
+@settings(max_examples=examples(60, 15))
+@given(crowds(), st.sampled_from(list(RULES.values())), st.integers(2, 4), tunings)
+def test_waves_of_any_size_change_nothing(
+    interest: Interest, rule: Rule, threads: int, tuning: Tuning
+) -> None:
+    """With every row rebuilt in waves on several threads, edges are those of one thread."""
+    alone = triples(grow(interest, rule, tuning=tuning))
+    with restless_engine():
+        assert triples(grow(interest, rule, threads=threads, tuning=tuning)) == alone
+
+
+@large_enough
+@pytest.mark.parametrize("rule", [rules.gm, rules.minmax, rules.low(3)], ids=lambda rule: rule.name)
+def test_threads_change_nothing_where_they_help(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On 3000 nodes waves are worth it, so they happen, and the edges are those of one thread."""
+    rebuilt = []
+
+    def rebuild_rows(state: Any, sweep: Any, scratch: Any, dealt: Any, level: int) -> None:
+        rebuilt.append(len(dealt))
+        compiled(state, sweep, scratch, dealt, level)
+
+    compiled = rows.rebuild_rows
+    monkeypatch.setattr(rows, "rebuild_rows", rebuild_rows)
+    interest = zipf(3000, 200, size=10, seed=1)
+    alone = grow(interest, rule)
+    assert rebuilt == []
+    assert triples(grow(interest, rule, threads=2)) == triples(alone)
+    assert sum(rebuilt) > 3000
+
+
+@large_enough
+@pytest.mark.parametrize("rule", [rules.gm, rules.minmax, rules.low(3)], ids=lambda rule: rule.name)
+@pytest.mark.parametrize(
+    "tuning",
+    [
+        Tuning(window=1),
+        Tuning(window=3, heavy=0, large=2),
+        Tuning(heavy=10**6, node_bits=False),
+        Tuning(heavy=50, large=7, giant=2, node_bits=True),
+    ],
+    ids=str,
+)
+def test_tuning_changes_nothing_on_many_nodes(rule: Rule, tuning: Tuning) -> None:
+    """Beyond what the naive twin can do, the same edges come by ways that have little in common."""
+    for interest in (zipf(1500, 150, min_size=2, max_size=60, seed=2), unif(1500, 700, size=8, seed=3)):
+        assert triples(grow(interest, rule, tuning=tuning)) == triples(grow(interest, rule))
+
+
+def test_another_hash_seed_gives_the_same_bytes() -> None:
+    """Nothing depends on the order in which Python happens to walk a set."""
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", DIGEST],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
+    assert len(told.pop().strip()) == 64
