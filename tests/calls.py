@@ -7,13 +7,13 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-import numba
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
 import naive
+from meshwright.compiling import config
 from meshwright.greedy import Tuning, candidates, engine, grow, rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.rules import Rule
@@ -21,7 +21,7 @@ from meshwright.interest import Interest
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
-COMPILED = not numba.config.DISABLE_JIT
+COMPILED = not config.DISABLE_JIT
 """Whether kernels are compiled; if not, they run as plain Python, some hundred times slower."""
 
 RULES = {rule.name + (f" {rule.k:g}" if rule.name == "low" else ""): rule for rule in (

@@ -41,7 +41,8 @@ def test_an_unknown_parameter_lists_the_known_ones(interest: mw.Interest, algori
 @pytest.mark.parametrize(("algorithm", "missing"), [("gpa", "max_edges"), ("gpm", "max_degree")])
 def test_a_missing_parameter_is_named(interest: mw.Interest, algorithm: str, missing: str) -> None:
     """A design that lives by its budget does not run without it, nor with None for it."""
-    for given in ({}, {missing: None}):
+    chosen: list[dict[str, Any]] = [{}, {missing: None}]
+    for given in chosen:
         with pytest.raises(InputError, match=f"{algorithm} needs {missing}: the budget"):
             design(interest, algorithm, **given)
 

@@ -81,7 +81,7 @@ def test_places_beyond_16_bits(node_bits: bool | None) -> None:
 @pytest.mark.parametrize("rule", [rules.gm, rules.minmax, rules.low(3)], ids=lambda rule: rule.name)
 def test_more_large_components_than_bit_rows(rule: Rule) -> None:
     """A start of many pairs makes more large components than there are rows for: edges stay the twin's."""
-    interest = Interest.from_dict(dict.fromkeys(range(60), {"x", "y"}))
+    interest = Interest.from_dict({v: {"x", "y"} for v in range(60)})
     pairs = [(v, v + 1) for v in range(0, 60, 2)]
     call = Call(interest, rule, start=pairs, tuning=Tuning(window=2, heavy=0, large=2))
     assert triples(call.grown(), len(pairs)) == call.twin()

@@ -14,12 +14,12 @@ from meshwright.compiling import inlined, kernel, popcount
 from meshwright.greedy.kernels.state import FREE_ROWS, MERGES, NOTHING, ONE, SIX, SIXTY_THREE
 
 if TYPE_CHECKING:
-    from meshwright.greedy.kernels.state import State
+    from meshwright.greedy.kernels.state import Int, State
     from meshwright.interest import Ids
 
 
 @inlined
-def contribution(state: State, u: int, v: int, level: int) -> int:
+def contribution(state: State, u: Int, v: Int, level: Int) -> int:
     """Count the topics of both u and v in which they are in different components.
 
     If the count is below `level`, an upper bound below `level` may be returned instead.
@@ -30,7 +30,7 @@ def contribution(state: State, u: int, v: int, level: int) -> int:
 
 
 @kernel
-def contribution_by_lists(state: State, u: int, v: int) -> int:
+def contribution_by_lists(state: State, u: Int, v: Int) -> int:
     """Count by walking both sorted lists of topics."""
     i, j, count = state.node_ptr[u], state.node_ptr[v], 0
     while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
@@ -43,7 +43,7 @@ def contribution_by_lists(state: State, u: int, v: int) -> int:
 
 
 @inlined
-def contribution_by_bits(state: State, u: int, v: int, level: int) -> int:
+def contribution_by_bits(state: State, u: Int, v: Int, level: Int) -> int:
     """Count by words of topics; labels are compared only where the bits do not tell.
 
     A node that is alone in a topic differs from every other; two nodes in the giant do not differ; one in it
@@ -90,7 +90,7 @@ def fill_node_bits(state: State) -> None:
 
 
 @kernel
-def enter_giant(state: State, topic: int, component: int) -> None:
+def enter_giant(state: State, topic: Int, component: Int) -> None:
     """Note that the members of a component are in their topic's giant."""
     word = np.uint64(state.rank.shape[1]) + (np.uint64(topic) >> SIX)
     bit = ONE << (np.uint64(topic) & SIXTY_THREE)
@@ -103,7 +103,7 @@ def enter_giant(state: State, topic: int, component: int) -> None:
 
 
 @kernel
-def join_bits(state: State, topic: int, a: int, b: int) -> None:
+def join_bits(state: State, topic: Int, a: Int, b: Int) -> None:
     """Keep the nodes' bits right when the components a and b, a the larger, are about to become one, a."""
     for component in (a, b):
         if state.size[component] == 1:
@@ -123,7 +123,7 @@ def join_bits(state: State, topic: int, a: int, b: int) -> None:
 
 
 @kernel
-def give_row(state: State, topic: int, component: int) -> None:
+def give_row(state: State, topic: Int, component: Int) -> None:
     """Give a component that has become large its bit row "topic minus component", if one is free.
 
     Without one, rows of its members count the component too: more than needed, never less.
@@ -147,7 +147,7 @@ def give_row(state: State, topic: int, component: int) -> None:
 
 
 @kernel
-def take_row(state: State, component: int) -> None:
+def take_row(state: State, component: Int) -> None:
     """Take a component's bit row away."""
     state.free_rows[state.tally[FREE_ROWS]] = state.component_row[component]
     state.tally[FREE_ROWS] += 1
@@ -155,7 +155,7 @@ def take_row(state: State, component: int) -> None:
 
 
 @kernel
-def merge(state: State, topic: int, a: int, b: int) -> None:
+def merge(state: State, topic: Int, a: Int, b: Int) -> None:
     """Merge two components of a topic: the smaller one is relabelled."""
     if state.size[a] < state.size[b]:
         a, b = b, a
@@ -186,7 +186,7 @@ def merge(state: State, topic: int, a: int, b: int) -> None:
 
 
 @inlined
-def link(state: State, u: int, v: int) -> int:
+def link(state: State, u: Int, v: Int) -> int:
     """Add the edge (u, v) and return its contribution."""
     i, j, count = state.node_ptr[u], state.node_ptr[v], 0
     while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
@@ -205,4 +205,4 @@ def link(state: State, u: int, v: int) -> int:
 def link_all(state: State, us: Ids, vs: Ids) -> None:
     """Add the edges of a starting overlay."""
     for i in range(len(us)):
-        link(state, us[i], vs[i])
+        link(state, np.int64(us[i]), np.int64(vs[i]))

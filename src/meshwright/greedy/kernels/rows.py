@@ -16,13 +16,13 @@ from meshwright.greedy.kernels.components import give_row
 from meshwright.greedy.kernels.state import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE, WORK
 
 if TYPE_CHECKING:
-    from meshwright.greedy.kernels.state import Bits, Rows, Scratch, State, Sweep
+    from meshwright.greedy.kernels.state import Bits, Int, Rows, Scratch, State, Sweep
     from meshwright.interest import Ids
 
 
 @kernel
 def add_four(
-    bits: Bits, rows: Rows, i: int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
+    bits: Bits, rows: Rows, i: Int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
 ) -> None:
     """Add four bit rows to the counters, up to a carry into slice 2."""
     r0, r1, r2, r3 = bits[rows[i]], bits[rows[i + 1]], bits[rows[i + 2]], bits[rows[i + 3]]
@@ -44,7 +44,7 @@ def add_four(
 
 @kernel
 def add_eight(
-    bits: Bits, rows: Rows, i: int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
+    bits: Bits, rows: Rows, i: Int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
 ) -> None:
     """Add eight bit rows to the counters, up to a carry into slice 3."""
     r0, r1, r2, r3 = bits[rows[i]], bits[rows[i + 1]], bits[rows[i + 2]], bits[rows[i + 3]]
@@ -81,7 +81,7 @@ def add_eight(
 
 
 @kernel
-def ripple(slices: Bits, carry: Bits, k: int, top: int, low: np.uint64, high: np.uint64) -> None:
+def ripple(slices: Bits, carry: Bits, k: Int, top: Int, low: np.uint64, high: np.uint64) -> None:
     """Add the carry into slice k and on, as far as it goes."""
     while k < top:
         digits = slices[k]
@@ -98,7 +98,7 @@ def ripple(slices: Bits, carry: Bits, k: int, top: int, low: np.uint64, high: np
 
 
 @kernel
-def add_light_topics(state: State, slices: Bits, u: int, first: int) -> None:
+def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
     """Add the subscribers of u's light topics to the counters, one by one."""
     for i in range(state.node_ptr[u], state.node_ptr[u + 1]):
         topic = state.node_topics[i]
@@ -118,7 +118,7 @@ def add_light_topics(state: State, slices: Bits, u: int, first: int) -> None:
 
 
 @inlined
-def count_row(state: State, scratch: Scratch, u: int, first: int) -> int:
+def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
     """Fill the counters of row u for the nodes from `first` on; return how many slices are used.
 
     Counts may be too high by the members of u's own small components, never too low.
@@ -149,14 +149,14 @@ def count_row(state: State, scratch: Scratch, u: int, first: int) -> int:
             digits[j] = NOTHING
     for i in range(heavy, heavy + 8):
         rows[i] = 0
-    done = 0
+    done = np.int64(0)
     while heavy - done > 4:
         add_eight(state.bits, rows, done, slices, carry, low, high)
-        ripple(slices, carry, 3, top, low, high)
+        ripple(slices, carry, np.int64(3), top, low, high)
         done += 8
     if done < heavy:
         add_four(state.bits, rows, done, slices, carry, low, high)
-        ripple(slices, carry, 2, top, low, high)
+        ripple(slices, carry, np.int64(2), top, low, high)
     if light > 0:
         add_light_topics(state, slices, u, first)
     state.tally[WORK] += (heavy + 16) * np.int64(high - low)
@@ -164,7 +164,7 @@ def count_row(state: State, scratch: Scratch, u: int, first: int) -> int:
 
 
 @inlined
-def allow(state: State, sweep: Sweep, scratch: Scratch, u: int, first: int) -> None:
+def allow(state: State, sweep: Sweep, scratch: Scratch, u: Int, first: Int) -> None:
     """Set `allowed` to the nodes from `first` on that row u may be linked to in this sweep."""
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
     allowed = scratch.allowed
@@ -178,7 +178,7 @@ def allow(state: State, sweep: Sweep, scratch: Scratch, u: int, first: int) -> N
 
 
 @inlined
-def select(scratch: Scratch, top: int, low: np.uint64, high: np.uint64, wanted: int) -> int:
+def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: Int) -> int:
     """Return the (wanted + 1)-th largest count among the allowed nodes, by radix; 0 if there are fewer.
 
     Afterwards `above` marks the nodes with a larger count, at most `wanted` of them.
@@ -210,7 +210,7 @@ def select(scratch: Scratch, top: int, low: np.uint64, high: np.uint64, wanted: 
 
 
 @kernel
-def largest_count(scratch: Scratch, top: int, low: np.uint64, high: np.uint64) -> int:
+def largest_count(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64) -> int:
     """Return the largest count of all nodes, allowed or not."""
     mask, value = scratch.mask, 0
     for j in range(low, high):
@@ -227,7 +227,7 @@ def largest_count(scratch: Scratch, top: int, low: np.uint64, high: np.uint64) -
 
 
 @kernel
-def at_least(scratch: Scratch, top: int, low: np.uint64, high: np.uint64, level: int) -> None:
+def at_least(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, level: Int) -> None:
     """Mark in `above` the allowed nodes whose count is `level` or more."""
     mask, above = scratch.mask, scratch.above
     for j in range(low, high):
@@ -248,10 +248,11 @@ def at_least(scratch: Scratch, top: int, low: np.uint64, high: np.uint64, level:
 
 @inlined
 def fill_window(
-    sweep: Sweep, scratch: Scratch, u: int, top: int, low: np.uint64, high: np.uint64, level: int
+    sweep: Sweep, scratch: Scratch, u: Int, top: Int, low: np.uint64, high: np.uint64, level: Int
 ) -> int:
     """Put the nodes marked in `above` into row u's window, as many as fit; return the largest count."""
-    at, end, largest = sweep.window_ptr[u], sweep.window_ptr[u + 1], 0
+    at, end = sweep.window_ptr[u], sweep.window_ptr[u + 1]
+    largest: Int = 0
     for j in range(low, high):
         word = scratch.above[j]
         while word != NOTHING and at < end:
@@ -270,7 +271,7 @@ def fill_window(
 
 
 @kernel
-def rebuild(state: State, sweep: Sweep, scratch: Scratch, u: int, first: int, level: int) -> None:
+def rebuild(state: State, sweep: Sweep, scratch: Scratch, u: Int, first: Int, level: Int) -> None:
     """Rebuild row u's window from the nodes v ≥ `first`, knowing that no pair contributes more than `level`.
 
     If more nodes than fit may contribute `level`, the window takes the first of them and `threshold` stays
@@ -300,9 +301,10 @@ def rebuild(state: State, sweep: Sweep, scratch: Scratch, u: int, first: int, le
 
 
 @kernel
-def rebuild_rows(state: State, sweep: Sweep, scratch: Scratch, rows: Ids, level: int) -> None:
+def rebuild_rows(state: State, sweep: Sweep, scratch: Scratch, rows: Ids, level: Int) -> None:
     """Rebuild many rows against the state as it is: a part of a wave, on one of several threads."""
-    for u in rows:
+    for i in range(len(rows)):
+        u = np.int64(rows[i])
         rebuild(state, sweep, scratch, u, u + 1, level)
 
 

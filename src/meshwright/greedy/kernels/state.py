@@ -1,6 +1,7 @@
 """What the engine's kernels work on: plain arrays in named tuples.
 
-Loop indices over bit rows are uint64 throughout: signed ones stop vectorisation.
+Loop indices over bit rows are uint64 throughout: signed ones stop vectorisation. Constants are handed to
+other kernels as np.int64: for a bare literal numba would compile the callee once more.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from meshwright.interest import Ids, Offsets
 
     Bits: TypeAlias = NDArray[np.uint64]
+    Int: TypeAlias = int | np.int64
     Ranks: TypeAlias = NDArray[np.uint16]
     Rows: TypeAlias = NDArray[np.uint32]
 

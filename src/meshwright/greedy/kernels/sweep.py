@@ -28,19 +28,19 @@ from meshwright.greedy.kernels.state import (
 )
 
 if TYPE_CHECKING:
-    from meshwright.greedy.kernels.state import Bits, Scratch, State, Sweep
+    from meshwright.greedy.kernels.state import Bits, Int, Scratch, State, Sweep
     from meshwright.interest import Ids
 
 
 @inlined
-def is_open(nodes: Bits, v: int) -> bool:
+def is_open(nodes: Bits, v: Int) -> bool:
     """Say whether node v's bit is set."""
     word = np.uint64(v)
     return bool((nodes[word >> SIX] >> (word & SIXTY_THREE)) & ONE)
 
 
 @kernel
-def advance(state: State, sweep: Sweep, scratch: Scratch, floor: int, work: int, by_level: bool) -> int:
+def advance(state: State, sweep: Sweep, scratch: Scratch, floor: Int, work: Int, by_level: bool) -> int:
     """Move a sweep's cursor to the next pair that contributes exactly its level, not below level `floor`.
 
     Pauses after some work, but one row at least, or before each new level if asked, so that the caller can
@@ -101,7 +101,7 @@ def advance(state: State, sweep: Sweep, scratch: Scratch, floor: int, work: int,
 
 
 @kernel
-def close_full(state: State, sweep: Sweep, v: int, limit: int) -> None:
+def close_full(state: State, sweep: Sweep, v: Int, limit: Int) -> None:
     """Close node v in a sweep once its degree has reached the limit."""
     if state.degree[v] >= limit:
         word = np.uint64(v)
@@ -109,7 +109,7 @@ def close_full(state: State, sweep: Sweep, v: int, limit: int) -> None:
 
 
 @kernel
-def begin_phase(state: State, whole: Sweep, calm: Sweep, level: int) -> None:
+def begin_phase(state: State, whole: Sweep, calm: Sweep, level: Int) -> None:
     """Begin a phase of the calm sweep: the maximum degree has risen, so that nodes are open again."""
     limit = min(state.tally[TOP_DEGREE], state.max_degree)
     for j in range(len(calm.open_nodes)):
@@ -128,14 +128,14 @@ def begin_phase(state: State, whole: Sweep, calm: Sweep, level: int) -> None:
 
 
 @inlined
-def lowest_calm_level(best: int, k: float) -> int:
+def lowest_calm_level(best: Int, k: float) -> Int:
     """Return the lowest contribution w of a calm edge that is taken, w·k ≥ best (icdcs10, Alg. 1)."""
     level = int(np.ceil(best / k))
     while level > 1 and (level - 1) * k >= best:
         level -= 1
     while level * k < best:
         level += 1
-    return max(level, 1)
+    return np.int64(max(level, 1))
 
 
 @kernel
@@ -145,8 +145,8 @@ def run(
     calm: Sweep,
     scratch: Scratch,
     k: float,
-    max_edges: int,
-    work: int,
+    max_edges: Int,
+    work: Int,
     by_level: bool,
     us: Ids,
     vs: Ids,
@@ -161,7 +161,8 @@ def run(
     while tally[EDGES] < max_edges:
         if tally[EDGES] == len(us):
             return FULL
-        chosen, floor = whole, 1
+        chosen = whole
+        floor: Int = np.int64(1)
         for turn in range(1 if k == 0.0 else 2):
             ask_calm = (k == np.inf) == (turn == 0)
             sweep = calm if ask_calm else whole
@@ -174,8 +175,8 @@ def run(
                     break
             elif status == EXHAUSTED:
                 return EXHAUSTED
-            elif k > 0.0:
-                floor = lowest_calm_level(whole.cursor[LEVEL], k) if k != np.inf else 1
+            elif 0.0 < k < np.inf:
+                floor = lowest_calm_level(whole.cursor[LEVEL], k)
         u, v, level = chosen.cursor[ROW], chosen.cursor[NODE], chosen.cursor[LEVEL]
         edge = tally[EDGES]
         us[edge], vs[edge] = u, v
