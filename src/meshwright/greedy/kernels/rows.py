@@ -249,7 +249,7 @@ def at_least(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, level:
 @inlined
 def fill_window(
     sweep: Sweep, scratch: Scratch, u: Int, top: Int, low: np.uint64, high: np.uint64, level: Int
-) -> int:
+) -> Int:
     """Put the nodes marked in `above` into row u's window, as many as fit; return the largest count."""
     at, end = sweep.window_ptr[u], sweep.window_ptr[u + 1]
     largest: Int = 0
