@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,24 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 
 
-def main(quick: bool = False, only: Sequence[str] | None = None, out: Path | None = None) -> bool:
-    """Measure, write the page, and return whether every floor holds and every task ran.
+@dataclass(frozen=True)
+class Outcome:
+    """What was measured, how many of the floors hold, and where the page is."""
+
+    machine: str
+    results: list[dict[str, Any]]
+    held: int
+    asked: int
+    page: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether every floor holds and every task ran."""
+        return self.held == self.asked and not any("error" in result for result in self.results)
+
+
+def main(quick: bool = False, only: Sequence[str] | None = None, out: Path | None = None) -> Outcome:
+    """Measure and write the page; progress goes to stderr.
 
     `only` keeps the cases with one of these in their name. RESULTS.md is written by a full run alone; a part
     writes to `out`, or beside its records in a temporary folder.
@@ -39,7 +56,7 @@ def main(quick: bool = False, only: Sequence[str] | None = None, out: Path | Non
         raise InputError(f"no benchmark named like {', '.join(only or ())}: there are {known}")
     here = machine()
     journal = Path(tempfile.mkdtemp(prefix="meshwright-bench-")) / "records.jsonl"
-    print(f"each result goes to {journal} as it comes", flush=True)
+    _note(f"each result goes to {journal} as it comes")
     records: Records = {}
     for number, case in enumerate(cases, start=1):
         for task in case.tasks:
@@ -48,12 +65,12 @@ def main(quick: bool = False, only: Sequence[str] | None = None, out: Path | Non
             with journal.open("a") as file:
                 file.write(json.dumps({"case": case.name, "task": task, **record}) + "\n")
             took = time.perf_counter() - began
-            print(f"[{number}/{len(cases)}] {case.name} {task}: {_told(record)} ({took:.0f} s)", flush=True)
+            _note(f"[{number}/{len(cases)}] {case.name} {task}: {_told(record)} ({took:.0f} s)")
     page = Page(cases, records, here)
     target = out or (RESULTS if not quick and not only else journal.with_name("RESULTS.md"))
     target.write_text(page.text, encoding="utf-8")
-    print(f"{page.held} of {page.asked} floors hold; written to {target}", flush=True)
-    return page.held == page.asked and not any("error" in record for record in records.values())
+    results = [{"case": name, "task": task, **record} for (name, task), record in records.items()]
+    return Outcome(here, results, page.held, page.asked, str(target))
 
 
 def _run(case: Case, task: str) -> dict[str, Any]:
@@ -76,6 +93,10 @@ def _run(case: Case, task: str) -> dict[str, Any]:
     return record
 
 
+def _note(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def _told(record: dict[str, Any]) -> str:
     return ", ".join(
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
@@ -89,4 +110,6 @@ if __name__ == "__main__":
     _parser.add_argument("--only", action="append", metavar="NAME", help="only cases with this in their name")
     _parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the page")
     _given = _parser.parse_args()
-    sys.exit(0 if main(_given.quick, _given.only, _given.out) else 1)
+    _outcome = main(_given.quick, _given.only, _given.out)
+    print(f"{_outcome.held} of {_outcome.asked} floors hold; written to {_outcome.page}")
+    sys.exit(0 if _outcome.passed else 1)

@@ -38,8 +38,8 @@ def test_quick_mode_runs_every_task(tmp_path: Path, capsys: pytest.CaptureFixtur
     """A quick run measures each task in its own process, keeps each record and writes where it is told."""
     before = run.RESULTS.read_bytes() if run.RESULTS.exists() else None
     name = QUICK[0].name
-    assert main(quick=True, only=[name], out=tmp_path / "page.md")
-    told = capsys.readouterr().out
+    assert main(quick=True, only=[name], out=tmp_path / "page.md").passed
+    told = capsys.readouterr().err
     journal = Path(told.split("goes to ")[1].split(" as it")[0])
     records = [json.loads(line) for line in journal.read_text().splitlines()]
     assert [(it["case"], it["task"]) for it in records] == [(name, task) for task in QUICK[0].tasks]
@@ -63,9 +63,9 @@ def test_a_failing_task_is_told_and_kept(
     """A task that dies does not stop the rest; the page names it and the run is no success."""
     # No case that the worker knows: it dies in both tasks.
     monkeypatch.setattr(run, "QUICK", [Case("unif", 5, 2, (9, 9), tasks=(ENGINE, PRODUCT))])
-    assert not main(quick=True, out=tmp_path / "page.md")
+    assert not main(quick=True, out=tmp_path / "page.md").passed
     assert (tmp_path / "page.md").read_text(encoding="utf-8").count("exit code") == 2
-    assert "error exit code" in capsys.readouterr().out
+    assert "error exit code" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("paper", "held"), [(41.0, "yes"), (39.0, "**no**")])

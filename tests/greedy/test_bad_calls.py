@@ -86,6 +86,15 @@ def test_a_start_over_other_nodes(interest: Interest, nodes: int) -> None:
         grow(interest, rules.gm, start=start)
 
 
+def test_a_start_over_other_subscriptions(interest: Interest) -> None:
+    """So does one with as many nodes, but other subscriptions; not one over the same that was made anew."""
+    with pytest.raises(InputError, match="another interest"):
+        grow(interest, rules.gm, start=overlay_of(unif(6, 4, size=2, seed=2), [(0, 1)]))
+    again = unif(6, 4, size=2, seed=1)
+    assert again is not interest
+    assert len(grow(interest, rules.gm, start=overlay_of(again, [(0, 1)]))) > 1
+
+
 @pytest.mark.parametrize("topics", [[0, 4], [-1], np.array([9, 1]), {4}])
 def test_unknown_topics(interest: Interest, topics: Any) -> None:
     """A topic that does not exist is named."""

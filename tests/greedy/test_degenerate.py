@@ -48,7 +48,7 @@ def test_identical_nodes(rule: Rule) -> None:
     assert triples(grow(Interest.from_dict({v: set("xyz") for v in "ab"}), rule)) == [(0, 1, 3)]
 
 
-@every_rule
+@pytest.mark.parametrize("rule", [rules.gm, rules.minmax], ids=lambda rule: rule.name)
 @pytest.mark.parametrize("node_bits", [True, False])
 def test_two_nodes_with_very_many_topics(rule: Rule, node_bits: bool) -> None:
     """A contribution may exceed what 16 bits hold."""
@@ -85,6 +85,12 @@ def test_more_large_components_than_bit_rows(rule: Rule) -> None:
     pairs = [(v, v + 1) for v in range(0, 60, 2)]
     call = Call(interest, rule, start=pairs, tuning=Tuning(window=2, heavy=0, large=2))
     assert triples(call.grown(), len(pairs)) == call.twin()
+
+
+def test_many_edges() -> None:
+    """Room for edges grows with their number: a star of 2600 comes out whole, and in order."""
+    interest = Interest.from_dict({v: {"x"} for v in range(2601)})
+    assert triples(grow(interest, rules.gm)) == [(0, v, 1) for v in range(1, 2601)]
 
 
 @every_rule

@@ -21,7 +21,7 @@ def assert_exact(call: Call) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-@settings(max_examples=examples(60, 20))
+@settings(max_examples=examples(80, 20))
 @given(data=st.data())
 def test_small_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
     """Whatever the rule is asked on a few nodes, each edge is the twin's; failures shrink to little."""
@@ -29,21 +29,21 @@ def test_small_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-@settings(max_examples=examples(60, 12))
+@settings(max_examples=examples(150, 20))
 @given(data=st.data())
 def test_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
     """Up to 40 nodes and more topics than a machine word has bits: each edge is the twin's."""
     assert_exact(data.draw(calls(crowds(), rule)))
 
 
-@settings(max_examples=examples(20, 4))
+@settings(max_examples=examples(25, 5))
 @given(calls(crowds(nodes=(65, 130), topics=(20, 90), subscriptions=260), rules.gm))
 def test_more_nodes_than_a_word_has_bits(call: Call) -> None:
     """With rows of several words, too, each edge is the twin's."""
     assert_exact(call)
 
 
-@settings(max_examples=examples(15, 4))
+@settings(max_examples=examples(50, 10))
 @given(st.data())
 def test_heavy_subscribers_equal_the_twin(data: st.DataObject) -> None:
     """A few nodes that share most of many topics: contributions need many binary digits."""

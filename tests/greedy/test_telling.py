@@ -14,7 +14,7 @@ from meshwright.greedy.rules import Rule
 from meshwright.workloads import zipf
 
 THREE_RULES = (rules.gm, rules.minmax, rules.low(3))
-STRIDE = 1_000_000 if COMPILED else 10_000
+STRIDE = 300_000 if COMPILED else 3_000
 
 Told = list[tuple[int, float, str]]
 
@@ -36,7 +36,7 @@ def test_edges_and_support_only_grow(interest: Interest, rule: Rule, threads: in
         assert 0 <= edges <= more_edges
         assert 0 <= support <= more_support <= 1
     assert told[-1][:2] == (len(overlay), 1.0)
-    assert len({edges for edges, *_ in told}) > 5
+    assert len({edges for edges, *_ in told}) > 3
 
 
 def test_support_is_that_of_start_and_topics(interest: Interest) -> None:

@@ -1,11 +1,14 @@
 """`meshwright bench`: measure the engine on this machine."""
 
 import sys
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from meshwright.cli.options import Json
 
 EXAMPLES = ("meshwright bench", "meshwright bench --quick --out results.md")
 
@@ -24,11 +27,13 @@ def bench(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Write the page here, not to benchmarks/RESULTS.md."),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Measure speed and memory on this machine, and write them as a page.
 
     The exit code is 1 when a measured ratio misses the floor that it is held to.
     """
+    from meshwright.cli import output
     from meshwright.cli.failure import ANSWER_IS_NO
     from meshwright.errors import InputError
 
@@ -38,5 +43,10 @@ def bench(
         )
     if str(CHECKOUT) not in sys.path:
         sys.path.insert(0, str(CHECKOUT))
-    if not import_module("benchmarks.run").main(quick, only, out):
+    outcome = import_module("benchmarks.run").main(quick, only, out)
+    if json:
+        output.answer_json({**asdict(outcome), "passed": outcome.passed})
+    else:
+        output.answer(f"{outcome.held} of {outcome.asked} floors hold; written to {outcome.page}")
+    if not outcome.passed:
         raise typer.Exit(ANSWER_IS_NO)
