@@ -58,6 +58,13 @@ def _compile(function: Function, **options: bool) -> Function:
         config.CACHE_DIR = before
 
 
+def announcement() -> str:
+    """Say that kernels are being compiled, and whether this happens once only."""
+    if cache_folder() is None:
+        return "compiling kernels, as in every run: set NUMBA_CACHE_DIR to a folder that can be written"
+    return "compiling kernels, first run only"
+
+
 def is_kept(room: str) -> bool:
     """Say whether a room's kernels were compiled before, on this machine and from these sources."""
     folder = cache_folder()

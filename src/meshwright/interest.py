@@ -109,8 +109,10 @@ class Interest:
             if column not in table.column_names:
                 raise InputError(
                     f"no column {column!r}; the columns are {first_five(table.column_names)}: "
-                    "rename one, or say which to use"
+                    "rename one, or hand over node= and topic="
                 )
+            if table.column_names.count(column) > 1:
+                raise InputError(f"more than one column {column!r}: keep one of them")
         return cls.from_pairs(table.column(node), table.column(topic))
 
     @classmethod
@@ -146,8 +148,8 @@ class Interest:
         )
 
     def __post_init__(self) -> None:
-        self.node_ptr.flags.writeable = False
-        self.node_topics.flags.writeable = False
+        object.__setattr__(self, "node_ptr", frozen(self.node_ptr, np.int64))
+        object.__setattr__(self, "node_topics", frozen(self.node_topics, np.int32))
 
     # -- looking ------------------------------------------------------------------------------------
 
@@ -167,15 +169,17 @@ class Interest:
         return len(self.node_topics)
 
     @cached_property
-    def _by_topic(self) -> tuple[Offsets, Ids]:
+    def _by_topic(self) -> tuple[Offsets, Ids, Ids]:
         from scipy.sparse import csr_array
 
-        ones = np.ones(self.num_subscriptions, dtype=np.int8)
+        slots = np.arange(self.num_subscriptions, dtype=np.int32)
         shape = (self.num_nodes, self.num_topics)
-        columns = csr_array((ones, self.node_topics, self.node_ptr), shape=shape).tocsc()
-        topic_ptr, topic_nodes = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
-        topic_ptr.flags.writeable = topic_nodes.flags.writeable = False
-        return topic_ptr, topic_nodes
+        columns = csr_array((slots, self.node_topics, self.node_ptr), shape=shape).tocsc()
+        return (
+            frozen(columns.indptr, np.int64),
+            frozen(columns.indices, np.int32),
+            frozen(columns.data, np.int32),
+        )
 
     @property
     def topic_ptr(self) -> Offsets:
@@ -186,6 +190,11 @@ class Interest:
     def topic_nodes(self) -> Ids:
         """The subscribers of topic 0, then of topic 1, and so on, each ascending."""
         return self._by_topic[1]
+
+    @property
+    def topic_slots(self) -> Ids:
+        """Where in `node_topics` the same subscription stands, for each entry of `topic_nodes`."""
+        return self._by_topic[2]
 
     @property
     def node_of_slot(self) -> Ids:

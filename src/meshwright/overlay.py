@@ -34,6 +34,10 @@ class Overlay:
     contribution: Ids
 
     def __post_init__(self) -> None:
+        for column in ("u", "v", "contribution"):
+            own = np.array(getattr(self, column), dtype=np.int32)
+            own.flags.writeable = False
+            object.__setattr__(self, column, own)
         if not len(self.u) == len(self.v) == len(self.contribution):
             raise InputError("u, v and contribution must have the same length")
         nodes = self.interest.num_nodes
@@ -46,8 +50,6 @@ class Overlay:
             twice = np.unique(keys[1:][keys[1:] == keys[:-1]])
             pairs = zip((twice // nodes).tolist(), (twice % nodes).tolist(), strict=True)
             raise InputError(f"edges {first_five(pairs)} appear more than once: keep one of each")
-        for column in (self.u, self.v, self.contribution):
-            column.flags.writeable = False
 
     @classmethod
     def empty(cls, interest: Interest) -> Overlay:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import meshwright as mw
 from meshwright.designs import DESIGNS, Plan
-from meshwright.report.labels import duration, name_of, percentage
+from meshwright.report.labels import name_of
+from meshwright.spelling import duration, percentage
 
 
 @given(st.floats(0, 1))

@@ -50,7 +50,7 @@ def demo(
         write_plan(plan, folder)
         plans.append(plan)
         folders.append(folder)
-        verified.append(verify_plan(folder, interest).ok)
+        verified.append(verify_plan(folder, interest).passed)
     degree_and_support(plans, picture, title=f"A made-up federation: {designing.told(interest)}")
 
     if json:

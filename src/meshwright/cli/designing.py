@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from meshwright.cli.output import note
+from meshwright.cli.output import note, working
 from meshwright.cli.progress import ProgressDrawing
 
 if TYPE_CHECKING:
@@ -19,10 +18,18 @@ def load(source: str) -> Interest:
     """Load the interest, and say so when subscriptions were given more than once."""
     from meshwright.store import load_interest
 
-    interest = load_interest(source)
+    with working(f"reading {source}"):
+        interest = load_interest(source)
     if interest.duplicates:
         note(f"dropped {interest.duplicates:,} repeated subscriptions of {source}")
     return interest
+
+
+def prepare_measures() -> None:
+    """Compile or load what measures overlays, and say so when it takes its time."""
+    from meshwright import measure
+
+    measure.prepare(lambda edges, support, what: note(what))
 
 
 def told(interest: Interest) -> str:
@@ -49,10 +56,15 @@ def named(algorithms: str) -> list[str]:
 
 
 def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> None:
-    """Refuse a parameter that none of the named designs takes."""
+    """Refuse a parameter that none of the named designs takes, or the lack of one that a design needs."""
     from meshwright.designs import DESIGNS
     from meshwright.errors import InputError
 
+    for name in names:
+        for parameter in sorted(DESIGNS[name].required):
+            if given.get(parameter) is None:
+                option = f"--{parameter.replace('_', '-')}"
+                raise InputError(f"{name} needs {option}: {DESIGNS[name].parameters[parameter]}")
     for parameter, value in given.items():
         takers = [known.name for known in DESIGNS.values() if parameter in known.parameters]
         if value is not None and not set(takers) & set(names):
@@ -84,12 +96,7 @@ def described(plan: Plan) -> dict[str, Any]:
     """Return what a JSON answer says of a plan."""
     return {
         "algorithm": plan.algorithm,
-        "parameters": {name: _plain(value) for name, value in plan.parameters.items()},
+        "parameters": plan.stated_parameters,
         "seed": plan.seed,
         **plan.figures,
     }
-
-
-def _plain(value: Parameter) -> Parameter:
-    """Return a parameter as JSON can hold it: there is no infinity in JSON."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

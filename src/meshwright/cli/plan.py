@@ -38,6 +38,7 @@ def plan(
     find(algorithm)  # a name misspelled, a place not writable: told before any long work
     check_target(out, "plan")
     given = {"k": k, "rounds": rounds, "max_edges": max_edges, "max_degree": max_degree}
+    designing.check_parameters([algorithm], given)
     interest = designing.load(source)
     made = designing.make(interest, algorithm, given, seed=seed, threads=threads, progress=progress)
     write_plan(made, out)

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
 
 EXAMPLES = ("meshwright verify plan subscriptions.csv",)
 
-BUDGETS = {"max_edges", "max_degree"}
-"""A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
-
 
 def verify(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder.")],
@@ -29,16 +26,17 @@ def verify(
     """
     from meshwright.cli import designing, output
     from meshwright.cli.failure import ANSWER_IS_NO
-    from meshwright.store import read_plan, verify_plan
+    from meshwright.store import verify_plan
 
-    budget = BUDGETS & read_plan(plan).metadata["parameters"].keys()
-    report = verify_plan(plan, designing.load(source))
-    passed = report.ok and (report.complete or bool(budget))
+    interest = designing.load(source)
+    designing.prepare_measures()
+    with output.working("verifying"):
+        report = verify_plan(plan, interest)
     if json:
-        output.answer_json({"plan": str(plan), "verified": passed, **_found(report)})
+        output.answer_json({"plan": str(plan), "verified": report.passed, **_found(report)})
     else:
-        output.answer(*_told(report, passed))
-    if not passed:
+        output.answer(*_told(report))
+    if not report.passed:
         raise typer.Exit(ANSWER_IS_NO)
 
 
@@ -55,12 +53,13 @@ def _found(report: "PlanReport") -> dict[str, object]:
     }
 
 
-def _told(report: "PlanReport", passed: bool) -> list[str]:
+def _told(report: "PlanReport") -> list[str]:
     from meshwright.errors import first_five
-    from meshwright.report.labels import percentage
+    from meshwright.spelling import percentage
 
     links, topics = f"{len(report.overlay):,} links", f"{report.overlay.interest.num_topics:,} topics"
-    lines = ["verified: every figure, computed anew, is as the plan states"] if passed else ["NOT verified"]
+    said = "verified: every figure, computed anew, is as the plan states"
+    lines = [said if report.passed else "NOT verified"]
     lines += [f"wrong: {point}" for point in report.disagreements]
     if report.complete:
         return [*lines, f"complete: {links} connect each of {topics}"]

@@ -52,7 +52,8 @@ def workload(
     check_target(out, "dataset")
     asked = {"alpha": alpha, "size": size, "min_size": min_size, "max_size": max_size}
     given = {name: value for name, value in asked.items() if value is not None}
-    interest = WORKLOADS[popularity](nodes, topics, seed=seed, **given)
+    with output.working("making up subscriptions"):
+        interest = WORKLOADS[popularity](nodes, topics, seed=seed, **given)
     made_by = {"workload": popularity, "nodes": nodes, "topics": topics, "seed": seed, **given}
     write_dataset(interest, out, made_by=made_by)
     if json:

@@ -11,27 +11,44 @@ from meshwright.greedy import candidates, grow, rules
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
+    from meshwright.greedy import Progress
     from meshwright.interest import Interest
 
 
-def gm(interest: Interest, *, rounds: int = 1, **options: Any) -> Overlay:
+def gm(
+    interest: Interest,
+    *,
+    rounds: int = 1,
+    max_edges: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Overlay:
     """Link, again and again, the two nodes whose edge merges components of the most topics.
 
     Guarantee: every topic is connected, by at most ln(Σ|T(v)|) times the fewest possible links (podc07,
     Alg. 3 and Lemma 6.5). With `rounds` > 1 it runs again from nothing on the pairs not yet used, and the
-    overlay is the union: more links, better connectivity and diameter (podc07, section 6). Options are those
-    of `meshwright.greedy.grow`; a budget holds for all rounds together.
+    overlay is the union: more links, better connectivity and diameter (podc07, section 6); `max_edges` then
+    holds for all rounds together. Further options are those of `meshwright.greedy.grow`; with several rounds
+    only `threads` and `tuning` are among them.
     """
-    if rounds < 1:
-        raise InputError(f"{rounds} rounds: give at least 1")
-    overlay = grow(interest, rules.gm, **options)
-    budget = options.pop("max_edges", None)
-    if rounds > 1 and options.get("max_degree") is not None:
-        raise InputError("max_degree and rounds cannot be combined: leave one of them out")
-    for _ in range(rounds - 1):
-        left = None if budget is None else budget - len(overlay)
-        unused = candidates.all_but(overlay)
-        again = grow(interest, rules.gm, candidates=unused, max_edges=left, **options)
+    if not isinstance(rounds, (int, np.integer)) or rounds < 1:
+        raise InputError(f"{rounds} rounds: give a whole number of at least 1")
+    given = {name for name, value in options.items() if value is not None}
+    barred = sorted(given & {"start", "candidates", "topics", "max_degree"})
+    if rounds > 1 and barred:
+        raise InputError(f"{' and '.join(barred)} and rounds cannot be combined: leave one of them out")
+    overlay = grow(
+        interest, rules.gm, max_edges=max_edges, progress=_of_round(progress, 0, rounds, 0), **options
+    )
+    for number in range(1, rounds):
+        again = grow(
+            interest,
+            rules.gm,
+            candidates=candidates.all_but(overlay),
+            max_edges=None if max_edges is None else max_edges - len(overlay),
+            progress=_of_round(progress, number, rounds, len(overlay)),
+            **options,
+        )
         # Links of a later round merge nothing that earlier rounds had not connected.
         nothing = np.zeros(len(again), dtype=np.int32)
         overlay = Overlay(
@@ -41,3 +58,10 @@ def gm(interest: Interest, *, rounds: int = 1, **options: Any) -> Overlay:
             np.concatenate((overlay.contribution, nothing)),
         )
     return overlay
+
+
+def _of_round(progress: Progress | None, number: int, rounds: int, before: int) -> Progress | None:
+    """Tell the progress of one round as that of all."""
+    if progress is None or rounds == 1:
+        return progress
+    return lambda edges, support, what: progress(before + edges, (number + support) / rounds, what)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import TypeAlias
 
 from meshwright import measure
 from meshwright.overlay import Overlay
+from meshwright.spelling import duration, percentage
 
 Parameter: TypeAlias = int | float | str | None
 
@@ -38,6 +40,14 @@ class Plan:
             "seconds": self.seconds,
         }
 
+    @property
+    def stated_parameters(self) -> dict[str, Parameter]:
+        """The parameters as JSON can hold them: there is no infinity in JSON."""
+        return {
+            name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in self.parameters.items()
+        }
+
     def summary(self) -> str:
         """Return the figures as a few lines of text."""
         figures = self.figures
@@ -47,7 +57,7 @@ class Plan:
                 f"{self.algorithm}{f' ({told})' if told else ''}: {figures['edges']:,} links "
                 f"over {figures['nodes']:,} nodes and {figures['topics']:,} topics",
                 f"degree: {figures['average_degree']:.2f} on average, {figures['max_degree']} at most",
-                f"support: {figures['support']:.1%} of what a complete overlay connects",
-                f"time: {self.seconds:.3f} s",
+                f"support: {percentage(figures['support'])} of what a complete overlay connects",
+                f"time: {duration(self.seconds)}",
             ]
         )

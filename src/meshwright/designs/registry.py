@@ -113,7 +113,7 @@ def design(
         raise InputError(f"{algorithm} needs {name}: {chosen.parameters[name]}")
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
     prepare(progress)  # compiling is not the design's time
-    measure.prepare()
+    measure.prepare(progress)
     began = time.perf_counter()
     overlay = chosen.build(interest, **given, **running)
     return Plan(overlay, algorithm, given, seed, time.perf_counter() - began)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Progress: TypeAlias = Callable[[int, float, str], None]
 """Called now and then with the edges so far, the support so far (0 to 1) and what is being done."""
 
-COMPILING = "compiling kernels, first run only"
 WORKING = "linking"
 NO_LIMIT = np.iinfo(np.int32).max
 STRIDE = 300_000_000
@@ -93,7 +92,7 @@ def prepare(progress: Progress | None = None) -> None:
     from meshwright import compiling
 
     if progress is not None and not compiling.is_kept("greedy"):
-        progress(0, 0.0, COMPILING)
+        progress(0, 0.0, compiling.announcement())
     _prepare_once()
 
 
@@ -130,7 +129,7 @@ class _Run:
     ) -> None:
         from meshwright.greedy import layout
         from meshwright.greedy.kernels import components, rows, sweep
-        from meshwright.greedy.kernels.state import MERGES, TOP_DEGREE
+        from meshwright.greedy.kernels.state import TOP_DEGREE
 
         self.threads, self.progress = threads, progress
         self.k = 0.0 if rule.k is None else rule.k
@@ -153,7 +152,6 @@ class _Run:
             self.calm = layout.lay_out_sweep(interest, candidates, self.state, tuning.window, calm=True)
             sweep.begin_phase(self.state, self.whole, self.calm, int(self.whole.cursor[0]))
         self.to_merge = max(1, int(np.maximum(np.diff(interest.topic_ptr) - 1, 0).sum()))
-        self.merges = MERGES
 
     def finish(self) -> tuple[Ids, Ids, Ids]:
         """Run to the end and return the edges added, with their contributions."""
@@ -212,10 +210,10 @@ class _Run:
 
     def _tell(self) -> None:
         if self.progress is not None:
-            from meshwright.greedy.kernels.state import EDGES
+            from meshwright.greedy.kernels.state import EDGES, MERGES
 
             tally = self.state.tally
-            self.progress(int(tally[EDGES]), min(1.0, float(tally[self.merges] / self.to_merge)), WORKING)
+            self.progress(int(tally[EDGES]), min(1.0, float(tally[MERGES] / self.to_merge)), WORKING)
 
 
 def _check(

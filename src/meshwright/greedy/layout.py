@@ -32,11 +32,10 @@ def lay_out_state(interest: Interest, candidates: Candidates, max_degree: int, t
     topic_row = np.full(topics, -1, dtype=np.int32)
     topic_row[is_heavy] = np.arange(1, heavy + 1)
     # Rows are touched, and so take memory, only when a component becomes large.
-    spare = min(int((popularity[is_heavy] // large).sum()), 4 * heavy + 16)
-    by_topic = np.argsort(interest.node_topics, kind="stable").astype(np.int32)
+    spare = min(int((popularity[is_heavy] // large).sum()), 2 * heavy + 16)
     slot_numbers = np.arange(slots, dtype=np.int32)
     node_label = np.empty(slots, dtype=np.int32)
-    node_label[by_topic] = slot_numbers
+    node_label[interest.topic_slots] = slot_numbers
     topic_words = -(-topics // WORD)
     shape = (nodes, topic_words) if _bits_fit(interest, topic_words, tuning) else (0, 0)
     barred = np.zeros((0, 2), dtype=np.int32) if candidates.excluded is None else candidates.excluded
@@ -48,9 +47,8 @@ def lay_out_state(interest: Interest, candidates: Candidates, max_degree: int, t
         topic_ptr=frozen(interest.topic_ptr, np.int64),
         topic_nodes=frozen(interest.topic_nodes, np.int32),
         node_label=node_label,
-        label=slot_numbers,
-        entry=by_topic,
-        following=slot_numbers.copy(),
+        entry=frozen(interest.topic_slots, np.int32),
+        following=slot_numbers,
         size=np.ones(slots, dtype=np.int32),
         components=popularity.astype(np.int32),
         giant=np.full(topics, -1, dtype=np.int32),

@@ -32,6 +32,6 @@ minmax = Rule("minmax", math.inf)
 
 def low(k: float = 3.0) -> Rule:
     """Low-ODA(k): between the two; k = 1 behaves much like GM, a large k like MinMax-ODA (icdcs10)."""
-    if not k >= 1:
-        raise InputError(f"Low-ODA's k is {k}: give a number of at least 1 (3 is usual)")
+    if not isinstance(k, (int, float)) or not k >= 1:
+        raise InputError(f"Low-ODA's k is {k!r}: give a number of at least 1 (3 is usual)")
     return Rule("low", float(k))

@@ -1,9 +1,9 @@
 """What is true of an overlay, found from its edges alone and never from what the engine knew."""
 
 from meshwright.measure.connectivity import Components, components, support
+from meshwright.measure.contribution import contributions, prepare, support_curve
 from meshwright.measure.degree import Degrees, degrees
 from meshwright.measure.diameter import Diameters, diameters
-from meshwright.measure.progress import contributions, prepare, support_curve
 from meshwright.measure.redundancy import redundant_edges
 from meshwright.measure.verification import Verification, verify
 

@@ -9,7 +9,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from meshwright.report.labels import duration, name_of, percentage
+from meshwright.report.labels import name_of
+from meshwright.spelling import duration, percentage
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan

@@ -76,11 +76,12 @@ def _take_place(beside: Path, target: Path) -> None:
         return
     # A full folder cannot be replaced in one step: the old one steps aside, and comes back if need be.
     aside = _sibling(target)
-    target.rename(aside)
     try:
+        target.rename(aside)
         beside.rename(target)
     except BaseException:
-        aside.rename(target)
+        if not target.exists():
+            aside.rename(target)
         raise
     shutil.rmtree(aside, ignore_errors=True)
 

@@ -139,9 +139,7 @@ def _as_strings(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _check_columns(found: list[str], *wanted: str) -> None:
     for column in wanted:
         if column not in found:
-            raise InputError(
-                f"no column {column!r}; the columns are {first_five(found)}: rename one, or say which to use"
-            )
+            raise InputError(f"no column {column!r}; the columns are {first_five(found)}: rename one to that")
 
 
 def _check_names(column: pa.ChunkedArray, what: str) -> None:

@@ -36,8 +36,7 @@ def _record(line: str, number: int) -> dict[str, object]:
 def _name(record: dict[str, object], column: str, number: int) -> str:
     if column not in record:
         raise InputError(
-            f"no column {column!r} in line {number}; it has {first_five(record)}: "
-            "rename one, or say which to use"
+            f"no column {column!r} in line {number}; it has {first_five(record)}: rename one to that"
         )
     name = record[column]
     if name is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,7 +81,7 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
         write_table(_edges(plan.overlay), folder / "edges.parquet")
         content = {
             "algorithm": plan.algorithm,
-            "parameters": {name: _plain(value) for name, value in plan.parameters.items()},
+            "parameters": plan.stated_parameters,
             "seed": plan.seed,
             "dataset": plan.overlay.interest.fingerprint,
             "figures": plan.figures,
@@ -132,8 +131,3 @@ def _edges(overlay: Overlay) -> pa.Table:
         pa.array(overlay.contribution, pa.int32()),
     ]
     return pa.table(columns, schema=EDGES)
-
-
-def _plain(value: Any) -> Any:
-    """Return a parameter as JSON can hold it: there is no infinity in JSON."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
 
+BUDGETS = ("max_edges", "max_degree")
+"""A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlanReport:
@@ -26,6 +29,8 @@ class PlanReport:
     overlay: Overlay
     verification: measure.Verification
     disagreements: tuple[str, ...]
+    budgeted: bool
+    """Whether it was made under a budget, and so may leave topics split."""
 
     @property
     def ok(self) -> bool:
@@ -36,6 +41,11 @@ class PlanReport:
     def complete(self) -> bool:
         """Whether every topic is connected: a plan under a budget can be right and yet not complete."""
         return self.verification.connected
+
+    @property
+    def passed(self) -> bool:
+        """Whether all it states is true, and every topic is connected unless a budget forbade that."""
+        return self.ok and (self.complete or self.budgeted)
 
 
 def verify_plan(path: str | Path, interest: Interest) -> PlanReport:
@@ -68,4 +78,12 @@ def verify_plan(path: str | Path, interest: Interest) -> PlanReport:
         recounted = measure.contributions(interest, overlay.u, overlay.v)
         wrong = np.flatnonzero(recounted != overlay.contribution)
         disagreements.append(f"the contributions of edges {first_five(wrong.tolist())} are not as stated")
-    return PlanReport(overlay, found, tuple(disagreements))
+    budgets = {name: stored.metadata["parameters"].get(name) for name in BUDGETS}
+    spent = {"max_edges": len(overlay), "max_degree": found.degrees.maximum}
+    disagreements += [
+        f"{name} was {budget}, but the overlay has {spent[name]}"
+        for name, budget in budgets.items()
+        if isinstance(budget, int) and spent[name] > budget
+    ]
+    budgeted = any(budget is not None for budget in budgets.values())
+    return PlanReport(overlay, found, tuple(disagreements), budgeted)

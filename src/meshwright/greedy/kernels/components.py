@@ -164,7 +164,6 @@ def merge(state: State, topic: Int, a: Int, b: Int) -> None:
     row = state.component_row[a]
     slot = b
     while True:
-        state.label[slot] = a
         state.node_label[state.entry[slot]] = a
         if row >= 0:
             v = np.uint64(state.topic_nodes[slot])

@@ -107,7 +107,7 @@ def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
             for slot in range(state.topic_ptr[topic + 1] - 1, state.topic_ptr[topic] - 1, -1):
                 if state.topic_nodes[slot] < first:
                     break
-                if state.label[slot] != mine:
+                if state.node_label[state.entry[slot]] != mine:
                     v = np.uint64(state.topic_nodes[slot])
                     word, carry, k = v >> SIX, ONE << (v & SIXTY_THREE), 0
                     while carry != NOTHING:
@@ -319,5 +319,6 @@ def fill_bits(state: State) -> None:
                 v = np.uint64(state.topic_nodes[slot])
                 state.bits[row, v >> SIX] |= ONE << (v & SIXTY_THREE)
             for slot in range(begin, end):
-                if state.label[slot] == slot and state.large <= state.size[slot] < end - begin:
+                is_component = state.node_label[state.entry[slot]] == slot
+                if is_component and state.large <= state.size[slot] < end - begin:
                     give_row(state, topic, slot)

@@ -48,8 +48,6 @@ class State(NamedTuple):
     topic_nodes: Ids
     node_label: Ids
     """By entry: the component."""
-    label: Ids
-    """By slot: the same."""
     entry: Ids
     """By slot: the entry of the same subscription."""
     following: Ids

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,10 +63,12 @@ def support_curve(overlay: Overlay) -> NDArray[np.float64]:
     return curve
 
 
-def prepare() -> None:
+def prepare(progress: Callable[[int, float, str], None] | None = None) -> None:
     """Compile the kernel behind `contributions`, or load it where it is kept."""
     from meshwright import compiling
 
+    if progress is not None and not compiling.is_kept("measure"):
+        progress(0, 0.0, compiling.announcement())
     nothing = np.zeros(0, dtype=np.int32)
     contributions(Interest.from_dict({}), nothing, nothing)
     compiling.keep("measure")
