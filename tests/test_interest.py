@@ -249,3 +249,10 @@ def test_other_bad_input() -> None:
         Interest.from_arrow([("a", "x")])
     with pytest.raises(InputError, match="mixed or unusable types"):
         Interest.from_arrow(pd.DataFrame({"node": ["a", 1], "topic": ["x", "y"]}))
+
+
+def test_a_column_that_is_there_twice_is_refused() -> None:
+    """Which of two columns of one name is meant cannot be known."""
+    table = pa.table([["a"], ["x"], ["b"]], names=["node", "topic", "node"])
+    with pytest.raises(InputError, match="more than one column 'node'"):
+        Interest.from_arrow(table)

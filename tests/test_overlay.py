@@ -131,3 +131,13 @@ def test_overlays_do_not_change() -> None:
     for array in (overlay.u, overlay.v, overlay.contribution):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+
+
+def test_an_overlay_keeps_its_own_edges() -> None:
+    """What the caller does with the arrays afterwards does not show, and they stay the caller's to change."""
+    u, v, contribution = (np.array(column) for column in ([0, 1], [1, 2], [1, 1]))
+    overlay = Overlay(INTEREST, u, v, contribution)
+    u[0] = 7
+    assert overlay.edges == [("a", "b"), ("b", "c")]
+    with pytest.raises(ValueError, match="read-only"):
+        overlay.u[0] = 1

@@ -63,9 +63,9 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     [
         (["--max-edges", "-1"], "max-edges"),
         (["--algorithm", "gpm", "--max-degree", "-3"], "max-degree"),
-        (["--algorithm", "gpa"], "max_edges"),
+        (["--algorithm", "gpa"], "--max-edges"),
         (["--algorithm", "low", "--k", "0.5"], "at least 1"),
-        (["--algorithm", "gm", "--k", "3"], "'k'"),
+        (["--algorithm", "gm", "--k", "3"], "--k"),
         (["--algorithm", "best"], "gm, minmax, low, gpa, gpm, ring"),
     ],
 )

@@ -141,7 +141,7 @@ def test_compare_draws(dataset: Path) -> None:
         (["--algorithms", " , "], "no algorithms"),
         (["--algorithms", "gm,gm"], "twice"),
         (["--algorithms", "gm,ring", "--k", "2"], "--k"),
-        (["--algorithms", "gpa"], "max_edges"),
+        (["--algorithms", "gpa"], "--max-edges"),
         (["--chart", "chart.gif"], ".png or .svg or .pdf"),
         (["--chart", "nowhere/chart.png"], "nowhere"),
     ],
@@ -179,7 +179,7 @@ def test_demo_says_no_when_a_plan_fails(tmp_path: Path, monkeypatch: pytest.Monk
     """A plan that does not verify makes the demo end with code 1, and the table says which."""
 
     class Failed:
-        ok = False
+        passed = False
 
     monkeypatch.setattr("meshwright.store.verify_plan", lambda *_: Failed())
     answer = meshwright("demo", *SMALL, "--out", tmp_path)

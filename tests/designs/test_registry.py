@@ -11,6 +11,7 @@ from calls import triples
 from meshwright import measure
 from meshwright.designs import DESIGNS, design, find
 from meshwright.errors import InputError
+from meshwright.spelling import percentage
 from meshwright.greedy import grow, rules
 from meshwright.workloads import zipf
 
@@ -84,7 +85,7 @@ def test_summary_says_the_figures(interest: mw.Interest, algorithm: str) -> None
     for name, value in plan.parameters.items():
         assert f"({name} = {value})" in first
     assert second.endswith(f"{plan.figures['max_degree']} at most")
-    assert f"{plan.figures['support']:.1%}" in third
+    assert percentage(plan.figures["support"]) in third
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_one_round_is_greedy_merge(interest: Interest) -> None:
 @pytest.mark.parametrize("rounds", [0, -1])
 def test_too_few_rounds(rounds: int) -> None:
     """No round makes no design."""
-    with pytest.raises(InputError, match=f"{rounds} rounds: give at least 1"):
+    with pytest.raises(InputError, match=f"{rounds} rounds: give a whole number of at least 1"):
         gm(unif(5, 3, size=2), rounds=rounds)
 
 
@@ -85,3 +85,22 @@ def test_rounds_do_not_go_with_a_degree() -> None:
     """A limit on degrees would have to be shared by the rounds: it is refused before any work is done."""
     with pytest.raises(InputError, match="max_degree and rounds"):
         gm(unif(5, 3, size=2), rounds=2, max_degree=3)
+
+
+@pytest.mark.parametrize("option", ["start", "candidates", "topics"])
+def test_rounds_begin_from_nothing_on_everything(option: str) -> None:
+    """A start, a candidate set or a topic filter has no one meaning over several rounds: it is refused."""
+    interest = unif(5, 3, size=2)
+    given = {"start": Overlay.empty(interest), "candidates": candidates.among([0, 1]), "topics": [0]}
+    with pytest.raises(InputError, match=f"{option} and rounds"):
+        gm(interest, rounds=2, **{option: given[option]})
+
+
+def test_progress_goes_on_over_the_rounds() -> None:
+    """Edges and support are told as those of all rounds together: they never fall."""
+    told: list[tuple[int, float]] = []
+    overlay = gm(
+        unif(60, 12, size=4), rounds=3, progress=lambda edges, support, _: told.append((edges, support))
+    )
+    assert told == sorted(told)
+    assert told[-1] == (len(overlay), 1.0)

@@ -108,7 +108,16 @@ def test_budgeted_plan_is_right_but_not_complete(tmp_path: Path) -> None:
     report = verify_plan(write_plan(part, tmp_path / "plan"), INTEREST)
     assert report.ok
     assert not report.complete
+    assert report.passed
     assert report.verification.support < 1
+
+
+def test_without_a_budget_a_plan_must_be_complete(tmp_path: Path) -> None:
+    """A plan that leaves a topic split and had no budget to blame does not pass, true as its figures are."""
+    part = Plan(mw.design(INTEREST, "ring").overlay.prefix(1), "gm", {}, 0, 0.0)
+    report = verify_plan(write_plan(part, tmp_path / "plan"), INTEREST)
+    assert report.ok
+    assert not report.passed
 
 
 def test_another_dataset_is_named(plan: Path) -> None:
@@ -132,6 +141,12 @@ TAMPERED: dict[str, Callable[[Path], object]] = {
     ),
     "support is 1.0, the plan states 0.999": lambda p: edit_metadata(
         p, lambda m: m["figures"].update(support=0.999)
+    ),
+    "max_edges was 3, but the overlay has 4": lambda p: edit_metadata(
+        p, lambda m: m["parameters"].update(max_edges=3)
+    ),
+    "max_degree was 2, but the overlay has 3": lambda p: edit_metadata(
+        p, lambda m: m["parameters"].update(max_degree=2)
     ),
     "nodes is 4, the plan states 5": lambda p: edit_metadata(p, lambda m: m["figures"].update(nodes=5)),
     "topics is 3, the plan states 2": lambda p: edit_metadata(p, lambda m: m["figures"].update(topics=2)),
