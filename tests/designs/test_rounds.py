@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -91,7 +93,11 @@ def test_rounds_do_not_go_with_a_degree() -> None:
 def test_rounds_begin_from_nothing_on_everything(option: str) -> None:
     """A start, a candidate set or a topic filter has no one meaning over several rounds: it is refused."""
     interest = unif(5, 3, size=2)
-    given = {"start": Overlay.empty(interest), "candidates": candidates.among([0, 1]), "topics": [0]}
+    given: dict[str, Any] = {
+        "start": Overlay.empty(interest),
+        "candidates": candidates.among([0, 1]),
+        "topics": [0],
+    }
     with pytest.raises(InputError, match=f"{option} and rounds"):
         gm(interest, rounds=2, **{option: given[option]})
 
