@@ -117,11 +117,13 @@ def begin_phase(state: State, whole: Sweep, calm: Sweep, level: Int) -> None:
     for v in range(len(state.degree)):
         close_full(state, calm, v, limit)
         calm.bound[v] = min(state.limit[v], whole.bound[v], level)
-        calm.threshold[v] = 0 if calm.fixed else calm.bound[v] + 1
         calm.built[v] = 0
-    if calm.fixed:
-        for i in range(len(calm.window_count)):
-            calm.window_count[i] = level
+        # What holds of all pairs holds of the calm ones: a window may begin as it stands there.
+        calm.threshold[v] = min(whole.threshold[v], calm.bound[v] + 1)
+        calm.length[v] = whole.length[v]
+        for i in range(whole.window_ptr[v], whole.window_ptr[v] + whole.length[v]):
+            calm.window_node[i] = whole.window_node[i]
+            calm.window_count[i] = min(whole.window_count[i], level)
     calm.cursor[LEVEL] = level + 1  # one above, so that a pause comes before the first level too
     calm.cursor[ROW] = 0
     calm.cursor[INDEX] = FRESH
