@@ -1,6 +1,6 @@
 """Run the benchmarks: each task of each case in a fresh process, results into `benchmarks/RESULTS.md`.
 
-`python -m benchmarks.run [--quick] [--only NAME]… [--out FILE]`, from the folder above this one.
+`python -m benchmarks.run [--quick] [--only NAME]… [--out FILE] [--resume FILE]`, from the folder above.
 """
 
 from __future__ import annotations
@@ -42,8 +42,15 @@ class Outcome:
         return self.held == self.asked and not any("error" in result for result in self.results)
 
 
-def main(quick: bool = False, only: Sequence[str] | None = None, out: Path | None = None) -> Outcome:
+def main(
+    quick: bool = False,
+    only: Sequence[str] | None = None,
+    out: Path | None = None,
+    resume: Path | None = None,
+) -> Outcome:
     """Measure and write the page; progress goes to stderr.
+
+    `resume` is the records file of a run that was cut short: what it holds is not measured again.
 
     `only` keeps the cases with one of these in their name. RESULTS.md is written by a full run alone; a part
     writes to `out`, or beside its records in a temporary folder.
@@ -54,12 +61,17 @@ def main(quick: bool = False, only: Sequence[str] | None = None, out: Path | Non
     if not cases:
         known = ", ".join(case.name for case in (QUICK if quick else FULL))
         raise InputError(f"no benchmark named like {', '.join(only or ())}: there are {known}")
+    for place in (out, resume):
+        if place is not None and not place.parent.is_dir():
+            raise InputError(f"no folder {place.parent}: make it, or name another file than {place}")
     here = machine()
     journal = Path(tempfile.mkdtemp(prefix="meshwright-bench-")) / "records.jsonl"
     _note(f"each result goes to {journal} as it comes")
-    records: Records = {}
+    records: Records = {} if resume is None else _recorded(resume)
     for number, case in enumerate(cases, start=1):
         for task in case.tasks:
+            if (case.name, task) in records:
+                continue
             began = time.perf_counter()
             record = records[case.name, task] = _run(case, task)
             with journal.open("a") as file:
@@ -93,6 +105,15 @@ def _run(case: Case, task: str) -> dict[str, Any]:
     return record
 
 
+def _recorded(journal: Path) -> Records:
+    """Read the records of an earlier run."""
+    records: Records = {}
+    for line in journal.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        records[record.pop("case"), record.pop("task")] = record
+    return records
+
+
 def _note(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
@@ -109,7 +130,8 @@ if __name__ == "__main__":
     _parser.add_argument("--quick", action="store_true", help="small cases only, under a minute")
     _parser.add_argument("--only", action="append", metavar="NAME", help="only cases with this in their name")
     _parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the page")
+    _parser.add_argument("--resume", type=Path, metavar="FILE", help="records of a run that was cut short")
     _given = _parser.parse_args()
-    _outcome = main(_given.quick, _given.only, _given.out)
+    _outcome = main(_given.quick, _given.only, _given.out, _given.resume)
     print(f"{_outcome.held} of {_outcome.asked} floors hold; written to {_outcome.page}")
     sys.exit(0 if _outcome.passed else 1)

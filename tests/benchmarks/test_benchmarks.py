@@ -38,7 +38,8 @@ def test_quick_mode_runs_every_task(tmp_path: Path, capsys: pytest.CaptureFixtur
     """A quick run measures each task in its own process, keeps each record and writes where it is told."""
     before = run.RESULTS.read_bytes() if run.RESULTS.exists() else None
     name = QUICK[0].name
-    assert main(quick=True, only=[name], out=tmp_path / "page.md").passed
+    outcome = main(quick=True, only=[name], out=tmp_path / "page.md")
+    assert outcome.passed
     told = capsys.readouterr().err
     journal = Path(told.split("goes to ")[1].split(" as it")[0])
     records = [json.loads(line) for line in journal.read_text().splitlines()]
@@ -49,6 +50,9 @@ def test_quick_mode_runs_every_task(tmp_path: Path, capsys: pytest.CaptureFixtur
     )
     assert "Failed" not in text
     assert (run.RESULTS.read_bytes() if run.RESULTS.exists() else None) == before
+    # A run that goes on from these records measures nothing again.
+    resumed = main(quick=True, only=[name], out=tmp_path / "again.md", resume=journal)
+    assert resumed.results == outcome.results
 
 
 def test_unknown_names_are_refused() -> None:

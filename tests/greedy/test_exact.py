@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calls import RULES, Call, calls, crowds, examples, triples
-from meshwright.greedy import rules
+from calls import RULES, Call, calls, crowds, examples, triples, tunings
+from meshwright import Interest
+from meshwright.greedy import Tuning, rules
 from meshwright.greedy.rules import Rule
 from strategies import interests
 
@@ -49,3 +50,13 @@ def test_heavy_subscribers_equal_the_twin(data: st.DataObject) -> None:
     """A few nodes that share most of many topics: contributions need many binary digits."""
     rule = data.draw(st.sampled_from(list(RULES.values())))
     assert_exact(data.draw(calls(crowds(nodes=(2, 9), topics=(60, 300), subscriptions=1500), rule)))
+
+
+@pytest.mark.parametrize(
+    "rule", [rules.minmax, rules.low(1.5), rules.low(3)], ids=["minmax", "low 1.5", "low 3"]
+)
+@settings(max_examples=examples(60, 8))
+@given(crowds(nodes=(15, 40), topics=(3, 20), subscriptions=200), tunings)
+def test_many_phases_equal_the_twin(rule: Rule, interest: Interest, tuning: Tuning) -> None:
+    """Where the maximum degree rises again and again, nodes closed in between are found again as they are."""
+    assert_exact(Call(interest, rule, tuning=tuning))
