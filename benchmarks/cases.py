@@ -54,7 +54,7 @@ _WIDE = Case("zipf", 2_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 4.0)
 _LARGE = Case("zipf", 10_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 15.0, 0.7, 100.0)
 _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PRODUCT), None, 1.8, 100.0)
 _BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES), memory_mb=100.0)
-_TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE, THREADS), memory_mb=250.0)
+_TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE,), memory_mb=250.0)
 
 FULL: list[Case] = [
     Case("zipf", 1_000, 100, (10, 10), 0.5, _AGAINST_BOTH),
@@ -64,7 +64,7 @@ FULL: list[Case] = [
     *_each(_LARGE),
     *_each(_MANY_TOPICS),
     *_each(_BASE),
-    *_each(_TENFOLD),
+    *_each(_TENFOLD, uniform=replace(_TENFOLD, tasks=(ENGINE, THREADS))),
     Case("unif", 1_000_000, 1_000, (10, 10), memory_mb=1536.0),
 ]
 
