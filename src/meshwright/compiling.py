@@ -1,7 +1,7 @@
 """Compiling kernels with numba: once for each machine, kept where the user can write.
 
-Compiled code lies in a folder named after a digest of every kernel's source, so that a change to one file
-never leaves a stale caller in another. The folder is below `NUMBA_CACHE_DIR` if that is set, else in the
+Compiled code lies in a folder for each room of kernels, named after a digest of the sources of all kernels
+that the room may call, its own and the engine's, so that a change never leaves a stale caller. It is below `NUMBA_CACHE_DIR` if that is set, else in the
 user's cache, else, if neither can be written, in the temporary folder.
 """
 
@@ -47,7 +47,7 @@ def inlined(function: Function) -> Function:
 
 
 def _compile(function: Function, **options: bool) -> Function:
-    folder = cache_folder()
+    folder = cache_folder(_room(function))
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder or "")  # numba reads it here, when the function is decorated
     try:
@@ -58,29 +58,29 @@ def _compile(function: Function, **options: bool) -> Function:
         config.CACHE_DIR = before
 
 
-def announcement() -> str:
-    """Say that kernels are being compiled, and whether this happens once only."""
-    if cache_folder() is None:
+def announcement(room: str) -> str:
+    """Say that a room's kernels are being compiled, and whether this happens once only."""
+    if cache_folder(room) is None:
         return "compiling kernels, as in every run: set NUMBA_CACHE_DIR to a folder that can be written"
     return "compiling kernels, first run only"
 
 
 def is_kept(room: str) -> bool:
     """Say whether a room's kernels were compiled before, on this machine and from these sources."""
-    folder = cache_folder()
+    folder = cache_folder(room)
     return bool(config.DISABLE_JIT) or (folder is not None and (folder / f"{room}.ready").exists())
 
 
 def keep(room: str) -> None:
     """Note that a room's kernels are compiled and kept."""
-    folder = cache_folder()
+    folder = cache_folder(room)
     if folder is not None:
         (folder / f"{room}.ready").touch()
 
 
 @cache
-def cache_folder() -> Path | None:
-    """Return the first folder of our own that can be written, or None."""
+def cache_folder(room: str) -> Path | None:
+    """Return the first folder of our own that can be written, for a room's kernels, or None."""
     user = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.cache"
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     bases = [Path(chosen)] if chosen else [Path(user) / "meshwright"]
@@ -88,7 +88,7 @@ def cache_folder() -> Path | None:
     owner = os.getuid() if hasattr(os, "getuid") else ""
     for base in [*bases, Path(tempfile.gettempdir()) / f"meshwright-{owner}"]:
         try:
-            folder = base.expanduser() / f"kernels-{_digest()}"
+            folder = base.expanduser() / f"{room}-{_digest(room)}"
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             (folder / ".probe").touch()
             (folder / ".probe").unlink()
@@ -99,10 +99,17 @@ def cache_folder() -> Path | None:
     return None
 
 
-def _digest() -> str:
-    """Digest the sources of all kernels, and what else their machine code depends on."""
+def _room(function: Callable[..., Any]) -> str:
+    """Return the room that a function belongs to: `greedy` for one of `meshwright.greedy.kernels.rows`."""
+    return function.__module__.split(".")[1]
+
+
+def _digest(room: str) -> str:
+    """Digest the sources of all kernels that a room may call, and what else their machine code depends on."""
     package = Path(__file__).parent
-    sources = [Path(__file__), *package.rglob("kernels.py"), *package.rglob("kernels/*.py")]
+    sources = {Path(__file__)}
+    for callee in {room, "greedy"}:
+        sources |= {*package.glob(f"{callee}/**/kernels.py"), *package.glob(f"{callee}/**/kernels/*.py")}
     machine = f"{numba.__version__} {np.__version__} {sys.version} {binding.get_host_cpu_name()}"
     digest = hashlib.sha256(machine.encode())
     for source in sorted(sources):

@@ -92,7 +92,7 @@ def prepare(progress: Progress | None = None) -> None:
     from meshwright import compiling
 
     if progress is not None and not compiling.is_kept("greedy"):
-        progress(0, 0.0, compiling.announcement())
+        progress(0, 0.0, compiling.announcement("greedy"))
     _prepare_once()
 
 
