@@ -85,3 +85,14 @@ def test_compiling_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
         announced = [words for words in told if words[2] == "compiling kernels, first run only"]
         assert announced == ([] if kept else [(0, 0.0, "compiling kernels, first run only")])
         assert kept or told[0] == announced[0]
+
+
+def test_a_lost_count_ends_the_run(interest: Interest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a link does not merge what the sweep promised, no overlay comes out."""
+    from meshwright.greedy.kernels import sweep
+    from meshwright.greedy.kernels.state import BROKEN
+
+    grow(interest, rules.gm, max_edges=1)
+    monkeypatch.setattr(sweep, "run", lambda *arguments: BROKEN)
+    with pytest.raises(AssertionError, match="lost count"):
+        grow(interest, rules.gm)

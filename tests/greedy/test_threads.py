@@ -52,9 +52,9 @@ def test_threads_change_nothing_where_they_help(rule: Rule, monkeypatch: pytest.
     """On 3000 nodes waves are worth it, so they happen, and the edges are those of one thread."""
     rebuilt = []
 
-    def rebuild_rows(state: Any, sweep: Any, scratch: Any, dealt: Any, level: int) -> None:
+    def rebuild_rows(state: Any, sweep: Any, whole: Any, scratch: Any, dealt: Any, level: int) -> None:
         rebuilt.append(len(dealt))
-        compiled(state, sweep, scratch, dealt, level)
+        compiled(state, sweep, whole, scratch, dealt, level)
 
     compiled = rows.rebuild_rows
     monkeypatch.setattr(rows, "rebuild_rows", rebuild_rows)

@@ -106,7 +106,7 @@ def _prepare_once() -> None:
 
     pair = Interest.from_ids(pa.array(["a", "b"]), pa.array(["t"]), np.array([0, 1]), np.array([0, 0]))
     run = _Run(pair, rules.low(1), Overlay.empty(pair), everything, None, 1, 1, Tuning(), None)
-    rebuild_rows(run.state, run.whole, run.scratches[0], np.zeros(0, dtype=np.int32), 1)
+    rebuild_rows(run.state, run.whole, run.whole, run.scratches[0], np.zeros(0, dtype=np.int32), 1)
     close_full(run.state, run.whole, 0, 1)
     run.finish()
     compiling.keep("greedy")
@@ -155,7 +155,7 @@ class _Run:
 
     def finish(self) -> tuple[Ids, Ids, Ids]:
         """Run to the end and return the edges added, with their contributions."""
-        from meshwright.greedy.kernels.state import EDGES, EXHAUSTED, FULL, WORK
+        from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, WORK
         from meshwright.greedy.kernels.sweep import run
 
         tally = self.state.tally
@@ -171,6 +171,8 @@ class _Run:
                 )  # fmt: skip
                 if status == EXHAUSTED:
                     break
+                if status == BROKEN:
+                    raise AssertionError("the engine lost count of a contribution: this is a fault of ours")
                 if status == FULL:
                     columns = [np.resize(column, 2 * len(column)) for column in columns]
                 self._tell()
@@ -201,7 +203,9 @@ class _Run:
             for hand in range(hands):
                 dealt = rows[hand::hands]
                 jobs = [
-                    pool.submit(rebuild_rows, self.state, sweep, scratch, dealt[i :: self.threads], level)
+                    pool.submit(
+                        rebuild_rows, self.state, sweep, self.whole, scratch, dealt[i :: self.threads], level
+                    )
                     for i, scratch in enumerate(self.scratches)
                 ]
                 for job in jobs:

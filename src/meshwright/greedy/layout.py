@@ -24,7 +24,7 @@ def lay_out_state(interest: Interest, candidates: Candidates, max_degree: int, t
     """Return the state before any edge, its bit rows still empty."""
     nodes, topics, slots = interest.num_nodes, interest.num_topics, interest.num_subscriptions
     popularity = np.diff(interest.topic_ptr)
-    large = tuning.large or max(32, nodes // 256)
+    large = np.maximum(popularity // 8, 8) if tuning.large is None else np.full(topics, tuning.large)
     is_heavy = popularity >= max(2, nodes // 400 if tuning.heavy is None else tuning.heavy)
     if candidates.pairs is not None:
         is_heavy[:] = False  # windows that are never rebuilt need no bit rows
@@ -32,7 +32,7 @@ def lay_out_state(interest: Interest, candidates: Candidates, max_degree: int, t
     topic_row = np.full(topics, -1, dtype=np.int32)
     topic_row[is_heavy] = np.arange(1, heavy + 1)
     # Rows are touched, and so take memory, only when a component becomes large.
-    spare = min(int((popularity[is_heavy] // large).sum()), 2 * heavy + 16)
+    spare = min(int((popularity // large)[is_heavy].sum()), 2 * heavy + 16)
     slot_numbers = np.arange(slots, dtype=np.int32)
     node_label = np.empty(slots, dtype=np.int32)
     node_label[interest.topic_slots] = slot_numbers
@@ -59,7 +59,7 @@ def lay_out_state(interest: Interest, candidates: Candidates, max_degree: int, t
         topic_row=topic_row,
         component_row=np.full(slots, -1, dtype=np.int32),
         free_rows=np.arange(heavy + spare, heavy, -1, dtype=np.int32),
-        large=large,
+        large=large.astype(np.int32),
         limit=np.diff(interest.node_ptr).astype(np.int32),
         degree=np.zeros(nodes, dtype=np.int32),
         max_degree=max_degree,

@@ -180,13 +180,22 @@ def merge(state: State, topic: Int, a: Int, b: Int) -> None:
     if row >= 0:
         if state.components[topic] == 1:
             take_row(state, a)
-    elif state.topic_row[topic] >= 0 and state.size[a] >= state.large and state.components[topic] > 1:
+    elif state.topic_row[topic] >= 0 and state.size[a] >= state.large[topic] and state.components[topic] > 1:
         give_row(state, topic, a)
 
 
 @inlined
 def link(state: State, u: Int, v: Int) -> int:
     """Add the edge (u, v) and return its contribution."""
+    count = link_by_lists(state, u, v) if len(state.node_bits) == 0 else link_by_bits(state, u, v)
+    state.degree[u] += 1
+    state.degree[v] += 1
+    return count
+
+
+@kernel
+def link_by_lists(state: State, u: Int, v: Int) -> int:
+    """Merge what the edge (u, v) joins, by walking both sorted lists of topics."""
     i, j, count = state.node_ptr[u], state.node_ptr[v], 0
     while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
         first, second = state.node_topics[i], state.node_topics[j]
@@ -195,8 +204,27 @@ def link(state: State, u: Int, v: Int) -> int:
             count += 1
         i += int(first <= second)
         j += int(second <= first)
-    state.degree[u] += 1
-    state.degree[v] += 1
+    return count
+
+
+@kernel
+def link_by_bits(state: State, u: Int, v: Int) -> int:
+    """Merge what the edge (u, v) joins, by words of topics: two nodes in the giant are joined already."""
+    mine, yours = state.node_bits[u], state.node_bits[v]
+    words, count = np.uint64(state.rank.shape[1]), 0
+    for j in range(words):
+        rest = mine[j] & yours[j] & ~(mine[words + j] & yours[words + j])
+        if rest != NOTHING:
+            my_first = np.uint64(state.node_ptr[u]) + np.uint64(state.rank[u, j])
+            your_first = np.uint64(state.node_ptr[v]) + np.uint64(state.rank[v, j])
+            while rest != NOTHING:
+                before = (rest & (~rest + ONE)) - ONE  # the bits below the lowest one
+                i = my_first + np.uint64(popcount(mine[j] & before))
+                k = your_first + np.uint64(popcount(yours[j] & before))
+                if state.node_label[i] != state.node_label[k]:
+                    merge(state, state.node_topics[i], state.node_label[i], state.node_label[k])
+                    count += 1
+                rest &= rest - ONE
     return count
 
 

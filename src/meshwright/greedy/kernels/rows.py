@@ -13,7 +13,7 @@ import numpy as np
 
 from meshwright.compiling import inlined, kernel, lowest_bit, popcount
 from meshwright.greedy.kernels.components import give_row
-from meshwright.greedy.kernels.state import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE, WORK
+from meshwright.greedy.kernels.state import ALL_ONES, LEVEL, NOTHING, ONE, ROW, SIX, SIXTY_THREE, WORK
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Bits, Int, Rows, Scratch, State, Sweep
@@ -270,8 +270,45 @@ def fill_window(
     return largest
 
 
+@inlined
+def mostly_open(open_nodes: Bits, nodes: Int) -> bool:
+    """Say whether at least half of the nodes are open."""
+    count = 0
+    for j in range(np.uint64(len(open_nodes))):
+        count += popcount(open_nodes[j])
+    return 2 * count >= nodes
+
+
+@inlined
+def refresh(
+    state: State, whole: Sweep, scratch: Scratch, u: Int, top: Int, low: np.uint64, high: np.uint64
+) -> None:
+    """Renew row u's window in the whole sweep, whose counters the calm one has just filled."""
+    level = whole.cursor[LEVEL]
+    allow(state, whole, scratch, u, u + 1)
+    threshold = select(scratch, top, low, high, whole.window_ptr[u + 1] - whole.window_ptr[u]) + 1
+    if threshold <= min(whole.threshold[u], level):
+        largest = fill_window(whole, scratch, u, top, low, high, level)
+        whole.threshold[u] = threshold
+        whole.bound[u] = min(whole.bound[u], max(largest, threshold - 1))
+
+
+@inlined
+def adopt(whole: Sweep, calm: Sweep, u: Int, level: Int) -> None:
+    """Let row u's window be that of the whole sweep: what holds of all pairs holds of calm ones."""
+    begin = whole.window_ptr[u]
+    calm.threshold[u] = whole.threshold[u]
+    calm.bound[u] = min(whole.bound[u], level)
+    calm.length[u] = whole.length[u]
+    for i in range(begin, begin + whole.length[u]):
+        calm.window_node[i] = whole.window_node[i]
+        calm.window_count[i] = min(whole.window_count[i], level)
+
+
 @kernel
-def rebuild(state: State, sweep: Sweep, scratch: Scratch, u: Int, first: Int, level: Int) -> None:
+def rebuild(
+    state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, u: Int, first: Int, level: Int
+) -> None:
     """Rebuild row u's window from the nodes v ≥ `first`, knowing that no pair contributes more than `level`.
 
     If more nodes than fit may contribute `level`, the window takes the first of them and `threshold` stays
@@ -288,7 +325,14 @@ def rebuild(state: State, sweep: Sweep, scratch: Scratch, u: Int, first: Int, le
         return
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
     if sweep.calm and first == u + 1:
-        state.limit[u] = min(state.limit[u], largest_count(scratch, top, low, high))
+        if mostly_open(sweep.open_nodes, len(state.degree)) and whole.cursor[ROW] != u:
+            refresh(state, whole, scratch, u, top, low, high)
+            state.limit[u] = min(state.limit[u], whole.bound[u])
+            if whole.threshold[u] <= level:
+                adopt(whole, sweep, u, level)
+                return
+        else:
+            state.limit[u] = min(state.limit[u], largest_count(scratch, top, low, high))
     allow(state, sweep, scratch, u, first)
     room = sweep.window_ptr[u + 1] - sweep.window_ptr[u]
     threshold = select(scratch, top, low, high, room) + 1
@@ -301,11 +345,11 @@ def rebuild(state: State, sweep: Sweep, scratch: Scratch, u: Int, first: Int, le
 
 
 @kernel
-def rebuild_rows(state: State, sweep: Sweep, scratch: Scratch, rows: Ids, level: Int) -> None:
+def rebuild_rows(state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, rows: Ids, level: Int) -> None:
     """Rebuild many rows against the state as it is: a part of a wave, on one of several threads."""
     for i in range(len(rows)):
         u = np.int64(rows[i])
-        rebuild(state, sweep, scratch, u, u + 1, level)
+        rebuild(state, sweep, whole, scratch, u, u + 1, level)
 
 
 @kernel
@@ -320,5 +364,5 @@ def fill_bits(state: State) -> None:
                 state.bits[row, v >> SIX] |= ONE << (v & SIXTY_THREE)
             for slot in range(begin, end):
                 is_component = state.node_label[state.entry[slot]] == slot
-                if is_component and state.large <= state.size[slot] < end - begin:
+                if is_component and state.large[topic] <= state.size[slot] < end - begin:
                     give_row(state, topic, slot)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Ranks: TypeAlias = NDArray[np.uint16]
     Rows: TypeAlias = NDArray[np.uint32]
 
-FOUND, EXHAUSTED, PAUSED, FULL = 0, 1, 2, 3
+FOUND, EXHAUSTED, PAUSED, FULL, BROKEN = 0, 1, 2, 3, 4
 """How a sweep or a run may end."""
 LEVEL, ROW, INDEX, NODE = 0, 1, 2, 3
 """The fields of a sweep's cursor."""
@@ -72,8 +72,8 @@ class State(NamedTuple):
     """By component: the bit row "topic minus component", or −1 for a small component."""
     free_rows: Ids
     """A stack of unused bit rows."""
-    large: int
-    """The size from which a component owns a bit row."""
+    large: Ids
+    """By topic: the size from which a component owns a bit row."""
     limit: Ids
     """By node u: no pair (u, v), u < v, contributes more, whichever nodes are open."""
     degree: Ids

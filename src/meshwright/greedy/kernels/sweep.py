@@ -8,8 +8,9 @@ import numpy as np
 
 from meshwright.compiling import inlined, kernel
 from meshwright.greedy.kernels.components import contribution, link
-from meshwright.greedy.kernels.rows import rebuild
+from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
+    BROKEN,
     EDGES,
     EXHAUSTED,
     FOUND,
@@ -40,7 +41,9 @@ def is_open(nodes: Bits, v: Int) -> bool:
 
 
 @kernel
-def advance(state: State, sweep: Sweep, scratch: Scratch, floor: Int, work: Int, by_level: bool) -> int:
+def advance(
+    state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, floor: Int, work: Int, by_level: bool
+) -> int:
     """Move a sweep's cursor to the next pair that contributes exactly its level, not below level `floor`.
 
     Pauses after some work, but one row at least, or before each new level if asked, so that the caller can
@@ -61,7 +64,7 @@ def advance(state: State, sweep: Sweep, scratch: Scratch, floor: Int, work: Int,
             stale = cursor[INDEX] == FRESH and sweep.threshold[u] > level and sweep.built[u] != level
             while going:
                 if stale:
-                    rebuild(state, sweep, scratch, u, first, level)
+                    rebuild(state, sweep, whole, scratch, u, first, level)
                     cursor[INDEX] = FRESH
                     if first > u + 1 and sweep.threshold[u] <= level:
                         # What lies before has just been seen to contribute less than the level.
@@ -116,14 +119,10 @@ def begin_phase(state: State, whole: Sweep, calm: Sweep, level: Int) -> None:
         calm.open_nodes[j] = state.allowed_nodes[j]
     for v in range(len(state.degree)):
         close_full(state, calm, v, limit)
-        calm.bound[v] = min(state.limit[v], whole.bound[v], level)
         calm.built[v] = 0
-        # What holds of all pairs holds of the calm ones: a window may begin as it stands there.
-        calm.threshold[v] = min(whole.threshold[v], calm.bound[v] + 1)
-        calm.length[v] = whole.length[v]
-        for i in range(whole.window_ptr[v], whole.window_ptr[v] + whole.length[v]):
-            calm.window_node[i] = whole.window_node[i]
-            calm.window_count[i] = min(whole.window_count[i], level)
+        adopt(whole, calm, v, level)
+        calm.bound[v] = min(calm.bound[v], state.limit[v])
+        calm.threshold[v] = min(calm.threshold[v], calm.bound[v] + 1)
     calm.cursor[LEVEL] = level + 1  # one above, so that a pause comes before the first level too
     calm.cursor[ROW] = 0
     calm.cursor[INDEX] = FRESH
@@ -168,7 +167,7 @@ def run(
         for turn in range(1 if k == 0.0 else 2):
             ask_calm = (k == np.inf) == (turn == 0)
             sweep = calm if ask_calm else whole
-            status = advance(state, sweep, scratch, floor, work, by_level)
+            status = advance(state, sweep, whole, scratch, floor, work, by_level)
             if status == PAUSED:
                 return PAUSED
             if ask_calm:
@@ -184,6 +183,8 @@ def run(
         us[edge], vs[edge] = u, v
         gains[edge] = link(state, u, v)
         tally[EDGES] = edge + 1
+        if gains[edge] != level:
+            return BROKEN  # a fault of ours: better no overlay than a wrong one
         for end in (u, v):
             close_full(state, whole, end, state.max_degree)
         if k > 0.0:
