@@ -4,21 +4,30 @@ from meshwright.measure.connectivity import Components, components, support
 from meshwright.measure.contribution import contributions, prepare, support_curve
 from meshwright.measure.degree import Degrees, degrees
 from meshwright.measure.diameter import Diameters, diameters
+from meshwright.measure.filtering import FilteringCosts, filtering_costs
 from meshwright.measure.redundancy import redundant_edges
+from meshwright.measure.resilience import WeakTopics, weak_topics
+from meshwright.measure.scalability import SocAnswer, soc
 from meshwright.measure.verification import Verification, verify
 
 __all__ = [
     "Components",
     "Degrees",
     "Diameters",
+    "FilteringCosts",
+    "SocAnswer",
     "Verification",
+    "WeakTopics",
     "components",
     "contributions",
     "degrees",
     "diameters",
+    "filtering_costs",
     "prepare",
     "redundant_edges",
+    "soc",
     "support",
     "support_curve",
     "verify",
+    "weak_topics",
 ]

@@ -1,0 +1,1 @@
+"""Steiner trees in an overlay: the kernels behind the filtering cost."""

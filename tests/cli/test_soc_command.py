@@ -1,0 +1,115 @@
+"""`soc`: yes, no or unknown, with the figures that say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import meshwright as mw
+from calls import overlay_of
+from meshwright.designs import Plan
+from terminal import meshwright
+
+LINE = {"a": "x", "b": "y", "c": "y", "d": "y", "e": "x", "f": "z", "g": "z", "h": "z", "i": "x", "j": "w"}
+"""On the line a … i the subscribers of x are three relays apart; j stands alone."""
+
+
+def plan_of(folder: Path, edges: list[tuple[int, int]]) -> list[Path]:
+    """Write a dataset and a plan of these links, and return the words that name them."""
+    interest = mw.Interest.from_dict({node: [topic] for node, topic in LINE.items()})
+    mw.write_dataset(interest, folder / "dataset")
+    mw.write_plan(Plan(overlay_of(interest, edges), "gm", {"max_edges": 9}, 0, 0.0), folder / "plan")
+    return [folder / "plan", folder / "dataset"]
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> list[Path]:
+    return plan_of(tmp_path, [(v, v + 1) for v in range(8)])
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["--degree", "2", "--cost", "6"], "yes"),
+        (["--degree", "2", "--cost", "5", "--measure", "filtering"], "unknown"),
+        (["--degree", "2", "--cost", "3"], "no"),
+        (["--degree", "1", "--cost", "6"], "no"),
+        (["--degree", "2", "--cost", "8", "--measure", "diameter"], "yes"),
+        (["--degree", "2", "--cost", "7", "--measure", "diameter"], "no"),
+    ],
+)
+def test_yes_no_and_unknown(line: list[Path], words: list[str], answer: str) -> None:
+    """The first word is the answer, the same as in JSON; the code is 0 for yes only."""
+    told, document = meshwright("soc", *line, *words), meshwright("soc", *line, *words, "--json")
+    assert told.out.startswith(f"{answer}: ")
+    assert document.json["answer"] == answer
+    assert {told.code, document.code} == {0 if answer == "yes" else 1}
+    assert told.err == document.err == ""
+
+
+def test_the_witness_figures(line: list[Path]) -> None:
+    """Degree and cost are told beside their bounds, in all and for each topic."""
+    words = ["--degree", "3", "--cost", "5"]
+    document = meshwright("soc", *line, *words, "--json").json
+    assert (document["max_degree"], document["degree"], document["cost"]) == (2, 3, 5)
+    assert (document["at_least"], document["at_most"], document["unreachable_topics"]) == (4, 6, [])
+    costs = {topic["topic"]: (topic["at_least"], topic["at_most"]) for topic in document["topics"]}
+    assert costs == {"w": (0, 0), "x": (4, 6), "y": (0, 0), "z": (0, 0)}
+    told = meshwright("soc", *line, *words).out
+    assert "filtering: 4 to 6 uninterested relays over all topics, 2.00 on average" in told
+    assert "costliest topics: 'x' 6\n" in told
+
+
+@pytest.mark.parametrize("measure", ["filtering", "diameter"])
+def test_topics_that_nobody_can_join(tmp_path: Path, measure: str) -> None:
+    """Where subscribers cannot reach each other the cost is infinite: no, and the topics are named."""
+    split = plan_of(tmp_path, [(0, 1), (1, 2), (2, 3), (3, 4), (5, 6)])
+    words = ["--degree", "9", "--cost", "99", "--measure", measure]
+    document = meshwright("soc", *split, *words, "--json").json
+    assert (document["answer"], document["unreachable_topics"]) == ("no", ["x", "z"])
+    assert (document["at_least"], document["at_most"]) == (None, None)
+    told = meshwright("soc", *split, *words)
+    assert told.out.startswith(f"no: too high is {measure}\n")
+    assert "infinite, as subscribers of 'x', 'z' cannot reach each other" in told.out
+
+
+def test_both_bounds_may_be_exceeded(line: list[Path]) -> None:
+    """Each bound that does not hold is named."""
+    told = meshwright("soc", *line, "--degree", "1", "--cost", "0").out
+    assert told.startswith("no: too high is degree and filtering\n")
+
+
+def test_a_complete_plan_filters_nothing(tmp_path: Path) -> None:
+    """A design that connects every topic answers yes at a filtering cost of 0, if its degree is allowed."""
+    shape = ["--nodes", "40", "--topics", "8", "--size", "3"]
+    assert meshwright("workload", "zipf", *shape, "--out", tmp_path / "dataset").code == 0
+    assert meshwright("plan", tmp_path / "dataset", "--out", tmp_path / "plan").code == 0
+    bounds = ["--degree", "40", "--cost", "0"]
+    assert meshwright("soc", tmp_path / "plan", tmp_path / "dataset", *bounds).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--degree", "-1", "--cost", "1"], "degree"),
+        (["--degree", "1", "--cost", "-1"], "cost"),
+        (["--degree", "1"], "cost"),
+        (["--degree", "many", "--cost", "1"], "--degree"),
+        (["--degree", "1", "--cost", "1", "--measure", "delay"], "choose filtering or diameter"),
+    ],
+)
+def test_bad_questions(line: list[Path], words: list[str], expected: str) -> None:
+    """A negative, missing or misspelled bound and an unknown measure are bad input, not a no."""
+    assert expected in meshwright("soc", *line, *words).complaint
+
+
+def test_bad_plans(line: list[Path], tmp_path: Path) -> None:
+    """What is no plan, or was made for other subscriptions, is bad input too."""
+    bounds = ["--degree", "1", "--cost", "1"]
+    plan, dataset = line
+    assert "is not a plan" in meshwright("soc", dataset, dataset, *bounds).complaint
+    assert "nowhere" in meshwright("soc", plan, tmp_path / "nowhere.csv", *bounds).complaint
+    other = tmp_path / "other.csv"
+    other.write_text("node,topic\na,x\nb,x\n", encoding="utf-8")
+    assert "another dataset" in meshwright("soc", plan, other, *bounds).complaint
