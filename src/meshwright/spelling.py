@@ -25,3 +25,12 @@ def percentage(share: float) -> str:
     if share in (0.0, 1.0):
         return f"{share:.0%}".replace("%", " %")
     return f"{min(max(share * 100, 0.1), 99.9):.1f} %"
+
+
+def amount(value: float) -> str:
+    """Spell a figure of any size by four digits, or by all of those before the point.
+
+    >>> amount(1234567.8), amount(12.3456), amount(0.00012345), amount(1e30)
+    ('1,234,568', '12.35', '0.0001234', '1e+30')
+    """
+    return f"{value:,.0f}" if 1000 <= value < 1e15 else f"{value:.4g}"

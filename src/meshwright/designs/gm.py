@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meshwright.designs.weighing import weigh
 from meshwright.errors import InputError
 from meshwright.greedy import candidates, grow, rules
 from meshwright.overlay import Overlay
@@ -13,6 +14,7 @@ from meshwright.overlay import Overlay
 if TYPE_CHECKING:
     from meshwright.greedy import Progress
     from meshwright.interest import Interest
+    from meshwright.weighted import LinkCosts
 
 
 def gm(
@@ -20,6 +22,7 @@ def gm(
     *,
     rounds: int = 1,
     max_edges: int | None = None,
+    costs: LinkCosts | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Overlay:
@@ -30,6 +33,10 @@ def gm(
     overlay is the union: more links, better connectivity and diameter (podc07, section 6); `max_edges` then
     holds for all rounds together. Further options are those of `meshwright.greedy.grow`; with several rounds
     only `threads` and `tuning` are among them.
+
+    With `costs` it takes, again and again, the largest contribution over cost. The links then cost at most
+    1 + ln(c) times as much as those of any overlay that connects every topic, c being the most topics that
+    two nodes share (Wolsey 1982). One round only.
     """
     if not isinstance(rounds, (int, np.integer)) or rounds < 1:
         raise InputError(f"{rounds} rounds: give a whole number of at least 1")
@@ -37,6 +44,10 @@ def gm(
     barred = sorted(given & {"start", "candidates", "topics", "max_degree"})
     if rounds > 1 and barred:
         raise InputError(f"{' and '.join(barred)} and rounds cannot be combined: leave one of them out")
+    if costs is not None:
+        if rounds > 1:
+            raise InputError("costs and rounds cannot be combined: leave one of them out")
+        return weigh(interest, rules.gm, costs, max_edges=max_edges, progress=progress, **options)
     overlay = grow(
         interest, rules.gm, max_edges=max_edges, progress=_of_round(progress, 0, rounds, 0), **options
     )

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from meshwright import measure
 from meshwright.overlay import Overlay
-from meshwright.spelling import duration, percentage
+from meshwright.spelling import amount, duration, percentage
+from meshwright.weighted import LinkCosts, total_cost
 
 Parameter: TypeAlias = int | float | str | None
 
@@ -24,10 +25,15 @@ class Plan:
     parameters: Mapping[str, Parameter]
     seed: int
     seconds: float
+    costs: LinkCosts | None = None
+    """What links cost, whether or not the algorithm looked at it."""
 
     @cached_property
     def figures(self) -> dict[str, int | float]:
-        """What `plan.json` states: nodes, topics, edges, average and maximum degree, support, seconds."""
+        """What `plan.json` states: nodes, topics, edges, average and maximum degree, support, seconds.
+
+        The total cost is there where links cost something.
+        """
         overlay = self.overlay
         degrees = measure.degrees(overlay)
         return {
@@ -38,6 +44,7 @@ class Plan:
             "max_degree": degrees.maximum,
             "support": measure.support(overlay),
             "seconds": self.seconds,
+            **({} if self.costs is None else {"total_cost": total_cost(overlay, self.costs)}),
         }
 
     @property
@@ -58,6 +65,7 @@ class Plan:
                 f"over {figures['nodes']:,} nodes and {figures['topics']:,} topics",
                 f"degree: {figures['average_degree']:.2f} on average, {figures['max_degree']} at most",
                 f"support: {percentage(figures['support'])} of what a complete overlay connects",
+                *([] if self.costs is None else [f"cost: {amount(figures['total_cost'])} in all"]),
                 f"time: {duration(self.seconds)}",
             ]
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from meshwright.report.labels import name_of
-from meshwright.spelling import duration, percentage
+from meshwright.spelling import amount, duration, percentage
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan
@@ -40,17 +40,22 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
         "\ntime",
     ):
         table.add_column(heading, justify="right", no_wrap=True)
+    figures = [plan.figures for plan in plans]
+    costly = bool(plans) and all("total_cost" in own for own in figures)
+    if costly:
+        table.add_column("total\ncost", justify="right", no_wrap=True)
     if verified is not None:
         table.add_column("\nverified", justify="right", no_wrap=True)
-    figures = [plan.figures for plan in plans]
     columns = [
-        _least([int(own["edges"]) for own in figures], "{:,}"),
+        _least([int(own["edges"]) for own in figures], "{:,}".format),
         _relative([int(own["edges"]) for own in figures]),
-        _least([float(own["average_degree"]) for own in figures], "{:.2f}"),
-        _least([int(own["max_degree"]) for own in figures], "{:,}"),
+        _least([float(own["average_degree"]) for own in figures], "{:.2f}".format),
+        _least([int(own["max_degree"]) for own in figures], "{:,}".format),
         [Text(percentage(float(own["support"]))) for own in figures],
         [Text(duration(plan.seconds)) for plan in plans],
     ]
+    if costly:
+        columns.append(_least([float(own["total_cost"]) for own in figures], amount))
     if verified is not None:
         columns.append([Text("yes", "green") if passed else Text("NO", "bold red") for passed in verified])
     for plan, *cells in zip(plans, *columns, strict=True):
@@ -58,11 +63,11 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     return table
 
 
-def _least(values: Sequence[float], form: str) -> list[Text]:
+def _least(values: Sequence[float], spell: Callable[[float], str]) -> list[Text]:
     """Spell the values, the least of them set off; where all are equal, none is."""
     best = min(values, default=0)
     several = len(set(values)) > 1
-    return [Text(form.format(value), BEST if several and value == best else "") for value in values]
+    return [Text(spell(value), BEST if several and value == best else "") for value in values]
 
 
 def _relative(edges: Sequence[int]) -> list[Text]:

@@ -1,5 +1,6 @@
 """Reading and writing: datasets, plans, and the plain files that interests come in."""
 
+from meshwright.store.costs import load_costs
 from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.store.files import load_interest
 from meshwright.store.plans import StoredPlan, read_plan, write_plan
@@ -8,6 +9,7 @@ from meshwright.store.verification import PlanReport, verify_plan
 __all__ = [
     "PlanReport",
     "StoredPlan",
+    "load_costs",
     "load_interest",
     "read_dataset",
     "read_plan",

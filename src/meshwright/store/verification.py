@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright import measure
-from meshwright.errors import first_five
+from meshwright.errors import InputError, first_five
+from meshwright.store.cost_check import cost_found, stated_cost_of
 from meshwright.store.plans import read_plan
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
+    from meshwright.store.plans import StoredPlan
+    from meshwright.weighted import LinkCosts
 
 BUDGETS = ("max_edges", "max_degree")
 """A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
@@ -31,6 +34,14 @@ class PlanReport:
     disagreements: tuple[str, ...]
     budgeted: bool
     """Whether it was made under a budget, and so may leave topics split."""
+    k: int | None = None
+    """Every topic must be k-connected: as was asked for, or as the plan claims. None: nobody said."""
+    weak: measure.WeakTopics | None = None
+    """The topics that are not 2-connected, if they must be."""
+    total_cost: float | None = None
+    """What the links cost in all, if it was said what each one costs."""
+    stated_cost: float | None = None
+    """What the plan states of that."""
 
     @property
     def ok(self) -> bool:
@@ -44,20 +55,33 @@ class PlanReport:
 
     @property
     def passed(self) -> bool:
-        """Whether all it states is true, and every topic is connected unless a budget forbade that."""
-        return self.ok and (self.complete or self.budgeted)
+        """Whether all it states is true, and every topic is k-connected.
+
+        Where nobody said k, topics must be connected unless a budget forbade that.
+        """
+        if not self.ok or self.weak:
+            return False
+        return self.complete or (self.budgeted and self.k is None)
 
 
-def verify_plan(path: str | Path, interest: Interest) -> PlanReport:
+def verify_plan(
+    path: str | Path, interest: Interest, *, k: int | None = None, costs: LinkCosts | None = None
+) -> PlanReport:
     """Recompute everything that a stored plan states, by other code than made it, and compare.
+
+    With `k` every topic must be connected (1), or stay so when any one broker fails (2); a plan made by
+    `resilient` claims as much itself. Without `costs` the total cost that a plan states is not checked.
 
     Raises
     ------
     InputError
-        If nothing is there, or the plan was made for another dataset.
+        If nothing is there, or the plan was made for another dataset or with other costs, or k is neither 1
+        nor 2.
     FormatError
         If it is not a plan, or damaged.
     """
+    if k not in (None, 1, 2):
+        raise InputError(f"k is {k}: give 1 (connected) or 2 (connected when one broker fails)")
     stored = read_plan(path)
     overlay = stored.overlay_on(interest)
     found = measure.verify(overlay)
@@ -86,4 +110,16 @@ def verify_plan(path: str | Path, interest: Interest) -> PlanReport:
         if isinstance(budget, int) and spent[name] > budget
     ]
     budgeted = any(budget is not None for budget in budgets.values())
-    return PlanReport(overlay, found, tuple(disagreements), budgeted)
+    asked = max((value for value in (k, _claimed_k(stored)) if value is not None), default=None)
+    weak = measure.weak_topics(overlay) if asked == 2 else None
+    stated_cost, cost = stated_cost_of(stored), cost_found(stored, overlay, costs)
+    if cost is not None and stated_cost is not None and not math.isclose(cost, stated_cost, rel_tol=1e-9):
+        disagreements.append(f"total_cost is {cost}, the plan states {stated_cost}")
+    return PlanReport(overlay, found, tuple(disagreements), budgeted, asked, weak, cost, stated_cost)
+
+
+def _claimed_k(stored: StoredPlan) -> int | None:
+    """Return what a plan's algorithm claims: resilient's k, which is 2 if it was left out."""
+    if stored.metadata["algorithm"] != "resilient":
+        return None
+    return 1 if stored.metadata["parameters"].get("k") == 1 else 2

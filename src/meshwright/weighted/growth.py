@@ -1,0 +1,125 @@
+"""Greedy growth by contribution over cost: exact and deterministic, on the engine's state."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.errors import InputError
+from meshwright.greedy import rules
+from meshwright.interest import Interest
+from meshwright.overlay import Overlay
+from meshwright.weighted.costs import LinkCosts
+
+if TYPE_CHECKING:
+    from meshwright.greedy import Progress
+    from meshwright.greedy.rules import Rule
+
+WORKING = "linking"
+NO_LIMIT = np.iinfo(np.int32).max
+STRIDE = 50_000_000
+"""Work between two looks at progress and at Ctrl-C: some tenths of a second."""
+WINDOW = 24
+"""How many of its best pairs a row keeps."""
+
+
+def grow(
+    interest: Interest,
+    rule: Rule,
+    costs: LinkCosts,
+    *,
+    max_edges: int | None = None,
+    max_degree: int | None = None,
+    progress: Progress | None = None,
+    window: int = WINDOW,
+) -> Overlay:
+    """Add, one at a time, the edge that the rule picks by its contribution over its cost.
+
+    It goes on until none contributes. Ties go to the smallest (u, v). Low-ODA's rule looks at values too: the
+    best edge that does not raise the maximum degree is taken if it is worth at least 1/k of the best. Where
+    all costs are equal, the edges are those of `meshwright.greedy.grow`.
+
+    Parameters
+    ----------
+    interest
+        Who subscribes to what.
+    rule
+        `rules.gm`, `rules.minmax` or `rules.low(k)`.
+    costs
+        What links cost.
+    max_edges, max_degree
+        Budgets: how many edges may be added; an edge that would push either end over `max_degree` is no
+        candidate.
+    progress
+        Called now and then; what it raises ends the run.
+    window
+        How many of its best pairs a row keeps: changes the speed only.
+
+    Raises
+    ------
+    InputError
+        For a negative budget, or costs of another interest.
+    """
+    for name, budget in (("max_edges", max_edges), ("max_degree", max_degree)):
+        if budget is not None and (not isinstance(budget, (int, np.integer)) or budget < 0):
+            raise InputError(f"{name} is {budget}: give a whole number of zero or more, or leave it out")
+    if not costs.fit(interest):
+        raise InputError("the link costs are those of another interest: make them for this one")
+    prepare(progress)
+    return _grow(interest, rule, costs, max_edges, max_degree, progress, window)
+
+
+def prepare(progress: Progress | None = None) -> None:
+    """Compile the kernels, or load them where they are kept; `grow` does so when first called."""
+    from meshwright import compiling
+
+    if progress is not None and not compiling.is_kept("weighted"):
+        progress(0, 0.0, compiling.announcement("weighted"))
+    _prepare_once()
+
+
+@cache
+def _prepare_once() -> None:
+    """Run on the smallest of interests."""
+    from meshwright import compiling
+
+    pair = Interest.from_dict({"a": {"t"}, "b": {"t"}})
+    costs = LinkCosts.from_pairs(pair, ["a"], ["b"], [1.0], check_triangle=True)
+    _grow(pair, rules.low(1), costs, None, None, None, WINDOW)
+    compiling.keep("weighted")
+
+
+def _grow(
+    interest: Interest,
+    rule: Rule,
+    costs: LinkCosts,
+    max_edges: int | None,
+    max_degree: int | None,
+    progress: Progress | None,
+    window: int,
+) -> Overlay:
+    from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, MERGES, WORK
+    from meshwright.weighted import layout
+    from meshwright.weighted.kernels.sweep import run
+
+    limit = NO_LIMIT if max_degree is None else min(int(max_degree), NO_LIMIT)
+    most = np.int64(NO_LIMIT if max_edges is None else min(int(max_edges), NO_LIMIT))
+    state = layout.lay_out_state(interest, limit)
+    whole, calm = (layout.lay_out_rows(interest, window, calm=calm) for calm in (False, True))
+    held, scratch = layout.lay_out_costs(costs), layout.lay_out_scratch(interest)
+    k = 0.0 if rule.k is None else rule.k
+    to_merge = max(1, int(np.maximum(np.diff(interest.topic_ptr) - 1, 0).sum()))
+    columns = [np.empty(min(1024, int(most)), dtype=np.int32) for _ in range(3)]
+    status = -1
+    while status != EXHAUSTED:
+        status = run(state, held, whole, calm, scratch, k, most, state.tally[WORK] + STRIDE, *columns)
+        if status == BROKEN:
+            raise AssertionError("weighted growth lost count of a contribution: this is a fault of ours")
+        if status == FULL:
+            columns = [np.resize(column, 2 * len(column)) for column in columns]
+        if progress is not None:
+            support = min(1.0, float(state.tally[MERGES] / to_merge))
+            progress(int(state.tally[EDGES]), support, WORKING)
+    return Overlay(interest, *(column[: state.tally[EDGES]] for column in columns))

@@ -1,0 +1,103 @@
+"""Greedy Merge and Low-ODA where links cost something: by name, in a plan, and what does not go together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import meshwright as mw
+from calls import triples
+from meshwright.designs import DESIGNS, design
+from meshwright.designs.gm import gm
+from meshwright.designs.low import low
+from meshwright.errors import InputError
+from meshwright.greedy import Tuning, candidates, rules
+from meshwright.overlay import Overlay
+from meshwright.report import comparison
+from meshwright.report.labels import name_of
+from meshwright.spelling import amount
+from meshwright.weighted import LinkCosts, grow, total_cost
+from meshwright.workloads import zipf
+
+
+@pytest.fixture(scope="module")
+def interest() -> mw.Interest:
+    return zipf(50, 20, size=5, seed=1)
+
+
+@pytest.fixture(scope="module")
+def costs(interest: mw.Interest) -> LinkCosts:
+    x, y = np.random.default_rng(3).random((2, 50))
+    return LinkCosts.from_coordinates(interest, interest.node_names, x, y)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "parameters", "rule", "budgets"),
+    [
+        ("gm", {}, rules.gm, {}),
+        ("gm", {"max_edges": 9, "max_degree": 2}, rules.gm, {"max_edges": 9, "max_degree": 2}),
+        ("gm", {"rounds": 1}, rules.gm, {}),
+        ("low", {}, rules.low(3), {}),
+        ("low", {"k": 1.5, "max_degree": 3}, rules.low(1.5), {"max_degree": 3}),
+    ],
+)
+def test_designs_are_calls_of_weighted_growth(
+    interest: mw.Interest, costs: LinkCosts, algorithm: str, parameters: Any, rule: rules.Rule, budgets: Any
+) -> None:
+    """With costs each is weighted growth under its rule and budgets; threads change nothing."""
+    expected = triples(grow(interest, rule, costs, **budgets))
+    for threads in (1, 2):
+        plan = design(interest, algorithm, costs=costs, threads=threads, **parameters)
+        assert triples(plan.overlay) == expected
+        assert plan.parameters == {**parameters, "costs": costs.description}
+    assert expected != triples(design(interest, algorithm, **parameters).overlay)
+
+
+def test_a_plan_tells_its_total_cost(interest: mw.Interest, costs: LinkCosts) -> None:
+    """The figures have it just where links cost something, and the summary says it in words."""
+    plan = design(interest, "gm", costs=costs)
+    assert plan.figures["total_cost"] == total_cost(plan.overlay, costs)
+    assert f"cost: {amount(plan.figures['total_cost'])} in all" in plan.summary().splitlines()
+    assert name_of(plan) == "Greedy Merge (by cost)"
+    plain = design(interest, "ring")
+    assert "total_cost" not in plain.figures
+    assert "cost" not in plain.summary()
+    priced = replace(plain, costs=costs)
+    assert priced.figures == {**plain.figures, "total_cost": total_cost(plain.overlay, costs)}
+    headings = [str(column.header) for column in comparison([plan, priced], verified=[True, True]).columns]
+    assert [heading.replace("\n", " ") for heading in headings[-2:]] == ["total cost", " verified"]
+    assert "total\ncost" not in [str(column.header) for column in comparison([plan, plain]).columns]
+
+
+@pytest.mark.parametrize("algorithm", sorted(set(DESIGNS) - {"gm", "low"}))
+def test_others_do_not_weigh_costs(interest: mw.Interest, costs: LinkCosts, algorithm: str) -> None:
+    """A design that does not look at costs says so instead of passing them over."""
+    with pytest.raises(InputError, match=f"{algorithm} takes no parameter 'costs'"):
+        design(interest, algorithm, costs=costs)
+
+
+def test_what_costs_cannot_be_combined_with(interest: mw.Interest, costs: LinkCosts) -> None:
+    """Rounds, and the engine's options that weighted growth has not, are refused by name; None is nothing."""
+    with pytest.raises(InputError, match="costs and rounds cannot be combined"):
+        gm(interest, costs=costs, rounds=2)
+    options: dict[str, Any] = {
+        "start": Overlay.empty(interest),
+        "candidates": candidates.everything,
+        "topics": [1],
+        "tuning": Tuning(),
+    }
+    for name, value in options.items():
+        for build in (gm, low):
+            with pytest.raises(InputError, match=f"{name} and costs cannot be combined"):
+                build(interest, costs=costs, **{name: value})
+            nothing: dict[str, Any] = {name: None}
+            assert len(build(interest, costs=costs, max_edges=3, **nothing)) == 3
+
+
+def test_costs_must_be_link_costs(interest: mw.Interest) -> None:
+    """A file's name, or a table, where costs should be is refused with the way to load it."""
+    with pytest.raises(InputError, match="costs are str: make them by LinkCosts or load_costs"):
+        design(interest, "gm", costs="places.csv")  # type: ignore[arg-type]
