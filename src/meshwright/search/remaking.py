@@ -1,0 +1,177 @@
+"""Ruin and recreate as a thing that runs for a while and can be asked for its overlay."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright.interest import Interest, frozen
+from meshwright.measure import contributions
+from meshwright.overlay import Overlay
+
+if TYPE_CHECKING:
+    from meshwright.greedy import Progress
+    from meshwright.interest import Ids
+    from meshwright.search.kernels.fragments import Groups
+    from meshwright.search.kernels.net import Net
+    from meshwright.search.kernels.pieces import Pieces
+    from meshwright.search.kernels.remake import Desk
+
+NO_LIMIT = np.iinfo(np.int32).max
+WORD = 64
+MOST_RECORDS = 4096
+"""Beyond so many loose nodes and topics a ruin is too large to be worth a try."""
+
+
+class Remaking:
+    """An overlay under improvement: every topic stays connected, and links never get more.
+
+    A step takes up to `ruin` links away, at a node and at some that are like it, links the fragments again
+    greedily, and keeps that if it took no more links than before. The same seed gives the same steps.
+    """
+
+    def __init__(self, overlay: Overlay, *, seed: int = 0, ruin: int = 5) -> None:
+        from meshwright.search.kernels import net
+
+        self.interest, self.ruin = overlay.interest, ruin
+        self.net = _lay_out_net(overlay, seed)
+        net.fill_topic_bits(self.net)
+        net.add_links(self.net, overlay.u, overlay.v)
+        self.groups, self.pieces, self.desk = _lay_out_memory(self.interest, ruin)
+
+    def __len__(self) -> int:
+        """How many links there are."""
+        from meshwright.search.kernels.net import LINKS
+
+        return int(self.net.tally[LINKS])
+
+    @property
+    def max_degree(self) -> int:
+        """The largest number of links of a node."""
+        return int(self.net.degree.max(initial=0))
+
+    def run(self, steps: int, *, max_degree: int | None = None) -> None:
+        """Try so many steps; no node gets more links than `max_degree`."""
+        from meshwright.search.kernels.remake import remake
+
+        if not len(self):
+            return
+        cap = NO_LIMIT if max_degree is None else max_degree
+        remake(self.net, self.groups, self.pieces, self.desk, steps, self.ruin, cap)
+
+    def prune(self) -> None:
+        """Take away, last link first, what no topic needs."""
+        from meshwright.search.kernels.remake import prune
+
+        overlay = self.overlay()
+        prune(self.net, self.groups, self.desk, overlay.u[::-1].copy(), overlay.v[::-1].copy())
+
+    def overlay(self) -> Overlay:
+        """Return the overlay as it is now, in the order of its pairs."""
+        u, v = _links(self.net.head, self.net.target, self.net.following)
+        order = np.lexsort((v, u))
+        u, v = u[order], v[order]
+        return Overlay(self.interest, u, v, contributions(self.interest, u, v))
+
+
+def prepare(progress: Progress | None = None) -> None:
+    """Compile the kernels, or load them where they are kept."""
+    from meshwright import compiling
+
+    if progress is not None and not compiling.is_kept("search"):
+        progress(0, 0.0, compiling.announcement("search"))
+    _prepare_once()
+
+
+@cache
+def _prepare_once() -> None:
+    from meshwright import compiling
+
+    pair = Interest.from_ids(pa.array(["a", "b"]), pa.array(["t"]), np.array([0, 1]), np.array([0, 0]))
+    remaking = Remaking(Overlay(pair, np.array([0]), np.array([1]), np.array([1])))
+    remaking.prune()
+    remaking.run(1)
+    compiling.keep("search")
+
+
+def _links(head: Ids, target: Ids, following: Ids) -> tuple[Ids, Ids]:
+    """Return both ends of every link, the smaller first."""
+    from meshwright.search.kernels.net import list_links
+
+    us, vs = np.empty(len(target) // 2, dtype=np.int32), np.empty(len(target) // 2, dtype=np.int32)
+    count = list_links(head, target, following, us, vs)
+    return us[:count], vs[:count]
+
+
+def _lay_out_net(overlay: Overlay, seed: int) -> Net:
+    from meshwright.search.kernels.net import CHANCE, FREE, Net
+
+    interest = overlay.interest
+    room = len(overlay) + 64
+    tally = np.zeros(5, dtype=np.int64)
+    tally[FREE], tally[CHANCE] = room, seed
+    return Net(
+        node_ptr=frozen(interest.node_ptr, np.int64),
+        node_topics=frozen(interest.node_topics, np.int32),
+        topic_ptr=frozen(interest.topic_ptr, np.int64),
+        topic_nodes=frozen(interest.topic_nodes, np.int32),
+        bits=np.zeros((interest.num_nodes, -(-interest.num_topics // WORD)), dtype=np.uint64),
+        head=_ids(interest.num_nodes, -1),
+        target=_ids(2 * room, -1),
+        following=_ids(2 * room, -1),
+        before=_ids(2 * room, -1),
+        degree=_ids(interest.num_nodes),
+        free=np.arange(room - 1, -1, -1, dtype=np.int32),
+        tally=tally,
+    )
+
+
+def _lay_out_memory(interest: Interest, ruin: int) -> tuple[Groups, Pieces, Desk]:
+    from meshwright.search.kernels.fragments import Groups
+    from meshwright.search.kernels.pieces import UNTOUCHED, Pieces
+    from meshwright.search.kernels.remake import Desk
+
+    nodes, topics, slots = interest.num_nodes, interest.num_topics, interest.num_subscriptions
+    ends = max(2, 2 * ruin)
+
+    groups = Groups(
+        mark=_ids(nodes, -1),
+        queued=_ids(nodes),
+        seen=_ids(nodes),
+        parent=_ids(ends),
+        first=_ids(ends),
+        last=_ids(ends),
+        size=_ids(ends),
+    )
+    pieces = Pieces(
+        slot=_ids(MOST_RECORDS),
+        node=_ids(MOST_RECORDS),
+        topic=_ids(MOST_RECORDS),
+        next_of_node=_ids(MOST_RECORDS),
+        next_of_topic=_ids(MOST_RECORDS),
+        label=_ids(slots),
+        node_first=_ids(nodes, -1),
+        topic_first=_ids(topics, UNTOUCHED),
+        loose=_ids(nodes),
+        touched=_ids(topics),
+        ends=_ids(ends),
+        tally=np.zeros(4, dtype=np.int64),
+    )
+    desk = Desk(
+        lost=_ids(ends),
+        made=_ids(ends),
+        joined=_ids(nodes),
+        reached=_ids(nodes),
+        gain=_ids(nodes),
+        partner=_ids(nodes),
+        fresh=_ids(nodes),
+        pair=_ids(2),
+    )
+    return groups, pieces, desk
+
+
+def _ids(size: int, value: int = 0) -> Ids:
+    return np.full(size, value, dtype=np.int32)

@@ -1,0 +1,88 @@
+"""Best: its promise for each objective."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calls import crowds, examples, seeds, triples
+from meshwright import Interest, measure
+from meshwright.designs.best import OBJECTIVES, best
+from meshwright.errors import InputError
+from meshwright.greedy import grow, rules
+from meshwright.search import Remaking
+from meshwright.workloads import zipf
+
+BASELINES = {"edges": rules.gm, "degree": rules.minmax, "balanced": rules.low(2)}
+
+
+@settings(max_examples=examples(100, 12))
+@given(
+    crowds(nodes=(1, 25), subscriptions=100), st.sampled_from(OBJECTIVES), seeds, st.sampled_from([0, 1, 40])
+)
+def test_never_worse_than_its_baseline(interest: Interest, objective: str, seed: int, steps: int) -> None:
+    """Every topic is connected, by no more links; but for `edges` at no higher maximum degree either."""
+    overlay = best(interest, objective=objective, k=2, steps=steps, seed=seed)
+    greedy = grow(interest, BASELINES[objective])
+    assert measure.verify(overlay).connected
+    assert len(overlay) <= len(greedy)
+    assert objective == "edges" or measure.degrees(overlay).maximum <= measure.degrees(greedy).maximum
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_better_than_its_baseline(objective: str) -> None:
+    """On a workload as in the papers it takes at least 5 % fewer links, at no higher maximum degree."""
+    interest = zipf(300, 60, size=8, seed=2)
+    overlay, greedy = (
+        best(interest, objective=objective, k=2, steps=6000),
+        grow(interest, BASELINES[objective]),
+    )
+    assert len(overlay) <= 0.95 * len(greedy)
+    assert measure.degrees(overlay).maximum <= measure.degrees(greedy).maximum
+
+
+def test_without_time_it_is_pruned_greedy() -> None:
+    """With no second and no step left, the greedy overlay is still pruned."""
+    interest = zipf(100, 30, size=8, seed=3)
+    pruned = Remaking(grow(interest, rules.gm))
+    pruned.prune()
+    for overlay in (best(interest, seconds=0), best(interest, steps=0)):
+        assert triples(overlay) == triples(pruned.overlay())
+
+
+def test_steps_are_deterministic() -> None:
+    """The same seed and steps give the same overlay; another seed another one."""
+    interest = zipf(100, 30, size=8, seed=3)
+    first, again, other = (best(interest, steps=300, seed=seed) for seed in (1, 1, 2))
+    assert triples(first) == triples(again) != triples(other)
+
+
+@pytest.mark.parametrize(
+    ("given_options", "message"),
+    [
+        ({"objective": "beauty"}, "no objective 'beauty': choose one of edges, degree, balanced"),
+        ({"seconds": -1}, "-1 seconds: give zero or more"),
+        ({"seconds": float("nan")}, "nan seconds: give"),
+        ({"steps": -1}, "-1 steps: give"),
+        ({"steps": 1.5}, "1.5 steps: give"),
+        ({"objective": "balanced", "k": 0.5}, "k is 0.5: give"),
+    ],
+)
+def test_bad_input(given_options: dict[str, Any], message: str) -> None:
+    """What makes no sense is refused in one line."""
+    with pytest.raises(InputError, match=message):
+        best(zipf(5, 5, size=2, seed=0), **given_options)
+
+
+def test_progress_is_told() -> None:
+    """Links never become more once it improves, and its share of the work rises to 1."""
+    told: list[tuple[int, float, str]] = []
+    interest = zipf(100, 30, size=8, seed=3)
+    overlay = best(interest, steps=900, progress=lambda *words: told.append(words))
+    improving = [(links, share) for links, share, what in told if what == "improving"]
+    assert [links for links, _ in improving] == sorted((links for links, _ in improving), reverse=True)
+    assert improving[-1][1] == 1.0
+    assert improving[-1][0] >= len(overlay)
