@@ -9,6 +9,8 @@ from meshwright.workloads import WORKLOADS
 
 ENGINE, RULES, PAPER, PRODUCT, THREADS = "engine", "rules", "paper", "product", "threads"
 """Tasks: GM's time and memory, the other rules' time, the paper's GM, one A·Aᵀ, one thread against two."""
+DESIGNS = "designs"
+"""One more task: the time of the designs that do not run on the engine."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Case:
     minmax_over_gm: float | None = 2.5
     low_over_gm: float | None = 3.0
     two_threads_gain: float | None = 1.0
+    design_over_gm: float | None = 2.0
 
     @property
     def name(self) -> str:
@@ -49,7 +52,7 @@ def _each(case: Case, *, uniform: Case | None = None) -> list[Case]:
 
 
 _AGAINST_BOTH = (ENGINE, RULES, PAPER, PRODUCT)
-_SMALL = Case("zipf", 10_000, 200, (10, 10), 0.5, _AGAINST_BOTH, 20.0, 0.10, 100.0)
+_SMALL = Case("zipf", 10_000, 200, (10, 10), 0.5, (*_AGAINST_BOTH, DESIGNS), 20.0, 0.10, 100.0)
 _WIDE = Case("zipf", 2_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 4.0)
 _LARGE = Case("zipf", 10_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 15.0, 0.7, 100.0)
 _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PRODUCT), None, 1.8, 100.0)
@@ -68,10 +71,19 @@ FULL: list[Case] = [
     Case("unif", 1_000_000, 1_000, (10, 10), memory_mb=1536.0),
 ]
 
-_QUICK = Case("zipf", 300, 60, (5, 20), minmax_over_gm=None, low_over_gm=None, two_threads_gain=None)
+_QUICK = Case(
+    "zipf",
+    300,
+    60,
+    (5, 20),
+    minmax_over_gm=None,
+    low_over_gm=None,
+    two_threads_gain=None,
+    design_over_gm=None,
+)
 
 QUICK: list[Case] = [
-    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS)),
+    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS)),
     replace(_QUICK, popularity="expo"),
     replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER)),
 ]

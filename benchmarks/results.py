@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from benchmarks.cases import ENGINE, GROWTH, PAPER, PRODUCT, RULES, THREADS, Case
+from benchmarks.cases import DESIGNS, ENGINE, GROWTH, PAPER, PRODUCT, RULES, THREADS, Case
 
 Records: TypeAlias = dict[tuple[str, str], dict[str, Any]]
 """What was measured, by case name and task; a failed task has only `error`."""
@@ -23,6 +23,7 @@ class Page:
         self._against_product()
         self._memory()
         self._rules()
+        self._designs()
         self._growth()
         self._threads()
         failed = [f"- {name} {task}: {it['error']}" for (name, task), it in records.items() if "error" in it]
@@ -110,6 +111,23 @@ class Page:
             "The other rules",
             "Times of MinMax-ODA and Low-ODA(3) over GM's, in one process.",
             ["case", "GM s", "MinMax-ODA / GM", "floor", "holds", "Low-ODA / GM", "floor", "holds"],
+            rows,
+        )
+
+    def _designs(self) -> None:
+        rows = []
+        for case in self.cases:
+            record = self._get(case.name, DESIGNS) or {}
+            for name, made in record.items():
+                ratio = made["seconds"] / record["gm"]["seconds"]
+                cells = [case.name, name, _figure(made["seconds"]), _figure(ratio)]
+                cells += self._floor(ratio, "≤", None if name == "gm" else case.design_over_gm)
+                rows.append([*cells, f"{made['edges']:,}", f"{made['max_degree']}"])
+        self._table(
+            "The papers' other designs",
+            "Times over GM's, in one process, side by side. Budgets: as many links as GM for `randoma`, 8 a "
+            "node for `spidercastm` and `randomm`.",
+            ["case", "design", "seconds", "design / GM", "floor", "holds", "links", "maximum degree"],
             rows,
         )
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, THREADS, Case
+from benchmarks.cases import DESIGNS, ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, THREADS, Case
 from benchmarks.paper_gm import paper_gm
+from meshwright.designs import find
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 
@@ -32,6 +33,8 @@ def measure(case: Case, task: str) -> dict[str, Any]:
     calls = _calls(interest, task)
     if task == THREADS:
         return _compare_threads(calls)
+    if task == DESIGNS:
+        return _compare_designs(calls)
     idle = _reset_peak()
     first_name, first = next(iter(calls.items()))
     seconds, result = _timed(first)
@@ -71,7 +74,25 @@ def _calls(interest: Interest, task: str) -> dict[str, Callable[[], Any]]:
     if task == PRODUCT:
         incidence = interest.to_scipy()
         return {"seconds": lambda: incidence @ incidence.T}
+    if task == DESIGNS:
+        return _designs(interest)
     return {str(threads): _on_threads(interest, threads) for threads in (1, 2)}
+
+
+def _designs(interest: Interest) -> dict[str, Callable[[], Any]]:
+    """Return GM and the designs that do not run on the engine; budgets are GM's links, and 8 a node."""
+    budgets = {
+        "gm": {},
+        **{name: {} for name in ("cd", "cd1", "cd2", "cdmax", "spidercast")},
+        "spidercastm": {"max_degree": 8},
+        "randoma": {"max_edges": len(grow(interest, rules.gm))},
+        "randomm": {"max_degree": 8},
+    }
+    return {name: _build(interest, name, budget) for name, budget in budgets.items()}
+
+
+def _build(interest: Interest, name: str, budget: dict[str, int]) -> Callable[[], Any]:
+    return lambda: find(name).build(interest, **budget)
 
 
 def _on_threads(interest: Interest, threads: int) -> Callable[[], Any]:
@@ -91,6 +112,18 @@ def _compare_threads(calls: dict[str, Callable[[], Any]]) -> dict[str, Any]:
     if not np.array_equal(edges["1"], edges["2"]):
         raise AssertionError("two threads gave other edges than one")
     return {"one": wall["1"], "two": wall["2"]}
+
+
+def _compare_designs(calls: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Measure each design, best of ten rounds in which all take their turn, and what comes out of it."""
+    record: dict[str, Any] = {}
+    for _ in range(10):
+        for name, call in calls.items():
+            seconds, overlay = _timed(call)
+            degrees = np.bincount(np.concatenate((overlay.u, overlay.v)))
+            best = min(seconds, record[name]["seconds"]) if name in record else seconds
+            record[name] = {"seconds": best, "edges": len(overlay), "max_degree": int(degrees.max())}
+    return record
 
 
 def _timed(call: Callable[[], Any]) -> tuple[float, Any]:

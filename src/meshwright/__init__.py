@@ -16,16 +16,19 @@ if TYPE_CHECKING:
     from meshwright.greedy import candidates, grow, rules
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
-    from meshwright.store import load_interest, read_plan, write_dataset, write_plan
+    from meshwright.store import load_costs, load_interest, read_plan, write_dataset, write_plan
+    from meshwright.weighted import LinkCosts
 
 __all__ = [
     "Interest",
+    "LinkCosts",
     "MeshwrightError",
     "Overlay",
     "Plan",
     "candidates",
     "design",
     "grow",
+    "load_costs",
     "load_interest",
     "measure",
     "read_plan",
@@ -37,12 +40,14 @@ __all__ = [
 
 _ROOMS = {
     "Interest": "interest",
+    "LinkCosts": "weighted",
     "MeshwrightError": "errors",
     "Overlay": "overlay",
     "Plan": "designs",
     "candidates": "greedy",
     "design": "designs",
     "grow": "greedy",
+    "load_costs": "store",
     "load_interest": "store",
     "read_plan": "store",
     "rules": "greedy",

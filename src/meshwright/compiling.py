@@ -1,8 +1,9 @@
 """Compiling kernels with numba: once for each machine, kept where the user can write.
 
 Compiled code lies in a folder for each room of kernels, named after a digest of the sources of all kernels
-that the room may call, its own and the engine's, so that a change never leaves a stale caller. It is below `NUMBA_CACHE_DIR` if that is set, else in the
-user's cache, else, if neither can be written, in the temporary folder.
+that the room may call, its own and the engine's, so that a change never leaves a stale caller. It is below
+`NUMBA_CACHE_DIR` if that is set, else in the user's cache, else, if neither can be written, in the temporary
+folder.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.cases import ENGINE, FULL, GROWTH, PAPER, PRODUCT, QUICK, RULES, THREADS, Case
+from benchmarks.cases import DESIGNS, ENGINE, FULL, GROWTH, PAPER, PRODUCT, QUICK, RULES, THREADS, Case
 from benchmarks.results import Page, Records
 from benchmarks.run import main
 
@@ -46,7 +46,8 @@ def test_quick_mode_runs_every_task(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert [(it["case"], it["task"]) for it in records] == [(name, task) for task in QUICK[0].tasks]
     text = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert all(
-        title in text for title in ("paper's own", "sparse product", "Memory", "other rules", "threads")
+        title in text
+        for title in ("paper's own", "sparse product", "Memory", "other rules", "other designs", "threads")
     )
     assert "Failed" not in text
     assert (run.RESULTS.read_bytes() if run.RESULTS.exists() else None) == before
@@ -91,6 +92,22 @@ def test_every_question_counts_its_floor() -> None:
     )
     assert (made.held, made.asked) == (3, 4)
     assert "3 of 4 floors hold" in made.text
+
+
+def test_designs_are_judged_against_gm() -> None:
+    """Each design adds a floor of twice GM's time; GM itself has none, and links and degrees are told."""
+    made = page(
+        Case("unif", 100, 20, (5, 5), tasks=(DESIGNS,)),
+        designs={
+            "gm": {"seconds": 1.0, "edges": 1000, "max_degree": 9},
+            "cd": {"seconds": 1.5, "edges": 2500, "max_degree": 80},
+            "ring": {"seconds": 2.5, "edges": 3500, "max_degree": 7},
+        },
+    )
+    assert (made.held, made.asked) == (1, 2)
+    assert "| gm | 1 | 1 | – |  | 1,000 | 9 |" in made.text
+    assert "| cd | 1.5 | 1.5 | ≤ 2 | yes | 2,500 | 80 |" in made.text
+    assert "| ring | 2.5 | 2.5 | ≤ 2 | **no** | 3,500 | 7 |" in made.text
 
 
 def test_growth_is_an_exponent() -> None:

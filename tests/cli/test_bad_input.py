@@ -66,7 +66,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         (["--algorithm", "gpa"], "--max-edges"),
         (["--algorithm", "low", "--k", "0.5"], "at least 1"),
         (["--algorithm", "gm", "--k", "3"], "--k"),
-        (["--algorithm", "best"], "gm, minmax, low, gpa, gpm, ring"),
+        (["--algorithm", "finest"], "gm, minmax, low, gpa, gpm, ring"),
     ],
 )
 def test_bad_parameters(source: Path, words: list[str], expected: str) -> None:
@@ -76,7 +76,7 @@ def test_bad_parameters(source: Path, words: list[str], expected: str) -> None:
 
 def test_an_unknown_algorithm_is_told_before_reading(tmp_path: Path) -> None:
     """A misspelled algorithm is told even where the file is missing: the names are looked at first."""
-    assert "choose one of gm" in refused(tmp_path / "nowhere.csv", "--algorithm", "best")
+    assert "choose one of gm" in refused(tmp_path / "nowhere.csv", "--algorithm", "finest")
 
 
 def test_a_plan_of_another_dataset(source: Path) -> None:

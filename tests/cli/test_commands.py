@@ -63,7 +63,15 @@ def test_workload_refuses(tmp_path: Path, words: list[str], expected: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "given"), [("gm", {"rounds": 2}), ("low", {"k": 2}), ("gpa", {"max_edges": 9}), ("ring", {})]
+    ("name", "given"),
+    [
+        ("gm", {"rounds": 2}),
+        ("low", {"k": 2}),
+        ("gpa", {"max_edges": 9}),
+        ("ring", {}),
+        ("cdmax", {"k": 4}),
+        ("spidercast", {"coverage_greedy": 2, "coverage_random": 0}),
+    ],
 )
 def test_plan_states_what_the_library_finds(dataset: Path, name: str, given: dict[str, Any]) -> None:
     """`plan --json` prints the plan's figures, which are also those that it writes."""
@@ -137,7 +145,7 @@ def test_compare_draws(dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--algorithms", "gm,best"], "gm, minmax, low, gpa, gpm, ring"),
+        (["--algorithms", "gm,finest"], "gm, minmax, low, gpa, gpm, ring"),
         (["--algorithms", " , "], "no algorithms"),
         (["--algorithms", "gm,gm"], "twice"),
         (["--algorithms", "gm,ring", "--k", "2"], "--k"),

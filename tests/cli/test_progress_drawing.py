@@ -73,9 +73,17 @@ def test_long_work_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) 
     with ProgressDrawing("GM") as drawing:
         clock.now += 2
         drawing(1234, 0.5, "linking")
-    assert "1,234 links  50.0% support" in screen.getvalue()
+    assert "1,234 links, 50.0% support" in screen.getvalue()
     assert "2 s left" in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[2K")
+
+
+def test_other_work_is_told_by_its_name(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not linking has no support to show: its name stands there, and the time left."""
+    with ProgressDrawing("Best", forced=True) as drawing:
+        clock.now += 5
+        drawing(1234, 0.25, "improving")
+    assert capsys.readouterr().err == "meshwright: Best: 1,234 links, improving, 15 s left\n"
 
 
 def test_compiling_is_always_told_once(capsys: pytest.CaptureFixture[str]) -> None:

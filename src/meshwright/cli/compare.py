@@ -5,7 +5,25 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli.options import Json, K, MaxDegree, MaxEdges, Rounds, Seed, ShowProgress, Source, Threads
+from meshwright.cli.options import (
+    Costs,
+    CoverageGreedy,
+    CoverageRandom,
+    Json,
+    K,
+    MaxDegree,
+    MaxEdges,
+    Metric,
+    Objective,
+    Rounds,
+    Seconds,
+    Seed,
+    ShowProgress,
+    Source,
+    Steps,
+    Threads,
+    TimeLimit,
+)
 
 EXAMPLES = (
     "meshwright compare subscriptions.csv --chart comparison.png",
@@ -27,6 +45,14 @@ def compare(
     rounds: Rounds = None,
     max_edges: MaxEdges = None,
     max_degree: MaxDegree = None,
+    coverage_greedy: CoverageGreedy = None,
+    coverage_random: CoverageRandom = None,
+    objective: Objective = None,
+    time_limit: TimeLimit = None,
+    seconds: Seconds = None,
+    steps: Steps = None,
+    costs: Costs = None,
+    metric: Metric = False,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
@@ -34,7 +60,8 @@ def compare(
 ) -> None:
     """Design by several algorithms and show them side by side.
 
-    A parameter goes to those of the algorithms that take it.
+    A parameter goes to those of the algorithms that take it. With --costs the table says, for each of them,
+    what its links cost in all.
     """
     from meshwright.cli import designing, output
     from meshwright.designs import DESIGNS
@@ -42,15 +69,30 @@ def compare(
     from meshwright.report.chart_file import check_chart
 
     names = designing.named(algorithms)
-    given = {"k": k, "rounds": rounds, "max_edges": max_edges, "max_degree": max_degree}
+    given = {
+        "k": k,
+        "rounds": rounds,
+        "max_edges": max_edges,
+        "max_degree": max_degree,
+        "coverage_greedy": coverage_greedy,
+        "coverage_random": coverage_random,
+        "objective": objective,
+        "time_limit": time_limit,
+        "seconds": seconds,
+        "steps": steps,
+    }
     designing.check_parameters(names, given)
     if chart is not None:
         check_chart(chart)
     interest = designing.load(source)
+    link_costs = designing.load_costs(costs, interest, metric=metric)
     plans = []
     for name in names:
         taken = {key: value for key, value in given.items() if key in DESIGNS[name].parameters}
-        plans.append(designing.make(interest, name, taken, seed=seed, threads=threads, progress=progress))
+        made = designing.make(
+            interest, name, taken, seed=seed, threads=threads, progress=progress, costs=link_costs
+        )
+        plans.append(made)
     title = f"{source}: {designing.told(interest)}"
     if chart is not None:
         degree_and_support(plans, chart, title=title)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.cli.output import note, working
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from meshwright.designs import Plan
     from meshwright.designs.plan import Parameter
     from meshwright.interest import Interest
+    from meshwright.weighted import LinkCosts
 
 
 def load(source: str) -> Interest:
@@ -23,6 +26,21 @@ def load(source: str) -> Interest:
     if interest.duplicates:
         note(f"dropped {interest.duplicates:,} repeated subscriptions of {source}")
     return interest
+
+
+def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
+    """Load what links cost, if that was given."""
+    from meshwright import weighted
+    from meshwright.errors import InputError
+    from meshwright.store import load_costs
+
+    if file is None:
+        if metric:
+            raise InputError("--metric is about link costs: give --costs too, or leave it out")
+        return None
+    weighted.prepare(lambda edges, support, what: note(what))
+    with working(f"reading {file}"):
+        return load_costs(file, interest, check_triangle=metric)
 
 
 def prepare_measures() -> None:
@@ -82,14 +100,22 @@ def make(
     seed: int = 0,
     threads: int = 1,
     progress: bool = False,
+    costs: LinkCosts | None = None,
 ) -> Plan:
-    """Design with progress drawn on stderr: on a terminal, or wherever if `progress` is forced."""
+    """Design with progress drawn on stderr: on a terminal, or wherever if `progress` is forced.
+
+    A design that does not weigh costs is told what its links cost in all.
+    """
     from meshwright.designs import design, find
 
     max_edges = given.get("max_edges")
     goal = max_edges if isinstance(max_edges, int) else None
     with ProgressDrawing(find(algorithm).title, forced=progress, max_edges=goal) as drawing:
-        return design(interest, algorithm, seed=seed, threads=threads, progress=drawing, **given)
+        weighed = costs if "costs" in find(algorithm).parameters else None
+        plan = design(
+            interest, algorithm, seed=seed, threads=threads, progress=drawing, costs=weighed, **given
+        )
+    return replace(plan, costs=costs)
 
 
 def described(plan: Plan) -> dict[str, Any]:

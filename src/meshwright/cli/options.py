@@ -1,5 +1,6 @@
 """Options that several commands share, so that they read the same everywhere."""
 
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -18,7 +19,12 @@ Seed: TypeAlias = Annotated[
 
 K: TypeAlias = Annotated[
     float | None,
-    typer.Option("--k", metavar="K", help="Low-ODA: 1 favours few links, more a low maximum degree."),
+    typer.Option(
+        "--k",
+        metavar="K",
+        help="Low-ODA, CD-Max: 1 favours few links, more a low maximum degree. "
+        "Resilient: 2 survives one failure.",
+    ),
 ]
 
 Rounds: TypeAlias = Annotated[
@@ -32,6 +38,56 @@ MaxEdges: TypeAlias = Annotated[
 
 MaxDegree: TypeAlias = Annotated[
     int | None, typer.Option("--max-degree", metavar="D", min=0, help="No more links per broker than this.")
+]
+
+CoverageGreedy: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--coverage-greedy", metavar="N", min=0, help="SpiderCast: neighbours per topic by greedy picks."
+    ),
+]
+
+CoverageRandom: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--coverage-random", metavar="N", min=0, help="SpiderCast: neighbours per topic by random picks."
+    ),
+]
+
+Objective: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--objective", metavar="NAME", help="Exact, best: edges or degree; best: or balanced."),
+]
+
+TimeLimit: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--time-limit", metavar="S", min=0, help="Exact: stop after so many seconds."),
+]
+
+Seconds: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--seconds", metavar="S", min=0, help="Best: improve for so long; 20 unless told."),
+]
+
+Steps: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--steps", metavar="N", min=0, help="Best: so many steps instead: the same on every machine."
+    ),
+]
+
+Costs: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--costs",
+        metavar="FILE",
+        help="What links cost: a CSV or Parquet file with columns u, v, cost for pairs, or node, x, y.",
+    ),
+]
+
+Metric: TypeAlias = Annotated[
+    bool,
+    typer.Option("--metric", help="Refuse costs with a detour cheaper than the direct way: n³ steps."),
 ]
 
 Threads: TypeAlias = Annotated[

@@ -5,11 +5,31 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli.options import Json, K, MaxDegree, MaxEdges, Rounds, Seed, ShowProgress, Source, Threads
+from meshwright.cli.options import (
+    Costs,
+    CoverageGreedy,
+    CoverageRandom,
+    Json,
+    K,
+    MaxDegree,
+    MaxEdges,
+    Metric,
+    Objective,
+    Rounds,
+    Seconds,
+    Seed,
+    ShowProgress,
+    Source,
+    Steps,
+    Threads,
+    TimeLimit,
+)
 
 EXAMPLES = (
     "meshwright plan subscriptions.csv --algorithm low --out plan",
     "meshwright plan dataset --algorithm gpa --max-edges 500 --out plan",
+    "meshwright plan subscriptions.csv --costs places.csv --out plan",
+    "meshwright plan subscriptions.csv --algorithm best --steps 2000 --out plan",
 )
 
 
@@ -18,12 +38,26 @@ def plan(
     *,
     out: Annotated[Path, typer.Option("--out", metavar="PLAN", help="The folder to write the plan to.")],
     algorithm: Annotated[
-        str, typer.Option("--algorithm", metavar="NAME", help="gm, minmax, low, gpa, gpm or ring.")
+        str,
+        typer.Option(
+            "--algorithm",
+            metavar="NAME",
+            help="gm, minmax, low, gpa, gpm, ring, cd, cd1, cd2, cdmax, spidercast, spidercastm, randoma, "
+            "randomm, resilient, best or exact.",
+        ),
     ] = "gm",
     k: K = None,
     rounds: Rounds = None,
     max_edges: MaxEdges = None,
     max_degree: MaxDegree = None,
+    coverage_greedy: CoverageGreedy = None,
+    coverage_random: CoverageRandom = None,
+    objective: Objective = None,
+    time_limit: TimeLimit = None,
+    seconds: Seconds = None,
+    steps: Steps = None,
+    costs: Costs = None,
+    metric: Metric = False,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
@@ -37,10 +71,24 @@ def plan(
 
     find(algorithm)  # a name misspelled, a place not writable: told before any long work
     check_target(out, "plan")
-    given = {"k": k, "rounds": rounds, "max_edges": max_edges, "max_degree": max_degree}
-    designing.check_parameters([algorithm], given)
+    given = {
+        "k": k,
+        "rounds": rounds,
+        "max_edges": max_edges,
+        "max_degree": max_degree,
+        "coverage_greedy": coverage_greedy,
+        "coverage_random": coverage_random,
+        "objective": objective,
+        "time_limit": time_limit,
+        "seconds": seconds,
+        "steps": steps,
+    }
+    designing.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
     interest = designing.load(source)
-    made = designing.make(interest, algorithm, given, seed=seed, threads=threads, progress=progress)
+    link_costs = designing.load_costs(costs, interest, metric=metric)
+    made = designing.make(
+        interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs
+    )
     write_plan(made, out)
     if json:
         output.answer_json({**designing.described(made), "plan": str(out)})

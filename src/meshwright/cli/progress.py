@@ -36,22 +36,23 @@ class ProgressDrawing:
         self.compiling = False
         self._bar: tuple[Progress, TaskID] | None = None
 
-    def __call__(self, edges: int, support: float, what: str) -> None:
-        """Take the edges so far, the support so far (0 to 1) and what is being done."""
+    def __call__(self, edges: int, done: float, what: str) -> None:
+        """Take the edges so far, how far it is (while linking: the support) and what is being done."""
         if what.startswith("compiling"):
             self._announce(what)
             return
         now = time.monotonic()
         if not self.shown or now - self.began < QUIET_SECONDS:
             return
-        share = max(support, edges / self.max_edges if self.max_edges else 0.0)
+        share = max(done, edges / self.max_edges if self.max_edges else 0.0)
+        told = f"{edges:,} links, {done:.1%} support" if what == "linking" else f"{edges:,} links, {what}"
         left = time_left(self.samples, now, share)
         self.samples.append((now, share))
         if self.terminal:
-            self._draw(edges, support, share, left)
+            self._draw(told, share, left)
         elif now - self.last_line >= LINE_SECONDS:
             self.last_line = now
-            note(f"{self.title}: {edges:,} links, {support:.1%} support, {left}")
+            note(f"{self.title}: {told}, {left}")
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +68,7 @@ class ProgressDrawing:
             self.compiling = True
             note(what)
 
-    def _draw(self, edges: int, support: float, share: float, left: str) -> None:
+    def _draw(self, told: str, share: float, left: str) -> None:
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
@@ -76,16 +77,16 @@ class ProgressDrawing:
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.fields[edges]:,} links  {task.fields[support]:.1%} support"),
+                TextColumn("{task.fields[told]}"),
                 TextColumn("[dim]{task.fields[left]}"),
                 console=Console(stderr=True),
                 transient=True,
             )
-            task = bar.add_task(self.title, total=1.0, edges=edges, support=support, left=left)
+            task = bar.add_task(self.title, total=1.0, told=told, left=left)
             bar.start()
             self._bar = bar, task
         bar, task = self._bar
-        bar.update(task, completed=share, edges=edges, support=support, left=left)
+        bar.update(task, completed=share, told=told, left=left)
 
 
 def time_left(samples: deque[tuple[float, float]], now: float, share: float) -> str:

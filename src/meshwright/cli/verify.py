@@ -5,33 +5,49 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.options import Json, Source
+from meshwright.cli.options import Costs, Json, Source
 
 if TYPE_CHECKING:
     from meshwright.store import PlanReport
 
-EXAMPLES = ("meshwright verify plan subscriptions.csv",)
+EXAMPLES = (
+    "meshwright verify plan subscriptions.csv",
+    "meshwright verify plan subscriptions.csv --k 2",
+)
 
 
 def verify(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder.")],
     source: Source,
     *,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            metavar="K",
+            min=1,
+            max=2,
+            help="Every topic must be connected (1), or stay so when any one broker fails (2).",
+        ),
+    ] = None,
+    costs: Costs = None,
     json: Json = False,
 ) -> None:
     """Check a plan against the subscriptions it was made for.
 
     Connectivity and every figure are computed anew, by other code than made the plan. The exit code is 1 when
-    something is not as stated, or when a plan without a budget leaves a topic split.
+    something is not as stated, when a plan without a budget leaves a topic split, or when --k is not met; a
+    plan made by resilient must meet its own.
     """
     from meshwright.cli import designing, output
     from meshwright.cli.failure import ANSWER_IS_NO
     from meshwright.store import verify_plan
 
     interest = designing.load(source)
+    link_costs = designing.load_costs(costs, interest)
     designing.prepare_measures()
     with output.working("verifying"):
-        report = verify_plan(plan, interest)
+        report = verify_plan(plan, interest, k=k, costs=link_costs)
     if json:
         output.answer_json({"plan": str(plan), "verified": report.passed, **_found(report)})
     else:
@@ -49,6 +65,10 @@ def _found(report: "PlanReport") -> dict[str, object]:
         "max_degree": found.degrees.maximum,
         "support": found.support,
         "split_topics": len(found.split_topics),
+        "k": report.k,
+        "weak_topics": None if report.weak is None else len(report.weak),
+        "total_cost": report.total_cost,
+        "cost_checked": None if report.stated_cost is None else report.total_cost is not None,
         "disagreements": list(report.disagreements),
     }
 
@@ -62,8 +82,39 @@ def _told(report: "PlanReport") -> list[str]:
     lines = [said if report.passed else "NOT verified"]
     lines += [f"wrong: {point}" for point in report.disagreements]
     if report.complete:
-        return [*lines, f"complete: {links} connect each of {topics}"]
+        return [
+            *lines,
+            f"complete: {links} connect each of {topics}",
+            *_told_weak(report),
+            *_told_cost(report),
+        ]
     names = report.overlay.interest.topic_names
     split = [names[topic].as_py() for topic in report.verification.split_topics.tolist()]
     support = percentage(report.verification.support)
-    return [*lines, f"partial: {links} give {support} support; split topics: {first_five(split)}"]
+    told = f"partial: {links} give {support} support; split topics: {first_five(split)}"
+    return [*lines, told, *_told_weak(report), *_told_cost(report)]
+
+
+def _told_weak(report: "PlanReport") -> list[str]:
+    """Say which topics one failure splits: the first five."""
+    if report.weak is None:
+        return []
+    if not len(report.weak):
+        return ["resilient: no failure of a single broker splits a topic"]
+    interest = report.overlay.interest
+    lines = [f"not resilient: {len(report.weak):,} of {interest.num_topics:,} topics are weak"]
+    for topic, node in list(zip(report.weak.topics.tolist(), report.weak.nodes.tolist(), strict=True))[:5]:
+        cause = "already" if node < 0 else f"when {interest.node_names[node].as_py()!r} fails"
+        lines.append(f"weak: {interest.topic_names[topic].as_py()!r} is split {cause}")
+    return lines
+
+
+def _told_cost(report: "PlanReport") -> list[str]:
+    """Say what the links cost in all, or that it was not checked."""
+    from meshwright.spelling import amount
+
+    if report.total_cost is not None:
+        return [f"cost: {amount(report.total_cost)} in all"]
+    if report.stated_cost is not None:
+        return [f"not checked: the total cost of {amount(report.stated_cost)}; give --costs to check it"]
+    return []

@@ -7,8 +7,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from meshwright import measure
-from meshwright.designs import gm, gpa, gpm, low, minmax, ring
+from meshwright import measure, search, weighted
+from meshwright.designs import (
+    best,
+    cd,
+    cd1,
+    cd2,
+    cdmax,
+    exact,
+    gm,
+    gpa,
+    gpm,
+    low,
+    minmax,
+    preparing,
+    randoma,
+    randomm,
+    resilient,
+    ring,
+    spidercast,
+    spidercastm,
+)
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.errors import InputError
 from meshwright.greedy import prepare
@@ -33,6 +52,10 @@ class Design:
     required: frozenset[str] = frozenset()
     greedy: bool = True
     """Whether it runs on the engine, and so takes `threads` and `progress`."""
+    seeded: bool = False
+    """Whether it draws random numbers, and so takes `seed`."""
+    prepare: Callable[[Progress | None], None] | None = None
+    """What compiles the kernels that it has beside the engine's."""
 
 
 DESIGNS: dict[str, Design] = {
@@ -41,7 +64,8 @@ DESIGNS: dict[str, Design] = {
         Design(
             "gm", "Greedy Merge", gm.gm,
             {"rounds": "run again this often on unused pairs", "max_edges": "stop at this many links",
-             "max_degree": "no more links per broker than this"},
+             "max_degree": "no more links per broker than this",
+             "costs": "what links cost: weigh contribution against it"},
             "every topic connected; links at most ln(Σ|T(v)|) × the fewest possible",
             "podc07, Alg. 3",
         ),
@@ -54,7 +78,8 @@ DESIGNS: dict[str, Design] = {
         Design(
             "low", "Low-ODA", low.low,
             {"k": "1 favours few links, large values a low maximum degree (3)",
-             "max_edges": "stop at this many links", "max_degree": "no more links per broker than this"},
+             "max_edges": "stop at this many links", "max_degree": "no more links per broker than this",
+             "costs": "what links cost: weigh contribution against it"},
             "every topic connected; average within O(k·log(|V|·|T|)) of the fewest links and maximum degree "
             "within O((|V|/k)·log(|V|·|T|)) of the lowest",
             "icdcs10, section III",
@@ -74,6 +99,79 @@ DESIGNS: dict[str, Design] = {
             "every topic connected by a ring of its own; no bound on links: the contrast to the others",
             "podc07, section 8", greedy=False,
         ),
+        Design(
+            "cd", "CD-ODA", cd.cd, {},
+            "every topic a star, so of diameter 2 at most; no bound on links (2.3 × GM's in the paper)",
+            "icdcs10, section VI", greedy=False, prepare=preparing.prepare,
+        ),
+        Design(
+            "cd1", "CD-ODA-I", cd1.cd1, {},
+            "every topic a star, so of diameter 2 at most; no bound on links",
+            "icdcs10, section VI-A", greedy=False, prepare=preparing.prepare,
+        ),
+        Design(
+            "cd2", "CD-ODA-II", cd2.cd2, {},
+            "every topic a star, so of diameter 2 at most; no bound on links (1.8 × GM's in the paper)",
+            "icdcs10, section VI-B", greedy=False, prepare=preparing.prepare,
+        ),
+        Design(
+            "cdmax", "CD-Max", cdmax.cdmax,
+            {"k": "1 favours few links, above 2 a lower maximum degree by several hubs for a topic (1)"},
+            "every topic of diameter 2 at most; maximum degree never above CD-ODA-II's",
+            "ours, on icdcs10, section VI", greedy=False, prepare=preparing.prepare,
+        ),
+        Design(
+            "spidercast", "SpiderCast", spidercast.spidercast,
+            {"coverage_greedy": "neighbours for each topic by greedy picks (3)",
+             "coverage_random": "neighbours for each topic by random picks (1)"},
+            "each broker linked to K_g + K_r subscribers of each of its topics, or to all; no centre needed",
+            "icdcs16, section IX", greedy=False, seeded=True, prepare=preparing.prepare,
+        ),
+        Design(
+            "spidercastm", "SpiderCastM", spidercastm.spidercastm,
+            {"max_degree": "the budget: links per broker",
+             "coverage_greedy": "neighbours for each topic by greedy picks (3)",
+             "coverage_random": "neighbours for each topic by random picks (1)"},
+            "no broker has more than d links; no bound on support",
+            "icdcs16, section IX", frozenset({"max_degree"}),
+            greedy=False, seeded=True, prepare=preparing.prepare,
+        ),
+        Design(
+            "randoma", "RandomA", randoma.randoma, {"max_edges": "the budget: links in all"},
+            "at most m links, each contributing; no bound on support: the contrast to GPA",
+            "icdcs16, section IX", frozenset({"max_edges"}),
+            greedy=False, seeded=True, prepare=preparing.prepare,
+        ),
+        Design(
+            "randomm", "RandomM", randomm.randomm, {"max_degree": "the budget: links per broker"},
+            "no broker has more than d links, each contributing; no bound on support: the contrast to GPM",
+            "icdcs16, section IX", frozenset({"max_degree"}),
+            greedy=False, seeded=True, prepare=preparing.prepare,
+        ),
+        Design(
+            "resilient", "2-topic-connected", resilient.resilient,
+            {"k": "1: connected, as by GM; 2: still connected when any one broker fails (2)"},
+            "every topic of three subscribers or more stays connected when any one broker fails; no link can "
+            "be taken away",
+            "ours; the problem is that of Chen, Vitenberg and Jacobsen, PODC 2013", prepare=resilient.prepare,
+        ),
+        Design(
+            "best", "Best", best.best,
+            {"objective": "edges, degree or balanced: what to better, GM, MinMax-ODA or Low-ODA (edges)",
+             "k": "balanced: Low-ODA's, which it starts from (3)",
+             "seconds": "improve for so long (20)", "steps": "or so many steps, the same on every machine"},
+            "every topic connected; never more links than GM, or neither more links nor a higher maximum "
+            "degree than MinMax-ODA or Low-ODA(k), by objective",
+            "ours", seeded=True, prepare=search.prepare,
+        ),
+        Design(
+            "exact", "exact", exact.exact,
+            {"objective": "edges: fewest links; degree: lowest maximum degree, then fewest links (edges)",
+             "time_limit": "stop after this many seconds with the best so far (60)"},
+            "every topic connected, at the optimum if time is enough: small instances only; otherwise never "
+            "worse than GM and MinMax-ODA",
+            "podc07, section 5, states the problem", prepare=exact.prepare,
+        ),
     )
 }  # fmt: skip
 
@@ -92,11 +190,13 @@ def design(
     seed: int = 0,
     threads: int = 1,
     progress: Progress | None = None,
+    costs: weighted.LinkCosts | None = None,
     **parameters: Parameter,
 ) -> Plan:
     """Design an overlay for an interest by a named algorithm.
 
-    Parameters left out or None take the design's defaults. `seed` matters to random designs only.
+    Parameters left out or None take the design's defaults. `seed` matters to random designs only, `costs` to
+    those that weigh a link's contribution against its cost.
 
     >>> import meshwright as mw
     >>> interest = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}})
@@ -105,15 +205,25 @@ def design(
     """
     chosen = find(algorithm)
     given = {name: value for name, value in parameters.items() if value is not None}
-    for name in given:
+    weighing = {} if costs is None else {"costs": costs}
+    if costs is not None and not isinstance(costs, weighted.LinkCosts):
+        raise InputError(f"costs are {type(costs).__name__}: make them by LinkCosts or load_costs")
+    for name in (*given, *weighing):
         if name not in chosen.parameters:
             known = ", ".join(chosen.parameters) or "none"
             raise InputError(f"{algorithm} takes no parameter {name!r}; it takes: {known}")
     for name in sorted(chosen.required - given.keys()):
         raise InputError(f"{algorithm} needs {name}: {chosen.parameters[name]}")
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
+    seeding = {"seed": seed} if chosen.seeded else {}
     prepare(progress)  # compiling is not the design's time
     measure.prepare(progress)
+    if chosen.prepare is not None:
+        chosen.prepare(progress)
+    if costs is not None:
+        weighted.prepare(progress)
     began = time.perf_counter()
-    overlay = chosen.build(interest, **given, **running)
-    return Plan(overlay, algorithm, given, seed, time.perf_counter() - began)
+    overlay = chosen.build(interest, **given, **weighing, **running, **seeding)
+    seconds = time.perf_counter() - began
+    stated = given if costs is None else {**given, "costs": costs.description}
+    return Plan(overlay, algorithm, stated, seed, seconds, costs)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from meshwright.interest import Ids
 
 Progress: TypeAlias = Callable[[int, float, str], None]
-"""Called now and then with the edges so far, the support so far (0 to 1) and what is being done."""
+"""Called now and then with the edges so far, how far it is (0 to 1) and what is being done.
+
+While the engine is `linking`, how far it is means the support so far.
+"""
 
 WORKING = "linking"
 NO_LIMIT = np.iinfo(np.int32).max

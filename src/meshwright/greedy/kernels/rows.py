@@ -276,7 +276,7 @@ def mostly_open(open_nodes: Bits, nodes: Int) -> bool:
     count = 0
     for j in range(np.uint64(len(open_nodes))):
         count += popcount(open_nodes[j])
-    return 2 * count >= nodes
+    return bool(2 * count >= nodes)
 
 
 @inlined

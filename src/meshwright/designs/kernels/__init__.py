@@ -1,0 +1,1 @@
+"""The numba code of the designs that do not run on the engine."""

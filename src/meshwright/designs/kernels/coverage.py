@@ -1,0 +1,186 @@
+"""Coverage (SpiderCast, icdcs16): nodes take turns, and in each turn a node picks one neighbour of its own.
+
+First it picks greedily, the node that has most of the topics that it lacks, then at random, any node that has
+one. When the gains of all nodes are counted, the first of the best are kept: gains only fall, so that the
+first of these whose gain is still the same is the pick.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.compiling import inlined, kernel, lowest_bit, popcount
+from meshwright.designs.kernels.gains import fill_window
+from meshwright.designs.kernels.joining import join
+from meshwright.designs.kernels.picking import (
+    LENGTH,
+    LEVEL,
+    PLACE,
+    forget_lacking,
+    gain,
+    has_picked,
+    leave_out,
+    may_pick,
+    note_lacking,
+)
+from meshwright.designs.kernels.randomness import below
+from meshwright.designs.kernels.topic_rows import unite, without
+from meshwright.greedy.kernels.state import ONE, SIX
+
+if TYPE_CHECKING:
+    from meshwright.designs.kernels.picking import Picking, Scratch
+    from meshwright.designs.kernels.topic_rows import TopicRows
+    from meshwright.greedy.kernels.state import Int
+    from meshwright.interest import Ids
+
+TRIES = 16
+"""So many draws may fail before a random pick is made from a full count."""
+
+
+@inlined
+def pick_greedily(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, max_degree: Int) -> Int:
+    """Return the node of the largest gain for u, the smallest of several, or −1."""
+    lacking = np.int64(note_lacking(held, picking, scratch, u))
+    sweep = picking.sweep[u]
+    while lacking > 0:
+        while sweep[PLACE] < sweep[LENGTH]:
+            v = np.int64(picking.window[u, sweep[PLACE]])
+            sweep[PLACE] += 1
+            if gain(held, scratch, v) == sweep[LEVEL] and may_pick(picking, u, v, max_degree):
+                return v
+        fill_window(held, picking, scratch, u, lacking)
+        if sweep[LEVEL] == 0:
+            break
+    return np.int64(-1)
+
+
+@kernel
+def pick_from_all(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int) -> Int:
+    """Return a node that has a gain for u, each equally likely, from a full count, or −1."""
+    nodes, count = scratch.nodes, np.int64(0)
+    unite(held, scratch.own, lacking, scratch.rows, nodes)
+    leave_out(picking, nodes, u)
+    for j in range(np.uint64(len(nodes))):
+        nodes[j] &= picking.open_nodes[j]
+        count += popcount(nodes[j])
+    if count == 0:
+        return np.int64(-1)
+    before, at = below(picking.stream, u, count), np.uint64(0)
+    while popcount(nodes[at]) <= before:
+        before -= popcount(nodes[at])
+        at += ONE
+    word = nodes[at]
+    for _ in range(before):
+        word &= word - ONE
+    return np.int64((at << SIX) | lowest_bit(word))
+
+
+@inlined
+def pick_randomly(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, max_degree: Int) -> Int:
+    """Return a node that has a gain for u, each equally likely, or −1.
+
+    A subscription to a topic that u lacks is drawn, and its node v taken once in gain(v) times. Where that
+    fails again and again, few nodes are left.
+    """
+    lacking, subscriptions = np.int64(note_lacking(held, picking, scratch, u)), np.int64(0)
+    for i in range(lacking):
+        subscriptions += held.topic_ptr[scratch.own[i] + 1] - held.topic_ptr[scratch.own[i]]
+    if subscriptions == lacking:
+        return np.int64(-1)  # they are u's own
+    for _ in range(TRIES):
+        before, i = below(picking.stream, u, subscriptions), 0
+        begin, end = held.topic_ptr[scratch.own[0]], held.topic_ptr[scratch.own[0] + 1]
+        while before >= end - begin:
+            before -= end - begin
+            i += 1
+            begin, end = held.topic_ptr[scratch.own[i]], held.topic_ptr[scratch.own[i] + 1]
+        v = np.int64(held.topic_nodes[begin + before])
+        if may_pick(picking, u, v, max_degree):
+            often = np.int64(gain(held, scratch, v))
+            if often == 1 or below(picking.stream, u, often) == 0:
+                return v
+    return pick_from_all(held, picking, scratch, u, lacking)
+
+
+@inlined
+def pick(held: TopicRows, picking: Picking, u: Int, v: Int) -> None:
+    """Let u pick v, which covers what both subscribe to."""
+    picking.picks[picking.pick_ptr[u] + picking.picked[u]] = v
+    picking.picked[u] += 1
+    i, i_end, j, j_end = held.node_ptr[u], held.node_ptr[u + 1], held.node_ptr[v], held.node_ptr[v + 1]
+    while i < i_end and j < j_end:
+        mine, yours = held.node_topics[i], held.node_topics[j]
+        picking.lacking[i] -= int(mine == yours and picking.lacking[i] > 0)
+        i += int(mine <= yours)
+        j += int(yours <= mine)
+
+
+@inlined
+def take_turn(
+    held: TopicRows, picking: Picking, scratch: Scratch, u: Int, coverage_random: Int, max_degree: Int
+) -> Int:
+    """Let u pick one node, and return it, or −1 if u is done."""
+    v: Int = np.int64(-1)
+    if picking.degree[u] >= max_degree:
+        return v
+    if not picking.at_random[u]:
+        v = pick_greedily(held, picking, scratch, u, max_degree)
+        forget_lacking(held, scratch, u)
+        if v < 0:
+            picking.at_random[u] = True
+            for i in range(held.node_ptr[u], held.node_ptr[u + 1]):
+                picking.lacking[i] = coverage_random
+    if v < 0:
+        v = pick_randomly(held, picking, scratch, u, max_degree)
+        forget_lacking(held, scratch, u)
+    if v >= 0:
+        pick(held, picking, u, v)
+    return v
+
+
+@inlined
+def add_link(picking: Picking, v: Int, max_degree: Int) -> None:
+    """Note one more link of v."""
+    picking.degree[v] += 1
+    if picking.degree[v] >= max_degree:
+        without(picking.open_nodes, v)
+
+
+@kernel
+def take_turns(
+    held: TopicRows,
+    picking: Picking,
+    scratch: Scratch,
+    coverage_random: Int,
+    max_degree: Int,
+    apart: Int,
+    nodes: Ids,
+    us: Ids,
+    vs: Ids,
+    gains: Ids,
+) -> int:
+    """Let nodes take turns in their order until none picks any more; return how many edges were written.
+
+    An edge that both ends pick is written once. `apart` is how many merges connect every topic.
+    """
+    edges, taking = 0, len(nodes)
+    while taking > 0:
+        going = 0
+        for i in range(taking):
+            u = np.int64(nodes[i])
+            v = np.int64(take_turn(held, picking, scratch, u, coverage_random, max_degree))
+            if v < 0:
+                continue
+            nodes[going] = u
+            going += 1
+            if not has_picked(picking, v, u):
+                us[edges], vs[edges] = min(u, v), max(u, v)
+                gains[edges] = join(held, picking.parent, u, v) if apart > 0 else 0
+                apart -= gains[edges]
+                edges += 1
+                add_link(picking, u, max_degree)
+                add_link(picking, v, max_degree)
+        taking = going
+    return edges

@@ -1,0 +1,94 @@
+"""The gains of all nodes at once, in bit-sliced counters as in the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.compiling import kernel, lowest_bit
+from meshwright.designs.kernels.picking import LENGTH, LEVEL, PLACE, leave_out
+from meshwright.greedy.kernels.rows import add_eight, add_four, ripple
+from meshwright.greedy.kernels.state import NOTHING, ONE, SIX, SIXTY_THREE
+
+if TYPE_CHECKING:
+    from meshwright.designs.kernels.picking import Picking, Scratch
+    from meshwright.designs.kernels.topic_rows import TopicRows
+    from meshwright.greedy.kernels.state import Int
+
+
+@kernel
+def add_rare_topics(held: TopicRows, scratch: Scratch, lacking: Int) -> None:
+    """Add the subscribers of rare topics to the counters, one by one."""
+    slices = scratch.slices
+    for i in range(lacking):
+        topic = scratch.own[i]
+        if held.topic_row[topic] < 0:
+            for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
+                v = np.uint64(held.topic_nodes[slot])
+                word, more, k = v >> SIX, ONE << (v & SIXTY_THREE), 0
+                while more != NOTHING:
+                    digit = slices[k, word]
+                    slices[k, word] = digit ^ more
+                    more &= digit
+                    k += 1
+
+
+@kernel
+def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
+    """Fill the counters with every node's gain; return how many slices are used."""
+    rows, slices, carry = scratch.rows, scratch.slices, scratch.carry
+    low, high = np.uint64(0), np.uint64(len(carry))
+    popular, top = 0, np.int64(4)
+    while lacking >> top > 0:
+        top += 1
+    for i in range(lacking):
+        row = held.topic_row[scratch.own[i]]
+        if row >= 0:
+            rows[popular] = row
+            popular += 1
+    for i in range(popular, popular + 8):
+        rows[i] = 0
+    for k in range(top):
+        digits = slices[k]
+        for j in range(high):
+            digits[j] = NOTHING
+    done = np.int64(0)
+    while popular - done > 4:
+        add_eight(held.bits, rows, done, slices, carry, low, high)
+        ripple(slices, carry, np.int64(3), top, low, high)
+        done += 8
+    if done < popular:
+        add_four(held.bits, rows, done, slices, carry, low, high)
+        ripple(slices, carry, np.int64(2), top, low, high)
+    if popular < lacking:
+        add_rare_topics(held, scratch, lacking)
+    return int(top)
+
+
+@kernel
+def fill_window(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int) -> None:
+    """Put the first of the nodes with the best gain into u's window, if any has one."""
+    best, words = scratch.nodes, np.uint64(len(scratch.nodes))
+    for j in range(words):
+        best[j] = picking.open_nodes[j]
+    leave_out(picking, best, u)
+    level = 0
+    for k in range(count_gains(held, scratch, lacking) - 1, -1, -1):
+        digits, some = scratch.slices[k], NOTHING
+        for j in range(words):
+            some |= best[j] & digits[j]
+        if some != NOTHING:
+            level |= 1 << k
+            for j in range(words):
+                best[j] &= digits[j]
+    window, length = picking.window[u], 0
+    if level > 0:
+        for j in range(words):
+            word = best[j]
+            while word != NOTHING and length < len(window):
+                window[length] = np.int64((j << SIX) | lowest_bit(word))
+                word &= word - ONE
+                length += 1
+    sweep = picking.sweep[u]
+    sweep[LEVEL], sweep[PLACE], sweep[LENGTH] = level, 0, length

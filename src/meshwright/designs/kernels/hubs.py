@@ -1,0 +1,196 @@
+"""A hub for each topic, to be chosen anew: who is linked to whom, and which hub raises degrees least."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.compiling import inlined, kernel
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from meshwright.greedy.kernels.state import Int
+    from meshwright.interest import Ids, Offsets
+
+    Flags: TypeAlias = NDArray[np.bool_]
+
+TOP, EDGES = 0, 1
+"""The fields of `Hubs.tally`."""
+
+
+class Hubs(NamedTuple):
+    """The interest, each topic's hub, and the links that follow from them.
+
+    Node v is served by the hubs `server[node_ptr[v]:node_ptr[v] + served[v]]`, each once, in `times` of its
+    topics. Two nodes are linked if one of them serves the other.
+    """
+
+    node_ptr: Offsets
+    topic_ptr: Offsets
+    topic_nodes: Ids
+    hub: Ids
+    """By topic: its hub, or −1."""
+    served: Ids
+    server: Ids
+    times: Ids
+    degree: Ids
+    of_degree: Ids
+    """By degree: how many nodes have it."""
+    tally: Offsets
+    """The largest degree, and the number of links."""
+    subscribes: Flags
+    """By node, while a topic is looked at: whether it is a subscriber."""
+    inside: Ids
+    """By node, likewise: how many subscribers it is linked to."""
+    near: Ids
+    """By node, likewise: how many of these have reached the level."""
+
+
+@inlined
+def place(held: Hubs, v: Int, hub: Int) -> int:
+    """Return where `hub` stands among those that serve v, or −1."""
+    begin = held.node_ptr[v]
+    for i in range(begin, begin + held.served[v]):
+        if held.server[i] == hub:
+            return int(i)
+    return -1
+
+
+@inlined
+def change_degree(held: Hubs, v: Int, by: Int) -> None:
+    """Change a node's degree by one, and with it what the largest is."""
+    held.of_degree[held.degree[v]] -= 1
+    held.degree[v] += by
+    held.of_degree[held.degree[v]] += 1
+    held.tally[TOP] = max(held.tally[TOP], held.degree[v])
+    while held.of_degree[held.tally[TOP]] == 0:
+        held.tally[TOP] -= 1
+
+
+@kernel
+def serve(held: Hubs, topic: Int, hub: Int) -> None:
+    """Make a node the hub of a topic."""
+    held.hub[topic] = hub
+    for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
+        v = np.int64(held.topic_nodes[slot])
+        if v == hub:
+            continue
+        i = place(held, v, hub)
+        if i >= 0:
+            held.times[i] += 1
+            continue
+        i = held.node_ptr[v] + held.served[v]
+        held.server[i], held.times[i] = hub, 1
+        held.served[v] += 1
+        if place(held, hub, v) < 0:
+            change_degree(held, v, np.int64(1))
+            change_degree(held, hub, np.int64(1))
+            held.tally[EDGES] += 1
+
+
+@kernel
+def release(held: Hubs, topic: Int) -> None:
+    """Take a topic's hub away."""
+    hub = np.int64(held.hub[topic])
+    held.hub[topic] = -1
+    for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
+        v = np.int64(held.topic_nodes[slot])
+        if v == hub:
+            continue
+        i = place(held, v, hub)
+        held.times[i] -= 1
+        if held.times[i] > 0:
+            continue
+        held.served[v] -= 1
+        last = held.node_ptr[v] + held.served[v]
+        held.server[i], held.times[i] = held.server[last], held.times[last]
+        if place(held, hub, v) < 0:
+            change_degree(held, v, np.int64(-1))
+            change_degree(held, hub, np.int64(-1))
+            held.tally[EDGES] -= 1
+
+
+@kernel
+def look_around(held: Hubs, topic: Int, level: Int) -> int:
+    """Count, for each subscriber, the links among them; return how many of them have reached the level."""
+    begin, end = held.topic_ptr[topic], held.topic_ptr[topic + 1]
+    reached = 0
+    for slot in range(begin, end):
+        v = held.topic_nodes[slot]
+        held.subscribes[v] = True
+        held.inside[v] = held.near[v] = 0
+        reached += int(held.degree[v] >= level)
+    for slot in range(begin, end):
+        v = np.int64(held.topic_nodes[slot])
+        for i in range(held.node_ptr[v], held.node_ptr[v] + held.served[v]):
+            hub = np.int64(held.server[i])
+            # Two that serve each other are one link.
+            if held.subscribes[hub] and not (v < hub and place(held, hub, v) >= 0):
+                held.inside[v] += 1
+                held.inside[hub] += 1
+                held.near[v] += int(held.degree[hub] >= level)
+                held.near[hub] += int(held.degree[v] >= level)
+    for slot in range(begin, end):
+        held.subscribes[held.topic_nodes[slot]] = False
+    return reached
+
+
+@kernel
+def choose(held: Hubs, topic: Int, level: Int) -> Int:
+    """Return the subscriber that, as the hub, brings degrees over the level least, by the fewest new links.
+
+    A level that is reached counts as kept; ties go to the smallest node.
+    """
+    begin, end = held.topic_ptr[topic], held.topic_ptr[topic + 1]
+    reached = look_around(held, topic, level)
+    chosen, least, fewest = np.int64(-1), np.int64(0), np.int64(0)
+    for slot in range(begin, end):
+        v = np.int64(held.topic_nodes[slot])
+        links = end - begin - 1 - held.inside[v]
+        highest = max(level, held.degree[v] + links)
+        if reached - int(held.degree[v] >= level) > held.near[v]:
+            highest = max(highest, level + 1)
+        if chosen < 0 or highest < least or (highest == least and links < fewest):
+            chosen, least, fewest = v, highest, links
+    return chosen
+
+
+@kernel
+def serve_all(held: Hubs, order: Ids, hubs: Ids) -> None:
+    """Give every topic a hub: the given one, or the best where that is −1."""
+    for i in range(len(order)):
+        topic = np.int64(order[i])
+        hub = np.int64(hubs[topic])
+        serve(held, topic, hub if hub >= 0 else choose(held, topic, held.tally[TOP]))
+
+
+@kernel
+def improve(held: Hubs, order: Ids, most: Int) -> None:
+    """Choose every topic's hub anew, at no level above `most` nor above the largest degree."""
+    for i in range(len(order)):
+        topic = np.int64(order[i])
+        release(held, topic)
+        serve(held, topic, choose(held, topic, min(held.tally[TOP], most)))
+
+
+@kernel
+def list_links(held: Hubs, order: Ids, us: Ids, vs: Ids) -> None:
+    """Write the links star by star, each once; `times` is used up."""
+    edges = 0
+    for i in range(len(order)):
+        topic = order[i]
+        hub = np.int64(held.hub[topic])
+        for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
+            v = np.int64(held.topic_nodes[slot])
+            here = place(held, v, hub) if v != hub else -1
+            if here < 0 or held.times[here] == 0:
+                continue
+            held.times[here] = 0
+            there = place(held, hub, v)
+            if there < 0 or held.times[there] > 0:
+                us[edges], vs[edges] = min(hub, v), max(hub, v)
+                edges += 1

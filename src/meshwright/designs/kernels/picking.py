@@ -1,0 +1,113 @@
+"""What SpiderCast's nodes have picked and still lack, and what one of them would gain from another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.compiling import inlined
+from meshwright.designs.kernels.topic_rows import without
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from meshwright.designs.kernels.topic_rows import TopicRows
+    from meshwright.greedy.kernels.state import Bits, Int, Rows
+    from meshwright.interest import Ids, Offsets
+
+    Flags: TypeAlias = NDArray[np.bool_]
+
+LEVEL, PLACE, LENGTH = 0, 1, 2
+"""The fields of a node's sweep: the gain of those in its window, and how far it has looked at them."""
+
+
+class Picking(NamedTuple):
+    """What each node has picked, and what it still lacks."""
+
+    at_random: Flags
+    """By node: whether it is done with picking greedily."""
+    lacking: Ids
+    """By entry of `node_topics`: how often the topic must still be covered, greedily or at random."""
+    window: Ids
+    """By node: the first of those, ascending, that had the best gain when they were counted."""
+    sweep: Ids
+    """By node: how far it has looked at them."""
+    pick_ptr: Offsets
+    picks: Ids
+    picked: Ids
+    """By node: how many picks it has made."""
+    degree: Ids
+    open_nodes: Bits
+    """The nodes that may take one more link."""
+    parent: Ids
+    """By entry: another that it is connected to; a root has itself."""
+    stream: Bits
+    """By node: its random numbers."""
+
+
+class Scratch(NamedTuple):
+    """Working memory."""
+
+    lacks: Flags
+    """By topic: whether the node whose turn it is lacks it."""
+    own: Ids
+    """The topics that it lacks, as a list."""
+    rows: Rows
+    slices: Bits
+    """Bit-sliced counters over nodes: bit v of slice k has the value 2^k."""
+    carry: Bits
+    nodes: Bits
+
+
+@inlined
+def note_lacking(held: TopicRows, picking: Picking, scratch: Scratch, u: Int) -> int:
+    """Note which topics u lacks, and return how many they are."""
+    count = 0
+    for i in range(np.uint64(held.node_ptr[u]), np.uint64(held.node_ptr[u + 1])):
+        if picking.lacking[i] > 0:
+            scratch.lacks[held.node_topics[i]] = True
+            scratch.own[count] = held.node_topics[i]
+            count += 1
+    return count
+
+
+@inlined
+def forget_lacking(held: TopicRows, scratch: Scratch, u: Int) -> None:
+    """Undo `note_lacking`."""
+    for i in range(np.uint64(held.node_ptr[u]), np.uint64(held.node_ptr[u + 1])):
+        scratch.lacks[held.node_topics[i]] = False
+
+
+@inlined
+def gain(held: TopicRows, scratch: Scratch, v: Int) -> int:
+    """Count the topics of v that the node whose turn it is lacks."""
+    count = 0
+    for i in range(np.uint64(held.node_ptr[v]), np.uint64(held.node_ptr[v + 1])):
+        count += int(scratch.lacks[held.node_topics[i]])
+    return count
+
+
+@inlined
+def has_picked(picking: Picking, u: Int, v: Int) -> bool:
+    """Say whether v is among u's picks."""
+    for i in range(picking.pick_ptr[u], picking.pick_ptr[u] + picking.picked[u]):
+        if picking.picks[i] == v:
+            return True
+    return False
+
+
+@inlined
+def may_pick(picking: Picking, u: Int, v: Int, max_degree: Int) -> bool:
+    """Say whether u may pick v."""
+    return v != u and picking.degree[v] < max_degree and not has_picked(picking, u, v)
+
+
+@inlined
+def leave_out(picking: Picking, nodes: Bits, u: Int) -> None:
+    """Take u and what it has picked out of a set of nodes."""
+    without(nodes, u)
+    for i in range(picking.pick_ptr[u], picking.pick_ptr[u] + picking.picked[u]):
+        without(nodes, np.int64(picking.picks[i]))

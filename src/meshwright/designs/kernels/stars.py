@@ -1,0 +1,141 @@
+"""Stars (icdcs10, section VI): a hub is linked to all who share a topic with it, and its topics are done.
+
+What is known of a node's score is an upper bound. The node that leads is evaluated if its bound is not its
+score, and is the hub if it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.compiling import kernel, lowest_bit, popcount
+from meshwright.designs.kernels.scores import DENSITY, NEIGHBOURS, WEIGHT, estimate, replay, replay_all
+from meshwright.designs.kernels.topic_rows import unite, without
+from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
+
+if TYPE_CHECKING:
+    from meshwright.designs.kernels.scores import Scores
+    from meshwright.designs.kernels.topic_rows import TopicRows
+    from meshwright.greedy.kernels.state import Bits, Int, Rows
+    from meshwright.interest import Ids
+
+
+class Scratch(NamedTuple):
+    """Working memory."""
+
+    own: Ids
+    rows: Rows
+    union: Bits
+    common: Ids
+
+
+@kernel
+def gather(held: TopicRows, scores: Scores, scratch: Scratch, u: Int) -> Int:
+    """Set `union` to u's neighbours, and return how many topics it has left, listed in `own`."""
+    count = np.int64(0)
+    for i in range(held.node_ptr[u], held.node_ptr[u + 1]):
+        if scores.remaining[held.node_topics[i]]:
+            scratch.own[count] = held.node_topics[i]
+            count += 1
+    unite(held, scratch.own, count, scratch.rows, scratch.union)
+    without(scratch.union, u)
+    return count
+
+
+@kernel
+def evaluate(held: TopicRows, scores: Scores, scratch: Scratch, u: Int, kind: Int) -> None:
+    """Find u's score."""
+    scores.exact[u] = True
+    if kind == WEIGHT:
+        scores.over[u] = scores.weight[u]
+        return
+    gather(held, scores, scratch, u)
+    neighbours = 0
+    for j in range(np.uint64(len(scratch.union))):
+        neighbours += popcount(scratch.union[j])
+    if kind == NEIGHBOURS:
+        scores.over[u] = neighbours
+    else:
+        scores.under[u] = max(neighbours, 1)
+        scores.fewest[u] = neighbours
+
+
+@kernel
+def link_star(
+    held: TopicRows, scores: Scores, scratch: Scratch, hub: Int, edges: Int, us: Ids, vs: Ids, gains: Ids
+) -> Int:
+    """Link the hub to its neighbours in node order; return how many edges there are then.
+
+    No star of before touches a topic that remains, since its hub would have closed the topic. So each topic
+    that hub and neighbour have left is merged.
+    """
+    count = gather(held, scores, scratch, hub)
+    for i in range(count):
+        topic = scratch.own[i]
+        for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
+            scratch.common[held.topic_nodes[slot]] += 1
+    scratch.common[hub] = 0
+    for j in range(np.uint64(len(scratch.union))):
+        word = scratch.union[j]
+        while word != NOTHING:
+            v = np.int64((j << SIX) | lowest_bit(word))
+            word &= word - ONE
+            us[edges], vs[edges], gains[edges] = min(hub, v), max(hub, v), scratch.common[v]
+            scratch.common[v] = 0
+            edges += 1
+    return edges
+
+
+@kernel
+def close_topics(held: TopicRows, scores: Scores, scratch: Scratch, hub: Int, kind: Int) -> None:
+    """Note that the hub's topics, listed in `own`, are done."""
+    count, touched = scores.topics[hub], 0
+    for i in range(count):
+        topic = scratch.own[i]
+        scores.remaining[topic] = False
+        scores.hub[topic] = hub
+        begin, end = held.topic_ptr[topic], held.topic_ptr[topic + 1]
+        touched += end - begin
+        for slot in range(begin, end):
+            v = held.topic_nodes[slot]
+            scores.weight[v] -= end - begin - 1
+            scores.fewest[v] -= end - begin - 1
+            scores.topics[v] -= 1
+            estimate(scores, np.int64(v), kind)
+    if kind != DENSITY:
+        return  # these scores only fall: the old bounds will do
+    if touched * 8 > len(scores.winner):
+        replay_all(scores)
+        return
+    for i in range(count):
+        for slot in range(held.topic_ptr[scratch.own[i]], held.topic_ptr[scratch.own[i] + 1]):
+            replay(scores, np.int64(held.topic_nodes[slot]))
+
+
+@kernel
+def link_hubs(
+    held: TopicRows, scores: Scores, scratch: Scratch, kind: Int, us: Ids, vs: Ids, gains: Ids
+) -> Int:
+    """Link hub after hub until no topic remains; return how many edges were written."""
+    edges: Int = np.int64(0)
+    for v in range(len(scores.weight)):
+        for i in range(held.node_ptr[v], held.node_ptr[v + 1]):
+            topic = held.node_topics[i]
+            if scores.remaining[topic]:
+                scores.weight[v] += held.topic_ptr[topic + 1] - held.topic_ptr[topic] - 1
+                scores.topics[v] += 1
+        scores.over[v], scores.under[v] = scores.weight[v], 1
+        estimate(scores, np.int64(v), kind)
+    replay_all(scores)
+    while True:
+        top = np.int64(scores.winner[1])
+        if top < 0 or scores.over[top] == 0:
+            return edges
+        if scores.exact[top]:
+            edges = link_star(held, scores, scratch, top, edges, us, vs, gains)
+            close_topics(held, scores, scratch, top, kind)
+        else:
+            evaluate(held, scores, scratch, top, kind)
+        replay(scores, top)

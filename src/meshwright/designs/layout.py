@@ -1,0 +1,57 @@
+"""Laying out the arrays of the designs that do not run on the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.designs.checks import check_whole
+from meshwright.interest import frozen
+
+if TYPE_CHECKING:
+    from meshwright.designs.kernels.topic_rows import TopicRows
+    from meshwright.greedy.kernels.state import Bits
+    from meshwright.interest import Interest
+
+WORD = 64
+RARE = 400
+"""A topic that fewer than one in so many nodes subscribe to is walked rather than held in bits."""
+
+
+def lay_out_topics(interest: Interest) -> TopicRows:
+    """Return the interest with a bit row for each popular topic: `RARE` / 8 bytes a subscription at most."""
+    from meshwright.designs.kernels.topic_rows import TopicRows, fill_rows
+
+    is_popular = np.diff(interest.topic_ptr) >= max(2, -(-interest.num_nodes // RARE))
+    popular = int(is_popular.sum())
+    topic_row = np.full(interest.num_topics, -1, dtype=np.int32)
+    topic_row[is_popular] = np.arange(1, popular + 1)
+    held = TopicRows(
+        node_ptr=frozen(interest.node_ptr, np.int64),
+        node_topics=frozen(interest.node_topics, np.int32),
+        topic_ptr=frozen(interest.topic_ptr, np.int64),
+        topic_nodes=frozen(interest.topic_nodes, np.int32),
+        topic_row=topic_row,
+        bits=np.zeros((1 + popular, len(bit_set(interest.num_nodes))), dtype=np.uint64),
+    )
+    fill_rows(held)
+    return held
+
+
+def bit_set(nodes: int) -> Bits:
+    """Return the set of all nodes as bits, in whole cache lines; never without a word."""
+    flags = np.zeros(max(1, -(-nodes // (8 * WORD))) * 8 * WORD, dtype=np.bool_)
+    flags[:nodes] = True
+    return np.packbits(flags, bitorder="little").view(np.uint64)
+
+
+def most_topics(interest: Interest) -> int:
+    """Return how many topics the node with the most has."""
+    return int(np.diff(interest.node_ptr).max(initial=0))
+
+
+def streams(seed: int, count: int) -> Bits:
+    """Return the first states of so many streams of random numbers; none may be zero."""
+    check_whole("seed", seed)
+    return np.maximum(np.random.PCG64(seed).random_raw(count), np.uint64(1))

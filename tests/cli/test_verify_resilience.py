@@ -1,0 +1,114 @@
+"""`verify --k`: whether topics stay connected when a broker fails, and what a resilient plan claims."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from meshwright import load_interest, measure
+from meshwright.errors import InputError
+from meshwright.store import read_plan, verify_plan
+from terminal import meshwright
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make up a small dataset."""
+    folder = tmp_path_factory.mktemp("resilience")
+    shape = ["--nodes", "30", "--topics", "8", "--size", "3"]
+    assert meshwright("workload", "zipf", *shape, "--out", folder / "dataset").code == 0
+    return folder / "dataset"
+
+
+def plan(dataset: Path, *words: str) -> Path:
+    """Plan a dataset and return the plan's folder."""
+    out = dataset.parent / "plan"
+    assert meshwright("plan", dataset, "--out", out, *words).code == 0
+    return out
+
+
+def shorten(made: Path, dataset: Path) -> None:
+    """Take the last edge from a stored plan, and make its figures right again."""
+    pq.write_table(pq.read_table(made / "edges.parquet")[:-1], made / "edges.parquet")
+    found = measure.verify(read_plan(made).overlay_on(load_interest(str(dataset))))
+    header = json.loads((made / "plan.json").read_text(encoding="utf-8"))
+    header["figures"]["edges"] -= 1
+    header["figures"] |= {
+        "average_degree": found.degrees.average,
+        "max_degree": found.degrees.maximum,
+        "support": found.support,
+    }
+    (made / "plan.json").write_text(json.dumps(header), encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", [["resilient"], ["resilient", "--k", "2"], ["ring"]])
+def test_what_survives_a_failure_is_verified(dataset: Path, words: list[str]) -> None:
+    """A resilient plan passes, and so does one of rings when it is asked."""
+    made = plan(dataset, "--algorithm", *words)
+    answer = meshwright("verify", made, dataset, "--k", "2")
+    assert (answer.code, answer.err) == (0, "")
+    assert "resilient: no failure of a single broker splits a topic" in answer.out
+    told = meshwright("verify", made, dataset, "--k", "2", "--json").json
+    assert (told["verified"], told["k"], told["weak_topics"]) == (True, 2, 0)
+
+
+def test_what_does_not_is_named(dataset: Path) -> None:
+    """GM's plan is sound, but not for k = 2: the first five topics are told, and who splits them."""
+    made = plan(dataset)
+    answer = meshwright("verify", made, dataset, "--k", "2")
+    assert answer.code == 1
+    interest = load_interest(str(dataset))
+    weak = measure.weak_topics(read_plan(made).overlay_on(interest))
+    assert len(weak) > 5
+    names = interest.topic_names.to_pylist(), interest.node_names.to_pylist()
+    expected = [
+        f"weak: {names[0][topic]!r} is split when {names[1][node]!r} fails"
+        for topic, node in zip(weak.topics[:5].tolist(), weak.nodes[:5].tolist(), strict=True)
+    ]
+    assert answer.out.splitlines()[0] == "NOT verified"
+    assert answer.out.splitlines()[2:] == [f"not resilient: {len(weak)} of 8 topics are weak", *expected]
+    told = meshwright("verify", made, dataset, "--k", "2", "--json")
+    assert (told.code, told.json["weak_topics"], told.json["disagreements"]) == (1, len(weak), [])
+    assert meshwright("verify", made, dataset, "--k", "1").code == 0
+
+
+def test_a_resilient_plan_must_keep_its_claim(dataset: Path) -> None:
+    """No link can go: a plan that claims k = 2 fails without being asked, all other figures being right."""
+    made = plan(dataset, "--algorithm", "resilient")
+    shorten(made, dataset)
+    answer = meshwright("verify", made, dataset)
+    assert answer.code == 1
+    assert "wrong: " not in answer.out
+    assert "weak: " in answer.out
+
+
+def test_one_that_claims_less_need_not(dataset: Path) -> None:
+    """With k = 1 it claims to be connected, and is asked no more; its JSON tells which k was looked at."""
+    made = plan(dataset, "--algorithm", "resilient", "--k", "1")
+    told = meshwright("verify", made, dataset, "--json")
+    assert (told.code, told.json["k"], told.json["weak_topics"]) == (0, 1, None)
+    assert meshwright("verify", made, dataset, "--k", "2").code == 1
+
+
+def test_a_budget_is_no_excuse_when_asked(dataset: Path) -> None:
+    """A partial plan passes until somebody asks that topics be connected; split topics are told as such."""
+    made = plan(dataset, "--algorithm", "gpa", "--max-edges", "5")
+    assert meshwright("verify", made, dataset).code == 0
+    assert meshwright("verify", made, dataset, "--k", "1").code == 1
+    answer = meshwright("verify", made, dataset, "--k", "2")
+    assert answer.code == 1
+    assert "is split already" in answer.out
+
+
+def test_other_k_are_bad_input(dataset: Path) -> None:
+    """No plan is asked for what cannot be answered."""
+    made = plan(dataset)
+    assert meshwright("verify", made, dataset, "--k", "3").code == 2
+    with pytest.raises(InputError, match="k is 3: give 1"):
+        verify_plan(made, load_interest(str(dataset)), k=3)
+    refused = meshwright("plan", dataset, "--algorithm", "resilient", "--k", "3", "--out", made)
+    assert refused.code == 2
+    assert "k is 3.0: give 1" in refused.err

@@ -1,0 +1,40 @@
+"""Kernels of designs beside the engine are compiled before anything is timed, and that is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from meshwright import Interest, compiling
+from meshwright.designs import DESIGNS, design, preparing
+
+ALONE = [name for name, known in DESIGNS.items() if known.prepare is preparing.prepare]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_compiling_is_told_when_it_happens(monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
+    """Who waits for a compiler knows it; who does not is not bothered."""
+    monkeypatch.setattr(compiling, "is_kept", lambda room: kept or room != "designs")
+    told: list[str] = []
+    interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
+    design(interest, "cd", progress=lambda links, support, what: told.append(what))
+    assert told == ([] if kept else [compiling.announcement("designs")])
+
+
+def test_everything_with_kernels_of_its_own_is_prepared() -> None:
+    """Stars, coverage and chance: the designs that share these kernels name what compiles them."""
+    assert ALONE == ["cd", "cd1", "cd2", "cdmax", "spidercast", "spidercastm", "randoma", "randomm"]
+
+
+def test_preparing_compiles_all_that_is_needed() -> None:
+    """After `prepare`, no design compiles anything more, whatever the interest."""
+    if compiling.config.DISABLE_JIT:
+        pytest.skip("there is nothing to compile")
+    from numba.core import event
+
+    preparing.prepare()
+    interest = Interest.from_dict({f"v{v}": {f"t{(v * i) % 9}" for i in range(5)} for v in range(80)})
+    budgets = {"spidercastm": {"max_degree": 3}, "randoma": {"max_edges": 9}, "randomm": {"max_degree": 3}}
+    with event.install_recorder("numba:compile") as recorder:
+        for name in ALONE:
+            DESIGNS[name].build(interest, **budgets.get(name, {}))
+    assert not recorder.buffer

@@ -1,0 +1,128 @@
+"""Growth towards topics linked in two ways equals its obvious twin, and what it leaves out is spare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+from calls import crowds, examples, overlay_of, seeds, triples
+from meshwright import Interest, measure
+from meshwright.designs import twofold
+from meshwright.designs.sparing import without_spare_links
+from meshwright.designs.twofold import grow_twofold
+from meshwright.greedy import grow, rules
+from meshwright.overlay import Overlay
+from strategies import interests
+
+Weights = tuple[int, int, int]
+
+small = st.one_of(interests(most_nodes=9, most_topics=4), crowds((2, 14), (1, 9), 45))
+weights = st.tuples(*(st.integers(0, 3),) * 3)
+
+
+class SubOverlays:
+    """For each topic the sub-overlay of its subscribers; networkx finds components and blocks each time."""
+
+    def __init__(self, interest: Interest) -> None:
+        self.topics = naive.topic_sets(interest)
+        self.graphs = [nx.Graph() for _ in range(interest.num_topics)]
+        for v, own in enumerate(self.topics):
+            for topic in own:
+                self.graphs[topic].add_node(v)
+
+    def link(self, u: int, v: int) -> None:
+        for topic in self.topics[u] & self.topics[v]:
+            self.graphs[topic].add_edge(u, v)
+
+    def counts(self, weights: Weights) -> dict[naive.Edge, int]:
+        """Return what each pair that is not linked would count."""
+        pieces, missing, blocks = weights
+        counts: dict[naive.Edge, int] = {}
+        for graph in self.graphs:
+            component = {v: i for i, part in enumerate(nx.connected_components(graph)) for v in part}
+            shared = {
+                pair for block in nx.biconnected_components(graph) for pair in combinations(sorted(block), 2)
+            }
+            lacks = {v: degree < min(2, len(graph) - 1) for v, degree in graph.degree}
+            for u, v in combinations(sorted(graph), 2):
+                if not graph.has_edge(u, v):
+                    count = pieces * (component[u] != component[v]) + missing * (lacks[u] + lacks[v])
+                    counts[u, v] = counts.get((u, v), 0) + count + blocks * ((u, v) not in shared)
+        return counts
+
+
+def twin(interest: Interest, phases: Sequence[Weights]) -> list[naive.Edge]:
+    """Look at every pair in every step."""
+    parts, added = SubOverlays(interest), []
+    for phase in phases:
+        while counts := {pair: count for pair, count in parts.counts(phase).items() if count}:
+            best = min(counts, key=lambda pair: (-counts[pair], pair))
+            parts.link(*best)
+            added.append(best)
+    return added
+
+
+def edges(overlay: Overlay) -> list[naive.Edge]:
+    return [(u, v) for u, v, _ in triples(overlay)]
+
+
+@settings(max_examples=examples(80, 15), deadline=None)
+@given(small, st.lists(weights, max_size=2), st.integers(1, 4), st.booleans())
+def test_growth_equals_the_twin(
+    interest: Interest, phases: list[Weights], window: int, restless: bool
+) -> None:
+    """Edge by edge, under any weights, however small the windows and however often it pauses."""
+    with pytest.MonkeyPatch.context() as patch:
+        if restless:
+            patch.setattr(twofold, "STRIDE", 0)
+        assert edges(grow_twofold(interest, phases, window=window)) == twin(interest, phases)
+
+
+@settings(max_examples=examples(15, 3), deadline=None)
+@given(crowds((20, 30), (2, 12), 120))
+def test_growth_equals_the_twin_on_crowds(interest: Interest) -> None:
+    """So it is where blocks are many and components large."""
+    for phases in (((1, 1, 0), (0, 0, 1)), ((1, 0, 2),)):
+        assert edges(grow_twofold(interest, phases, window=3)) == twin(interest, phases)
+
+
+@settings(max_examples=examples(40, 10), deadline=None)
+@given(small)
+def test_weighing_components_alone_is_greedy_merge(interest: Interest) -> None:
+    """With weights 1, 0, 0 it is the engine's GM, contributions and all."""
+    assert triples(grow_twofold(interest, [(1, 0, 0)])) == triples(grow(interest, rules.gm))
+
+
+@settings(max_examples=examples(60, 12), deadline=None)
+@given(small, seeds)
+def test_spare_links_go_from_the_last_to_the_first(interest: Interest, seed: int) -> None:
+    """Of an overlay linked in two ways, each link without which it still is so goes, in that order."""
+    pairs = list(combinations(range(interest.num_nodes), 2))
+    order = [pairs[i] for i in np.random.default_rng(seed).permutation(len(pairs))]
+    kept = order  # all pairs are more than enough; a part of them may be enough too
+    for count in (len(order) // 2, 2 * len(order) // 3):
+        if is_twofold(interest, order[:count]):
+            kept = order[:count]
+            break
+    thinned = without_spare_links(overlay_of(interest, kept))
+    for edge in kept[::-1]:
+        rest = [other for other in kept if other != edge]
+        if is_twofold(interest, rest):
+            kept = rest
+    assert edges(thinned) == kept
+    assert measure.verify(thinned).contributions_agree
+
+
+def is_twofold(interest: Interest, links: list[naive.Edge]) -> bool:
+    """Say whether networkx finds every topic's sub-overlay biconnected, or, with two subscribers, linked."""
+    parts = SubOverlays(interest)
+    for u, v in links:
+        parts.link(u, v)
+    return all(len(graph) < 2 or nx.is_biconnected(graph) for graph in parts.graphs)
