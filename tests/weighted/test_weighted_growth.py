@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -61,6 +62,36 @@ def test_equal_costs_give_the_engines_edges(
     expected = triples(engine(interest, rule, max_degree=budget))
     for same in (costs, at_one_place):
         assert triples(grow(interest, rule, same, max_degree=budget, window=window)) == expected
+
+
+@settings(max_examples=examples(60, 15))
+@given(crowds(), st.integers(1, 9), st.integers(1, 9), st.sampled_from([-math.inf, 0, math.inf]))
+def test_any_k_gives_the_engines_edges(interest: Interest, a: int, b: int, towards: float) -> None:
+    """Ratios of contributions as k, and their neighbours among the floats, count as they do in the engine."""
+    ratio = max(a, b) / min(a, b)
+    rule = rules.low(max(1.0, math.nextafter(ratio, towards) if towards else ratio))
+    costs, _ = table(interest, dict.fromkeys(combinations(range(interest.num_nodes), 2), 0.7))
+    assert triples(grow(interest, rule, costs)) == triples(engine(interest, rule))
+
+
+@pytest.mark.parametrize("unit", [0.7, 1.0, 3.0])
+@pytest.mark.parametrize(("k", "calm"), [(3.0, True), (math.nextafter(3, 0), False), (2.0, False)])
+def test_a_calm_edge_is_taken_if_good_enough(k: float, calm: bool, unit: float) -> None:
+    """An edge that spares the maximum degree is taken from a third of the best value on, for k = 3."""
+    interest = Interest.from_dict({0: range(9), 1: range(5), 2: range(5, 8), 3: [10], 4: [10]})
+    cost = dict.fromkeys(combinations(range(5), 2), unit) | {(1, 2): 2 * unit}
+    costs, _ = table(interest, cost)
+    expected = [(0, 1, 5), *([(3, 4, 1), (0, 2, 3)] if calm else [(0, 2, 3), (3, 4, 1)])]
+    assert triples(grow(interest, rules.low(k), costs)) == twin(interest, rules.low(k), cost) == expected
+
+
+def test_many_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for edges grows with their number: a star comes out whole, and in order."""
+    monkeypatch.setattr(growth, "ROOM", 2)
+    interest = Interest.from_dict({v: {"x"} for v in range(40)})
+    here = np.zeros(40)
+    costs = LinkCosts.from_coordinates(interest, interest.node_names, here, here)
+    assert triples(grow(interest, rules.gm, costs)) == [(0, v, 1) for v in range(1, 40)]
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)

@@ -21,6 +21,8 @@ WORKING = "linking"
 NO_LIMIT = np.iinfo(np.int32).max
 STRIDE = 50_000_000
 """Work between two looks at progress and at Ctrl-C: some tenths of a second."""
+ROOM = 1024
+"""Room for so many edges at first."""
 WINDOW = 24
 """How many of its best pairs a row keeps."""
 
@@ -111,7 +113,7 @@ def _grow(
     held, scratch = layout.lay_out_costs(costs), layout.lay_out_scratch(interest)
     k = 0.0 if rule.k is None else rule.k
     to_merge = max(1, int(np.maximum(np.diff(interest.topic_ptr) - 1, 0).sum()))
-    columns = [np.empty(min(1024, int(most)), dtype=np.int32) for _ in range(3)]
+    columns = [np.empty(min(ROOM, int(most)), dtype=np.int32) for _ in range(3)]
     status = -1
     while status != EXHAUSTED:
         status = run(state, held, whole, calm, scratch, k, most, state.tally[WORK] + STRIDE, *columns)
