@@ -80,7 +80,7 @@ def advance(
 @kernel
 def begin_phase(state: State, whole: Rows, calm: Rows) -> None:
     """Begin a phase of calm pairs: the maximum degree has risen, so that nodes are open again."""
-    limit, size = min(state.tally[TOP_DEGREE], state.max_degree), 0
+    limit, size = state.tally[TOP_DEGREE], 0  # never above what a budget allows
     calm.cursor[PHASE] += 1
     for u in range(len(state.degree)):
         if whole.bound[u] > 0.0 and state.degree[u] < limit:
@@ -111,8 +111,7 @@ def run(
         if k > 0.0:
             first, place = whole.heap[0], whole.cursor[PLACE]
             floor = whole.bound[first] / k * (1.0 - ROUNDING)
-            limit = min(tally[TOP_DEGREE], state.max_degree)
-            status = advance(state, costs, calm, whole, scratch, limit, floor, work)
+            status = advance(state, costs, calm, whole, scratch, tally[TOP_DEGREE], floor, work)
             if status in (PAUSED, BROKEN):
                 return status
             if status == FOUND:
