@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
 from meshwright.greedy.candidates import Candidates, everything
@@ -89,3 +90,24 @@ def grow(
         degree[v] += 1
         added.append(best)
     return added
+
+
+def loads(interest: Interest, price: Sequence[float]) -> dict[Edge, float]:
+    """Return what each pair of nodes carries: over the topics they share, the larger of their prices."""
+    own: list[dict[int, float]] = [{} for _ in range(interest.num_nodes)]
+    for slot, topic in enumerate(interest.node_topics.tolist()):
+        own[int(interest.node_of_slot[slot])][topic] = price[slot]
+    return {
+        (u, v): sum(max(own[u][topic], own[v][topic]) for topic in own[u].keys() & own[v].keys())
+        for u, v in combinations(range(interest.num_nodes), 2)
+    }
+
+
+def proven_links(interest: Interest, scaled: Sequence[int], scale: int) -> int:
+    """Return how many links some prices prove to be needed, in Python's own integers."""
+    of_topic: list[list[int]] = [[] for _ in range(interest.num_topics)]
+    for slot, topic in enumerate(interest.node_topics.tolist()):
+        of_topic[topic].append(scaled[slot])
+    asked = sum(sum(prices) - min(prices) for prices in of_topic if prices)
+    beyond = sum(max(0, int(load) - scale) for load in loads(interest, scaled).values())
+    return max(0, -((beyond - asked) // scale))
