@@ -1,5 +1,7 @@
 """How figures are spelled for people."""
 
+import math
+
 
 def duration(seconds: float) -> str:
     """Spell a time in the unit that suits it.
@@ -25,6 +27,15 @@ def percentage(share: float) -> str:
     if share in (0.0, 1.0):
         return f"{share:.0%}".replace("%", " %")
     return f"{min(max(share * 100, 0.1), 99.9):.1f} %"
+
+
+def excess(share: float) -> str:
+    """Spell by how much something is at most above a bound: rounded up, so that it stays true.
+
+    >>> excess(0.0), excess(0.04101), excess(1.5)
+    ('0 %', '4.2 %', '150 %')
+    """
+    return f"{math.ceil(share * 1000 - 1e-9) / 10:g} %"
 
 
 def amount(value: float) -> str:

@@ -13,7 +13,7 @@ from meshwright.errors import InputError
 if TYPE_CHECKING:
     from meshwright.bounds.kernels.relation import Floats
     from meshwright.bounds.prices import Prices
-    from meshwright.interest import Ids
+    from meshwright.interest import Ids, Interest
 
 
 class TightPairs(NamedTuple):
@@ -22,6 +22,17 @@ class TightPairs(NamedTuple):
     u: Ids
     v: Ids
     load: Floats
+
+
+def pair_topics(interest: Interest) -> int:
+    """Return what one look at all pairs takes: over all topics, the number of pairs of its subscribers.
+
+    >>> from meshwright import Interest
+    >>> pair_topics(Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}}))
+    4
+    """
+    popularity = np.diff(interest.topic_ptr)
+    return int((popularity * (popularity - 1) // 2).sum())
 
 
 def tight_pairs(prices: Prices, *, most: int, slack: float = 0.1, threads: int = 1) -> TightPairs:

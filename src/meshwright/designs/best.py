@@ -1,18 +1,19 @@
-"""Best: an overlay better than the papers', by local search from a greedy one."""
+"""Best: an overlay better than the papers', by prices and local search from a greedy one."""
 
 from __future__ import annotations
 
 import math
-import time
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from meshwright import measure, search
+from meshwright import bounds, measure, search
+from meshwright.designs.budget import Budget
+from meshwright.designs.priced import priced
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
+from meshwright.spelling import excess
 
 if TYPE_CHECKING:
+    from meshwright.bounds import Prices
     from meshwright.greedy import Progress
     from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
@@ -32,51 +33,66 @@ def best(
     seconds: float = 20.0,
     steps: int | None = None,
     seed: int = 0,
+    prices: Prices | None = None,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Overlay:
-    """Improve a greedy overlay by local search: prune it, then ruin and recreate parts of it.
+    """Design by prices, prune, then ruin and recreate parts: few links, and never worse than greedy.
 
-    Guarantee: every topic is connected, and the overlay is never worse than the one it starts from. That is
-    GM's for the objective `edges`, which asks for few links and then for a low maximum degree; MinMax-ODA's
-    for `degree` and Low-ODA(k)'s for `balanced`, whose maximum degree it never exceeds and with fewer links
+    Guarantee: every topic is connected, and the overlay is never worse than the greedy one. That is GM's for
+    the objective `edges`, which asks for few links and then for a low maximum degree; MinMax-ODA's for
+    `degree` and Low-ODA(k)'s for `balanced`, whose maximum degree it never exceeds and with fewer links
     wherever it finds them. It stops after `seconds`, or, the same for the same seed on every machine, after
-    `steps`; with neither left it is the pruned greedy overlay.
+    `steps`; with neither left it is the pruned greedy overlay. `prices` of an earlier run save finding them.
     """
     rule = _rule(objective, k)
-    _check(seconds, steps)
+    budget = Budget(seconds, steps)
     greedy = grow(interest, rule, threads=threads, progress=progress)
-    began = time.perf_counter()
-    remaking = search.Remaking(greedy, seed=seed)
-    remaking.prune()
-    limit = None if objective == "edges" else measure.degrees(greedy).maximum
-    done = 0
-    while len(remaking) and (time.perf_counter() - began < seconds if steps is None else done < steps):
-        count = STRIDE if steps is None else min(STRIDE, steps - done)
-        remaking.run(count, max_degree=_cap(remaking, limit))
-        done += count
+    limit = measure.degrees(greedy).maximum if objective != "edges" else interest.num_nodes
+    safe = remaking = _pruned(greedy, seed)
+    if not len(safe) or budget.spent:
+        return safe.overlay()
+    if prices is None and bounds.pair_topics(interest) <= budget.most_pairs:
+        half = budget.seconds_for(1 / 2)
+        prices = bounds.prices(interest, seconds=half, threads=threads, progress=progress)
+    if prices is not None:
+        other = priced(interest, prices, greedy, max_degree=None if objective == "edges" else limit)
+        remaking = min(safe, _pruned(other, seed), key=len)
+    while not budget.spent:
+        if budget.share > 1 / 2 and remaking.max_degree > limit:
+            remaking = safe  # prices led above the limit, and the way down was too long
+        remaking.run(budget.take(STRIDE), max_degree=_cap(remaking, limit))
         if progress is not None:
-            share = (time.perf_counter() - began) / seconds if steps is None else done / steps
-            progress(len(remaking), min(1.0, share), IMPROVING)
+            progress(len(remaking), budget.share, IMPROVING + _gap_told(remaking, prices))
     remaking.prune()
-    return remaking.overlay()
+    return remaking.overlay() if remaking.max_degree <= limit else safe.overlay()
 
 
-def _cap(remaking: search.Remaking, limit: int | None) -> int:
+def prepare(progress: Progress | None = None) -> None:
+    """Compile the kernels that `best` has beside the engine's, or load them where they are kept."""
+    search.prepare(progress)
+    bounds.prepare(progress)
+
+
+def _pruned(overlay: Overlay, seed: int) -> search.Remaking:
+    remaking = search.Remaking(overlay, seed=seed)
+    remaking.prune()
+    return remaking
+
+
+def _cap(remaking: search.Remaking, limit: int) -> int:
     """Return how many links a node may have after it is given one: below the most, well above the average."""
     average = 2 * len(remaking) / max(1, remaking.interest.num_nodes)
-    below = max(remaking.max_degree - 1, math.ceil(average) + 3)
-    return below if limit is None else min(below, limit)
+    return min(limit, max(remaking.max_degree - 1, math.ceil(average) + 3))
+
+
+def _gap_told(remaking: search.Remaking, prices: Prices | None) -> str:
+    if prices is None or prices.bound == 0:
+        return ""
+    return f", at most {excess(len(remaking) / prices.bound - 1)} above the fewest possible"
 
 
 def _rule(objective: str, k: float) -> Rule:
     if objective not in OBJECTIVES:
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
     return {"edges": rules.gm, "degree": rules.minmax, "balanced": rules.low(k)}[objective]
-
-
-def _check(seconds: float, steps: int | None) -> None:
-    if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf:
-        raise InputError(f"{seconds} seconds: give zero or more")
-    if steps is not None and (not isinstance(steps, (int, np.integer)) or steps < 0):
-        raise InputError(f"{steps} steps: give a whole number of zero or more, or leave it out")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from meshwright import measure, search, weighted
+from meshwright import measure, weighted
 from meshwright.designs import (
     best,
     cd,
@@ -162,7 +162,7 @@ DESIGNS: dict[str, Design] = {
              "seconds": "improve for so long (20)", "steps": "or so many steps, the same on every machine"},
             "every topic connected; never more links than GM, or neither more links nor a higher maximum "
             "degree than MinMax-ODA or Low-ODA(k), by objective",
-            "ours", seeded=True, prepare=search.prepare,
+            "ours", seeded=True, prepare=best.prepare,
         ),
         Design(
             "exact", "exact", exact.exact,

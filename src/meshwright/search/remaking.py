@@ -11,6 +11,7 @@ import pyarrow as pa
 from meshwright.interest import Interest, frozen
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
+from meshwright.search.pricing import price_greedy
 
 if TYPE_CHECKING:
     from meshwright.greedy import Progress
@@ -94,6 +95,7 @@ def _prepare_once() -> None:
     remaking = Remaking(Overlay(pair, np.array([0]), np.array([1]), np.array([1])))
     remaking.prune()
     remaking.run(1)
+    price_greedy(pair, np.array([[0, 1]]), np.ones(2))
     compiling.keep("search")
 
 

@@ -137,7 +137,8 @@ def recreate(net: Net, pieces: Pieces, desk: Desk, cap: Int, most: Int) -> bool:
         for position in range(1, loose):
             if desk.gain[position] > desk.gain[best]:
                 best = np.int64(position)
-        if desk.gain[best] == 0 or made == most:
+        # No link joins more than the best may: with those that are left, is the end in reach?
+        if (most - made) * desk.gain[best] < pieces.tally[MISSING]:
             return False
         if desk.fresh[best] != made:
             look_around(net, pieces, desk, best, cap, made)
