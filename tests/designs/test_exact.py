@@ -15,11 +15,12 @@ import meshwright as mw
 from calls import triples
 from meshwright import measure
 from meshwright.designs import design
-from meshwright.designs.exact import Solution, exact, solve
+from meshwright.designs.exact import Solution, solve
 from meshwright.designs.optimum import cuts, dive, integers, problem, search
 from meshwright.designs.optimum.integers import Outcome
 from meshwright.errors import InputError
 from meshwright.interest import Interest
+from meshwright.overlay import Overlay
 from meshwright.workloads import cuboid, expo, lemma1, unif, zipf
 from optima import optima
 from strategies import interests
@@ -33,6 +34,11 @@ small = st.builds(
     st.integers(0, 10**6),
 )
 """Interests that are solved at once, too large for brute force."""
+
+
+def exact(interest: Interest, **given: Any) -> Overlay:
+    """Return the overlay alone."""
+    return solve(interest, **given).overlay
 
 
 def figures(found: Solution) -> tuple[int, int]:
@@ -217,11 +223,15 @@ def test_progress_only_improves() -> None:
 
 
 def test_it_is_a_design() -> None:
-    """By name it takes objective and time limit, and its plan is the overlay that `exact` returns."""
+    """By name it takes objective and time limit; its plan has what `solve` finds, with the bound."""
     interest = zipf(16, 6, size=3, seed=1)
     plan = design(interest, "exact", objective="degree", time_limit=30.0)
     assert triples(plan.overlay) == triples(exact(interest, objective="degree"))
     assert plan.parameters == {"objective": "degree", "time_limit": 30.0}
+    assert plan.solver_bound is None
+    fewest = design(interest, "exact", certify=True)
+    assert fewest.figures["solver_bound"] == len(fewest.overlay) >= fewest.figures["lower_bound"]
+    assert "no overlay has fewer links" in fewest.summary()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def plainly(
 ) -> list[tuple[int, int]]:
     """Take the pair of the largest worth, the first of equals, until none has any."""
     held = topic_sets(interest)
-    group = [{topic: v for topic in own} for v, own in enumerate(held)]
+    group = [dict.fromkeys(own, v) for v, own in enumerate(held)]
     degree = [0] * len(held)
     taken: list[tuple[int, int]] = []
     while True:

@@ -1,11 +1,12 @@
 """`meshwright compare`: several designs of the same interest, side by side."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from meshwright.cli.options import (
+    Certify,
     Costs,
     CoverageGreedy,
     CoverageRandom,
@@ -24,6 +25,9 @@ from meshwright.cli.options import (
     Threads,
     TimeLimit,
 )
+
+if TYPE_CHECKING:
+    from meshwright.designs import Plan
 
 EXAMPLES = (
     "meshwright compare subscriptions.csv --chart comparison.png",
@@ -53,6 +57,7 @@ def compare(
     steps: Steps = None,
     costs: Costs = None,
     metric: Metric = False,
+    certify: Certify = False,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
@@ -61,7 +66,7 @@ def compare(
     """Design by several algorithms and show them side by side.
 
     A parameter goes to those of the algorithms that take it. With --costs the table says, for each of them,
-    what its links cost in all.
+    what its links cost in all; with --certify, by how much they are above the fewest possible at most.
     """
     from meshwright.cli import designing, output
     from meshwright.designs import DESIGNS
@@ -86,12 +91,13 @@ def compare(
         check_chart(chart)
     interest = designing.load(source)
     link_costs = designing.load_costs(costs, interest, metric=metric)
-    plans = []
+    plans: list[Plan] = []
     for name in names:
         taken = {key: value for key, value in given.items() if key in DESIGNS[name].parameters}
         made = designing.make(
-            interest, name, taken, seed=seed, threads=threads, progress=progress, costs=link_costs
-        )
+            interest, name, taken, seed=seed, threads=threads, progress=progress, costs=link_costs,
+            certify=certify, prices=plans[0].prices if plans else None,
+        )  # fmt: skip
         plans.append(made)
     title = f"{source}: {designing.told(interest)}"
     if chart is not None:

@@ -11,6 +11,7 @@ from meshwright.cli.output import note, working
 from meshwright.cli.progress import ProgressDrawing
 
 if TYPE_CHECKING:
+    from meshwright.bounds import Prices
     from meshwright.designs import Plan
     from meshwright.designs.plan import Parameter
     from meshwright.interest import Interest
@@ -101,6 +102,8 @@ def make(
     threads: int = 1,
     progress: bool = False,
     costs: LinkCosts | None = None,
+    certify: bool = False,
+    prices: Prices | None = None,
 ) -> Plan:
     """Design with progress drawn on stderr: on a terminal, or wherever if `progress` is forced.
 
@@ -113,8 +116,9 @@ def make(
     with ProgressDrawing(find(algorithm).title, forced=progress, max_edges=goal) as drawing:
         weighed = costs if "costs" in find(algorithm).parameters else None
         plan = design(
-            interest, algorithm, seed=seed, threads=threads, progress=drawing, costs=weighed, **given
-        )
+            interest, algorithm, seed=seed, threads=threads, progress=drawing, costs=weighed,
+            certify=certify, prices=prices, **given,
+        )  # fmt: skip
     return replace(plan, costs=costs)
 
 

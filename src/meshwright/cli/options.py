@@ -90,6 +90,11 @@ Metric: TypeAlias = Annotated[
     typer.Option("--metric", help="Refuse costs with a detour cheaper than the direct way: n³ steps."),
 ]
 
+Certify: TypeAlias = Annotated[
+    bool,
+    typer.Option("--certify", help="Prove how many links are needed at least, and keep the proof."),
+]
+
 Threads: TypeAlias = Annotated[
     int, typer.Option("--threads", metavar="N", min=1, help="Work on so many cores; the plan is the same.")
 ]

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from meshwright.cli.options import (
+    Certify,
     Costs,
     CoverageGreedy,
     CoverageRandom,
@@ -29,7 +30,7 @@ EXAMPLES = (
     "meshwright plan subscriptions.csv --algorithm low --out plan",
     "meshwright plan dataset --algorithm gpa --max-edges 500 --out plan",
     "meshwright plan subscriptions.csv --costs places.csv --out plan",
-    "meshwright plan subscriptions.csv --algorithm best --steps 2000 --out plan",
+    "meshwright plan subscriptions.csv --algorithm best --steps 2000 --certify --out plan",
 )
 
 
@@ -58,6 +59,7 @@ def plan(
     steps: Steps = None,
     costs: Costs = None,
     metric: Metric = False,
+    certify: Certify = False,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
@@ -87,8 +89,9 @@ def plan(
     interest = designing.load(source)
     link_costs = designing.load_costs(costs, interest, metric=metric)
     made = designing.make(
-        interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs
-    )
+        interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs,
+        certify=certify,
+    )  # fmt: skip
     write_plan(made, out)
     if json:
         output.answer_json({**designing.described(made), "plan": str(out)})

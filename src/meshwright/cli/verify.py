@@ -68,6 +68,8 @@ def _found(report: "PlanReport") -> dict[str, object]:
         "k": report.k,
         "weak_topics": None if report.weak is None else len(report.weak),
         "total_cost": report.total_cost,
+        "lower_bound": report.lower_bound,
+        "gap": report.gap,
         "cost_checked": None if report.stated_cost is None else report.total_cost is not None,
         "disagreements": list(report.disagreements),
     }
@@ -87,12 +89,13 @@ def _told(report: "PlanReport") -> list[str]:
             f"complete: {links} connect each of {topics}",
             *_told_weak(report),
             *_told_cost(report),
+            *_told_bound(report),
         ]
     names = report.overlay.interest.topic_names
     split = [names[topic].as_py() for topic in report.verification.split_topics.tolist()]
     support = percentage(report.verification.support)
     told = f"partial: {links} give {support} support; split topics: {first_five(split)}"
-    return [*lines, told, *_told_weak(report), *_told_cost(report)]
+    return [*lines, told, *_told_weak(report), *_told_cost(report), *_told_bound(report)]
 
 
 def _told_weak(report: "PlanReport") -> list[str]:
@@ -107,6 +110,17 @@ def _told_weak(report: "PlanReport") -> list[str]:
         cause = "already" if node < 0 else f"when {interest.node_names[node].as_py()!r} fails"
         lines.append(f"weak: {interest.topic_names[topic].as_py()!r} is split {cause}")
     return lines
+
+
+def _told_bound(report: "PlanReport") -> list[str]:
+    """Say what the plan's prices prove."""
+    from meshwright.spelling import excess
+
+    if report.lower_bound is None:
+        return []
+    needed = f"the prices prove that connecting every topic needs at least {report.lower_bound:,} links"
+    near = "" if report.gap is None else f"at most {excess(report.gap)} above the fewest links possible: "
+    return [f"certified: {near}{needed}"]
 
 
 def _told_cost(report: "PlanReport") -> list[str]:

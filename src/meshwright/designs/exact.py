@@ -53,27 +53,14 @@ class Solution:
         return self.value == self.lower_bound and len(self.overlay) == self.edges_bound
 
     @property
+    def links_needed(self) -> int | None:
+        """How many links any overlay needs; None where another objective's bound says nothing of that."""
+        return self.lower_bound if self.objective == "edges" else None
+
+    @property
     def gap(self) -> float:
         """By which part of the bound the value may be above the best possible; 0 for a proven one."""
         return (self.value - self.lower_bound) / max(self.lower_bound, 1)
-
-
-def exact(
-    interest: Interest,
-    *,
-    objective: Goal = "edges",
-    time_limit: float = 60.0,
-    threads: int = 1,
-    progress: Progress | None = None,
-) -> Overlay:
-    """Return the overlay of `solve`: the best possible one if there is time enough.
-
-    Guarantee: every topic is connected, by the fewest possible links (objective `edges`), or with the lowest
-    possible maximum degree and the fewest links at that (`degree`). When the time limit strikes it is the
-    best found, never worse than Greedy Merge's and MinMax-ODA's without their redundant links.
-    """
-    found = solve(interest, objective=objective, time_limit=time_limit, threads=threads, progress=progress)
-    return found.overlay
 
 
 def solve(
@@ -85,6 +72,10 @@ def solve(
     progress: Progress | None = None,
 ) -> Solution:
     """Find the best overlay, or the best within a time limit together with a proven bound.
+
+    Guarantee: every topic is connected, by the fewest possible links (objective `edges`), or with the lowest
+    possible maximum degree and the fewest links at that (`degree`). When the time limit strikes it is the
+    best found, never worse than Greedy Merge's and MinMax-ODA's without their redundant links.
 
     A linear program gives a bound and prices: links may be partial, and of the constraints that each topic's
     subscribers be connected only those are in it that some solution has violated. Diving from its solutions

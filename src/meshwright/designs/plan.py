@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import TypeAlias
 
 from meshwright import measure
+from meshwright.bounds import Prices
 from meshwright.overlay import Overlay
-from meshwright.spelling import amount, duration, percentage
+from meshwright.spelling import amount, duration, excess, percentage
 from meshwright.weighted import LinkCosts, total_cost
 
 Parameter: TypeAlias = int | float | str | None
@@ -27,24 +28,38 @@ class Plan:
     seconds: float
     costs: LinkCosts | None = None
     """What links cost, whether or not the algorithm looked at it."""
+    prices: Prices | None = None
+    """A proof of how many links are needed at least, if one was asked for."""
+    solver_bound: int | None = None
+    """How many links are needed at least by the word of the algorithm's own solver, if it has one."""
 
     @cached_property
     def figures(self) -> dict[str, int | float]:
         """What `plan.json` states: nodes, topics, edges, average and maximum degree, support, seconds.
 
-        The total cost is there where links cost something.
+        The total cost is there where links cost something; with prices the number of links that they prove
+        to be needed and, if every topic is connected, by which part of it the links are above it at most.
         """
         overlay = self.overlay
         degrees = measure.degrees(overlay)
+        support = measure.support(overlay)
+        optional = {
+            "total_cost": None if self.costs is None else total_cost(overlay, self.costs),
+            "lower_bound": None if self.prices is None else self.prices.bound,
+            "gap": None
+            if self.prices is None or support < 1
+            else measure.gap(len(overlay), self.prices.bound),
+            "solver_bound": self.solver_bound,
+        }
         return {
             "nodes": overlay.interest.num_nodes,
             "topics": overlay.interest.num_topics,
             "edges": len(overlay),
             "average_degree": degrees.average,
             "max_degree": degrees.maximum,
-            "support": measure.support(overlay),
+            "support": support,
             "seconds": self.seconds,
-            **({} if self.costs is None else {"total_cost": total_cost(overlay, self.costs)}),
+            **{name: value for name, value in optional.items() if value is not None},
         }
 
     @property
@@ -66,6 +81,28 @@ class Plan:
                 f"degree: {figures['average_degree']:.2f} on average, {figures['max_degree']} at most",
                 f"support: {percentage(figures['support'])} of what a complete overlay connects",
                 *([] if self.costs is None else [f"cost: {amount(figures['total_cost'])} in all"]),
+                *self._proven(),
                 f"time: {duration(self.seconds)}",
             ]
         )
+
+    def _proven(self) -> list[str]:
+        """Say how near to the fewest links possible it is, as far as that is known."""
+        figures, lines = self.figures, []
+        if "lower_bound" in figures:
+            needed = f"connecting every topic needs at least {figures['lower_bound']:,}"
+            near = (
+                f"at most {excess(figures['gap'])} above the fewest links possible; "
+                if "gap" in figures
+                else ""
+            )
+            lines.append(f"certified: {near}{needed}")
+        if "solver_bound" in figures:
+            gap = measure.gap(len(self.overlay), int(figures["solver_bound"]))
+            near = (
+                f"at most {excess(gap)} above the fewest links possible"
+                if gap
+                else "no overlay has fewer links"
+            )
+            lines.append(f"by the solver: {near}")
+        return lines

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from meshwright import measure, weighted
+from meshwright import bounds, measure, weighted
 from meshwright.designs import (
     best,
     cd,
@@ -28,11 +28,13 @@ from meshwright.designs import (
     spidercast,
     spidercastm,
 )
+from meshwright.designs.exact import Solution
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.errors import InputError
 from meshwright.greedy import prepare
 
 if TYPE_CHECKING:
+    from meshwright.bounds import Prices
     from meshwright.greedy import Progress
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
@@ -44,7 +46,7 @@ class Design:
 
     name: str
     title: str
-    build: Callable[..., Overlay]
+    build: Callable[..., Overlay | Solution]
     parameters: dict[str, str]
     """Each parameter's name, and what it means in a few words."""
     guarantee: str
@@ -54,6 +56,8 @@ class Design:
     """Whether it runs on the engine, and so takes `threads` and `progress`."""
     seeded: bool = False
     """Whether it draws random numbers, and so takes `seed`."""
+    priced: bool = False
+    """Whether the prices of a lower bound help it, and so it takes `prices`."""
     prepare: Callable[[Progress | None], None] | None = None
     """What compiles the kernels that it has beside the engine's."""
 
@@ -162,10 +166,10 @@ DESIGNS: dict[str, Design] = {
              "seconds": "improve for so long (20)", "steps": "or so many steps, the same on every machine"},
             "every topic connected; never more links than GM, or neither more links nor a higher maximum "
             "degree than MinMax-ODA or Low-ODA(k), by objective",
-            "ours", seeded=True, prepare=best.prepare,
+            "ours", seeded=True, priced=True, prepare=best.prepare,
         ),
         Design(
-            "exact", "exact", exact.exact,
+            "exact", "exact", exact.solve,
             {"objective": "edges: fewest links; degree: lowest maximum degree, then fewest links (edges)",
              "time_limit": "stop after this many seconds with the best so far (60)"},
             "every topic connected, at the optimum if time is enough: small instances only; otherwise never "
@@ -191,12 +195,15 @@ def design(
     threads: int = 1,
     progress: Progress | None = None,
     costs: weighted.LinkCosts | None = None,
+    certify: bool = False,
+    prices: Prices | None = None,
     **parameters: Parameter,
 ) -> Plan:
     """Design an overlay for an interest by a named algorithm.
 
     Parameters left out or None take the design's defaults. `seed` matters to random designs only, `costs` to
-    those that weigh a link's contribution against its cost.
+    those that weigh a link's contribution against its cost. With `certify` the plan has a proof of how many
+    links are needed at least: `prices`, if some of the same interest are at hand, or such as are found now.
 
     >>> import meshwright as mw
     >>> interest = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}})
@@ -222,8 +229,14 @@ def design(
         chosen.prepare(progress)
     if costs is not None:
         weighted.prepare(progress)
+    if certify and prices is None:
+        prices = bounds.prices(interest, threads=threads, progress=progress)
+    pricing = {"prices": prices} if chosen.priced else {}
     began = time.perf_counter()
-    overlay = chosen.build(interest, **given, **weighing, **running, **seeding)
+    built = chosen.build(interest, **given, **weighing, **running, **seeding, **pricing)
     seconds = time.perf_counter() - began
+    overlay = built.overlay if isinstance(built, Solution) else built
+    solver_bound = built.links_needed if isinstance(built, Solution) else None
     stated = given if costs is None else {**given, "costs": costs.description}
-    return Plan(overlay, algorithm, stated, seed, seconds, costs)
+    proof = prices if certify else None
+    return Plan(overlay, algorithm, stated, seed, seconds, costs, proof, solver_bound)

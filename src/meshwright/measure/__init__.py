@@ -1,6 +1,6 @@
 """What is true of an overlay, found from its edges alone and never from what the engine knew."""
 
-from meshwright.measure.certificate import check_prices
+from meshwright.measure.certificate import check_prices, gap
 from meshwright.measure.connectivity import Components, components, support
 from meshwright.measure.contribution import contributions, prepare, support_curve
 from meshwright.measure.degree import Degrees, degrees
@@ -25,6 +25,7 @@ __all__ = [
     "degrees",
     "diameters",
     "filtering_costs",
+    "gap",
     "prepare",
     "redundant_edges",
     "soc",

@@ -67,6 +67,15 @@ def check_prices(interest: Interest, scaled: NDArray[Any]) -> int:
     return max(0, -((beyond - asked) // SCALE))
 
 
+def gap(edges: int, needed: int) -> float:
+    """Return by which part of the links that are needed some are more.
+
+    >>> gap(105, 100), gap(0, 0)
+    (0.05, 0.0)
+    """
+    return (edges - needed) / needed if needed else 0.0
+
+
 def _checked(interest: Interest, scaled: NDArray[Any]) -> NDArray[np.int64]:
     """Return the prices as integers, or say what is wrong with them."""
     if np.shape(scaled) != (interest.num_subscriptions,):

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from meshwright.report.labels import name_of
-from meshwright.spelling import amount, duration, percentage
+from meshwright.spelling import amount, duration, excess, percentage
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan
@@ -44,6 +44,9 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     costly = bool(plans) and all("total_cost" in own for own in figures)
     if costly:
         table.add_column("total\ncost", justify="right", no_wrap=True)
+    certified = bool(plans) and all(plan.prices is not None for plan in plans)
+    if certified:
+        table.add_column("above the\nfewest, ≤", justify="right", no_wrap=True)
     if verified is not None:
         table.add_column("\nverified", justify="right", no_wrap=True)
     columns = [
@@ -56,6 +59,8 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     ]
     if costly:
         columns.append(_least([float(own["total_cost"]) for own in figures], amount))
+    if certified:
+        columns.append([Text(excess(own["gap"]) if "gap" in own else "–") for own in figures])
     if verified is not None:
         columns.append([Text("yes", "green") if passed else Text("NO", "bold red") for passed in verified])
     for plan, *cells in zip(plans, *columns, strict=True):

@@ -14,6 +14,7 @@ from meshwright.errors import InputError, first_five
 from meshwright.overlay import Overlay
 from meshwright.store.atomic import new_folder
 from meshwright.store.header import PLAN, damaged, read_header, write_header
+from meshwright.store.price_check import write_prices
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
     """Write a plan as a folder, whole or not at all; a plan that is there already is replaced."""
     with new_folder(path, PLAN) as folder:
         write_table(_edges(plan.overlay), folder / "edges.parquet")
+        if plan.prices is not None:
+            write_prices(plan.prices, folder)
         content = {
             "algorithm": plan.algorithm,
             "parameters": plan.stated_parameters,

@@ -12,6 +12,7 @@ from meshwright import measure
 from meshwright.errors import InputError, first_five
 from meshwright.store.cost_check import cost_found, stated_cost_of
 from meshwright.store.plans import read_plan
+from meshwright.store.price_check import bound_found
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +43,15 @@ class PlanReport:
     """What the links cost in all, if it was said what each one costs."""
     stated_cost: float | None = None
     """What the plan states of that."""
+    lower_bound: int | None = None
+    """How many links its prices prove to be needed, if it states such a number."""
+
+    @property
+    def gap(self) -> float | None:
+        """By which part it has more links than are needed, at most; None if not known or not complete."""
+        if self.lower_bound is None or not self.complete:
+            return None
+        return measure.gap(len(self.overlay), self.lower_bound)
 
     @property
     def ok(self) -> bool:
@@ -85,7 +95,7 @@ def verify_plan(
     stored = read_plan(path)
     overlay = stored.overlay_on(interest)
     found = measure.verify(overlay)
-    figures = {
+    figures: dict[str, int | float] = {
         "nodes": interest.num_nodes,
         "topics": interest.num_topics,
         "edges": len(overlay),
@@ -93,10 +103,15 @@ def verify_plan(
         "max_degree": found.degrees.maximum,
         "support": found.support,
     }
+    bound = bound_found(stored, interest)
+    if bound is not None:
+        figures["lower_bound"] = bound
+    if bound is not None and found.connected:
+        figures["gap"] = measure.gap(len(overlay), bound)
     disagreements = [
-        f"{name} is {value}, the plan states {stored.figures[name]}"
+        f"{name} is {value}, the plan states {stored.figures.get(name)}"
         for name, value in figures.items()
-        if not math.isclose(value, stored.figures[name], rel_tol=1e-9, abs_tol=1e-12)
+        if not math.isclose(value, stored.figures.get(name, math.nan), rel_tol=1e-9, abs_tol=1e-12)
     ]
     if not found.contributions_agree:
         recounted = measure.contributions(interest, overlay.u, overlay.v)
@@ -115,7 +130,7 @@ def verify_plan(
     stated_cost, cost = stated_cost_of(stored), cost_found(stored, overlay, costs)
     if cost is not None and stated_cost is not None and not math.isclose(cost, stated_cost, rel_tol=1e-9):
         disagreements.append(f"total_cost is {cost}, the plan states {stated_cost}")
-    return PlanReport(overlay, found, tuple(disagreements), budgeted, asked, weak, cost, stated_cost)
+    return PlanReport(overlay, found, tuple(disagreements), budgeted, asked, weak, cost, stated_cost, bound)
 
 
 def _claimed_k(stored: StoredPlan) -> int | None:
