@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from meshwright.cli import compare, plan, soc, verify, workload
+from meshwright.cli import advise, compare, plan, soc, verify, workload
 from meshwright.cli.main import app
 from meshwright.designs import DESIGNS
 from terminal import meshwright
@@ -45,14 +45,15 @@ def test_everything_is_documented() -> None:
         assert known.guarantee.replace("|", "\\|") in README
 
 
-def test_the_readmes_python_runs() -> None:
-    """The README's Python prints what its comments say."""
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+@pytest.mark.parametrize("page", ["README.md", "docs/certificate.md"])
+def test_the_pages_python_runs(page: str) -> None:
+    """The Python of a page prints what its comments say."""
+    blocks = re.findall(r"```python\n(.*?)```", (CHECKOUT / page).read_text(encoding="utf-8"), re.DOTALL)
     assert blocks
     for block in blocks:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(block, "README.md", "exec"), {})
+            exec(compile(block, page, "exec"), {})
         expected = [line.partition("# ")[2] for line in block.splitlines() if line.startswith("print(")]
         assert printed.getvalue().splitlines() == expected
 
@@ -85,6 +86,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         *plan.EXAMPLES,
         *verify.EXAMPLES,
         *soc.EXAMPLES,
+        *advise.EXAMPLES,
         *compare.EXAMPLES,
         *shown,
     ]

@@ -86,3 +86,10 @@ def test_progress_is_told() -> None:
     assert [links for links, _ in improving] == sorted((links for links, _ in improving), reverse=True)
     assert improving[-1][1] == 1.0
     assert improving[-1][0] >= len(overlay)
+
+
+def test_it_stops_where_nothing_better_is_possible() -> None:
+    """A path of brokers needs as many links as it has, and no hour is spent on it."""
+    held = {f"n{i}": {f"t{i}", f"t{i + 1}"} for i in range(6)}
+    overlay = best(Interest.from_dict(held), seconds=3600)
+    assert len(overlay) == 5

@@ -31,6 +31,7 @@ EXAMPLES = (
     "meshwright plan dataset --algorithm gpa --max-edges 500 --out plan",
     "meshwright plan subscriptions.csv --costs places.csv --out plan",
     "meshwright plan subscriptions.csv --algorithm best --steps 2000 --certify --out plan",
+    "meshwright plan subscriptions.csv --algorithm best --front --seconds 60 --out front",
 )
 
 
@@ -60,6 +61,10 @@ def plan(
     costs: Costs = None,
     metric: Metric = False,
     certify: Certify = False,
+    front: Annotated[
+        bool,
+        typer.Option("--front", help="Best: a plan for each highest degree worth having, and a chart."),
+    ] = False,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
@@ -67,12 +72,13 @@ def plan(
 ) -> None:
     """Design which brokers to link, and write the plan."""
     from meshwright.cli import designing, output
+    from meshwright.cli.front import check_front, plan_front
     from meshwright.cli.target import check_target
     from meshwright.designs import find
     from meshwright.store import write_plan
 
     find(algorithm)  # a name misspelled, a place not writable: told before any long work
-    check_target(out, "plan")
+    check_target(out, "front" if front else "plan")
     given = {
         "k": k,
         "rounds": rounds,
@@ -85,9 +91,14 @@ def plan(
         "seconds": seconds,
         "steps": steps,
     }
+    if front:
+        check_front(algorithm, objective=objective, k=k)
     designing.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
     interest = designing.load(source)
     link_costs = designing.load_costs(costs, interest, metric=metric)
+    if front:
+        plan_front(source, interest, out, seconds, steps, seed, threads, progress=progress, json=json)
+        return
     made = designing.make(
         interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs,
         certify=certify,

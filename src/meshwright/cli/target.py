@@ -7,11 +7,12 @@ from pathlib import Path
 
 
 def check_target(path: Path, kind: str) -> None:
-    """Refuse a place where a dataset or plan folder could not be written at the end."""
+    """Refuse a place where a folder of that kind could not be written at the end."""
     from meshwright.errors import OutputError
-    from meshwright.store.header import DATASET, PLAN, holds
+    from meshwright.store.header import KINDS, holds
 
-    if path.is_dir() and any(path.iterdir()) and not holds(path, {"dataset": DATASET, "plan": PLAN}[kind]):
+    wanted = next(known for known in KINDS if known.name == kind)
+    if path.is_dir() and any(path.iterdir()) and not holds(path, wanted):
         raise OutputError(f"{path} holds something else than a {kind}: choose another place, or empty it")
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file, and a {kind} is a folder: choose another place")

@@ -1,6 +1,8 @@
 """The named designs: one file each, listed in the registry."""
 
+from meshwright.designs.advice import Advice, Wishes, advise
+from meshwright.designs.front import front
 from meshwright.designs.plan import Plan
 from meshwright.designs.registry import DESIGNS, Design, design, find
 
-__all__ = ["DESIGNS", "Design", "Plan", "design", "find"]
+__all__ = ["DESIGNS", "Advice", "Design", "Plan", "Wishes", "advise", "design", "find", "front"]

@@ -58,10 +58,10 @@ def best(
     if prices is not None:
         other = priced(interest, prices, greedy, max_degree=None if objective == "edges" else limit)
         remaking = min(safe, _pruned(other, seed), key=len)
-    while not budget.spent:
+    while not budget.spent and not is_optimal(remaking, prices):
         if budget.share > 1 / 2 and remaking.max_degree > limit:
             remaking = safe  # prices led above the limit, and the way down was too long
-        remaking.run(budget.take(STRIDE), max_degree=_cap(remaking, limit))
+        remaking.run(budget.take(STRIDE), max_degree=cap_of(remaking, limit))
         if progress is not None:
             progress(len(remaking), budget.share, IMPROVING + _gap_told(remaking, prices))
     remaking.prune()
@@ -80,7 +80,14 @@ def _pruned(overlay: Overlay, seed: int) -> search.Remaking:
     return remaking
 
 
-def _cap(remaking: search.Remaking, limit: int) -> int:
+def is_optimal(remaking: search.Remaking, prices: Prices | None) -> bool:
+    """Say whether nothing better is possible: links as proven, spread as evenly as so many can be."""
+    nodes = max(1, remaking.interest.num_nodes)
+    as_proven = prices is not None and len(remaking) == prices.bound
+    return as_proven and remaking.max_degree <= -(-2 * len(remaking) // nodes)
+
+
+def cap_of(remaking: search.Remaking, limit: int) -> int:
     """Return how many links a node may have after it is given one: below the most, well above the average."""
     average = 2 * len(remaking) / max(1, remaking.interest.num_nodes)
     return min(limit, max(remaking.max_degree - 1, math.ceil(average) + 3))

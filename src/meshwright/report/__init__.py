@@ -1,6 +1,9 @@
 """Plans made visible: tables for the terminal and charts as files."""
 
+from meshwright.report.advice import advice_table
 from meshwright.report.charts import degree_and_support
+from meshwright.report.front import write_front
 from meshwright.report.tables import comparison
+from meshwright.report.trade_off import trade_off
 
-__all__ = ["comparison", "degree_and_support"]
+__all__ = ["advice_table", "comparison", "degree_and_support", "trade_off", "write_front"]

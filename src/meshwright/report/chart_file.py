@@ -31,13 +31,18 @@ def check_chart(path: str | Path) -> Path:
         raise OutputError(f"no folder {str(path.parent)!r} for the chart: make it first")
     if path.is_dir():
         raise OutputError(f"{str(path)!r} is a folder: name a file for the chart")
+    check_matplotlib()
+    return path
+
+
+def check_matplotlib() -> None:
+    """Say, before any long work, whether charts can be drawn here."""
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
             "matplotlib is not installed: pip install 'meshwright[charts]'"
         ) from error
-    return path
 
 
 def save(figure: Any, path: Path) -> None:

@@ -11,41 +11,15 @@ import numpy as np
 
 from meshwright import measure
 from meshwright.errors import InputError
-from meshwright.report.chart_file import check_chart, save
+from meshwright.report.chart_file import check_chart
 from meshwright.report.labels import name_of
+from meshwright.report.sheet import COLOURS, DASHES, sheet
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan
 
-COLOURS = ("#0072B2", "#009E73", "#D55E00", "#7A7A7A", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""Okabe and Ito's colours, which colour-blind readers can tell apart."""
-
-DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (3, 1.2)), (0, (1.2, 1.2)))
-"""Line styles, so that a print without colour can be read too."""
-
 POINTS = 2000
 """More points than a curve is pixels wide would only make a vector file large."""
-
-STYLE: Any = {
-    "font.size": 10,
-    "axes.titlesize": 12,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titlepad": 12,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#999999",
-    "axes.labelcolor": "#333333",
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#E8E8E8",
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-    "lines.linewidth": 2,
-    "lines.markersize": 5.5,
-    "legend.frameon": False,
-    "svg.hashsalt": "meshwright",  # else every SVG has random ids
-}
 
 
 def degree_and_support(plans: Sequence[Plan], path: str | Path, *, title: str | None = None) -> Path:
@@ -66,18 +40,7 @@ def degree_and_support(plans: Sequence[Plan], path: str | Path, *, title: str | 
     path = check_chart(path)
     if not plans:
         raise InputError("no plans to draw: give at least one")
-    from matplotlib import rc_context, rcdefaults, rcParams
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    with rc_context():
-        rcdefaults()  # the reader's own settings would make equal plans look different
-        rcParams.update(STYLE)
-        layout = ConstrainedLayoutEngine(wspace=0.06, w_pad=0.1, h_pad=0.1)
-        figure = Figure(figsize=(10.5, 5), dpi=120, layout=layout)
-        FigureCanvasAgg(figure)
-        left, right = figure.subplots(1, 2)
+    with sheet(path, columns=2) as (figure, (left, right)):
         for plan, colour, dash in zip(plans, cycle(COLOURS), cycle(DASHES), strict=False):
             _draw_degrees(left, plan, color=colour, linestyle=dash)
             _draw_support(right, plan, color=colour, linestyle=dash)
@@ -88,7 +51,6 @@ def degree_and_support(plans: Sequence[Plan], path: str | Path, *, title: str | 
         figure.legend(lines, names, loc="outside lower center", ncols=columns, handlelength=3)
         if title:
             figure.suptitle(title, color="#555555", fontsize=11)
-        save(figure, path)
     return path
 
 

@@ -28,7 +28,7 @@ MOST_RECORDS = 4096
 
 
 class Remaking:
-    """An overlay under improvement: every topic stays connected, and links never get more.
+    """An overlay under improvement: every topic stays connected, and links do not get more unasked.
 
     A step takes up to `ruin` links away, at a node and at some that are like it, links the fragments again
     greedily, and keeps that if it took no more links than before. The same seed gives the same steps.
@@ -54,14 +54,17 @@ class Remaking:
         """The largest number of links of a node."""
         return int(self.net.degree.max(initial=0))
 
-    def run(self, steps: int, *, max_degree: int | None = None) -> None:
-        """Try so many steps; no node gets more links than `max_degree`."""
+    def run(self, steps: int, *, max_degree: int | None = None, lowering: bool = False) -> None:
+        """Try so many steps; no node gets more links than `max_degree`.
+
+        When `lowering`, a step that brings a node with more links than that down may take one link more.
+        """
         from meshwright.search.kernels.remake import remake
 
         if not len(self):
             return
         cap = NO_LIMIT if max_degree is None else max_degree
-        remake(self.net, self.groups, self.pieces, self.desk, steps, self.ruin, cap)
+        remake(self.net, self.groups, self.pieces, self.desk, steps, self.ruin, cap, lowering)
 
     def prune(self) -> None:
         """Take away, last link first, what no topic needs."""
@@ -112,7 +115,7 @@ def _lay_out_net(overlay: Overlay, seed: int) -> Net:
     from meshwright.search.kernels.net import CHANCE, FREE, Net
 
     interest = overlay.interest
-    room = len(overlay) + 64
+    room = len(overlay) + len(overlay) // 2 + 64
     tally = np.zeros(5, dtype=np.int64)
     tally[FREE], tally[CHANCE] = room, seed
     return Net(
@@ -137,7 +140,7 @@ def _lay_out_memory(interest: Interest, ruin: int) -> tuple[Groups, Pieces, Desk
     from meshwright.search.kernels.remake import Desk
 
     nodes, topics, slots = interest.num_nodes, interest.num_topics, interest.num_subscriptions
-    ends = max(2, 2 * ruin)
+    ends = 2 * ruin + 2
 
     groups = Groups(
         mark=_ids(nodes, -1),

@@ -1,4 +1,4 @@
-"""The JSON file that says what a folder is: a dataset or a plan, and by which schema."""
+"""The JSON file that says what a folder is: a dataset, a plan or a front of plans, and by which schema."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class Kind:
 
 DATASET = Kind("dataset", "manifest.json", 1)
 PLAN = Kind("plan", "plan.json", 1)
+FRONT = Kind("front", "front.json", 1)
+KINDS = (DATASET, PLAN, FRONT)
 
 
 def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
@@ -35,7 +37,7 @@ def read_header(folder: Path, kind: Kind) -> dict[str, Any]:
     if not folder.exists():
         raise InputError(f"no {kind.name} {folder}: nothing is there")
     if not (folder / kind.file).is_file():
-        others = [other.name for other in (DATASET, PLAN) if other != kind and holds(folder, other)]
+        others = [other.name for other in KINDS if other != kind and holds(folder, other)]
         reason = f"it is a {others[0]}" if others else f"it has no {kind.file}"
         raise FormatError(f"{folder} is not a {kind.name}: {reason}")
     file = folder / kind.file

@@ -9,6 +9,7 @@ import numpy as np
 from meshwright.compiling import kernel
 from meshwright.search.kernels.fragments import connected
 from meshwright.search.kernels.net import (
+    FREE,
     LINKS,
     NONE,
     STEPS,
@@ -227,14 +228,29 @@ def undo(net: Net, desk: Desk, lost: Int, made: Int) -> None:
 
 
 @kernel
-def remake(net: Net, groups: Groups, pieces: Pieces, desk: Desk, steps: Int, most: Int, cap: Int) -> None:
-    """Try so many steps."""
+def was_above(net: Net, desk: Desk, lost: Int, cap: Int) -> bool:
+    """Say whether the first node of a ruin had more links than the cap."""
+    seed = desk.lost[0]
+    links = np.int64(net.degree[seed])
+    for i in range(2 * lost):
+        links += np.int64(desk.lost[i] == seed)
+    return bool(links > cap)
+
+
+@kernel
+def remake(
+    net: Net, groups: Groups, pieces: Pieces, desk: Desk, steps: Int, most: Int, cap: Int, lowering: bool
+) -> None:
+    """Try so many steps; when `lowering`, one that begins at a node above the cap may take a link more."""
     for _ in range(steps):
         net.tally[STEPS] += 1
         before = net.tally[LINKS]
         lost = ruin(net, pieces, desk, most)
         whole = record_fragments(net, groups, pieces, desk.lost, lost)
-        whole = whole and recreate(net, pieces, desk, cap, lost)
+        room = lost
+        if lowering and 0 < lost < net.tally[FREE] and was_above(net, desk, lost, cap):
+            room += 1
+        whole = whole and recreate(net, pieces, desk, cap, room)
         made = net.tally[LINKS] - (before - lost)
         sweep_up(pieces)
         if whole:

@@ -1,0 +1,106 @@
+"""Certificates, fronts and advice from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from terminal import meshwright
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    """Make up a small dataset."""
+    shape = ["--nodes", "40", "--topics", "12", "--min-size", "2", "--max-size", "8"]
+    assert meshwright("workload", "unif", *shape, "--out", tmp_path / "dataset").code == 0
+    return tmp_path / "dataset"
+
+
+def test_a_certified_plan(dataset: Path, tmp_path: Path) -> None:
+    """`plan --certify` says how near to the fewest it is, keeps the prices, and `verify` finds the same."""
+    out = tmp_path / "plan"
+    told = meshwright("plan", dataset, "--certify", "--out", out)
+    assert "above the fewest links possible" in told.out
+    assert (out / "prices.parquet").is_file()
+    stated = meshwright("plan", dataset, "--certify", "--out", out, "--json").json
+    found = meshwright("verify", out, dataset, "--json").json
+    assert (found["lower_bound"], found["gap"]) == (stated["lower_bound"], stated["gap"])
+    assert "the prices prove" in meshwright("verify", out, dataset).out
+
+
+def test_a_tampered_certificate_fails(dataset: Path, tmp_path: Path) -> None:
+    """A bound raised by hand is refused: the answer is no."""
+    out = tmp_path / "plan"
+    bound = meshwright("plan", dataset, "--certify", "--out", out, "--json").json["lower_bound"]
+    text = (out / "plan.json").read_text()
+    (out / "plan.json").write_text(text.replace(f'"lower_bound": {bound}', f'"lower_bound": {bound + 1}'))
+    answer = meshwright("verify", out, dataset)
+    assert answer.code == 1
+    assert f"lower_bound is {bound}, the plan states {bound + 1}" in answer.out
+
+
+def test_compare_has_a_column_for_it(dataset: Path) -> None:
+    """`compare --certify` proves once, and states each design's gap."""
+    words = ["--algorithms", "ring,cd2,gpm", "--max-degree", "2", "--certify"]
+    assert "above the" in meshwright("compare", dataset, *words).out
+    plans = meshwright("compare", dataset, *words, "--json").json["plans"]
+    assert len({plan["lower_bound"] for plan in plans}) == 1
+    assert plans[0]["gap"] > plans[1]["gap"] > 0
+    assert "gap" not in plans[2]
+
+
+def test_a_front(dataset: Path, tmp_path: Path) -> None:
+    """`plan --front` writes a plan for each row, each of which is verified."""
+    words = ["--algorithm", "best", "--front", "--steps", "400", "--out", str(tmp_path / "front")]
+    answer = meshwright("plan", dataset, *words, "--json")
+    degrees = [plan["max_degree"] for plan in answer.json["plans"]]
+    assert degrees == sorted(set(degrees))
+    for degree in degrees:
+        assert meshwright("verify", tmp_path / "front" / f"degree-{degree}", dataset).code == 0
+    assert "front.png" in meshwright("plan", dataset, *words).out
+    assert (tmp_path / "front" / "front.png").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--algorithm", "gm", "--front"], "gm has no --front"),
+        (["--algorithm", "best", "--front", "--k", "2"], "leave --k out"),
+        (["--algorithm", "best", "--front", "--objective", "edges"], "leave --objective out"),
+    ],
+)
+def test_what_a_front_does_not_take(dataset: Path, words: list[str], expected: str) -> None:
+    """Another algorithm, or an objective: refused in one line, with nothing written."""
+    assert expected in meshwright("plan", dataset, *words, "--out", dataset.parent / "front").complaint
+    assert not (dataset.parent / "front").exists()
+
+
+def test_advice(dataset: Path, tmp_path: Path) -> None:
+    """`advise` says which to take and why, draws a chart and writes the plan it advises."""
+    words = ["--steps", "100", "--out", str(tmp_path / "plan"), "--chart", str(tmp_path / "advice.png")]
+    told = meshwright("advise", dataset, *words)
+    assert told.code == 0
+    assert "take Best" in told.out
+    assert "above the fewest links possible" in told.out
+    assert meshwright("verify", tmp_path / "plan", dataset).code == 0
+    assert (tmp_path / "advice.png").is_file()
+    answer = meshwright("advise", dataset, "--steps", "100", "--json").json
+    assert answer["plans"][answer["chosen"]]["algorithm"] == "best"
+    assert answer["plans"][0]["redundant_edges"] >= 0
+
+
+def test_advice_that_cannot_be_given(dataset: Path, tmp_path: Path) -> None:
+    """When nothing meets the wishes the answer is no, with what the nearest lacks, and no plan."""
+    words = ["--diameter", "1", "--max-degree", "1", "--out", str(tmp_path / "plan")]
+    told = meshwright("advise", dataset, *words)
+    assert told.code == 1
+    assert "take none" in told.out
+    assert "above 1" in told.out
+    assert not (tmp_path / "plan").exists()
+
+
+def test_advice_within_limits(dataset: Path) -> None:
+    """Limits too tight to connect every topic: the most support within them, and resilience where wished."""
+    assert "- support" in meshwright("advise", dataset, "--max-edges", "10", "--steps", "0").out
+    assert "connect topics at all" in meshwright("advise", dataset, "--diameter", "2").out

@@ -1,0 +1,84 @@
+"""Advice: what it takes meets every wish, and it says when nothing does."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calls import crowds, examples
+from meshwright import Interest
+from meshwright.designs import Wishes, advise
+from meshwright.designs.advice import NEARLY_FEWEST
+from meshwright.errors import InputError
+from meshwright.workloads import zipf
+
+some_wishes = st.builds(
+    Wishes,
+    max_degree=st.none() | st.integers(1, 6),
+    max_edges=st.none() | st.integers(1, 40),
+    resilient=st.booleans(),
+    diameter=st.none() | st.integers(1, 5),
+)
+
+
+@settings(max_examples=examples(60, 5))
+@given(crowds(nodes=(1, 20), subscriptions=70), some_wishes)
+def test_what_is_chosen_meets_every_wish(interest: Interest, wishes: Wishes) -> None:
+    """A choice meets all wishes; if it does not connect every topic, nothing does that meets them."""
+    advice = advise(interest, wishes, steps=20)
+    meeting = [own for own in advice.tried if not own.unmet(wishes)]
+    complete = [own for own in meeting if own.complete]
+    assert (advice.chosen is None) == (not meeting)
+    assert advice.reasons
+    if complete:
+        assert advice.chosen in complete
+        fewest = min(len(own.plan.overlay) for own in complete)
+        assert len(advice.chosen.plan.overlay) <= NEARLY_FEWEST * fewest
+    elif advice.chosen is not None:
+        most = max(own.plan.figures["support"] for own in meeting)
+        assert advice.chosen.plan.figures["support"] == most
+
+
+def test_it_takes_best_where_nothing_is_wished() -> None:
+    """Without wishes it is our own design, with a gap that the prices prove."""
+    advice = advise(zipf(200, 40, size=6, seed=1), steps=500)
+    assert advice.chosen is not None
+    assert advice.chosen.plan.algorithm == "best"
+    assert advice.chosen.plan.figures["gap"] < 0.2
+    assert len({id(own.plan.prices) for own in advice.tried}) == 1
+
+
+def test_limits_too_tight_give_the_most_of_them() -> None:
+    """Where no overlay within the limits connects every topic, the one of most support is advised."""
+    interest = zipf(60, 15, size=5, seed=1)
+    for wishes in (Wishes(max_degree=2), Wishes(max_edges=20), Wishes(max_degree=2, max_edges=20)):
+        chosen = advise(interest, wishes, steps=0).chosen
+        assert chosen is not None
+        assert not chosen.complete
+        assert not chosen.unmet(wishes)
+
+
+def test_resilience_and_short_ways() -> None:
+    """A wish for resilience or for a diameter of 2 is met by what promises it."""
+    interest = zipf(40, 8, size=3, seed=1)
+    resilient = advise(interest, Wishes(resilient=True), steps=0).chosen
+    short = advise(interest, Wishes(diameter=2), steps=0).chosen
+    assert resilient is not None
+    assert resilient.weak == 0
+    assert short is not None
+    assert short.diameters.maximum <= 2
+    assert advise(interest, Wishes(diameter=2, max_degree=1), steps=0).chosen is None
+
+
+def test_small_instances_are_solved() -> None:
+    """A handful of nodes is given the optimum to compare with."""
+    advice = advise(zipf(8, 5, size=2, seed=1), steps=0)
+    assert advice.tried[-1].plan.algorithm == "exact"
+
+
+@pytest.mark.parametrize("name", ["max_degree", "max_edges", "diameter"])
+def test_impossible_wishes_are_refused(name: str) -> None:
+    """A limit of zero is refused in one line."""
+    with pytest.raises(InputError, match=f"{name} is 0"):
+        Wishes(**{name: 0})  # type: ignore[arg-type]
