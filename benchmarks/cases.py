@@ -11,6 +11,10 @@ ENGINE, RULES, PAPER, PRODUCT, THREADS = "engine", "rules", "paper", "product", 
 """Tasks: GM's time and memory, the other rules' time, the paper's GM, one A·Aᵀ, one thread against two."""
 DESIGNS = "designs"
 """One more task: the time of the designs that do not run on the engine."""
+BEST = "best"
+"""And one: how many links `best` saves for each objective, and how near to the fewest possible it is."""
+SEEDS = (0, 1, 2)
+"""Workloads that `best` is measured on."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,11 @@ class Case:
     low_over_gm: float | None = 3.0
     two_threads_gain: float | None = 1.0
     design_over_gm: float | None = 2.0
+    best_seconds: float = 20.0
+    best_saves: tuple[float | None, float | None, float | None] = (None, None, None)
+    """The share of links that `best` saves at least, by objective: edges, degree, balanced."""
+    best_gap: float | None = None
+    """By which part `best` is above the fewest links at most, for the objective edges."""
 
     @property
     def name(self) -> str:
@@ -51,8 +60,18 @@ def _each(case: Case, *, uniform: Case | None = None) -> list[Case]:
     return [case, replace(case, popularity="expo"), replace(uniform or case, popularity="unif")]
 
 
+def _saving(cases: list[Case], *floors: tuple[float | None, float | None, float | None]) -> list[Case]:
+    """Return the cases with their floors for `best`, one for each."""
+    return [replace(case, best_saves=floor) for case, floor in zip(cases, floors, strict=True)]
+
+
 _AGAINST_BOTH = (ENGINE, RULES, PAPER, PRODUCT)
-_SMALL = Case("zipf", 10_000, 200, (10, 10), 0.5, (*_AGAINST_BOTH, DESIGNS), 20.0, 0.10, 100.0)
+_TINY = Case("zipf", 1_000, 100, (10, 10), 0.5, (*_AGAINST_BOTH, BEST), best_gap=0.07)
+_SMALL = Case(
+    "zipf", 10_000, 200, (10, 10), 0.5, (*_AGAINST_BOTH, DESIGNS, BEST), 20.0, 0.10, 100.0,
+    best_seconds=60.0, best_gap=0.07,
+)  # fmt: skip
+_MIXED = Case("zipf", 2_000, 200, (10, 90), 2.0, (*_AGAINST_BOTH, BEST))
 _WIDE = Case("zipf", 2_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 4.0)
 _LARGE = Case("zipf", 10_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 15.0, 0.7, 100.0)
 _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PRODUCT), None, 1.8, 100.0)
@@ -60,9 +79,15 @@ _BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES), memory_mb=10
 _TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE,), memory_mb=250.0)
 
 FULL: list[Case] = [
-    Case("zipf", 1_000, 100, (10, 10), 0.5, _AGAINST_BOTH),
-    *_each(_SMALL, uniform=replace(_SMALL, paper_over_engine=15.0)),
-    *_each(Case("zipf", 2_000, 200, (10, 90), 2.0, _AGAINST_BOTH)),
+    *_saving(_each(_TINY), (0.08, 0.10, 0.10), (0.17, 0.18, 0.18), (0.045, 0.07, 0.07)),
+    *_saving(
+        _each(_SMALL, uniform=replace(_SMALL, paper_over_engine=15.0)),
+        (0.07, None, None),
+        (0.14, None, None),
+        (0.035, None, None),
+    ),
+    *_saving(_each(_MIXED), (0.03, None, None), (0.05, None, None), (0.01, None, None)),
+    Case("expo", 1_000, 1_000, (20, 600), tasks=(BEST,), best_saves=(0.06, None, None)),
     *_each(_WIDE, uniform=replace(_WIDE, paper_over_engine=2.5)),
     *_each(_LARGE),
     *_each(_MANY_TOPICS),
@@ -83,7 +108,7 @@ _QUICK = Case(
 )
 
 QUICK: list[Case] = [
-    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS)),
+    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST), best_seconds=1.0),
     replace(_QUICK, popularity="expo"),
     replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER)),
 ]
