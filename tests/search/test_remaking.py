@@ -65,7 +65,6 @@ def test_steps_leave_nothing_behind(interest: Interest, seed: int) -> None:
     assert not remaking.pieces.label.any()
     assert (remaking.pieces.node_first == -1).all()
     assert not remaking.pieces.tally.any()
-    assert not remaking.desk.joined.any()
     overlay = remaking.overlay()
     degree = np.bincount(np.concatenate((overlay.u, overlay.v)), minlength=interest.num_nodes)
     assert remaking.net.degree.tolist() == degree.tolist()

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from meshwright.greedy import Progress
     from meshwright.interest import Ids
     from meshwright.search.kernels.fragments import Groups
-    from meshwright.search.kernels.net import Net
+    from meshwright.search.kernels.net import Bits, Net
+    from meshwright.search.kernels.partners import Partners
     from meshwright.search.kernels.pieces import Pieces
     from meshwright.search.kernels.remake import Desk
 
@@ -35,13 +36,15 @@ class Remaking:
     """
 
     def __init__(self, overlay: Overlay, *, seed: int = 0, ruin: int = 5) -> None:
-        from meshwright.search.kernels import net
+        from meshwright.search.kernels import net, partners
 
         self.interest, self.ruin = overlay.interest, ruin
         self.net = _lay_out_net(overlay, seed)
         net.fill_topic_bits(self.net)
         net.add_links(self.net, overlay.u, overlay.v)
         self.groups, self.pieces, self.desk = _lay_out_memory(self.interest, ruin)
+        self.partners = _lay_out_partners(self.interest)
+        partners.fill_subscribers(self.net, self.partners)
 
     def __len__(self) -> int:
         """How many links there are."""
@@ -64,7 +67,7 @@ class Remaking:
         if not len(self):
             return
         cap = NO_LIMIT if max_degree is None else max_degree
-        remake(self.net, self.groups, self.pieces, self.desk, steps, self.ruin, cap, lowering)
+        remake(self.net, self.groups, self.pieces, self.partners, self.desk, steps, self.ruin, cap, lowering)
 
     def prune(self) -> None:
         """Take away, last link first, what no topic needs."""
@@ -168,14 +171,30 @@ def _lay_out_memory(interest: Interest, ruin: int) -> tuple[Groups, Pieces, Desk
     desk = Desk(
         lost=_ids(ends),
         made=_ids(ends),
-        joined=_ids(nodes),
-        reached=_ids(nodes),
-        gain=_ids(nodes),
-        partner=_ids(nodes),
-        fresh=_ids(nodes),
         pair=_ids(2),
     )
     return groups, pieces, desk
+
+
+def _lay_out_partners(interest: Interest) -> Partners:
+    from meshwright.search.kernels.partners import Partners
+
+    nodes, topics = interest.num_nodes, interest.num_topics
+    words = -(-nodes // WORD)
+
+    def bits(*shape: int) -> Bits:
+        return np.zeros(shape, dtype=np.uint64)
+
+    return Partners(
+        subscribers=bits(topics, words),
+        barred=bits(words),
+        carry=bits(words),
+        slices=bits(topics.bit_length(), words),
+        gain=_ids(nodes),
+        partner=_ids(nodes),
+        fresh=_ids(nodes),
+        forbidden=_ids(2, -1),
+    )
 
 
 def _ids(size: int, value: int = 0) -> Ids:

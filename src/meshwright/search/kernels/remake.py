@@ -19,11 +19,11 @@ from meshwright.search.kernels.net import (
     has_topic,
     remove_link,
 )
+from meshwright.search.kernels.partners import bar, look_around
 from meshwright.search.kernels.pieces import (
     LOOSE,
     MISSING,
     join_all,
-    label_of,
     record_fragments,
     sweep_up,
     touch_topics,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from meshwright.interest import Ids
     from meshwright.search.kernels.fragments import Groups
     from meshwright.search.kernels.net import Int, Net
+    from meshwright.search.kernels.partners import Partners
     from meshwright.search.kernels.pieces import Pieces
 
 
@@ -43,14 +44,6 @@ class Desk(NamedTuple):
     """The ends of the links taken away, two for each."""
     made: Ids
     """The ends of the links made, two for each."""
-    joined: Ids
-    """By node: what a link from the node in hand would join; zero between uses."""
-    reached: Ids
-    gain: Ids
-    """By loose node: no link of it joins more."""
-    partner: Ids
-    fresh: Ids
-    """By loose node: how many links had been made when its gain was found."""
     pair: Ids
 
 
@@ -68,62 +61,7 @@ def find_link(net: Net, u: Int, v: Int) -> Int:
 
 
 @kernel
-def look_around(net: Net, pieces: Pieces, desk: Desk, position: Int, cap: Int, made: Int) -> None:
-    """Find the best partner of a loose node: most joined, then least degree, then by chance."""
-    x = np.int64(pieces.loose[position])
-    reached = 0
-    record = pieces.node_first[x]
-    while record != NONE:
-        topic, mine = pieces.topic[record], pieces.label[pieces.slot[record]]
-        if mine > 0:
-            for slot in range(net.topic_ptr[topic], net.topic_ptr[topic + 1]):
-                if pieces.label[slot] != mine:
-                    v = net.topic_nodes[slot]
-                    if desk.joined[v] == 0:
-                        desk.reached[reached] = v
-                        reached += 1
-                    desk.joined[v] += 1
-        record = pieces.next_of_node[record]
-    # Loose nodes may also be joined in topics in which x itself is part of the rest.
-    for i in range(pieces.tally[LOOSE]):
-        v = np.int64(pieces.loose[i])
-        record = pieces.node_first[v]
-        while record != NONE and v != x:
-            topic = np.int64(pieces.topic[record])
-            apart = pieces.label[pieces.slot[record]] > 0 and has_topic(net, x, topic)
-            if apart and label_of(net, pieces, x, topic) == 0:
-                if desk.joined[v] == 0:
-                    desk.reached[reached] = v
-                    reached += 1
-                desk.joined[v] += 1
-            record = pieces.next_of_node[record]
-    best, ties = np.int64(NONE), 0
-    room = net.degree[x] < cap
-    for i in range(reached):
-        v = np.int64(desk.reached[i])
-        count = desk.joined[v]
-        if room and net.degree[v] < cap:
-            better = best == NONE or count > desk.joined[best]
-            if not better and count == desk.joined[best]:
-                better = net.degree[v] < net.degree[best]
-                if net.degree[v] == net.degree[best]:
-                    ties += 1
-                    better = draw(net, ties + 1) == 0
-                elif better:
-                    ties = 0
-            elif better:
-                ties = 0
-            if better:
-                best = v
-    desk.gain[position] = 0 if best == NONE else desk.joined[best]
-    desk.partner[position] = best
-    desk.fresh[position] = made
-    for i in range(reached):
-        desk.joined[desk.reached[i]] = 0
-
-
-@kernel
-def recreate(net: Net, pieces: Pieces, desk: Desk, cap: Int, most: Int) -> bool:
+def recreate(net: Net, pieces: Pieces, partners: Partners, desk: Desk, cap: Int, most: Int) -> bool:
     """Link the fragments greedily; say whether `most` links were enough."""
     loose, made = pieces.tally[LOOSE], np.int64(0)
     for position in range(loose):
@@ -132,21 +70,23 @@ def recreate(net: Net, pieces: Pieces, desk: Desk, cap: Int, most: Int) -> bool:
         while record != NONE:
             records += 1
             record = pieces.next_of_node[record]
-        desk.gain[position], desk.fresh[position] = 2 * records, NONE
+        partners.gain[position], partners.fresh[position] = 2 * records, NONE
     while pieces.tally[MISSING] > 0:
         best = np.int64(0)
         for position in range(1, loose):
-            if desk.gain[position] > desk.gain[best]:
+            if partners.gain[position] > partners.gain[best]:
                 best = np.int64(position)
         # No link joins more than the best may: with those that are left, is the end in reach?
-        if (most - made) * desk.gain[best] < pieces.tally[MISSING]:
+        if (most - made) * partners.gain[best] < pieces.tally[MISSING]:
             return False
-        if desk.fresh[best] != made:
-            look_around(net, pieces, desk, best, cap, made)
+        if partners.fresh[best] != made:
+            look_around(net, pieces, partners, best, cap, made)
             continue
-        x, v = np.int64(pieces.loose[best]), np.int64(desk.partner[best])
+        x, v = np.int64(pieces.loose[best]), np.int64(partners.partner[best])
         add_link(net, x, v)
         join_all(net, pieces, x, v)
+        bar(net, partners, x, cap)
+        bar(net, partners, v, cap)
         desk.made[2 * made], desk.made[2 * made + 1] = x, v
         made += 1
     return True
@@ -239,21 +179,41 @@ def was_above(net: Net, desk: Desk, lost: Int, cap: Int) -> bool:
 
 @kernel
 def remake(
-    net: Net, groups: Groups, pieces: Pieces, desk: Desk, steps: Int, most: Int, cap: Int, lowering: bool
+    net: Net,
+    groups: Groups,
+    pieces: Pieces,
+    partners: Partners,
+    desk: Desk,
+    steps: Int,
+    most: Int,
+    cap: Int,
+    lowering: bool,
 ) -> None:
-    """Try so many steps; when `lowering`, one that begins at a node above the cap may take a link more."""
+    """Try so many steps; when `lowering`, one that begins at a node above the cap may take a link more.
+
+    One of the links that a step takes away may not come back in it: it would, most of the time.
+    """
+    for v in range(len(net.head)):
+        bar(net, partners, np.int64(v), cap)
     for _ in range(steps):
         net.tally[STEPS] += 1
         before = net.tally[LINKS]
         lost = ruin(net, pieces, desk, most)
-        whole = record_fragments(net, groups, pieces, desk.lost, lost)
-        room = lost
-        if lowering and 0 < lost < net.tally[FREE] and was_above(net, desk, lost, cap):
-            room += 1
-        whole = whole and recreate(net, pieces, desk, cap, room)
+        for i in range(2 * lost):
+            bar(net, partners, np.int64(desk.lost[i]), cap)
+        whole = lost > 0 and record_fragments(net, groups, pieces, desk.lost, lost)
+        if whole:
+            chosen = draw(net, lost)
+            partners.forbidden[0], partners.forbidden[1] = desk.lost[2 * chosen], desk.lost[2 * chosen + 1]
+            spare = lowering and lost < net.tally[FREE] and was_above(net, desk, lost, cap)
+            whole = recreate(net, pieces, partners, desk, cap, lost + np.int64(spare))
         made = net.tally[LINKS] - (before - lost)
         sweep_up(pieces)
         if whole:
             net.tally[TAKEN] += 1
         else:
             undo(net, desk, lost, made)
+            for i in range(2 * lost):
+                bar(net, partners, np.int64(desk.lost[i]), cap)
+            for i in range(2 * made):
+                bar(net, partners, np.int64(desk.made[i]), cap)

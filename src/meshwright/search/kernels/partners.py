@@ -1,0 +1,169 @@
+"""The best partner of a loose node: what a link to each other node would join, counted for all at once.
+
+Nodes are bits. The nodes that a topic of the loose node offers are one row of bits; rows are added up in
+bit-sliced counters, of which slice i holds bit i of every node's count.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.compiling import inlined, kernel, lowest_bit
+from meshwright.search.kernels.net import NONE, ONE, SIX, SIXTY_THREE, draw, has_topic
+from meshwright.search.kernels.pieces import LOOSE, TOUCHED, label_of
+
+if TYPE_CHECKING:
+    from meshwright.interest import Ids
+    from meshwright.search.kernels.net import Bits, Int, Net
+    from meshwright.search.kernels.pieces import Pieces
+
+ZERO = np.uint64(0)
+
+
+class Partners(NamedTuple):
+    """Rows of bits over nodes, and what was found."""
+
+    subscribers: Bits
+    """By topic: its subscribers."""
+    barred: Bits
+    """The nodes that have as many links as they may."""
+    carry: Bits
+    """Working memory: the row that is being added."""
+    slices: Bits
+    """Working memory: the counters."""
+    gain: Ids
+    """By loose node: no link of it joins more."""
+    partner: Ids
+    fresh: Ids
+    """By loose node: how many links had been made when its gain was found."""
+    forbidden: Ids
+    """A pair that must not be linked, or −1."""
+
+
+@kernel
+def fill_subscribers(net: Net, partners: Partners) -> None:
+    """Set each topic's bits over nodes."""
+    for topic in range(len(net.topic_ptr) - 1):
+        for slot in range(net.topic_ptr[topic], net.topic_ptr[topic + 1]):
+            v = np.uint64(net.topic_nodes[slot])
+            partners.subscribers[topic, v >> SIX] |= ONE << (v & SIXTY_THREE)
+
+
+@kernel
+def bar(net: Net, partners: Partners, v: Int, cap: Int) -> None:
+    """Note whether a node may be given another link; its degree has changed."""
+    word, bit = np.uint64(v) >> SIX, ONE << (np.uint64(v) & SIXTY_THREE)
+    if net.degree[v] < cap:
+        partners.barred[word] &= ~bit
+    else:
+        partners.barred[word] |= bit
+
+
+@inlined
+def slices_for(count: Int) -> Int:
+    """Return how many binary digits a count has."""
+    digits = np.int64(0)
+    while count > 0:
+        digits += 1
+        count >>= 1
+    return digits
+
+
+@kernel
+def add_row(partners: Partners, count: Int) -> None:
+    """Add the row `carry`, the `count`-th, to the counters: carries cannot go further than its digits."""
+    for i in range(slices_for(count)):
+        for j in range(len(partners.carry)):
+            both = partners.slices[i, j] & partners.carry[j]
+            partners.slices[i, j] ^= partners.carry[j]
+            partners.carry[j] = both
+
+
+@kernel
+def add_one(partners: Partners, v: Int) -> None:
+    """Add 1 to the count of one node."""
+    word, carry = np.uint64(v) >> SIX, ONE << (np.uint64(v) & SIXTY_THREE)
+    i = 0
+    while carry != ZERO:
+        both = partners.slices[i, word] & carry
+        partners.slices[i, word] ^= carry
+        carry = both
+        i += 1
+
+
+@kernel
+def count_joined(net: Net, pieces: Pieces, partners: Partners, x: Int) -> Int:
+    """Count for every node what a link from x would join; return how many slices are in use."""
+    top = slices_for(np.int64(pieces.tally[TOUCHED]))  # a link joins each of these once at most
+    for i in range(top):
+        for j in range(len(partners.carry)):
+            partners.slices[i, j] = ZERO
+    count, record = np.int64(0), pieces.node_first[x]
+    while record != NONE:
+        topic, mine = np.int64(pieces.topic[record]), pieces.label[pieces.slot[record]]
+        if mine > 0:
+            for j in range(len(partners.carry)):
+                partners.carry[j] = partners.subscribers[topic, j]
+            other = pieces.topic_first[topic]
+            while other != NONE:
+                if pieces.label[pieces.slot[other]] == mine:
+                    same = np.uint64(pieces.node[other])
+                    partners.carry[same >> SIX] &= ~(ONE << (same & SIXTY_THREE))
+                other = pieces.next_of_topic[other]
+            count += 1
+            add_row(partners, count)
+        record = pieces.next_of_node[record]
+    # Loose nodes may also be joined in topics in which x itself is part of the rest.
+    for i in range(pieces.tally[LOOSE]):
+        v = np.int64(pieces.loose[i])
+        record = pieces.node_first[v]
+        while record != NONE and v != x:
+            topic = np.int64(pieces.topic[record])
+            apart = pieces.label[pieces.slot[record]] > 0 and has_topic(net, x, topic)
+            if apart and label_of(net, pieces, x, topic) == 0:
+                add_one(partners, v)
+            record = pieces.next_of_node[record]
+    return top
+
+
+@kernel
+def look_around(net: Net, pieces: Pieces, partners: Partners, position: Int, cap: Int, made: Int) -> None:
+    """Find the best partner of a loose node: most joined, then least degree, then by chance."""
+    x = np.int64(pieces.loose[position])
+    partners.fresh[position] = made
+    partners.gain[position], partners.partner[position] = 0, NONE
+    if net.degree[x] >= cap:
+        return
+    top = count_joined(net, pieces, partners, x)
+    for j in range(len(partners.carry)):
+        partners.carry[j] = ~partners.barred[j]
+    for end in range(2):
+        if partners.forbidden[end] == x:
+            other = np.uint64(partners.forbidden[1 - end])
+            partners.carry[other >> SIX] &= ~(ONE << (other & SIXTY_THREE))
+    most = np.int64(0)
+    for i in range(top - 1, -1, -1):
+        some = ZERO
+        for j in range(len(partners.carry)):
+            some |= partners.carry[j] & partners.slices[i, j]
+        if some != ZERO:
+            most |= np.int64(1) << np.int64(i)
+            for j in range(len(partners.carry)):
+                partners.carry[j] &= partners.slices[i, j]
+    if most == 0:
+        return
+    best, ties = np.int64(NONE), np.int64(0)
+    for j in range(len(partners.carry)):
+        left = partners.carry[j]
+        while left != ZERO:
+            v = np.int64(j) * 64 + np.int64(lowest_bit(left))
+            left &= left - ONE
+            if best == NONE or net.degree[v] < net.degree[best]:
+                best, ties = v, np.int64(0)
+            elif net.degree[v] == net.degree[best]:
+                ties += 1
+                if draw(net, ties + 1) == 0:
+                    best = v
+    partners.gain[position], partners.partner[position] = most, best
