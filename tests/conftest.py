@@ -1,4 +1,4 @@
-"""How hypothesis works here: the same examples in every run, and no clock. One Spark session for all tests."""
+"""What all tests share: hypothesis draws the same examples in every run, by no clock; one Spark session."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2"])
 def test_old_java_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    """A Java that is too old is not taken; where there is no other, the complaint names it and the way out."""
+    """A Java that is too old is not taken; where there is no other, it is named, and the way out."""
     home = fake_java(tmp_path / "java", version)
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("PATH", str(home / "bin"))
@@ -116,7 +116,8 @@ def test_spark_runs_with_java_hidden(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": without_java(tmp_path / "bin")}
     environment.pop("JAVA_HOME", None)
     program = (
-        "from meshwright.pipeline.session import session; from meshwright.pipeline.cluster import check_workers; "
+        "from meshwright.pipeline.session import session; "
+        "from meshwright.pipeline.cluster import check_workers; "
         "spark = session('local[1]'); check_workers(spark); print(spark.range(5).count()); "
         "print(spark._jvm.System.getProperty('java.version'))"
     )
@@ -136,7 +137,7 @@ def test_a_server_that_is_no_master(tmp_path: Path) -> None:
         threading.Thread(target=lambda: taken.append(server.accept()[0]), daemon=True).start()
         master = f"spark://127.0.0.1:{server.getsockname()[1]}"
         program = (
-            "import sys; from meshwright.errors import ClusterError; from meshwright.pipeline import cluster; "
+            "from meshwright.errors import ClusterError\n"
             "from meshwright.pipeline.session import session\n"
             f"try: session({master!r})\nexcept ClusterError as error: print(error)"
         )

@@ -20,6 +20,8 @@ REACH_SECONDS = 30.0
 """A master that does not answer within this time counts as unreachable."""
 WORK_SECONDS = 120.0
 """A cluster that starts no Python within this time has no free executors."""
+MISFIT = re.compile("PYTHON_VERSION_MISMATCH|Cannot run program|No module named|different version")
+"""What Spark complains of when a worker's Python does not fit."""
 
 
 def check_reachable(master: str, seconds: float = REACH_SECONDS) -> None:
@@ -78,14 +80,11 @@ def check_workers(spark: SparkSession, seconds: float = WORK_SECONDS) -> None:
         )
     if isinstance(told[0], Exception):
         why = str(told[0])
-        mismatch = re.search(
-            r"PYTHON_VERSION_MISMATCH|Cannot run program|No module named|different version", why
-        )
-        if mismatch is None:
+        if MISFIT.search(why) is None:
             raise told[0]
         raise ClusterError(
-            f"the workers' Python does not fit ({_telling(why)}): set PYSPARK_PYTHON to a Python "
-            f"{sys.version_info[0]}.{sys.version_info[1]} that is on every worker and has meshwright installed"
+            f"the workers' Python does not fit ({_telling(why)}): set PYSPARK_PYTHON to a "
+            f"Python {sys.version_info[0]}.{sys.version_info[1]} that is on every worker and has meshwright installed"
         )
 
 
@@ -108,9 +107,5 @@ def _answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _telling(text: str) -> str:
     """Return the line of a long complaint that says something."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [
-        line
-        for line in lines
-        if re.search(r"PYTHON_VERSION_MISMATCH|Cannot run program|No module named|different version", line)
-    ]
+    telling = [line for line in lines if MISFIT.search(line)]
     return telling[-1][:200] if telling else lines[0][:200]
