@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import ClusterError
+from meshwright.pipeline import failures
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,10 +82,11 @@ def check_workers(spark: SparkSession, seconds: float = WORK_SECONDS) -> None:
     if isinstance(told[0], Exception):
         why = str(told[0])
         if MISFIT.search(why) is None:
-            raise told[0]
+            raise failures.told(told[0]) from told[0]
+        ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
         raise ClusterError(
-            f"the workers' Python does not fit ({_telling(why)}): set PYSPARK_PYTHON to a "
-            f"Python {sys.version_info[0]}.{sys.version_info[1]} that is on every worker and has meshwright installed"
+            f"the workers' Python does not fit ({_telling(why)}): set PYSPARK_PYTHON to a Python {ours} that "
+            "is on every worker and has meshwright installed"
         )
 
 
