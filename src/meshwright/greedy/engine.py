@@ -50,6 +50,7 @@ def grow(
     progress: Progress | None = None,
     tuning: Tuning | None = None,
     elsewhere: Elsewhere | None = None,
+    degrees: Ids | None = None,
 ) -> Overlay:
     """Add, one at a time, the edge that the rule picks by its contribution, until none contributes.
 
@@ -77,6 +78,8 @@ def grow(
         Called now and then; what it raises ends the run.
     elsewhere
         Rebuilds large waves of rows somewhere else, such as on a cluster.
+    degrees
+        How many links each node has, if these are others than the start's.
 
     Raises
     ------
@@ -88,7 +91,7 @@ def grow(
     candidates = candidates.checked(interest.num_nodes)
     counted = interest if topics is None else interest.restrict(_known_topics(interest, topics))
     tuning = tuning or Tuning()
-    run = _Run(counted, rule, start, candidates, max_edges, max_degree, threads, tuning, progress)
+    run = _Run(counted, rule, start, candidates, max_edges, max_degree, threads, tuning, progress, degrees)
     if elsewhere is not None:
         run.waves = Waves(Task(counted, rule, candidates, max_degree, tuning), start, elsewhere)
     u, v, gains = run.finish()
@@ -137,6 +140,7 @@ class _Run:
         threads: int,
         tuning: Tuning,
         progress: Progress | None,
+        degrees: Ids | None = None,
     ) -> None:
         from meshwright.greedy import layout
         from meshwright.greedy.kernels import components, rows, sweep
@@ -153,7 +157,9 @@ class _Run:
             components.link_all(
                 self.state._replace(topic_row=np.full_like(self.state.topic_row, -1)), start.u, start.v
             )
-            self.state.tally[TOP_DEGREE] = self.state.degree.max(initial=0)
+        if degrees is not None:
+            self.state.degree[:] = degrees
+        self.state.tally[TOP_DEGREE] = self.state.degree.max(initial=0)
         rows.fill_bits(self.state)
         self.scratches: list[Scratch] = [layout.lay_out_scratch(self.state) for _ in range(threads)]
         self.whole: Sweep = layout.lay_out_sweep(interest, candidates, self.state, tuning.window, calm=False)

@@ -1,7 +1,7 @@
 """Waves: many rows of the engine rebuilt elsewhere, against a snapshot, and handed back to the sweep.
 
-This is the side of the sweep; `rebuilding` is the other. A window that was made against an earlier state may
-be too high, but never too low, so the edges are those of a run without waves. This holds wherever the rows are
+This is the side of the sweep; `rebuilding` is the other. A window made against an earlier state may be too
+high, but never too low, so the edges are those of a run without waves. This holds wherever the rows are
 rebuilt: the executors of a cluster make their own state from the interest and the edges so far.
 """
 
