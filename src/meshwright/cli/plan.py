@@ -24,12 +24,15 @@ from meshwright.cli.options import (
     Threads,
     TimeLimit,
 )
+from meshwright.cli.spark import Conf, Master
 
 EXAMPLES = (
     "meshwright plan subscriptions.csv --algorithm low --out plan",
     "meshwright plan dataset --algorithm gpa --max-edges 500 --out plan",
     "meshwright plan subscriptions.csv --costs places.csv --out plan",
     "meshwright plan subscriptions.csv --algorithm best --steps 2000 --out plan",
+    "meshwright plan dataset --master spark://head:7077 --out plan",
+    "meshwright plan dataset --parts 8 --coverage 3 --master 'local[*]' --out plan",
 )
 
 
@@ -58,13 +61,31 @@ def plan(
     steps: Steps = None,
     costs: Costs = None,
     metric: Metric = False,
+    master: Master = None,
+    conf: Conf = None,
+    parts: Annotated[
+        int | None,
+        typer.Option(
+            "--parts", metavar="P", min=1, help="On Spark: plan so many parts apart; faster, with more links."
+        ),
+    ] = None,
+    coverage: Annotated[
+        int | None,
+        typer.Option(
+            "--coverage", metavar="N", min=1, help="With parts: brokers that stand for a topic of one; 3."
+        ),
+    ] = None,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Design which brokers to link, and write the plan."""
-    from meshwright.cli import designing, output
+    """Design which brokers to link, and write the plan.
+
+    With --master, gm, minmax, low, gpa and gpm run on Spark: exact, with the same links as without, as long
+    as this machine's memory allows; else, or with --parts, by divide and conquer. It says which and why.
+    """
+    from meshwright.cli import constructing, designing, output
     from meshwright.cli.target import check_target
     from meshwright.designs import find
     from meshwright.store import write_plan
@@ -84,13 +105,24 @@ def plan(
         "steps": steps,
     }
     designing.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
+    on_spark = any(option is not None for option in (master, conf, parts, coverage))
+    if on_spark:
+        constructing.check(algorithm, given, parts, coverage, costs)
     interest = designing.load(source)
     link_costs = designing.load_costs(costs, interest, metric=metric)
-    made = designing.make(
-        interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs
-    )
+    if on_spark:
+        done = constructing.make(
+            interest, algorithm, given, master=master, conf=conf, parts=parts, coverage=coverage,
+            seed=seed, threads=threads, progress=progress,
+        )  # fmt: skip
+        made, way, lines = done.plan, constructing.described(done), constructing.told(done)
+    else:
+        made = designing.make(
+            interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs
+        )
+        way, lines = {}, []
     write_plan(made, out)
     if json:
-        output.answer_json({**designing.described(made), "plan": str(out)})
+        output.answer_json({**designing.described(made), **way, "plan": str(out)})
     else:
-        output.answer(made.summary(), f"written to {out}")
+        output.answer(made.summary(), *lines, f"written to {out}")

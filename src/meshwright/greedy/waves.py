@@ -113,13 +113,13 @@ class Waves:
 
     def _worth(self, state: State, sweep: Sweep, rows: Ids) -> bool:
         """Say whether the work is enough, and was not about to vanish by itself."""
-        from meshwright.greedy.kernels.state import LEVEL, MERGES, TOP_DEGREE, WORK
+        from meshwright.greedy.kernels.state import LEVEL, TOP_DEGREE, WORK
 
         most = work_of(state, rows, np.diff(state.node_ptr)[rows])
         if most < LEAST_WORK:
             return False
-        if not state.tally[MERGES]:
-            return True  # nothing is connected yet, so nothing vanishes
+        if not sweep.calm and not sweep.built.any():
+            return True  # the first wave: no edge was added yet, so nothing vanishes
         place, now = (int(sweep.cursor[LEVEL]), int(state.tally[TOP_DEGREE])), int(state.tally[WORK])
         known, due = self.due.get(sweep.calm, ((-1, -1), 0))
         if known != place:
@@ -131,7 +131,11 @@ class Waves:
 
 
 def rows_ahead(sweep: Sweep) -> Ids:
-    """Return the rows that a sweep will have to rebuild at its level, as far as is known now."""
+    """Return the rows that a sweep will have to rebuild at its level, as far as is known now.
+
+    Before anything was built, these are all rows: each has to be built sooner or later, and once it is, its
+    bound is no more its number of topics, and the sweep comes down to where edges are at once.
+    """
     from meshwright.greedy.kernels.state import FRESH, INDEX, LEVEL, ROW
     from meshwright.greedy.layout import open_rows
 
@@ -140,8 +144,11 @@ def rows_ahead(sweep: Sweep) -> Ids:
         return np.zeros(0, dtype=np.int32)
     if sweep.cursor[INDEX] != FRESH:
         first += 1  # the sweep is in the middle of that row
-    wanted = (sweep.bound >= level) & (sweep.threshold > level) & (sweep.built != level)
-    wanted[:first] = False
+    if sweep.calm or sweep.built.any():
+        wanted = (sweep.bound >= level) & (sweep.threshold > level) & (sweep.built != level)
+        wanted[:first] = False
+    else:
+        wanted = sweep.bound > 0
     return np.flatnonzero(wanted & open_rows(sweep, len(wanted))).astype(np.int32)
 
 

@@ -77,7 +77,7 @@ def examine_on_cluster(
     weak: bool = False,
     progress: Progress | None = None,
 ) -> tuple[measure.Verification, NDArray[np.int64], measure.WeakTopics | None]:
-    """Return what is true of an overlay, which edges state a wrong contribution, and, if asked, weak topics."""
+    """Return what is true of an overlay, which edges state a wrong contribution, and weak topics."""
     names = asked.names
     shards = max(tasks_at_once(spark), -(-asked.count // SHARD_SUBSCRIPTIONS))
     question = Question(overlay.u, overlay.v, names.num_nodes, names.num_topics, weak)
