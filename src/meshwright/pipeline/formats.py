@@ -9,7 +9,9 @@ from meshwright.errors import InputError, first_five
 from meshwright.pipeline.csv_rows import read_csv
 from meshwright.pipeline.edge_rows import read_edges
 from meshwright.pipeline.json_rows import read_json_lines
+from meshwright.pipeline.mosquitto_rows import read_mosquitto_logs
 from meshwright.pipeline.options import FORMATS, guessed_format
+from meshwright.pipeline.page_rows import read_connz, read_emqx
 from meshwright.pipeline.parquet_rows import read_parquet
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ READERS: Mapping[str, Reader] = {
     "jsonl": read_json_lines,
     "parquet": read_parquet,
     "edges": read_edges,
+    "mosquitto-log": read_mosquitto_logs,
+    "nats-connz": read_connz,
+    "emqx": read_emqx,
 }
 
 

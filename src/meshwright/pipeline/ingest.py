@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.pipeline.encode import Encoded, encode
@@ -18,6 +19,7 @@ from meshwright.pipeline.sources import SourceFile, check_unchanged, listed
 from meshwright.pipeline.watching import Progress, watching
 from meshwright.spelling import percentage
 from meshwright.store.datasets import QUARANTINE, write_relation
+from meshwright.store.tables import read_parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,6 +42,10 @@ class Outcome:
     topics: int
     format: str
     node_from: str | None
+
+    def described(self) -> dict[str, Any]:
+        """Return all of it, for a JSON answer."""
+        return asdict(self)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -112,8 +118,8 @@ def _ingested(
     from pyspark.sql import functions as sf
 
     seen = rows.agg(
-        sf.count(sf.lit(1)).alias("read"),
-        sf.count("reason").alias("bad"),
+        sf.count("place").alias("read"),  # what the end of a session undoes is no row of a log
+        sf.count(sf.when(sf.col("place").isNotNull(), sf.col("reason"))).alias("bad"),
         sf.coalesce(sf.max("leaves"), sf.lit(False)).alias("leaves"),
         sf.min("broker").alias("first"),
         sf.max("broker").alias("last"),
@@ -163,11 +169,19 @@ def _outcome(read: int, bad: int, encoded: Encoded, reading: Reading) -> Outcome
     )
 
 
+def reasons(dataset: str | Path) -> dict[str, int]:
+    """Return why records of a dataset were set aside, and how many for each reason, the most first."""
+    aside = read_parts(Path(dataset) / "quarantine", QUARANTINE)
+    counted = Counter(aside.column("reason").to_pylist())
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+
 def _check_bad(read: int, aside: pa.Table, max_bad: float) -> None:
     if aside.num_rows <= max_bad * read:
         return
     first = aside.slice(0, 1).to_pylist()[0]
     raise InputError(
         f"{aside.num_rows} of {read} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
-        f"the first is line {first['line']} of {first['source']} ({first['reason']}); mend them, or raise --max-bad"
+        f"the first is line {first['line']} of {first['source']} ({first['reason']}); "
+        "mend them, or raise --max-bad"
     )

@@ -22,6 +22,8 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 }
 """The formats, each with the endings that it is told by (before `.gz` or `.bz2`)."""
 BROKER_FORMATS = ("mosquitto-log", "nats-connz", "emqx")
+BRIDGES = r"^(local|bridge|meshwright)[.\-_ ]|[.\-_]bridge$"
+"""Client ids of bridges between brokers, unless told otherwise."""
 MILLISECONDS_FROM = 1e11
 """Times above this are in milliseconds: in seconds they would be after the year 5000."""
 
@@ -41,6 +43,7 @@ class Reading:
     both_ways: bool = False
     as_of: float | None = None
     node_from: str | None = None
+    bridges: str = BRIDGES
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -53,6 +56,10 @@ class Reading:
             raise InputError(f"--node-from {self.node_from!r}: choose broker or client")
         if self.node_from is not None and self.format not in BROKER_FORMATS:
             raise InputError(f"--node-from is about broker logs: leave it out for {self.format}")
+        try:
+            re.compile(self.bridges)
+        except re.error as error:
+            raise InputError(f"--bridges {self.bridges!r} is no regular expression: {error}") from error
 
     def described(self) -> dict[str, Any]:
         """Return what differs from the defaults, for the manifest."""

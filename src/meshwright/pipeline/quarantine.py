@@ -25,7 +25,9 @@ def quarantined(rows: DataFrame, files: Sequence[SourceFile]) -> pa.Table:
 
     order = ["source", "block", "place"]
     bad = (
-        rows.where(sf.col("reason").isNotNull()).select(*order, "record", "reason").orderBy(*order, "reason")
+        rows.where(sf.col("reason").isNotNull() & sf.col("place").isNotNull())
+        .select(*order, "record", "reason")
+        .orderBy(*order, "reason")
     )
     found = bad.toArrow()
     sources = pa.array([plain(source) for source in found.column("source").to_pylist()], pa.string())
