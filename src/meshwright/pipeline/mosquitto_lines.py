@@ -3,8 +3,8 @@
 A subscription is logged as `ID QOS FILTER` and its end as `ID FILTER`, without a verb, and both ids and
 filters may hold spaces: the longest client id that has connected before is taken. A clean session ends with
 its connection; a persistent one goes on until it connects clean, expires, or the broker restarts without
-having saved it. How long a session of MQTT 5 outlives its connection is not logged: if it began clean, it is taken
-to end as a clean one does. Bridges and filters such as `$SYS/#` are of no concern to a federation: left out.
+having saved it. How long a session of MQTT 5 outlives its connection is not logged: if it began clean, it is
+taken to end as a clean one does. Bridges, and filters such as `$SYS/#`, do not concern a federation: left out.
 """
 
 from __future__ import annotations
