@@ -51,6 +51,8 @@ def test_commands_are_the_promised_ones() -> None:
         "demo",
         "ingest",
         "plan",
+        "profile",
+        "sample",
         "soc",
         "verify",
         "workload",

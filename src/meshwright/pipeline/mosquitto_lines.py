@@ -4,7 +4,7 @@ A subscription is logged as `ID QOS FILTER` and its end as `ID FILTER`, without 
 filters may hold spaces: the longest client id that has connected before is taken. A clean session ends with
 its connection; a persistent one goes on until it connects clean, expires, or the broker restarts without
 having saved it. How long a session of MQTT 5 outlives its connection is not logged: if it began clean, it is
-taken to end as a clean one does. Bridges, and filters such as `$SYS/#`, do not concern a federation: left out.
+taken to end as a clean one does. Bridges, and filters such as `$SYS/#`, do not concern a federation.
 """
 
 from __future__ import annotations
