@@ -54,6 +54,7 @@ def test_commands_are_the_promised_ones() -> None:
         "profile",
         "sample",
         "soc",
+        "traffic",
         "verify",
         "workload",
     }

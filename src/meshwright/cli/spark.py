@@ -13,8 +13,9 @@ import typer
 from meshwright.cli.output import note, working
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
     from rich.progress import Progress, TaskID
+
+    from meshwright.pipeline.session import Session
 
 Master: TypeAlias = Annotated[
     str | None,
@@ -36,7 +37,7 @@ LINE_SECONDS = 10.0
 """Without a terminal, this long between two lines."""
 
 
-def opened(master: str | None, conf: Sequence[str] | None) -> SparkSession:
+def opened(master: str | None, conf: Sequence[str] | None) -> Session:
     """Open the session that a command runs on."""
     from meshwright.errors import InputError
     from meshwright.pipeline.session import session

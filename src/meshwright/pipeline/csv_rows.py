@@ -61,19 +61,21 @@ class Layout:
             except (UnicodeDecodeError, csv.Error) as error:
                 raise FormatError(f"{source} has a first line that is no header: mend it") from error
         self.width = len(names)
-        self.places = {what: _place(names, column, what, source) for what, column in events.columns(reading)}
+        self.places = {
+            what: _place(names, column, needed, what, source)
+            for what, column, needed in events.columns(reading)
+        }
 
 
-def _place(names: Sequence[str], column: str | None, what: str, source: str) -> int | None:
-    wanted = what if column is None else column
-    if wanted in names:
-        if names.count(wanted) > 1:
-            raise InputError(f"{source} has more than one column {wanted!r}: rename one")
-        return names.index(wanted)
-    if column is None:
+def _place(names: Sequence[str], column: str, needed: bool, what: str, source: str) -> int | None:
+    if column in names:
+        if names.count(column) > 1:
+            raise InputError(f"{source} has more than one column {column!r}: rename one")
+        return names.index(column)
+    if not needed:
         return None
     raise InputError(
-        f"no column {wanted!r} in {source}; the columns are {first_five(names)}: "
+        f"no column {column!r} in {source}; the columns are {first_five(names)}: "
         f"name the right one with --{what}"
     )
 
@@ -82,7 +84,7 @@ def _rows(run: text.Run, layout: Layout) -> pa.RecordBatch:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    only_names = all(layout.places[what] is None for what in events.WHAT)
+    only_names = all(layout.places.get(what) is None for what in events.WHAT)
     plain = only_names and not pc.any(pc.match_substring(run.lines, '"')).as_py()
     if plain:
         try:

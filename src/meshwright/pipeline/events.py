@@ -20,13 +20,16 @@ OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": Tr
 """The operations, in any case of letters, and whether each one leaves the topic."""
 
 
-def columns(reading: Reading) -> list[tuple[str, str | None]]:
-    """Return what is looked for in a record, each with the name of its column if that was given."""
-    return [
-        ("node", reading.node),
-        ("topic", reading.topic),
-        *((what, getattr(reading, what)) for what in WHAT),
-    ]
+def columns(reading: Reading) -> list[tuple[str, str, bool]]:
+    """Return what is looked for in a record, each with its column and whether that must be there."""
+    found = [("node", reading.node, True), ("topic", reading.topic, True)]
+    for what in WHAT:
+        if reading.publications and what == "operation":
+            continue
+        default = "size" if reading.publications and what == "sequence" else what
+        asked: str | None = getattr(reading, what)
+        found.append((what, asked or default, asked is not None))
+    return found
 
 
 class Rows:

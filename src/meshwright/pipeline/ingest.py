@@ -127,7 +127,7 @@ def _ingested(
     if not seen.read:
         raise InputError(f"nothing to read in {', '.join(sources[:5])}: the files hold no rows")
     aside = quarantined(rows, files) if seen.bad else QUARANTINE.empty_table()
-    _check_bad(seen.read, aside, max_bad)
+    check_bad(seen.read, aside, max_bad)
     chosen = reading
     if reading.format in BROKER_FORMATS and reading.node_from is None:
         chosen = replace(reading, node_from="client" if seen.first == seen.last else "broker")
@@ -176,7 +176,8 @@ def reasons(dataset: str | Path) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _check_bad(read: int, aside: pa.Table, max_bad: float) -> None:
+def check_bad(read: int, aside: pa.Table, max_bad: float) -> None:
+    """Refuse a result of which more is set aside than may be."""
     if aside.num_rows <= max_bad * read:
         return
     first = aside.slice(0, 1).to_pylist()[0]

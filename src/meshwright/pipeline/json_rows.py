@@ -28,7 +28,7 @@ def read_json_lines(spark: SparkSession, files: Sequence[SourceFile], reading: R
 
 def _parsed(run: text.Run, reading: Reading) -> pa.RecordBatch:
     made = events.Rows(run)
-    wanted = [(what, what if column is None else column) for what, column in events.columns(reading)]
+    wanted = [(what, column) for what, column, _ in events.columns(reading)]
     for place, line in enumerate(run.lines.to_pylist(), start=run.first):
         if not line.strip():
             continue
@@ -43,7 +43,10 @@ def _parsed(run: text.Run, reading: Reading) -> pa.RecordBatch:
             made.refuse(place, line, "not JSON")
         else:
             if isinstance(record, dict):
-                made.take(place, line, {what: record.get(column) for what, column in wanted})
+                fields = {what: record.get(column) for what, column in wanted}
+                if reading.publications and isinstance(fields["topic"], float):
+                    fields["topic"] = repr(fields["topic"])  # a content value
+                made.take(place, line, fields)
             else:
                 made.refuse(place, line, "not a JSON object")
     return made.batch()

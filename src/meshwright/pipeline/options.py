@@ -44,6 +44,8 @@ class Reading:
     as_of: float | None = None
     node_from: str | None = None
     bridges: str = BRIDGES
+    publications: bool = False
+    """Whether rows are messages: then no operation is looked for."""
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:

@@ -26,7 +26,8 @@ def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Read
 
     table = spark.read.parquet(*[escaped(file.path) for file in files])
     found = columns_of(table, reading)
-    names = {what: _name(table, found[what], what) for what in ("node", "topic")}
+    values = ("float", "double") if reading.publications else ()
+    names = {what: _name(table, found[what], what, values) for what in ("node", "topic")}
     time, bad_time = _time(table, found.get("time"))
     sequence, bad_sequence = _sequence(table, found.get("sequence"))
     leaves, bad_operation = _leaves(found.get("operation"))
@@ -59,23 +60,22 @@ def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Read
 def columns_of(table: DataFrame, reading: Reading) -> dict[str, str]:
     """Return which column is which; times, operations and sequences may be absent."""
     found = {}
-    for what, column in events.columns(reading):
-        wanted = what if column is None else column
-        if wanted in table.columns:
-            found[what] = wanted
-        elif column is not None:
+    for what, column, needed in events.columns(reading):
+        if column in table.columns:
+            found[what] = column
+        elif needed:
             raise InputError(
-                f"no column {wanted!r}; the columns are {first_five(table.columns)}: "
+                f"no column {column!r}; the columns are {first_five(table.columns)}: "
                 f"name the right one with --{what}"
             )
     return found
 
 
-def _name(table: DataFrame, column: str, what: str) -> Column:
+def _name(table: DataFrame, column: str, what: str, further: Sequence[str]) -> Column:
     from pyspark.sql import functions as sf
 
     kind = dict(table.dtypes)[column]
-    if kind != "string" and kind not in INTEGERS:
+    if kind not in ("string", *INTEGERS, *further):
         raise InputError(f"column {column!r} is {kind}, and {what} names are strings or integers: convert it")
     return sf.col(f"`{column}`").cast("string")
 

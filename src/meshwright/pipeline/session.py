@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
 from meshwright.pipeline.cluster import check_reachable, check_workers
@@ -17,6 +17,9 @@ from meshwright.pipeline.java import java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+Session: TypeAlias = "SparkSession"
+"""For rooms that must not import pyspark, not even for types."""
 
 LOCAL = "local[*]"
 """The master if none is given: all cores of this machine, in this process's own Java."""

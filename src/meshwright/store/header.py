@@ -21,6 +21,7 @@ class Kind:
 
 DATASET = Kind("dataset", "manifest.json", 1)
 PLAN = Kind("plan", "plan.json", 1)
+TRAFFIC = Kind("traffic", "traffic.json", 1)
 
 
 def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
@@ -35,7 +36,7 @@ def read_header(folder: Path, kind: Kind) -> dict[str, Any]:
     if not folder.exists():
         raise InputError(f"no {kind.name} {folder}: nothing is there")
     if not (folder / kind.file).is_file():
-        others = [other.name for other in (DATASET, PLAN) if other != kind and holds(folder, other)]
+        others = [other.name for other in (DATASET, PLAN, TRAFFIC) if other != kind and holds(folder, other)]
         reason = f"it is a {others[0]}" if others else f"it has no {kind.file}"
         raise FormatError(f"{folder} is not a {kind.name}: {reason}")
     file = folder / kind.file
