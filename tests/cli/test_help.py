@@ -49,6 +49,7 @@ def test_commands_are_the_promised_ones() -> None:
         "bench",
         "compare",
         "demo",
+        "follow",
         "ingest",
         "plan",
         "profile",

@@ -13,7 +13,20 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli import bench, compare, demo, ingest, plan, profile, sample, soc, traffic, verify, workload
+from meshwright.cli import (
+    bench,
+    compare,
+    demo,
+    follow,
+    ingest,
+    plan,
+    profile,
+    sample,
+    soc,
+    traffic,
+    verify,
+    workload,
+)
 from meshwright.cli.failure import INTERRUPTED, explain
 from meshwright.cli.output import note
 
@@ -42,6 +55,7 @@ app.command(epilog=_shown(workload.EXAMPLES))(workload.workload)
 app.command(epilog=_shown(ingest.EXAMPLES))(ingest.ingest)
 app.command(epilog=_shown(profile.EXAMPLES))(profile.profile)
 app.command(epilog=_shown(sample.EXAMPLES))(sample.sample)
+app.command(epilog=_shown(follow.EXAMPLES))(follow.follow)
 app.command(epilog=_shown(traffic.EXAMPLES))(traffic.traffic)
 app.command(epilog=_shown(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_shown(verify.EXAMPLES))(verify.verify)

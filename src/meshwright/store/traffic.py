@@ -1,8 +1,8 @@
 """Traffic: who publishes how much on which channel, as a folder of two Parquet tables.
 
 `rates.parquet` holds `publisher, channel, messages, bytes, rate, byte_rate`, a row for each publisher and
-channel that it publishes on; `channels.parquet` holds the sums over publishers. Rates are per second. A channel is a
-topic, or a part of the content space.
+channel that it publishes on; `channels.parquet` holds the sums over publishers. Rates are per second. A
+channel is a topic, or a part of the content space.
 """
 
 from __future__ import annotations
