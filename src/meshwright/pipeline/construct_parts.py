@@ -41,7 +41,7 @@ class ClusterParts:
                 "topics": pa.array([one.node_topics.tobytes() for one in interests], pa.binary()),
             }
         )
-        apart = self.spark.createDataFrame(sent).repartitionByRange(len(interests), "part")
+        apart = self.spark.createDataFrame(sent).repartitionById(len(interests), "part")
         num_topics = interests[0].num_topics if interests else 0
         planned = apart.mapInArrow(partial(_solve, num_topics, rule, coverage), SCHEMA)
         told = self.progress

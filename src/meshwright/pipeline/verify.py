@@ -15,7 +15,7 @@ import numpy as np
 from meshwright import measure
 from meshwright.measure.connectivity import Components
 from meshwright.pipeline.failures import telling
-from meshwright.pipeline.verify_shard import SCHEMA, Question, answer
+from meshwright.pipeline.verify_shard import COUNTS, SCHEMA, Question, answer
 from meshwright.pipeline.verify_source import subscriptions
 from meshwright.pipeline.watching import watching
 from meshwright.store.header import damaged
@@ -81,7 +81,8 @@ def examine_on_cluster(
     names = asked.names
     shards = max(tasks_at_once(spark), -(-asked.count // SHARD_SUBSCRIPTIONS))
     question = Question(overlay.u, overlay.v, names.num_nodes, names.num_topics, weak)
-    dealt = asked.table.repartition(shards, "topic").mapInArrow(partial(answer, question), SCHEMA)
+    packed = asked.packed(shards).repartitionById(shards, "shard")
+    dealt = packed.mapInArrow(partial(answer, question), SCHEMA)
     with watching(spark, f"verifying {names.num_topics:,} topics", progress):
         told = dealt.toArrow()
     _check(asked, told)
@@ -125,9 +126,7 @@ def _check(asked: Subscriptions, told: pa.Table) -> None:
     """Refuse subscriptions that are not those which the manifest counted."""
     import pyarrow.compute as pc
 
-    found, repeated, outside = (
-        pc.sum(told.column(name)).as_py() or 0 for name in ("subscriptions", "repeated", "outside")
-    )
+    found, repeated, outside = (pc.sum(told.column(name)).as_py() or 0 for name in COUNTS)
     if outside or repeated or found != asked.count:
         raise damaged(
             Path("the dataset"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.interest import Interest
+from meshwright.pipeline.verify_packing import SCHEMA, pack, pieces_of, read_packed
 from meshwright.store.datasets import NAMES
 from meshwright.store.files import load_interest
 from meshwright.store.header import DATASET, damaged, read_header
@@ -21,13 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Subscriptions:
-    """Names of nodes and topics, and their subscriptions as a table of Spark's with columns `node, topic`."""
+    """Names of nodes and topics, and their subscriptions where the cluster has them."""
 
     names: Interest
     """Has the names and the fingerprint; its subscriptions may be left out."""
-    table: DataFrame
     count: int
     """How many subscriptions there should be."""
+    packed: Callable[[int], DataFrame]
+    """Gives them as a table of Spark's, packed into so many shards."""
 
 
 def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
@@ -58,11 +62,20 @@ def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
         np.zeros(0, dtype=np.int32),
     )
     names.__dict__["fingerprint"] = str(manifest.get("fingerprint"))  # that of the subscriptions left out
-    table = spark.read.parquet((folder / "subscriptions").resolve().as_uri())
-    return Subscriptions(names, table.select("node", "topic"), int(counts.get("subscriptions", 0)))
+    pieces = pieces_of((folder / "subscriptions").resolve())
+    numbers = spark.range(len(pieces))
+    return Subscriptions(
+        names,
+        int(counts.get("subscriptions", 0)),
+        lambda shards: numbers.mapInArrow(partial(read_packed, pieces, shards), SCHEMA),
+    )
 
 
 def handed_over(spark: SparkSession, interest: Interest) -> Subscriptions:
     """Hand an interest over to the cluster."""
-    columns = {"node": pa.array(interest.node_of_slot), "topic": pa.array(interest.node_topics)}
-    return Subscriptions(interest, spark.createDataFrame(pa.table(columns)), interest.num_subscriptions)
+    columns = interest.node_of_slot, interest.node_topics
+    return Subscriptions(
+        interest,
+        interest.num_subscriptions,
+        lambda shards: spark.createDataFrame(pa.Table.from_batches(pack(shards, *columns))),
+    )
