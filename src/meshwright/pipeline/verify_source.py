@@ -31,7 +31,13 @@ class Subscriptions:
     count: int
     """How many subscriptions there should be."""
     packed: Callable[[int], DataFrame]
-    """Gives them as a table of Spark's, packed into so many shards."""
+    """Gives them packed into so many shards."""
+    read: Callable[[], DataFrame]
+
+    @property
+    def table(self) -> DataFrame:
+        """The subscriptions as a table of Spark's with the columns `node, topic`."""
+        return self.read()
 
 
 def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
@@ -68,6 +74,7 @@ def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
         names,
         int(counts.get("subscriptions", 0)),
         lambda shards: numbers.mapInArrow(partial(read_packed, pieces, shards), SCHEMA),
+        lambda: spark.read.parquet((folder / "subscriptions").resolve().as_uri()).select("node", "topic"),
     )
 
 
@@ -78,4 +85,5 @@ def handed_over(spark: SparkSession, interest: Interest) -> Subscriptions:
         interest,
         interest.num_subscriptions,
         lambda shards: spark.createDataFrame(pa.Table.from_batches(pack(shards, *columns))),
+        lambda: spark.createDataFrame(pa.table({"node": columns[0], "topic": columns[1]})),
     )
