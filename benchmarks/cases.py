@@ -11,6 +11,8 @@ ENGINE, RULES, PAPER, PRODUCT, THREADS = "engine", "rules", "paper", "product", 
 """Tasks: GM's time and memory, the other rules' time, the paper's GM, one A·Aᵀ, one thread against two."""
 DESIGNS = "designs"
 """One more task: the time of the designs that do not run on the engine."""
+SPARK = "spark"
+"""And one more: GM and verification on Spark, beside the same work without it."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class Case:
     low_over_gm: float | None = 3.0
     two_threads_gain: float | None = 1.0
     design_over_gm: float | None = 2.0
+    spark_over_engine: float | None = None
+    spark_over_kernel: float | None = None
+    two_tasks_gain: float | None = None
 
     @property
     def name(self) -> str:
@@ -68,8 +73,13 @@ FULL: list[Case] = [
     *_each(_MANY_TOPICS),
     *_each(_BASE),
     *_each(_TENFOLD, uniform=replace(_TENFOLD, tasks=(ENGINE, THREADS))),
-    Case("unif", 1_000_000, 1_000, (10, 10), memory_mb=1536.0),
-]
+    Case("unif", 100_000, 1_000, (10, 10), tasks=(SPARK,), spark_over_engine=2.5),
+    Case("unif", 300_000, 1_000, (10, 10), tasks=(SPARK,), two_tasks_gain=1.5),
+    Case(
+        "unif", 1_000_000, 1_000, (10, 10), tasks=(ENGINE, SPARK), memory_mb=1536.0,
+        spark_over_engine=1.5, spark_over_kernel=3.0, two_tasks_gain=1.5,
+    ),
+]  # fmt: skip
 
 _QUICK = Case(
     "zipf",
@@ -85,7 +95,7 @@ _QUICK = Case(
 QUICK: list[Case] = [
     replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS)),
     replace(_QUICK, popularity="expo"),
-    replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER)),
+    replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK)),
 ]
 """To see that everything runs; too small for floors."""
 

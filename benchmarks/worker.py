@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import DESIGNS, ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, THREADS, Case
+from benchmarks.cases import DESIGNS, ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, SPARK, THREADS, Case
+from benchmarks.on_spark import measure_on_spark
 from benchmarks.paper_gm import paper_gm
 from meshwright.designs import find
 from meshwright.greedy import grow, rules
@@ -26,6 +27,8 @@ WARM_NODES = 3_000
 def measure(case: Case, task: str) -> dict[str, Any]:
     """Run one task with warm kernels."""
     small = case.workload(seed=1, most_nodes=WARM_NODES)
+    if task == SPARK:
+        return measure_on_spark(case.workload(), small, lambda: _memory("VmHWM"))
     for warm in _calls(small, task).values():
         warm()
     del small

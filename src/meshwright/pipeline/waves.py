@@ -33,10 +33,15 @@ SCHEMA = "calm boolean, " + ", ".join(f"{name} binary" for name in COLUMNS)
 
 
 class ClusterWaves:
-    """Rebuilds waves of rows on a cluster, for `meshwright.greedy.grow`; remembers how large they were."""
+    """Rebuilds waves of rows on a cluster, for `meshwright.greedy.grow`; remembers how large they were.
 
-    def __init__(self, spark: SparkSession, progress: Progress | None = None) -> None:
-        self.spark, self.progress = spark, progress
+    A wave is as many tasks as the cluster runs at once, unless told.
+    """
+
+    def __init__(
+        self, spark: SparkSession, progress: Progress | None = None, *, tasks: int | None = None
+    ) -> None:
+        self.spark, self.progress, self.tasks = spark, progress, tasks
         self.rows: list[int] = []
         self._bare: tuple[Task, Task] | None = None
 
@@ -46,8 +51,9 @@ class ClusterWaves:
             self._bare = task, task.bare()
         self.rows.append(len(wave.rows))
         hands = max(HANDS, -(-len(wave.rows) // HAND_ROWS))
-        # As many tasks as the cluster runs at once: each makes a state of its own, and many hands from it.
-        dealt = self.spark.range(hands).mapInArrow(partial(_rebuild, self._bare[1], wave, hands), SCHEMA)
+        # Each task makes a state of its own, and many hands from it.
+        numbers = self.spark.range(0, hands, numPartitions=self.tasks)
+        dealt = numbers.mapInArrow(partial(_rebuild, self._bare[1], wave, hands), SCHEMA)
         with watching(self.spark, f"rebuilding {len(wave.rows):,} rows", self._telling(len(wave.u))):
             table = dealt.toArrow()
         for record in table.to_pylist():
