@@ -32,7 +32,7 @@ EXAMPLES = (
     "meshwright plan subscriptions.csv --costs places.csv --out plan",
     "meshwright plan subscriptions.csv --algorithm best --steps 2000 --out plan",
     "meshwright plan dataset --master spark://head:7077 --out plan",
-    "meshwright plan dataset --parts 8 --coverage 3 --master 'local[*]' --out plan",
+    "meshwright plan dataset --parts 8 --coverage 3 --out plan",
 )
 
 

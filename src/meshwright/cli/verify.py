@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "meshwright verify plan subscriptions.csv",
     "meshwright verify plan subscriptions.csv --k 2",
-    "meshwright verify plan dataset --master spark://head:7077",
+    "meshwright verify plan subscriptions.csv --master 'local[2]'",
 )
 
 
