@@ -20,7 +20,7 @@ from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.ingest import Outcome, ingest
 from meshwright.pipeline.options import Reading
 from meshwright.store import write_dataset
-from meshwright.workloads import zipf
+from meshwright.workloads import write_raw_events, zipf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -134,6 +134,16 @@ def test_events_are_folded(spark: SparkSession, tmp_path: Path) -> None:
     outcome = ingest(spark, [tmp_path / "a.csv"], tmp_path / "then", then)
     assert (outcome.read, outcome.kept, outcome.duplicates, outcome.superseded) == (9, 2, 0, 7)
     assert load_interest(tmp_path / "then").node_names.to_pylist() == ["b", "d"]
+
+
+def test_raw_logs_give_what_they_were_made_from(spark: SparkSession, tmp_path: Path) -> None:
+    """A day's raw, dirty events of an interest, in files of any number, fold to that interest."""
+    interest = zipf(60, 20, size=5, seed=9)
+    files = write_raw_events(interest, tmp_path / "raw", files=3, seed=2)
+    outcome = ingest(spark, files, tmp_path / "out")
+    assert reconciled(outcome)
+    assert min(outcome.duplicates, outcome.superseded, outcome.quarantined) > 0
+    assert load_interest(tmp_path / "out").fingerprint == interest.fingerprint
 
 
 def test_columns_are_found_by_name(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 Spark's checkpoint fixes which files make up batch N before it is worked on. What batch N gives depends on
 these files and on the state that batch N − 1 left, and on nothing else; all of it is written under the number
-N, beside its place and then renamed. So a run that was killed anywhere goes on as if it had not been: what batch
-N left is written again, the same.
+N, beside its place and then renamed. So a run that was killed anywhere goes on as if it had not been: what
+batch N left is written again, the same.
 """
 
 from __future__ import annotations
