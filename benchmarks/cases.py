@@ -15,6 +15,8 @@ BEST = "best"
 """And one: how many links `best` saves for each objective, and how near to the fewest possible it is."""
 SEEDS = (0, 1, 2)
 """Workloads that `best` is measured on."""
+SPARK = "spark"
+"""And one more: GM and verification on Spark, beside the same work without it."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,9 @@ class Case:
     """The share of links that `best` saves at least, by objective: edges, degree, balanced."""
     best_gap: float | None = None
     """By which part `best` is above the fewest links at most, for the objective edges."""
+    spark_over_engine: float | None = None
+    spark_over_kernel: float | None = None
+    two_tasks_gain: float | None = None
 
     @property
     def name(self) -> str:
@@ -93,8 +98,13 @@ FULL: list[Case] = [
     *_each(_MANY_TOPICS),
     *_each(_BASE),
     *_each(_TENFOLD, uniform=replace(_TENFOLD, tasks=(ENGINE, THREADS))),
-    Case("unif", 1_000_000, 1_000, (10, 10), memory_mb=1536.0),
-]
+    Case("unif", 100_000, 1_000, (10, 10), tasks=(SPARK,), spark_over_engine=2.5),
+    Case("unif", 300_000, 1_000, (10, 10), tasks=(SPARK,), two_tasks_gain=1.5),
+    Case(
+        "unif", 1_000_000, 1_000, (10, 10), tasks=(ENGINE, SPARK), memory_mb=1536.0,
+        spark_over_engine=1.5, spark_over_kernel=3.0, two_tasks_gain=1.5,
+    ),
+]  # fmt: skip
 
 _QUICK = Case(
     "zipf",
@@ -110,7 +120,7 @@ _QUICK = Case(
 QUICK: list[Case] = [
     replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST), best_seconds=1.0),
     replace(_QUICK, popularity="expo"),
-    replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER)),
+    replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK)),
 ]
 """To see that everything runs; too small for floors."""
 

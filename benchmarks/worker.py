@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.best import compare_best
-from benchmarks.cases import BEST, DESIGNS, ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, THREADS, Case
+from benchmarks.cases import BEST, DESIGNS, ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, SPARK, THREADS, Case
+from benchmarks.on_spark import measure_on_spark
 from benchmarks.paper_gm import paper_gm
 from meshwright.designs import find
 from meshwright.greedy import grow, rules
@@ -29,6 +30,8 @@ def measure(case: Case, task: str) -> dict[str, Any]:
     if task == BEST:
         return compare_best(case)
     small = case.workload(seed=1, most_nodes=WARM_NODES)
+    if task == SPARK:
+        return measure_on_spark(case.workload(), small, lambda: _memory("VmHWM"))
     for warm in _calls(small, task).values():
         warm()
     del small

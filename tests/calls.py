@@ -17,6 +17,7 @@ from meshwright.compiling import config
 from meshwright.greedy import Tuning, candidates, engine, grow, rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.rules import Rule
+from meshwright.greedy.waves import Elsewhere
 from meshwright.interest import Interest
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
@@ -77,8 +78,8 @@ class Call:
     restless: bool = False
     """Whether the engine pauses, and wakes its threads, at every occasion."""
 
-    def grown(self) -> Overlay:
-        """Return the engine's answer."""
+    def grown(self, elsewhere: Elsewhere | None = None) -> Overlay:
+        """Return the engine's answer, its waves sent elsewhere if asked."""
         with restless_engine() if self.restless else nullcontext():
             return grow(
                 self.interest,
@@ -90,6 +91,7 @@ class Call:
                 max_degree=self.max_degree,
                 threads=self.threads,
                 tuning=self.tuning,
+                elsewhere=elsewhere,
             )
 
     def on(self, interest: Interest, topics: list[int] | None) -> Call:

@@ -22,6 +22,10 @@ class MissingDependencyError(MeshwrightError, ImportError):
     """A feature whose optional package is not installed."""
 
 
+class ClusterError(MeshwrightError, RuntimeError):
+    """A Spark cluster that does not answer, does not fit, or fails at its work."""
+
+
 class OutputError(MeshwrightError, OSError):
     """A place that cannot be written."""
 

@@ -238,12 +238,8 @@ class Interest:
     def fingerprint(self) -> str:
         """A digest of names and subscriptions; equal for equal relations, however they were made."""
         relation = self.canonical()
-        digest = hashlib.sha256(b"meshwright interest 1")
-        for names in (relation.node_names, relation.topic_names):
-            digest.update(pc.binary_length(names).to_numpy().astype("<i4").tobytes())
-            digest.update("".join(names.to_pylist()).encode())
-        digest.update(relation.node_ptr.astype("<i8").tobytes())
-        digest.update(relation.node_topics.astype("<i4").tobytes())
+        digest = Fingerprint(relation.node_names, relation.topic_names, relation.node_ptr)
+        digest.update(relation.node_topics)
         return digest.hexdigest()
 
     def __repr__(self) -> str:
@@ -271,6 +267,25 @@ class Interest:
         return csr_array(
             (ones, self.node_topics, self.node_ptr), shape=(self.num_nodes, self.num_topics), copy=True
         )
+
+
+class Fingerprint:
+    """The digest of a relation: of its names, strings and sorted, of `node_ptr`, then of `node_topics`."""
+
+    def __init__(self, node_names: pa.Array, topic_names: pa.Array, node_ptr: NDArray[Any]) -> None:
+        self._digest = hashlib.sha256(b"meshwright interest 1")
+        for names in (node_names, topic_names):
+            self._digest.update(pc.binary_length(names).to_numpy().astype("<i4").tobytes())
+            self._digest.update("".join(names.to_pylist()).encode())
+        self._digest.update(node_ptr.astype("<i8").tobytes())
+
+    def update(self, topics: NDArray[Any]) -> None:
+        """Take the next piece of `node_topics`, of any length."""
+        self._digest.update(topics.astype("<i4").tobytes())
+
+    def hexdigest(self) -> str:
+        """Return the fingerprint of what was taken so far."""
+        return self._digest.hexdigest()
 
 
 def arrow_to_pandas(table: pa.Table) -> Any:

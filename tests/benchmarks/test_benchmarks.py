@@ -2,11 +2,12 @@
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.cases import DESIGNS, ENGINE, FULL, GROWTH, PAPER, PRODUCT, QUICK, RULES, THREADS, Case
+from benchmarks.cases import DESIGNS, ENGINE, FULL, GROWTH, PAPER, PRODUCT, QUICK, RULES, SPARK, THREADS, Case
 from benchmarks.results import Page, Records
 from benchmarks.run import main
 
@@ -108,6 +109,19 @@ def test_designs_are_judged_against_gm() -> None:
     assert "| gm | 1 | 1 | – |  | 1,000 | 9 |" in made.text
     assert "| cd | 1.5 | 1.5 | ≤ 2 | yes | 2,500 | 80 |" in made.text
     assert "| ring | 2.5 | 2.5 | ≤ 2 | **no** | 3,500 | 7 |" in made.text
+
+
+def test_spark_is_judged_against_the_faster_engine() -> None:
+    """The engine alone counts by its faster way; the serial part bounds what more executors can do."""
+    asked = Case("unif", 100, 20, (5, 5), tasks=(SPARK,))
+    asked = replace(asked, spark_over_engine=1.5, spark_over_kernel=3.0, two_tasks_gain=1.5)
+    spark = {"one": 10.0, "two": 8.0, "cluster": 10.0, "in_waves": 6.0, "waves": [100, 90]}
+    spark |= {"kernel": 2.0, "verify": 7.0, "driver_mb": 300.0, "wave_1": 6.0, "wave_2": 3.0}
+    made = page(asked, spark=spark)
+    assert (made.held, made.asked) == (2, 3)
+    assert "| 10 | 8 | 10 | 1.25 | ≤ 1.5 | yes | 100 + 90 | 4 | 2.5 |" in made.text
+    assert "| 6 | 3 | 2 | ≥ 1.5 | yes |" in made.text
+    assert "| 2 | 7 | 3.5 | ≤ 3 | **no** | 300 |" in made.text
 
 
 def test_growth_is_an_exponent() -> None:

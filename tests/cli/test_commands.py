@@ -159,12 +159,13 @@ def test_compare_refuses(dataset: Path, words: list[str], expected: str) -> None
     assert expected in meshwright("compare", dataset, *words).complaint
 
 
+@pytest.mark.usefixtures("spark")
 def test_demo_goes_all_the_way(tmp_path: Path) -> None:
-    """`demo` leaves a dataset, four verified plans and a picture, and names them all."""
+    """`demo` leaves raw logs, their dataset, four verified plans and a picture, and names them all."""
     out = tmp_path / "some" / "demo"
     answer = meshwright("demo", *SMALL, "--out", out)
     assert (answer.code, answer.err) == (0, "")
-    assert sorted(path.name for path in out.iterdir()) == ["dataset", "designs.png", "plans"]
+    assert sorted(path.name for path in out.iterdir()) == ["dataset", "designs.png", "plans", "raw"]
     for name in ("gm", "low", "minmax", "ring"):
         assert DESIGNS[name].title in answer.out
         assert str(out / "plans" / name) in answer.out
@@ -173,6 +174,7 @@ def test_demo_goes_all_the_way(tmp_path: Path) -> None:
     assert answer.out.count(" yes") == 4
 
 
+@pytest.mark.usefixtures("spark")
 def test_demo_in_json(tmp_path: Path) -> None:
     """`demo --json` prints one document with every plan verified; a second run gives the same plans."""
     answers = [meshwright("demo", *SMALL, "--out", tmp_path, "--json").json for _ in range(2)]
@@ -183,6 +185,7 @@ def test_demo_in_json(tmp_path: Path) -> None:
     assert answers[0] == answers[1]
 
 
+@pytest.mark.usefixtures("spark")
 def test_demo_says_no_when_a_plan_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan that does not verify makes the demo end with code 1, and the table says which."""
 
@@ -195,6 +198,7 @@ def test_demo_says_no_when_a_plan_fails(tmp_path: Path, monkeypatch: pytest.Monk
     assert answer.out.count(" NO") == 4
 
 
+@pytest.mark.usefixtures("spark")
 def test_a_demo_with_nothing_to_link(tmp_path: Path) -> None:
     """One broker makes a demo without links, and that is no error."""
     answer = meshwright("demo", "--nodes", "1", "--topics", "8", "--out", tmp_path)

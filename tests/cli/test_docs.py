@@ -58,6 +58,7 @@ def test_the_pages_python_runs(page: str) -> None:
         assert printed.getvalue().splitlines() == expected
 
 
+@pytest.mark.usefixtures("spark")
 def test_the_readmes_run_is_real(tmp_path: Path) -> None:
     """The README shows what `make demo` prints today, but for the times and for where the files are."""
 
@@ -71,6 +72,7 @@ def test_the_readmes_run_is_real(tmp_path: Path) -> None:
     assert figures(shown[1]) == figures(answer.out.replace(str(tmp_path), "out/demo"))
 
 
+@pytest.mark.usefixtures("spark")
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The examples of the README and of each command's help do what they say, on the README's own data."""
     data = re.search(r"```csv\n(.*?)```", README, re.DOTALL)

@@ -50,8 +50,13 @@ def test_commands_are_the_promised_ones() -> None:
         "bench",
         "compare",
         "demo",
+        "follow",
+        "ingest",
         "plan",
+        "profile",
+        "sample",
         "soc",
+        "traffic",
         "verify",
         "workload",
     }

@@ -44,7 +44,7 @@ def inside(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
-@pytest.mark.parametrize("moment", ["subscriptions", "topics", "renaming"])
+@pytest.mark.parametrize("moment", ["topics", "quarantine", "renaming"])
 @pytest.mark.parametrize("existing", [True, False])
 def test_killed_writer_leaves_the_old_or_nothing(tmp_path: Path, moment: str, existing: bool) -> None:
     """A writer killed half-way leaves the old dataset, or none, and the next one cleans up after it."""

@@ -17,7 +17,9 @@ from hypothesis import given, settings
 
 from meshwright import Interest
 from meshwright.errors import FormatError, InputError
-from meshwright.store import read_dataset, write_dataset
+from meshwright.store import datasets, read_dataset, tables, write_dataset
+from meshwright.store.datasets import write_relation
+from meshwright.workloads import zipf
 from strategies import interests, wild_interests
 
 INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}})
@@ -210,3 +212,23 @@ def test_truncated_file_is_found(dataset: Path) -> None:
         file.write_bytes(whole[:length])
         with pytest.raises(FormatError):
             read_dataset(dataset)
+
+
+def test_pieces_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However the subscriptions are cut, the written bytes are those of the interest as a whole."""
+    interest = zipf(300, 40, size=7, seed=3)
+    monkeypatch.setattr(datasets, "ROWS_AT_ONCE", 512)
+    monkeypatch.setattr(tables, "ROWS_AT_ONCE", 512)
+    whole = write_dataset(interest, tmp_path / "whole")
+    relation = interest.canonical()
+    for count in (2, 3, 700, 5000):
+        parts = write_relation(
+            tmp_path / f"in {count}",
+            relation.node_names,
+            relation.topic_names,
+            relation.node_ptr,
+            np.array_split(relation.node_topics, count),
+            counts={"duplicates": 0},
+        )
+        for file in sorted(whole.rglob("*.*")):
+            assert (parts / file.relative_to(whole)).read_bytes() == file.read_bytes()

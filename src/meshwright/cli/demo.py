@@ -9,6 +9,7 @@ from meshwright.cli.options import Json, Seed, ShowProgress
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan
+    from meshwright.pipeline.ingest import Outcome
 
 ALGORITHMS = ("gm", "low", "minmax", "ring")
 
@@ -19,7 +20,7 @@ def demo(
     *,
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="DIR", help="Where to leave the dataset, the plans and a picture."),
+        typer.Option("--out", metavar="DIR", help="Where to leave logs, dataset, plans and a picture."),
     ] = Path("meshwright-demo"),
     nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many brokers.")] = 2000,
     topics: Annotated[int, typer.Option("--topics", metavar="N", help="How many topics.")] = 500,
@@ -27,20 +28,17 @@ def demo(
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Make up a federation, design it four ways, verify each plan and draw them."""
+    """Ingest a made-up federation's raw logs, design it four ways, verify each plan and draw them."""
     from meshwright.cli import designing, output
     from meshwright.cli.failure import ANSWER_IS_NO
     from meshwright.report import comparison, degree_and_support
     from meshwright.report.chart_file import check_chart
-    from meshwright.store import verify_plan, write_dataset, write_plan
-    from meshwright.workloads import zipf
+    from meshwright.store import verify_plan, write_plan
 
-    sizes = {"min_size": min(5, topics), "max_size": min(50, topics)}
-    made_up = zipf(nodes, topics, seed=seed, **sizes)
     out.mkdir(parents=True, exist_ok=True)
     picture = check_chart(out / "designs.png")
     dataset = out / "dataset"
-    write_dataset(made_up, dataset, made_by={"workload": "zipf", "seed": seed, **sizes})
+    outcome = _ingested(nodes, topics, seed, out, progress)
     interest = designing.load(str(dataset))
 
     plans, folders, verified = [], [], []
@@ -58,15 +56,22 @@ def demo(
             {**designing.described(plan), "verified": passed, "plan": str(folder)}
             for plan, passed, folder in zip(plans, verified, folders, strict=True)
         ]
-        output.answer_json({"dataset": str(dataset), "plans": described, "picture": str(picture)})
+        ingested = outcome.described()
+        output.answer_json(
+            {"dataset": str(dataset), "ingested": ingested, "plans": described, "picture": str(picture)}
+        )
     else:
         output.answer(
             f"A made-up federation: {designing.told(interest)}.",
+            f"From its raw logs, by Spark: read {outcome.read:,} rows = {outcome.kept:,} kept + "
+            f"{outcome.duplicates:,} duplicates + {outcome.superseded:,} superseded + "
+            f"{outcome.quarantined:,} quarantined.",
             "Which brokers to link, so that each topic's subscribers reach each other by themselves?",
             comparison(plans, verified=verified),
             *_remarks(plans),
             "",
             f"picture  {picture}",
+            f"raw logs {out / 'raw'}",
             f"dataset  {dataset}",
             f"plans    {', '.join(map(str, folders))}",
             "",
@@ -75,6 +80,19 @@ def demo(
         )
     if not all(verified):
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _ingested(nodes: int, topics: int, seed: int, out: Path, progress: bool) -> "Outcome":
+    """Write raw, dirty logs of a made-up federation, and ingest them."""
+    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.pipeline.ingest import ingest
+    from meshwright.workloads import write_raw_events, zipf
+
+    made_up = zipf(nodes, topics, seed=seed, min_size=min(5, topics), max_size=min(50, topics))
+    files = write_raw_events(made_up, out / "raw", seed=seed)
+    spark = opened(None, None)
+    with StageDrawing(forced=progress) as drawing:
+        return ingest(spark, files, out / "dataset", progress=drawing)
 
 
 def _remarks(plans: "list[Plan]") -> list[str]:

@@ -122,6 +122,14 @@ def make(
     return replace(plan, costs=costs)
 
 
+def certified(plan: Plan, threads: int, *, progress: bool) -> Plan:
+    """Return a plan with a proof of how many links are needed at least."""
+    from meshwright.bounds import prices
+
+    with ProgressDrawing("Certificate", forced=progress) as drawing:
+        return replace(plan, prices=prices(plan.overlay.interest, threads=threads, progress=drawing))
+
+
 def described(plan: Plan) -> dict[str, Any]:
     """Return what a JSON answer says of a plan."""
     return {

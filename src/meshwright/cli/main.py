@@ -13,7 +13,21 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli import advise, bench, compare, demo, plan, soc, verify, workload
+from meshwright.cli import (
+    advise,
+    bench,
+    compare,
+    demo,
+    follow,
+    ingest,
+    plan,
+    profile,
+    sample,
+    soc,
+    traffic,
+    verify,
+    workload,
+)
 from meshwright.cli.failure import INTERRUPTED, explain
 from meshwright.cli.output import note
 
@@ -39,6 +53,11 @@ app = typer.Typer(
 )
 app.command(epilog=_shown(demo.EXAMPLES))(demo.demo)
 app.command(epilog=_shown(workload.EXAMPLES))(workload.workload)
+app.command(epilog=_shown(ingest.EXAMPLES))(ingest.ingest)
+app.command(epilog=_shown(profile.EXAMPLES))(profile.profile)
+app.command(epilog=_shown(sample.EXAMPLES))(sample.sample)
+app.command(epilog=_shown(follow.EXAMPLES))(follow.follow)
+app.command(epilog=_shown(traffic.EXAMPLES))(traffic.traffic)
 app.command(epilog=_shown(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_shown(verify.EXAMPLES))(verify.verify)
 app.command(epilog=_shown(soc.EXAMPLES))(soc.soc)

@@ -25,6 +25,7 @@ from meshwright.cli.options import (
     Threads,
     TimeLimit,
 )
+from meshwright.cli.spark import Conf, Master
 
 EXAMPLES = (
     "meshwright plan subscriptions.csv --algorithm low --out plan",
@@ -32,6 +33,8 @@ EXAMPLES = (
     "meshwright plan subscriptions.csv --costs places.csv --out plan",
     "meshwright plan subscriptions.csv --algorithm best --steps 2000 --certify --out plan",
     "meshwright plan subscriptions.csv --algorithm best --front --seconds 60 --out front",
+    "meshwright plan dataset --master spark://head:7077 --out plan",
+    "meshwright plan dataset --parts 8 --coverage 3 --out plan",
 )
 
 
@@ -65,13 +68,31 @@ def plan(
         bool,
         typer.Option("--front", help="Best: a plan for each highest degree worth having, and a chart."),
     ] = False,
+    master: Master = None,
+    conf: Conf = None,
+    parts: Annotated[
+        int | None,
+        typer.Option(
+            "--parts", metavar="P", min=1, help="On Spark: plan so many parts apart; faster, with more links."
+        ),
+    ] = None,
+    coverage: Annotated[
+        int | None,
+        typer.Option(
+            "--coverage", metavar="N", min=1, help="With parts: brokers that stand for a topic of one; 3."
+        ),
+    ] = None,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Design which brokers to link, and write the plan."""
-    from meshwright.cli import designing, output
+    """Design which brokers to link, and write the plan.
+
+    With --master, gm, minmax, low, gpa and gpm run on Spark: exact, with the same links as without, as long
+    as this machine's memory allows; else, or with --parts, by divide and conquer. It says which and why.
+    """
+    from meshwright.cli import constructing, designing, output
     from meshwright.cli.front import check_front, plan_front
     from meshwright.cli.target import check_target
     from meshwright.designs import find
@@ -94,17 +115,29 @@ def plan(
     if front:
         check_front(algorithm, objective=objective, k=k)
     designing.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
+    on_spark = any(option is not None for option in (master, conf, parts, coverage))
+    if on_spark:
+        constructing.check(algorithm, given, parts, coverage, costs)
     interest = designing.load(source)
     link_costs = designing.load_costs(costs, interest, metric=metric)
     if front:
         plan_front(source, interest, out, seconds, steps, seed, threads, progress=progress, json=json)
         return
-    made = designing.make(
-        interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs,
-        certify=certify,
-    )  # fmt: skip
+    if on_spark:
+        done = constructing.make(
+            interest, algorithm, given, master=master, conf=conf, parts=parts, coverage=coverage,
+            seed=seed, threads=threads, progress=progress,
+        )  # fmt: skip
+        made = designing.certified(done.plan, threads, progress=progress) if certify else done.plan
+        way, lines = constructing.described(done), constructing.told(done)
+    else:
+        made = designing.make(
+            interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs,
+            certify=certify,
+        )  # fmt: skip
+        way, lines = {}, []
     write_plan(made, out)
     if json:
-        output.answer_json({**designing.described(made), "plan": str(out)})
+        output.answer_json({**designing.described(made), **way, "plan": str(out)})
     else:
-        output.answer(made.summary(), f"written to {out}")
+        output.answer(made.summary(), *lines, f"written to {out}")

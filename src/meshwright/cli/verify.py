@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.options import Costs, Json, Source
+from meshwright.cli.options import Costs, Json, ShowProgress, Source
+from meshwright.cli.spark import Conf, Master
 
 if TYPE_CHECKING:
     from meshwright.store import PlanReport
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "meshwright verify plan subscriptions.csv",
     "meshwright verify plan subscriptions.csv --k 2",
+    "meshwright verify plan subscriptions.csv --master 'local[2]'",
 )
 
 
@@ -31,6 +33,9 @@ def verify(
         ),
     ] = None,
     costs: Costs = None,
+    master: Master = None,
+    conf: Conf = None,
+    progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
     """Check a plan against the subscriptions it was made for.
@@ -38,22 +43,50 @@ def verify(
     Connectivity and every figure are computed anew, by other code than made the plan. The exit code is 1 when
     something is not as stated, when a plan without a budget leaves a topic split, or when --k is not met; a
     plan made by resilient must meet its own.
+
+    With --master topics are verified on Spark, and the subscriptions of a dataset do not come here.
     """
     from meshwright.cli import designing, output
     from meshwright.cli.failure import ANSWER_IS_NO
     from meshwright.store import verify_plan
 
-    interest = designing.load(source)
-    link_costs = designing.load_costs(costs, interest)
-    designing.prepare_measures()
-    with output.working("verifying"):
-        report = verify_plan(plan, interest, k=k, costs=link_costs)
+    if master is not None or conf is not None:
+        report = _on_spark(plan, source, k, costs, master, conf, progress)
+    else:
+        interest = designing.load(source)
+        link_costs = designing.load_costs(costs, interest)
+        designing.prepare_measures()
+        with output.working("verifying"):
+            report = verify_plan(plan, interest, k=k, costs=link_costs)
     if json:
         output.answer_json({"plan": str(plan), "verified": report.passed, **_found(report)})
     else:
         output.answer(*_told(report))
     if not report.passed:
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _on_spark(
+    plan: Path,
+    source: str,
+    k: int | None,
+    costs: Path | None,
+    master: str | None,
+    conf: list[str] | None,
+    progress: bool,
+) -> "PlanReport":
+    from meshwright.cli import designing
+    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.pipeline.verify import verify_on_cluster
+    from meshwright.pipeline.verify_source import subscriptions
+    from meshwright.store import read_plan
+
+    read_plan(plan)  # what is no plan is told before Spark starts
+    spark = opened(master, conf)
+    given = subscriptions(spark, source)
+    link_costs = designing.load_costs(costs, given.names)
+    with StageDrawing(forced=progress) as drawing:
+        return verify_on_cluster(spark, plan, given, k=k, costs=link_costs, progress=drawing)
 
 
 def _found(report: "PlanReport") -> dict[str, object]:

@@ -13,12 +13,14 @@ import pyarrow as pa
 from meshwright.errors import InputError, first_five
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.tuning import Tuning
+from meshwright.greedy.waves import Task, Waves
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Scratch, State, Sweep
     from meshwright.greedy.rules import Rule
+    from meshwright.greedy.waves import Elsewhere
     from meshwright.interest import Ids
 
 Progress: TypeAlias = Callable[[int, float, str], None]
@@ -47,6 +49,8 @@ def grow(
     threads: int = 1,
     progress: Progress | None = None,
     tuning: Tuning | None = None,
+    elsewhere: Elsewhere | None = None,
+    degrees: Ids | None = None,
 ) -> Overlay:
     """Add, one at a time, the edge that the rule picks by its contribution, until none contributes.
 
@@ -72,6 +76,10 @@ def grow(
         How many threads rebuild rows at once.
     progress
         Called now and then; what it raises ends the run.
+    elsewhere
+        Rebuilds large waves of rows somewhere else, such as on a cluster.
+    degrees
+        How many links each node has, if these are others than the start's.
 
     Raises
     ------
@@ -82,7 +90,10 @@ def grow(
     prepare(progress)
     candidates = candidates.checked(interest.num_nodes)
     counted = interest if topics is None else interest.restrict(_known_topics(interest, topics))
-    run = _Run(counted, rule, start, candidates, max_edges, max_degree, threads, tuning or Tuning(), progress)
+    tuning = tuning or Tuning()
+    run = _Run(counted, rule, start, candidates, max_edges, max_degree, threads, tuning, progress, degrees)
+    if elsewhere is not None:
+        run.waves = Waves(Task(counted, rule, candidates, max_degree, tuning), start, elsewhere)
     u, v, gains = run.finish()
     if start is not None:
         u, v = np.concatenate((start.u, u)), np.concatenate((start.v, v))
@@ -129,12 +140,14 @@ class _Run:
         threads: int,
         tuning: Tuning,
         progress: Progress | None,
+        degrees: Ids | None = None,
     ) -> None:
         from meshwright.greedy import layout
         from meshwright.greedy.kernels import components, rows, sweep
         from meshwright.greedy.kernels.state import TOP_DEGREE
 
         self.threads, self.progress = threads, progress
+        self.waves: Waves | None = None
         self.k = 0.0 if rule.k is None else rule.k
         self.max_edges = NO_LIMIT if max_edges is None else min(int(max_edges), NO_LIMIT)
         limit = NO_LIMIT if max_degree is None else min(int(max_degree), NO_LIMIT)
@@ -144,7 +157,9 @@ class _Run:
             components.link_all(
                 self.state._replace(topic_row=np.full_like(self.state.topic_row, -1)), start.u, start.v
             )
-            self.state.tally[TOP_DEGREE] = self.state.degree.max(initial=0)
+        if degrees is not None:
+            self.state.degree[:] = degrees
+        self.state.tally[TOP_DEGREE] = self.state.degree.max(initial=0)
         rows.fill_bits(self.state)
         self.scratches: list[Scratch] = [layout.lay_out_scratch(self.state) for _ in range(threads)]
         self.whole: Sweep = layout.lay_out_sweep(interest, candidates, self.state, tuning.window, calm=False)
@@ -165,6 +180,8 @@ class _Run:
         columns = [np.empty(min(1024, self.max_edges), dtype=np.int32) for _ in range(3)]
         with ThreadPoolExecutor(self.threads) as pool:
             while True:
+                if self.waves is not None:
+                    self.waves.offer(self, columns[0][: tally[EDGES]], columns[1][: tally[EDGES]])
                 if self.threads > 1:
                     self._rebuild_waves(pool)
                 goal = tally[WORK] + STRIDE

@@ -35,7 +35,7 @@ class Remaking:
     greedily, and keeps that if it took no more links than before. The same seed gives the same steps.
     """
 
-    def __init__(self, overlay: Overlay, *, seed: int = 0, ruin: int = 5) -> None:
+    def __init__(self, overlay: Overlay, *, seed: int = 0, ruin: int = 3) -> None:
         from meshwright.search.kernels import net, partners
 
         self.interest, self.ruin = overlay.interest, ruin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.errors import InputError
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.interest import MOST_SUBSCRIPTIONS, Fingerprint, Interest
 from meshwright.store.atomic import new_folder
 from meshwright.store.header import DATASET, damaged, read_header, write_header
-from meshwright.store.tables import first_line, read_parts, write_table
+from meshwright.store.tables import ROWS_AT_ONCE, first_line, open_table, read_parts, write_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,29 +57,76 @@ def write_dataset(
         Records that were set aside: `source, line, record, reason`.
     """
     relation = interest.canonical()
+    return write_relation(
+        path,
+        relation.node_names,
+        relation.topic_names,
+        relation.node_ptr,
+        [relation.node_topics],
+        counts={"duplicates": interest.duplicates},
+        sources=sources,
+        made_by=made_by,
+        quarantine=quarantine,
+    )
+
+
+def write_relation(
+    path: str | Path,
+    node_names: pa.Array,
+    topic_names: pa.Array,
+    node_ptr: NDArray[Any],
+    topics: Iterable[NDArray[Any]],
+    *,
+    counts: Mapping[str, int],
+    sources: Iterable[str] = (),
+    made_by: Mapping[str, Any] | None = None,
+    quarantine: pa.Table | None = None,
+) -> Path:
+    """Write a relation as a dataset folder; what each node subscribes to may come in pieces of any size.
+
+    The names are strings in the order of their UTF-8 bytes, `node_ptr` and `topics` are as in `Interest`, and
+    the bytes written do not depend on how `topics` is cut. `counts` are further ones for the manifest.
+    """
     aside = _as_quarantine(quarantine)
+    digest = Fingerprint(node_names, topic_names, node_ptr)
     with new_folder(path, DATASET) as folder:
-        subscriptions = [pa.array(relation.node_of_slot), pa.array(relation.node_topics)]
-        write_table(pa.table(subscriptions, schema=SUBSCRIPTIONS), folder / "subscriptions" / PART)
-        for kind, names in (("nodes", relation.node_names), ("topics", relation.topic_names)):
+        for kind, names in (("nodes", node_names), ("topics", topic_names)):
             ids = pa.array(np.arange(len(names), dtype=np.int32))
             write_table(pa.table([ids, names], schema=NAMES), folder / kind / PART)
+        with open_table(SUBSCRIPTIONS, folder / "subscriptions" / PART) as write:
+            for first, piece in _recut(topics, ROWS_AT_ONCE):
+                digest.update(piece)
+                slots = np.arange(first, first + len(piece))
+                nodes = (np.searchsorted(node_ptr, slots, side="right") - 1).astype(np.int32)
+                write(pa.table([pa.array(nodes), pa.array(piece)], schema=SUBSCRIPTIONS))
         write_table(aside, folder / "quarantine" / PART)
-        counts = {
-            "nodes": relation.num_nodes,
-            "topics": relation.num_topics,
-            "subscriptions": relation.num_subscriptions,
-            "duplicates": interest.duplicates,
+        stated = {
+            "nodes": len(node_names),
+            "topics": len(topic_names),
+            "subscriptions": int(node_ptr[-1]),
+            **counts,
             "quarantined": aside.num_rows,
         }
         content = {
-            "counts": counts,
+            "counts": stated,
             "sources": list(sources),
             "made_by": dict(made_by or {}),
-            "fingerprint": interest.fingerprint,
+            "fingerprint": digest.hexdigest(),
         }
         write_header(folder, DATASET, content)
     return Path(path)
+
+
+def _recut(pieces: Iterable[NDArray[Any]], length: int) -> Iterator[tuple[int, NDArray[np.int32]]]:
+    """Yield the same numbers in pieces of one length, the last one shorter, each with where it begins."""
+    first, held = 0, np.zeros(0, dtype=np.int32)
+    for piece in pieces:
+        held = np.concatenate((held, piece.astype(np.int32, copy=False)))
+        while len(held) >= length:
+            yield first, held[:length]
+            first, held = first + length, held[length:]
+    if len(held) or not first:
+        yield first, held
 
 
 def read_dataset(path: str | Path) -> Interest:

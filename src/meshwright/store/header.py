@@ -22,7 +22,8 @@ class Kind:
 DATASET = Kind("dataset", "manifest.json", 1)
 PLAN = Kind("plan", "plan.json", 1)
 FRONT = Kind("front", "front.json", 1)
-KINDS = (DATASET, PLAN, FRONT)
+TRAFFIC = Kind("traffic", "traffic.json", 1)
+KINDS = (DATASET, PLAN, FRONT, TRAFFIC)
 
 
 def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,13 +11,26 @@ import pyarrow as pa
 from meshwright.errors import FormatError, first_five
 from meshwright.store.header import damaged
 
+ROWS_AT_ONCE = 1 << 20
+"""Rows in each group of a Parquet file: fixed, so that the bytes do not depend on how rows arrive."""
+
 
 def write_table(table: pa.Table, file: Path) -> None:
     """Write one Parquet file, making its folder; the same table gives the same bytes."""
     import pyarrow.parquet as pq
 
     file.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, file, compression="zstd")
+    pq.write_table(table, file, compression="zstd", row_group_size=ROWS_AT_ONCE)
+
+
+@contextmanager
+def open_table(schema: pa.Schema, file: Path) -> Iterator[Callable[[pa.Table], None]]:
+    """Give what writes a Parquet file by pieces; those of `ROWS_AT_ONCE` give the bytes of `write_table`."""
+    import pyarrow.parquet as pq
+
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        yield lambda table: writer.write_table(table, ROWS_AT_ONCE)
 
 
 def read_table(file: Path, schema: pa.Schema) -> pa.Table:

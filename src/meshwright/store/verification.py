@@ -17,6 +17,8 @@ from meshwright.store.price_check import bound_found
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.store.plans import StoredPlan
@@ -90,20 +92,45 @@ def verify_plan(
     FormatError
         If it is not a plan, or damaged.
     """
-    if k not in (None, 1, 2):
-        raise InputError(f"k is {k}: give 1 (connected) or 2 (connected when one broker fails)")
     stored = read_plan(path)
     overlay = stored.overlay_on(interest)
+    wanted = wanted_k(stored, k)
     found = measure.verify(overlay)
+    weak = measure.weak_topics(overlay) if wanted == 2 else None
+    wrong = np.zeros(0, dtype=np.int64)
+    if not found.contributions_agree:
+        recounted = measure.contributions(interest, overlay.u, overlay.v)
+        wrong = np.flatnonzero(recounted != overlay.contribution)
+    return judge(stored, overlay, found, wrong, k=wanted, weak=weak, costs=costs)
+
+
+def wanted_k(stored: StoredPlan, k: int | None) -> int | None:
+    """Return how connected every topic must be: as was asked for, or as the plan claims."""
+    if k not in (None, 1, 2):
+        raise InputError(f"k is {k}: give 1 (connected) or 2 (connected when one broker fails)")
+    return max((value for value in (k, _claimed_k(stored)) if value is not None), default=None)
+
+
+def judge(
+    stored: StoredPlan,
+    overlay: Overlay,
+    found: measure.Verification,
+    wrong: NDArray[np.int64],
+    *,
+    k: int | None,
+    weak: measure.WeakTopics | None,
+    costs: LinkCosts | None,
+) -> PlanReport:
+    """Compare what was found of a plan with what it states; `wrong` are edges whose contribution differs."""
     figures: dict[str, int | float] = {
-        "nodes": interest.num_nodes,
-        "topics": interest.num_topics,
+        "nodes": overlay.interest.num_nodes,
+        "topics": overlay.interest.num_topics,
         "edges": len(overlay),
         "average_degree": found.degrees.average,
         "max_degree": found.degrees.maximum,
         "support": found.support,
     }
-    bound = bound_found(stored, interest)
+    bound = bound_found(stored, overlay.interest)
     if bound is not None:
         figures["lower_bound"] = bound
     if bound is not None and found.connected:
@@ -113,9 +140,7 @@ def verify_plan(
         for name, value in figures.items()
         if not math.isclose(value, stored.figures.get(name, math.nan), rel_tol=1e-9, abs_tol=1e-12)
     ]
-    if not found.contributions_agree:
-        recounted = measure.contributions(interest, overlay.u, overlay.v)
-        wrong = np.flatnonzero(recounted != overlay.contribution)
+    if len(wrong):
         disagreements.append(f"the contributions of edges {first_five(wrong.tolist())} are not as stated")
     budgets = {name: stored.metadata["parameters"].get(name) for name in BUDGETS}
     spent = {"max_edges": len(overlay), "max_degree": found.degrees.maximum}
@@ -125,12 +150,10 @@ def verify_plan(
         if isinstance(budget, int) and spent[name] > budget
     ]
     budgeted = any(budget is not None for budget in budgets.values())
-    asked = max((value for value in (k, _claimed_k(stored)) if value is not None), default=None)
-    weak = measure.weak_topics(overlay) if asked == 2 else None
     stated_cost, cost = stated_cost_of(stored), cost_found(stored, overlay, costs)
     if cost is not None and stated_cost is not None and not math.isclose(cost, stated_cost, rel_tol=1e-9):
         disagreements.append(f"total_cost is {cost}, the plan states {stated_cost}")
-    return PlanReport(overlay, found, tuple(disagreements), budgeted, asked, weak, cost, stated_cost, bound)
+    return PlanReport(overlay, found, tuple(disagreements), budgeted, k, weak, cost, stated_cost, bound)
 
 
 def _claimed_k(stored: StoredPlan) -> int | None:

@@ -2,6 +2,7 @@
 
 from meshwright.workloads.hard_cases import cover_copies, cuboid, lemma1, single_node_cover
 from meshwright.workloads.popularity import exponential_popularity, uniform_popularity, zipf_popularity
+from meshwright.workloads.raw_events import write_raw_events
 from meshwright.workloads.sizes import Sizes
 from meshwright.workloads.synthetic import WORKLOADS, expo, synthetic, unif, zipf
 
@@ -17,6 +18,7 @@ __all__ = [
     "synthetic",
     "unif",
     "uniform_popularity",
+    "write_raw_events",
     "zipf",
     "zipf_popularity",
 ]

@@ -1,0 +1,188 @@
+"""From raw subscription data to a dataset: read, set aside, fold, number, write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meshwright.errors import InputError
+from meshwright.pipeline.encode import Encoded, encode
+from meshwright.pipeline.failures import telling
+from meshwright.pipeline.fold import folded
+from meshwright.pipeline.formats import READERS, format_of
+from meshwright.pipeline.options import BROKER_FORMATS, Reading
+from meshwright.pipeline.quarantine import quarantined
+from meshwright.pipeline.sources import SourceFile, check_unchanged, listed
+from meshwright.pipeline.watching import Progress, watching
+from meshwright.spelling import percentage
+from meshwright.store.datasets import QUARANTINE, write_relation
+from meshwright.store.tables import read_parts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+MOST_BAD = 0.1
+"""The share of rows that may be set aside, unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the rows: read = kept + duplicates + superseded + quarantined."""
+
+    read: int
+    kept: int
+    duplicates: int
+    superseded: int
+    quarantined: int
+    nodes: int
+    topics: int
+    format: str
+    node_from: str | None
+
+    def described(self) -> dict[str, Any]:
+        """Return all of it, for a JSON answer."""
+        return asdict(self)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The figures of the manifest that are not the dataset's own."""
+        return {
+            "read": self.read,
+            "kept": self.kept,
+            "duplicates": self.duplicates,
+            "superseded": self.superseded,
+        }
+
+
+def ingest(
+    spark: SparkSession,
+    sources: Sequence[str | Path],
+    out: str | Path,
+    reading: Reading | None = None,
+    *,
+    max_bad: float = MOST_BAD,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Read subscriptions, or events of them, and write them as a dataset.
+
+    The dataset is the same, byte for byte, however the sources are cut or ordered and wherever this runs.
+
+    Parameters
+    ----------
+    spark
+        The session to run on, as `session` gives it.
+    sources
+        Files, folders and globs, plain or compressed.
+    out
+        The dataset folder to write.
+    reading
+        How to read them; by default the format is told by the files' names.
+    max_bad
+        The largest share of rows that may be set aside.
+    progress
+        Told what is being done and how far it is.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to read, a column is missing, or more rows are bad than may be.
+    FormatError
+        If a file is cut off, unreadable, or changes while it is read.
+    """
+    if not 0 <= max_bad <= 1:
+        raise InputError(f"--max-bad {max_bad} is no share: give a number from 0 to 1")
+    with telling(), watching(spark, "reading", progress):
+        files = listed(spark, sources)
+        chosen = reading or Reading(format_of(files))
+        rows = READERS[chosen.format](spark, files, chosen)
+        if chosen.format != "parquet":
+            rows = rows.persist()
+        try:
+            return _ingested(rows, files, chosen, max_bad, Path(out), [str(source) for source in sources])
+        finally:
+            rows.unpersist()
+
+
+def _ingested(
+    rows: DataFrame,
+    files: Sequence[SourceFile],
+    reading: Reading,
+    max_bad: float,
+    out: Path,
+    sources: list[str],
+) -> Outcome:
+    from pyspark.sql import functions as sf
+
+    seen = rows.agg(
+        sf.count("place").alias("read"),  # what the end of a session undoes is no row of a log
+        sf.count(sf.when(sf.col("place").isNotNull(), sf.col("reason"))).alias("bad"),
+        sf.coalesce(sf.max("leaves"), sf.lit(False)).alias("leaves"),
+        sf.min("broker").alias("first"),
+        sf.max("broker").alias("last"),
+    ).collect()[0]
+    if not seen.read:
+        raise InputError(f"nothing to read in {', '.join(sources[:5])}: the files hold no rows")
+    aside = quarantined(rows, files) if seen.bad else QUARANTINE.empty_table()
+    check_bad(seen.read, aside, max_bad)
+    chosen = reading
+    if reading.format in BROKER_FORMATS and reading.node_from is None:
+        chosen = replace(reading, node_from="client" if seen.first == seen.last else "broker")
+    good = rows.where(sf.col("reason").isNull())
+    standing = folded(good, chosen.as_of) if seen.leaves or chosen.as_of is not None else good
+    node = sf.col("broker" if chosen.node_from == "broker" else "node")
+    encoded = encode(standing.select(node.alias("node"), "topic"))
+    try:
+        check_unchanged(rows.sparkSession, files)
+        outcome = _outcome(seen.read, seen.bad, encoded, chosen)
+        write_relation(
+            out,
+            encoded.node_names,
+            encoded.topic_names,
+            encoded.node_ptr,
+            encoded.topics(),
+            counts=outcome.counts,
+            sources=sources,
+            made_by={"command": "ingest", **chosen.described()},
+            quarantine=aside,
+        )
+    finally:
+        encoded.release()
+    return outcome
+
+
+def _outcome(read: int, bad: int, encoded: Encoded, reading: Reading) -> Outcome:
+    kept = int(encoded.node_ptr[-1])
+    return Outcome(
+        read=read,
+        kept=kept,
+        duplicates=encoded.duplicates,
+        superseded=read - bad - kept - encoded.duplicates,
+        quarantined=bad,
+        nodes=len(encoded.node_names),
+        topics=len(encoded.topic_names),
+        format=reading.format,
+        node_from=reading.node_from,
+    )
+
+
+def reasons(dataset: str | Path) -> dict[str, int]:
+    """Return why records of a dataset were set aside, and how many for each reason, the most first."""
+    aside = read_parts(Path(dataset) / "quarantine", QUARANTINE)
+    counted = Counter(aside.column("reason").to_pylist())
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+
+def check_bad(read: int, aside: pa.Table, max_bad: float) -> None:
+    """Refuse a result of which more is set aside than may be."""
+    if aside.num_rows <= max_bad * read:
+        return
+    first = aside.slice(0, 1).to_pylist()[0]
+    raise InputError(
+        f"{aside.num_rows} of {read} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
+        f"the first is line {first['line']} of {first['source']} ({first['reason']}); "
+        "mend them, or raise --max-bad"
+    )

@@ -1,0 +1,123 @@
+"""Rows of Parquet files, read and looked at by Spark itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from meshwright.errors import InputError, first_five
+from meshwright.pipeline import events, rows
+from meshwright.pipeline.checking import name_reason
+from meshwright.pipeline.options import MILLISECONDS_FROM
+from meshwright.pipeline.sources import escaped
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from meshwright.pipeline.options import Reading
+    from meshwright.pipeline.sources import SourceFile
+
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+
+
+def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
+    """Return the rows of Parquet files; integer names become texts, places are those of the rows."""
+    from pyspark.sql import functions as sf
+
+    table = spark.read.parquet(*[escaped(file.path) for file in files])
+    found = columns_of(table, reading)
+    values = ("float", "double") if reading.publications else ()
+    names = {what: _name(table, found[what], what, values) for what in ("node", "topic")}
+    time, bad_time = _time(table, found.get("time"))
+    sequence, bad_sequence = _sequence(table, found.get("sequence"))
+    leaves, bad_operation = _leaves(found.get("operation"))
+    reason = sf.coalesce(
+        bad_time,
+        bad_operation,
+        bad_sequence,
+        name_reason(names["node"], "node"),
+        name_reason(names["topic"], "topic"),
+    )
+    given = [sf.col(f"`{column}`").cast("string") for column in found.values()]
+    made = {
+        "source": sf.expr("url_decode(replace(_metadata.file_path, '+', '%2B'))"),
+        "block": sf.lit(0).cast("long"),
+        "place": sf.col("_metadata.row_index"),
+        **names,
+        "time": time,
+        "sequence": sequence,
+        "leaves": leaves,
+        "broker": sf.lit(None).cast("string"),
+        "held": sf.lit(None).cast("string"),
+        "record": sf.when(
+            reason.isNotNull(), sf.left(sf.concat_ws(",", *given), sf.lit(rows.LONGEST_RECORD))
+        ),
+        "reason": reason,
+    }
+    return table.select([value.alias(name) for name, value in made.items()])
+
+
+def columns_of(table: DataFrame, reading: Reading) -> dict[str, str]:
+    """Return which column is which; times, operations and sequences may be absent."""
+    found = {}
+    for what, column, needed in events.columns(reading):
+        if column in table.columns:
+            found[what] = column
+        elif needed:
+            raise InputError(
+                f"no column {column!r}; the columns are {first_five(table.columns)}: "
+                f"name the right one with --{what}"
+            )
+    return found
+
+
+def _name(table: DataFrame, column: str, what: str, further: Sequence[str]) -> Column:
+    from pyspark.sql import functions as sf
+
+    kind = dict(table.dtypes)[column]
+    if kind not in ("string", *INTEGERS, *further):
+        raise InputError(f"column {column!r} is {kind}, and {what} names are strings or integers: convert it")
+    return sf.col(f"`{column}`").cast("string")
+
+
+def _time(table: DataFrame, column: str | None) -> tuple[Column, Column]:
+    from pyspark.sql import functions as sf
+
+    none = sf.lit(None).cast("string")
+    if column is None:
+        return sf.lit(None).cast("double"), none
+    given = sf.col(f"`{column}`")
+    kind = dict(table.dtypes)[column]
+    if kind.startswith("timestamp") or kind == "date":
+        return given.cast("timestamp").cast("double"), none
+    number = given.try_cast("double")
+    seconds = sf.when(sf.abs(number) >= MILLISECONDS_FROM, number / 1000).otherwise(number)
+    read = seconds if kind != "string" else sf.coalesce(seconds, given.try_cast("timestamp").cast("double"))
+    usable = sf.when(~sf.isnan(read) & (sf.abs(read) != float("inf")), read)
+    blank = given.isNull() | (given.cast("string") == "")
+    return usable, sf.when(~blank & usable.isNull(), rows.BAD_TIME)
+
+
+def _sequence(table: DataFrame, column: str | None) -> tuple[Column, Column]:
+    from pyspark.sql import functions as sf
+
+    if column is None:
+        return sf.lit(None).cast("long"), sf.lit(None).cast("string")
+    given = sf.col(f"`{column}`")
+    number = given.try_cast("long")
+    blank = given.isNull() | (given.cast("string") == "")
+    return number, sf.when(~blank & number.isNull(), rows.BAD_SEQUENCE)
+
+
+def _leaves(column: str | None) -> tuple[Column, Column]:
+    from pyspark.sql import functions as sf
+
+    if column is None:
+        return sf.lit(False), sf.lit(None).cast("string")
+    word = sf.lower(sf.trim(sf.col(f"`{column}`").cast("string")))
+    blank = word.isNull() | (word == "")
+    leaving = [operation for operation, leaves in events.OPERATIONS.items() if leaves]
+    return (
+        sf.coalesce(word.isin(leaving), sf.lit(False)),
+        sf.when(~blank & ~word.isin([*events.OPERATIONS]), rows.UNKNOWN_OPERATION),
+    )

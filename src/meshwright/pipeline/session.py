@@ -1,0 +1,206 @@
+"""A Spark session that just works: Java found, the workers' Python set, little noise; or one line why not."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from meshwright.errors import ClusterError, InputError, MissingDependencyError
+from meshwright.pipeline.cluster import check_reachable, check_workers
+from meshwright.pipeline.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Session: TypeAlias = "SparkSession"
+"""For rooms that must not import pyspark, not even for types."""
+
+LOCAL = "local[*]"
+"""The master if none is given: all cores of this machine, in this process's own Java."""
+
+
+def session(master: str | None = None, *, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """Return a Spark session, the running one if there is one.
+
+    Parameters
+    ----------
+    master
+        Where to run: `local[*]` (unless the user's own configuration says otherwise), `local[2]`,
+        `spark://host:7077`, `yarn`, `k8s://https://host:443`, or `sc://host:15002` for Spark Connect.
+    conf
+        Settings of Spark, before those of the user's `spark-defaults.conf`, before ours.
+
+    Raises
+    ------
+    MissingDependencyError
+        If there is no Java of at least version 17, or Spark is not installed.
+    ClusterError
+        If the master does not answer, takes up no work, or its workers' Python does not fit.
+    InputError
+        If another session runs in this process, with another master.
+    """
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError("Spark is not installed: pip install 'meshwright[spark]'") from error
+    running = _running(master)
+    if running is not None:
+        return running
+    if master is not None and master.startswith("sc://"):
+        return _connected(master, conf or {})
+    return _started(master, conf or {})
+
+
+def _running(master: str | None) -> SparkSession | None:
+    from pyspark.sql import SparkSession
+
+    found = SparkSession.getActiveSession()
+    if found is None:
+        return None
+    if master is not None and found.conf.get("spark.master", master) != master:
+        raise InputError(
+            f"a session with master {found.conf.get('spark.master')} runs already: stop it first, or leave "
+            "the master out"
+        )
+    return found
+
+
+def _connected(master: str, conf: Mapping[str, str]) -> SparkSession:
+    """Open a session of a Spark Connect service; its Java and its Python are its own."""
+    from pyspark.sql import SparkSession
+
+    check_reachable(master)
+    try:
+        building = SparkSession.builder.remote(master)
+        for key, value in conf.items():
+            building = building.config(key, value)
+        opened: SparkSession = building.getOrCreate()
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Spark Connect needs more packages: pip install 'pyspark[connect]'"
+        ) from error
+    check_workers(opened)
+    return opened
+
+
+def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
+    """Start Spark's Java beside this process; it ends with it."""
+    from pyspark import SparkConf, SparkContext, java_gateway
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    launch: Any = java_gateway.launch_gateway
+    own = _user_settings()
+    where = master or conf.get("spark.master") or own.get("spark.master") or LOCAL
+    check_reachable(where)
+    ours = {key: value for key, value in _defaults(where).items() if key not in own}
+    settings = SparkConf(loadDefaults=False).setAll([*(ours | dict(conf) | {"spark.master": where}).items()])
+    with tempfile.NamedTemporaryFile(prefix="meshwright-spark-", suffix=".log", delete=False) as log:
+        try:
+            with _environment(where, {**own, **conf}):
+                gateway = launch(settings, {"stdout": log, "stderr": log})
+                context = SparkContext(conf=settings, gateway=gateway)
+        except PySparkRuntimeError as error:
+            raise ClusterError(f"Spark does not start: {_last_words(Path(log.name))}") from error
+        except Exception as error:
+            if type(error).__module__.startswith("py4j"):
+                raise ClusterError(f"Spark does not start at {where}: {_cause(error)}") from error
+            raise
+    context.setLogLevel("ERROR")
+    started = SparkSession(context)
+    if not is_local(where):
+        check_workers(started)
+    return started
+
+
+def is_local(master: str) -> bool:
+    """Tell whether a master is this process's own Java, and its workers are this machine's.
+
+    >>> is_local("local[2]"), is_local("local-cluster[2,1,1024]"), is_local("spark://host:7077")
+    (True, False, False)
+    """
+    return re.fullmatch(r"local(\[.*\])?", master) is not None
+
+
+def _defaults(master: str) -> dict[str, str]:
+    """Return our own settings: few tasks, little noise; the rest is Spark's or the user's."""
+    settings = {
+        "spark.app.name": "meshwright",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # A file that ends in the middle, or is gone, is an error and never fewer rows.
+        "spark.sql.files.ignoreCorruptFiles": "false",
+        "spark.sql.files.ignoreMissingFiles": "false",
+        "spark.driver.maxResultSize": "0",
+    }
+    if master.startswith("local"):
+        cores = os.cpu_count() or 1
+        settings |= {
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": str(4 * cores),
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": f"{max(_memory_gibibytes() // 2, 1)}g",
+        }
+    return settings
+
+
+def _memory_gibibytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**30
+
+
+def _user_settings() -> dict[str, str]:
+    """Return what the user's own `spark-defaults.conf` says; Spark reads it too, but after ours."""
+    folder = os.environ.get("SPARK_CONF_DIR") or (
+        os.environ.get("SPARK_HOME", "") and f"{os.environ['SPARK_HOME']}/conf"
+    )
+    file = Path(folder or "/nowhere") / "spark-defaults.conf"
+    if not file.is_file():
+        return {}
+    lines = (line.strip() for line in file.read_text(encoding="utf-8").splitlines())
+    pairs = (re.split(r"[\s=:]+", line, maxsplit=1) for line in lines if line and not line.startswith("#"))
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+
+
+@contextmanager
+def _environment(master: str, conf: Mapping[str, Any]) -> Iterator[None]:
+    """Set what Spark reads from the environment, while it starts.
+
+    Spark would take `python3` from PATH for its workers, which in a virtual environment is another Python.
+    On a cluster the path of ours is right where all machines are alike; elsewhere the user sets it.
+    """
+    python = os.environ.get("PYSPARK_PYTHON") or conf.get("spark.pyspark.python") or sys.executable
+    wanted = {"JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable if is_local(master) else python}
+    if master.startswith("local-cluster") and "SPARK_WORKER_DIR" not in os.environ:
+        wanted["SPARK_WORKER_DIR"] = tempfile.mkdtemp(prefix="meshwright-work-")  # not among the packages
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _last_words(log: Path) -> str:
+    """Return the line in which a Java that did not start says why."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"error|exception|could not|cannot", line, re.IGNORECASE)]
+    return (telling or lines or ["it ended without a word"])[0][:300]
+
+
+def _cause(error: Exception) -> str:
+    """Return the first line of what Java complained about."""
+    raised = getattr(error, "java_exception", None)
+    text = str(raised.getMessage() if raised is not None else error)
+    return (text.splitlines() or [type(error).__name__])[0][:300]

@@ -1,0 +1,96 @@
+"""Traffic: who publishes how much on which channel, as a folder of two Parquet tables.
+
+`rates.parquet` holds `publisher, channel, messages, bytes, rate, byte_rate`, a row for each publisher and
+channel that it publishes on; `channels.parquet` holds the sums over publishers. Rates are per second. A
+channel is a topic, or a part of the content space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright.store.atomic import new_folder
+from meshwright.store.header import TRAFFIC, damaged, read_header, write_header
+from meshwright.store.tables import read_table, write_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FIGURES = {"messages": pa.int64(), "bytes": pa.int64(), "rate": pa.float64(), "byte_rate": pa.float64()}
+
+
+def _schema(**first: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in {**first, **FIGURES}.items()])
+
+
+RATES = _schema(publisher=pa.string(), channel=pa.string())
+CHANNELS = _schema(channel=pa.string(), publishers=pa.int64())
+
+
+@dataclass(frozen=True, eq=False)
+class Traffic:
+    """Rates of publishers on channels, and of channels in all, each sorted by names."""
+
+    rates: pa.Table
+    channels: pa.Table
+    described: dict[str, Any]
+
+    @property
+    def publishers(self) -> list[str]:
+        """The names of those who publish, in the order of the matrix's rows."""
+        import pyarrow.compute as pc
+
+        names: list[str] = sorted(pc.unique(self.rates.column("publisher")).to_pylist(), key=str.encode)
+        return names
+
+    def matrix(self, figure: str = "rate") -> Any:
+        """Return publishers × channels of one figure as a sparse array; columns are as in `channels`."""
+        from scipy.sparse import csr_array
+
+        rows = _places(self.rates.column("publisher"), self.publishers)
+        columns = _places(self.rates.column("channel"), self.channels.column("channel").to_pylist())
+        shape = (len(self.publishers), self.channels.num_rows)
+        return csr_array((self.rates.column(figure).to_numpy(), (rows, columns)), shape=shape)
+
+
+def _places(column: pa.ChunkedArray, names: list[str]) -> NDArray[np.int32]:
+    import pyarrow.compute as pc
+
+    places: NDArray[np.int32] = pc.index_in(column, pa.array(names, pa.string())).to_numpy()
+    return places
+
+
+def write_traffic(traffic: Traffic, path: str | Path) -> Path:
+    """Write traffic as a folder, whole or not at all."""
+    with new_folder(path, TRAFFIC) as folder:
+        write_table(traffic.rates.cast(RATES), folder / "rates.parquet")
+        write_table(traffic.channels.cast(CHANNELS), folder / "channels.parquet")
+        write_header(folder, TRAFFIC, traffic.described)
+    return Path(path)
+
+
+def read_traffic(path: str | Path) -> Traffic:
+    """Read a traffic folder.
+
+    Raises
+    ------
+    InputError
+        If nothing is there.
+    FormatError
+        If it is something else, of a newer schema, or damaged.
+    """
+    folder = Path(path)
+    described: Mapping[str, Any] = read_header(folder, TRAFFIC)
+    rates = read_table(folder / "rates.parquet", RATES)
+    channels = read_table(folder / "channels.parquet", CHANNELS)
+    for figure in ("messages", "bytes"):
+        if sum(rates.column(figure).to_pylist()) != sum(channels.column(figure).to_pylist()):
+            raise damaged(folder, f"the {figure} of publishers and of channels differ")
+    kept = {name: value for name, value in described.items() if name not in ("format", "schema")}
+    return Traffic(rates, channels, kept)

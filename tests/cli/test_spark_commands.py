@@ -1,0 +1,91 @@
+"""`plan` and `verify` on Spark: the same plans and the same verdicts as without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import meshwright as mw
+from meshwright.greedy import waves
+from meshwright.workloads import zipf
+from terminal import meshwright
+
+if TYPE_CHECKING:
+    pass
+
+MASTER = ("--master", "local[2]")
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    """Write a small dataset."""
+    return mw.write_dataset(zipf(200, 30, size=6, seed=1), tmp_path / "dataset")
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_exact_plan_is_the_same_with_a_master(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan holds the same edges; how it was made, and why, is said, and so are its waves."""
+    monkeypatch.setattr(waves, "LEAST_WORK", 1_000)
+    here, there = dataset.parent / "here", dataset.parent / "there"
+    assert meshwright("plan", dataset, "--out", here).code == 0
+    told = meshwright("plan", dataset, *MASTER, "--out", there)
+    assert told.code == 0
+    assert "planned exactly, with rows counted on executors: counting all rows takes about" in told.out
+    assert "waves: 200" in told.out
+    assert mw.read_plan(here).edges == mw.read_plan(there).edges
+    answer = meshwright("verify", there, dataset, *MASTER, "--json")
+    assert (answer.code, answer.json["verified"], answer.json["split_topics"]) == (0, True, 0)
+
+
+def test_a_small_plan_starts_no_spark(dataset: Path) -> None:
+    """With a master that nobody answers at, a plan too small for a cluster is made all the same."""
+    answer = meshwright(
+        "plan", dataset, "--master", "spark://127.0.0.1:1", "--out", dataset.parent / "plan", "--json"
+    )
+    assert (answer.code, answer.json["way"], answer.json["wave_rows"]) == (0, "driver", [])
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_divided_plan_tells_its_loss(dataset: Path) -> None:
+    """With --parts the plan states them, it verifies, and the loss against the exact design is told."""
+    out = dataset.parent / "plan"
+    answer = meshwright("plan", dataset, "--parts", "3", "--coverage", "1", "--out", out, "--json")
+    assert answer.code == 0
+    assert answer.json["way"] == "parts"
+    assert answer.json["parameters"] == {"parts": 3, "coverage": 1}
+    exact = len(mw.design(mw.load_interest(dataset), "gm").overlay)
+    assert answer.json["loss"]["exact"] == exact
+    assert answer.json["loss"]["share"] == pytest.approx(answer.json["edges"] / exact - 1)
+    assert meshwright("verify", out, dataset).code == 0
+    told = meshwright("plan", dataset, "--parts", "3", "--coverage", "1", "--out", out)
+    assert f"extra links: {answer.json['loss']['share']:+.1%} on a sample of 200 brokers" in told.out
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_plan_that_is_wrong_is_told_on_spark_too(dataset: Path) -> None:
+    """A plan under a budget is partial; asked for k = 1 the answer is no, and the split topics are named."""
+    out = dataset.parent / "plan"
+    assert meshwright("plan", dataset, "--algorithm", "gpa", "--max-edges", "50", "--out", out).code == 0
+    here, there = meshwright("verify", out, dataset), meshwright("verify", out, dataset, *MASTER)
+    assert (there.code, there.out) == (here.code, here.out) == (0, here.out)
+    here = meshwright("verify", out, dataset, "--k", "1")
+    there = meshwright("verify", out, dataset, "--k", "1", *MASTER)
+    assert (there.code, there.out) == (here.code, here.out) == (1, here.out)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--algorithm", "ring", "--master", "local[2]"], "ring does not run on a cluster"),
+        (["--parts", "2", "--rounds", "2"], "rounds cannot be planned in parts"),
+        (["--costs", "places.csv", "--master", "local[2]"], "--costs and Spark cannot be combined"),
+    ],
+)
+def test_what_spark_does_not_do_is_refused(dataset: Path, words: list[str], told: str) -> None:
+    """One line that says what to leave out, before anything is read or started."""
+    answer = meshwright("plan", dataset, *words, "--out", dataset.parent / "plan")
+    assert answer.code == 2
+    assert told in answer.err
+    assert answer.err.count("\n") == 1

@@ -1,0 +1,83 @@
+"""Rows that were rebuilt elsewhere, from a snapshot, change nothing."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+
+from calls import RULES, Call, calls, crowds, examples, restless_engine, triples
+from meshwright.greedy import grow, rules, waves
+from meshwright.greedy.rebuilding import Rebuilder
+from meshwright.greedy.rules import Rule
+from meshwright.greedy.waves import Task, Wave, Windows
+from meshwright.workloads import zipf
+
+
+class Apart:
+    """Rebuilds the rows of waves from what can be pickled, in a state of its own, a few rows at a time."""
+
+    def __init__(self, hands: int = 3) -> None:
+        self.hands = hands
+        self.waves: list[Wave] = []
+
+    def __call__(self, task: Task, wave: Wave) -> Iterator[Windows]:
+        self.waves.append(wave)
+        for hand in reversed(range(self.hands)):
+            sent_task, sent_wave = pickle.loads(pickle.dumps((task.bare(), wave)))
+            yield from Rebuilder(sent_task, sent_wave).rebuild(wave.rows[hand :: self.hands])
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send every wave, as soon as there is a row in it."""
+    monkeypatch.setattr(waves, "LEAST_WORK", 1)
+    monkeypatch.setattr(waves, "PATIENCE", 1 << 60)
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+def test_waves_elsewhere_change_nothing(rule: Rule) -> None:
+    """Whatever the call, edges are those of an engine that rebuilds every row itself."""
+    sent: list[bool] = []
+
+    @settings(max_examples=examples(40, 6))
+    @given(calls(crowds(), rule))
+    def check(call: Call) -> None:
+        apart = Apart()
+        with restless_engine():
+            grown = call.grown(elsewhere=apart)
+        assert triples(grown) == triples(call.grown())
+        sent.extend(wave.calm for wave in apart.waves)
+
+    check()
+    assert sent.count(False) > 10
+    assert rule is rules.gm or sent.count(True) > 10
+
+
+def test_the_first_wave_has_all_rows_and_small_ones_stay() -> None:
+    """By default nothing small is sent; where the work is enough, the first wave is over all rows."""
+    interest = zipf(300, 40, size=6, seed=1)
+    apart = Apart()
+    alone = triples(grow(interest, rules.gm))
+    assert triples(grow(interest, rules.gm, elsewhere=apart)) == alone
+    assert apart.waves == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(waves, "LEAST_WORK", 10_000)
+        assert triples(grow(interest, rules.gm, elsewhere=apart)) == alone
+    assert apart.waves[0].rows.tolist() == list(range(300))
+    assert len(apart.waves) < 5
+
+
+def test_a_row_that_does_not_come_back_is_told() -> None:
+    """Better no overlay than a wrong one: a wave that loses rows ends the run."""
+
+    def losing(task: Task, wave: Wave) -> Iterator[Windows]:
+        yield from Rebuilder(task, wave).rebuild(wave.rows[1:])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(waves, "LEAST_WORK", 1)
+        with pytest.raises(AssertionError, match="1 rows of a wave"):
+            grow(zipf(50, 10, size=3, seed=1), rules.gm, elsewhere=losing)

@@ -1,0 +1,55 @@
+"""What the cluster tests run in a process of their own: plan and verify, and print what came out as JSON.
+
+`python cluster_program.py MASTER FOLDER`. A file `plan` or `verify` in the folder says what is being done, so
+that a test can kill a worker in the middle of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import meshwright as mw
+from meshwright.greedy import waves
+from meshwright.pipeline.construct import construct
+from meshwright.pipeline.construct_choice import Choice
+from meshwright.pipeline.session import session
+from meshwright.pipeline.verify import verify_on_cluster
+from meshwright.workloads import unif
+
+
+def main(master: str, folder: Path) -> dict[str, Any]:
+    """Plan by waves and in parts, and verify; tell digests of the plans."""
+    waves.LEAST_WORK = 10_000_000
+    conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    spark = session(master, conf=conf)
+    sent = Choice("waves", "the test asks for it")
+    interest = unif(40_000, 300, size=12, seed=3).canonical()
+    (folder / "plan").touch()
+    done = construct(interest, "gm", lambda: spark, choice=sent)
+    (folder / "plan").unlink()
+    told = {"waves": done.waves, "gm": digest(done.plan.overlay)}
+    small = unif(3000, 100, size=8, seed=4).canonical()
+    for algorithm in ("minmax", "low"):
+        made = construct(small, algorithm, lambda: spark, choice=sent)
+        told[algorithm] = digest(made.plan.overlay)
+    told["parts"] = digest(construct(small, "gm", lambda: spark, parts=3).plan.overlay)
+    mw.write_dataset(interest, folder / "data" / "dataset")
+    mw.write_plan(done.plan, folder / "data" / "gm")
+    (folder / "verify").touch()
+    report = verify_on_cluster(spark, folder / "data" / "gm", folder / "data" / "dataset")
+    (folder / "verify").unlink()
+    return told | {"verified": report.passed, "components": report.verification.components.total}
+
+
+def digest(overlay: mw.Overlay) -> str:
+    """Digest the edges in order, with their contributions."""
+    columns = (overlay.u, overlay.v, overlay.contribution)
+    return hashlib.sha256(b"".join(column.tobytes() for column in columns)).hexdigest()
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1], Path(sys.argv[2]))))

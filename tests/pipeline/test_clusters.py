@@ -1,0 +1,71 @@
+"""Plans and verdicts are the same on every kind of cluster, and when a worker dies in the middle."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from meshwright.greedy import grow, rules
+from meshwright.pipeline.divide import divide
+from meshwright.workloads import unif
+from pipeline.cluster_program import digest
+from standalone import Worker, standalone, wait
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = Path(__file__).with_name("cluster_program.py")
+
+
+def run(master: str, folder: Path, stage: str = "", doomed: Worker | None = None) -> dict[str, Any]:
+    """Run the program on a cluster, kill a worker that is busy at some stage, and return what it tells."""
+    process = subprocess.Popen(
+        [sys.executable, PROGRAM, master, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        if doomed is not None:
+            wait(lambda: ((folder / stage).exists() and doomed.is_busy()) or process.poll() is not None)
+            assert process.poll() is None
+            doomed.kill()
+        out, err = process.communicate(timeout=300)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err[-3000:]
+    told: dict[str, Any] = json.loads(out.splitlines()[-1])
+    return told
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    """Plan without Spark."""
+    large, small = unif(40_000, 300, size=12, seed=3).canonical(), unif(3000, 100, size=8, seed=4).canonical()
+    return {
+        "gm": digest(grow(large, rules.gm)),
+        "minmax": digest(grow(small, rules.minmax)),
+        "low": digest(grow(small, rules.low(3))),
+        "parts": digest(divide(small, rules.gm, parts=3)),
+        "verified": True,
+        "components": 300,
+    }
+
+
+@pytest.mark.parametrize("master", ["local[1]", "local[2]", "local-cluster[2,1,1024]"])
+def test_every_master_gives_the_same(master: str, tmp_path: Path, expected: dict[str, Any]) -> None:
+    """Edges, contributions and verdicts are those of the local engine, with waves that really were sent."""
+    told = run(master, tmp_path)
+    assert told | expected == told
+    assert told["waves"][0] == 40_000
+
+
+@pytest.mark.parametrize("stage", ["plan", "verify", ""])
+def test_a_real_cluster_gives_the_same(stage: str, tmp_path: Path, expected: dict[str, Any]) -> None:
+    """On a master and two workers too; and when one of these is killed while a task runs on it."""
+    (tmp_path / "logs").mkdir()
+    with standalone(tmp_path / "logs") as cluster:
+        told = run(cluster.master, tmp_path, stage, cluster.workers[0] if stage else None)
+        assert (cluster.workers[0].process.poll() is None) == (not stage)
+    assert told | expected == told

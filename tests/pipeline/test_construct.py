@@ -1,0 +1,129 @@
+"""Plans made on a cluster: exact ones edge by edge as without it; the way is chosen by size, and told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import pytest
+
+import meshwright as mw
+from calls import triples
+from meshwright.errors import InputError
+from meshwright.greedy import rules, waves
+from meshwright.interest import Interest
+from meshwright.pipeline.construct import construct
+from meshwright.pipeline.construct_choice import Choice, choose, engine_bytes, first_wave, free_memory
+from meshwright.pipeline.divide import divide
+from meshwright.pipeline.waves import hand_of
+from meshwright.workloads import unif, zipf
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WAVES = Choice("waves", "a test asks for it")
+
+
+@pytest.fixture(scope="module")
+def interest() -> Interest:
+    """Make subscriptions that take several levels and phases."""
+    return zipf(400, 60, min_size=2, max_size=20, seed=5)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "parameters"),
+    [
+        ("gm", {}),
+        ("gm", {"rounds": 2}),
+        ("minmax", {}),
+        ("low", {"k": 2.0}),
+        ("gpa", {"max_edges": 300}),
+        ("gpm", {"max_degree": 5}),
+    ],
+    ids=str,
+)
+def test_exact_plans_are_those_of_the_engine(
+    spark: SparkSession,
+    interest: Interest,
+    algorithm: str,
+    parameters: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With waves on executors, edges and contributions are those that the local engine finds."""
+    monkeypatch.setattr(waves, "LEAST_WORK", 5_000)
+    done = construct(interest, algorithm, lambda: spark, choice=WAVES, parameters=parameters)
+    here = mw.design(interest, algorithm, **parameters)
+    assert triples(done.plan.overlay) == triples(here.overlay)
+    assert done.plan.parameters == here.parameters
+    assert done.waves[0] == interest.num_nodes
+
+
+@pytest.mark.parametrize("rule", [rules.gm, rules.minmax, rules.low(3)], ids=lambda rule: rule.name)
+def test_parts_on_a_cluster_are_those_of_one_process(
+    spark: SparkSession, interest: Interest, rule: rules.Rule
+) -> None:
+    """Divided plans do not depend on where the parts were planned; they are topic-connected, and say so."""
+    done = construct(interest, rule.name, lambda: spark, parts=3, coverage=2, seed=4)
+    here = divide(interest, rule, parts=3, coverage=2, seed=4)
+    assert triples(done.plan.overlay) == triples(here)
+    assert mw.measure.verify(done.plan.overlay).connected
+    assert done.plan.stated_parameters == {"parts": 3, "coverage": 2}
+    assert done.choice.way == "parts"
+    assert done.loss is not None
+    assert done.loss.divided == len(here)  # the sample is everything here
+    assert done.loss.exact == len(mw.design(interest, rule.name).overlay)
+
+
+def never() -> NoReturn:
+    """Fail: no session must be started."""
+    raise AssertionError("a session was started for nothing")
+
+
+def test_small_plans_stay_here(interest: Interest) -> None:
+    """What takes no time needs no cluster: none is started, and it says why."""
+    done = construct(interest, "gm", never)
+    assert triples(done.plan.overlay) == triples(mw.design(interest, "gm").overlay)
+    assert (done.choice.way, done.waves, done.loss) == ("driver", (), None)
+    assert "too little to send away" in done.choice.why
+
+
+def test_the_way_is_chosen_by_size() -> None:
+    """Much work goes to executors; what does not fit in memory is divided until the parts do."""
+    large = unif(100_000, 200, size=10, seed=1)
+    assert first_wave(large) >= waves.LEAST_WORK
+    assert choose(large, rules.gm).way == "waves"
+    needed = engine_bytes(large, calm=False)
+    cramped = choose(large, rules.gm, free=needed // 4)
+    assert cramped.way == "parts"
+    assert cramped.parts >= 4
+    assert "MiB" in cramped.why
+    assert choose(large, rules.minmax, free=needed * 6 // 5).way == "parts"  # it needs more than gm
+    assert choose(large, rules.gm, 7).parts == 7
+    assert 2**20 < free_memory() < 2**50
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options", "told"),
+    [
+        ("ring", {}, "ring does not run on a cluster: .* gm, gpa"),
+        ("gm", {"parts": 0}, "parts is 0"),
+        ("gm", {"coverage": 0}, "coverage is 0"),
+        ("gpa", {"parts": 2, "parameters": {"max_edges": 9}}, "gpa cannot be planned in parts"),
+        ("gm", {"parts": 2, "parameters": {"rounds": 2}}, "rounds cannot be planned in parts"),
+        ("low", {"parameters": {"k": 0.5}}, "at least 1"),
+    ],
+)
+def test_what_does_not_run_on_a_cluster(
+    interest: Interest, algorithm: str, options: dict[str, Any], told: str
+) -> None:
+    """Other designs, and budgets in parts, are refused before a session is started."""
+    with pytest.raises(InputError, match=told):
+        construct(interest, algorithm, never, **options)
+
+
+def test_hands_are_all_the_rows() -> None:
+    """Every row of a wave is in one hand, and no hand is much larger than another."""
+    rows = np.arange(3, 50_003, dtype=np.int32)
+    hands = [hand_of(rows, hand, 64) for hand in range(64)]
+    assert sorted(np.concatenate(hands).tolist()) == rows.tolist()
+    assert max(map(len, hands)) - min(map(len, hands)) <= 64

@@ -1,0 +1,188 @@
+"""A folder followed: events in order, each exactly once, whatever interrupts it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshwright import Interest
+from meshwright.errors import InputError, OutputError
+from meshwright.pipeline import follow as following
+from meshwright.pipeline.changes import Node, Row
+from meshwright.pipeline.follow import Followed, follow
+from meshwright.pipeline.options import Reading
+from meshwright.store import write_dataset
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+READING = Reading("csv")
+
+
+def events(place: Path) -> list[dict[str, Any]]:
+    """Return all events in the order of their files."""
+    files = sorted((place / "events").glob("*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def drop(folder: Path, name: str, *rows: str) -> None:
+    """Let a file appear in a folder, whole."""
+    folder.mkdir(exist_ok=True)
+    hidden = folder / f".{name}"
+    hidden.write_text("operation,node,topic,time\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+    hidden.rename(folder / name)
+
+
+def replayed(told: list[dict[str, Any]]) -> dict[str, set[str]]:
+    """Apply events as a live overlay would, refusing what it would refuse."""
+    held: dict[str, set[str]] = {}
+    for event in told:
+        node, topics = event["node"], set(event["topics"])
+        if event["event"] == "join":
+            assert node not in held
+            assert topics
+            held[node] = topics
+        elif event["event"] == "leave":
+            assert not topics
+            del held[node]
+        elif event["event"] == "subscribe":
+            assert not topics & held[node]
+            held[node] |= topics
+        else:
+            assert topics < held[node]
+            held[node] -= topics
+    return held
+
+
+rows = st.lists(st.tuples(st.integers(0, 6), st.sampled_from("xyz"), st.booleans()), max_size=30)
+
+
+@given(rows, st.integers(0, 30))
+def test_changes_replay_to_the_last_word(given_rows: list[tuple[int, str, bool]], cut: int) -> None:
+    """In two batches cut anywhere, the events replay to what the latest row of each topic says."""
+    made = [
+        Row((float(time), place), topic, leaves) for place, (time, topic, leaves) in enumerate(given_rows)
+    ]
+    node = Node()
+    told = []
+    for part in (made[:cut], made[cut:]):
+        told += [
+            {"event": change.event, "node": "n", "topics": change.topics}
+            for change in node.take(sorted(part, key=lambda row: row.stamp))
+        ]
+    last = {row.topic: row.leaves for row in sorted(made, key=lambda row: row.stamp)}
+    expected = {topic for topic, leaves in last.items() if not leaves}
+    assert replayed(told).get("n", set()) == expected
+
+
+def test_following(spark: SparkSession, tmp_path: Path) -> None:
+    """Files become events in order; late and idle rows are counted; the next run takes only what is new."""
+    source, place = tmp_path / "in", tmp_path / "out"
+    begun = write_dataset(Interest.from_dict({"oslo": {"x"}}), tmp_path / "data")
+    done: list[Followed] = []
+    drop(
+        source,
+        "1.csv",
+        "subscribe,berlin,x,10",
+        "subscribe,berlin,y,10",
+        "unsubscribe,oslo,x,5",
+        "dance,a,b,1",
+    )
+    follow(spark, source, place, READING, start=begun, told_of=done.append)
+    assert [(event["event"], event["node"], event["topics"]) for event in events(place)] == [
+        ("leave", "oslo", []),
+        ("join", "berlin", ["x", "y"]),
+    ]
+    drop(
+        source,
+        "2.csv",
+        "unsubscribe,berlin,x,9",
+        "subscribe,berlin,y,12",
+        "unsubscribe,berlin,y,11",
+        "subscribe,rome,z,",
+    )
+    follow(spark, source, place, READING, start=begun, told_of=done.append)
+    follow(spark, source, place, READING, start=begun, told_of=done.append)
+    told = events(place)
+    assert [event["sequence"] for event in told] == list(range(len(told)))
+    assert replayed([{"event": "join", "node": "oslo", "topics": ["x"]}, *told]) == {
+        "berlin": {"x", "y"},
+        "rome": {"z"},
+    }
+    assert [
+        (each.read, each.applied, each.unchanged, each.superseded, each.quarantined) for each in done
+    ] == [
+        (4, 3, 0, 0, 1),
+        (4, 3, 0, 1, 0),
+    ]
+    with pytest.raises(InputError, match="was begun with"):
+        follow(spark, source, place, READING)
+    with pytest.raises(OutputError, match="holds something else"):
+        follow(spark, source, source, READING)
+
+
+def test_broken_off_in_the_middle(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that fails half-way is done again, and leaves the same as one that did not fail."""
+    source = tmp_path / "in"
+    drop(source, "1.csv", *(f"subscribe,n{i % 5},t{i},{i}" for i in range(20)))
+    follow(spark, source, tmp_path / "whole", READING)
+    real = following._write_lines
+
+    def fail(records: Any, target: Path) -> None:
+        real(records, target)
+        if target.parent.name == "events":
+            raise OSError("the disk is full")
+
+    monkeypatch.setattr(following, "_write_lines", fail)
+    with pytest.raises(OSError, match="the disk is full"):
+        follow(spark, source, tmp_path / "again", READING)
+    monkeypatch.setattr(following, "_write_lines", real)
+    follow(spark, source, tmp_path / "again", READING)
+    assert events(tmp_path / "again") == events(tmp_path / "whole")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from meshwright.pipeline import follow as following
+from meshwright.pipeline.options import Reading
+from meshwright.pipeline.session import session
+
+real = following._write_lines
+def die(records, target):
+    real(records, target)
+    if target.parent.name == sys.argv[3] and target.name.startswith("batch-00000001"):
+        os.kill(os.getpid(), signal.SIGKILL)
+following._write_lines = die
+spark = session("local[2]", conf={"spark.sql.shuffle.partitions": "2"})
+following.follow(spark.newSession(), sys.argv[1], sys.argv[2], Reading("csv"))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["events", "batches"])
+def test_killed_and_started_again(spark: SparkSession, tmp_path: Path, moment: str) -> None:
+    """A run killed after writing events, or when all was written but not committed, goes on exactly once."""
+    source = tmp_path / "in"
+    for place in ("killed", "whole"):
+        drop(source, "1.csv", *(f"subscribe,n{i % 5},t{i},{i}" for i in range(20)))
+        follow(spark, source, tmp_path / place, READING)
+        drop(source, "2.csv", *(f"unsubscribe,n{i % 5},t{i},{30 + i}" for i in range(0, 20, 3)))
+        if place == "killed":
+            command = [sys.executable, "-c", KILLED, str(source), str(tmp_path / place), moment]
+            assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+        follow(spark, source, tmp_path / place, READING)
+        if place == "killed":
+            (source / "2.csv").unlink()
+    assert len(list((tmp_path / "killed" / "events").iterdir())) == 2
+    assert events(tmp_path / "killed") == events(tmp_path / "whole")

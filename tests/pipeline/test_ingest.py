@@ -1,0 +1,226 @@
+"""Ingest: the same dataset however the data is cut, and every row accounted for."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from meshwright import Interest, load_interest
+from meshwright.errors import FormatError, InputError
+from meshwright.pipeline.ingest import Outcome, ingest
+from meshwright.pipeline.options import Reading
+from meshwright.store import write_dataset
+from meshwright.workloads import write_raw_events, zipf
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@contextmanager
+def setting(spark: SparkSession, **values: object) -> Iterator[None]:
+    """Change settings of the one session for a while; `__` stands for a dot."""
+    names = {f"spark.{name.replace('__', '.')}": str(value) for name, value in values.items()}
+    before = {name: spark.conf.get(name, None) for name in names}
+    for name, value in names.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
+
+
+def aside(dataset: Path) -> list[tuple[str, int, str]]:
+    """Return file name, line and reason of all that was set aside."""
+    rows = pq.read_table(dataset / "quarantine").to_pylist()
+    return [(Path(row["source"]).name, row["line"], row["reason"]) for row in rows]
+
+
+def reconciled(outcome: Outcome) -> bool:
+    accounted = outcome.kept + outcome.duplicates + outcome.superseded + outcome.quarantined
+    return outcome.read == accounted
+
+
+def same_content(one: Path, other: Path) -> bool:
+    """Tell whether the tables of two datasets are the same bytes."""
+    tables = [f"{kind}/part-00000.parquet" for kind in ("subscriptions", "nodes", "topics", "quarantine")]
+    return all((one / table).read_bytes() == (other / table).read_bytes() for table in tables)
+
+
+def test_every_format_gives_the_same_dataset(spark: SparkSession, tmp_path: Path) -> None:
+    """The same subscriptions as CSV, JSON-lines, Parquet or edges, plain or not, give the same tables."""
+    interest = zipf(40, 12, size=4, seed=5)
+    pairs = interest.canonical().to_arrow().to_pylist()
+    expected = write_dataset(interest, tmp_path / "expected")
+    csv = "node,topic\n" + "".join(f"{pair['node']},{pair['topic']}\n" for pair in pairs)
+    lines = "".join(json.dumps(pair) + "\n" for pair in pairs)
+    edges = "# a comment\n" + "".join(f"{pair['node']}\t{pair['topic']}\n" for pair in pairs)
+    (tmp_path / "a.csv").write_text(csv)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(csv.encode()))
+    (tmp_path / "a.csv.bz2").write_bytes(bz2.compress(csv.encode()))
+    (tmp_path / "a.jsonl").write_text(lines)
+    (tmp_path / "a.txt").write_text(edges)
+    pq.write_table(interest.canonical().to_arrow(), tmp_path / "a.parquet")
+    for name in ("a.csv", "a.csv.gz", "a.csv.bz2", "a.jsonl", "a.txt", "a.parquet"):
+        outcome = ingest(spark, [tmp_path / name], tmp_path / "out")
+        assert (outcome.read, outcome.kept) == (len(pairs), len(pairs)), name
+        assert same_content(tmp_path / "out", expected), name
+        assert load_interest(tmp_path / "out").fingerprint == interest.fingerprint
+
+
+def test_order_and_partitions_do_not_show(spark: SparkSession, tmp_path: Path) -> None:
+    """Shuffled input in 1, 3 or 16 partitions gives the same dataset, byte for byte, manifest included."""
+    rng = np.random.default_rng(2)
+    pairs = [f"n{rng.integers(60)},t{int(rng.zipf(1.5)) % 40}" for _ in range(3000)]
+    written = []
+    for partitions in (1, 3, 16):
+        rng.shuffle(pairs)
+        text = "node,topic\n" + "\n".join(pairs) + "\n"
+        (tmp_path / "a.csv").write_text(text)
+        size = -(-len(text) // partitions)
+        with setting(spark, sql__shuffle__partitions=partitions, sql__files__maxPartitionBytes=size):
+            outcome = ingest(spark, [tmp_path / "a.csv"], tmp_path / f"out{partitions}")
+        assert reconciled(outcome)
+        assert outcome.duplicates == len(pairs) - len(set(pairs))
+        files = sorted(file for file in (tmp_path / f"out{partitions}").rglob("*") if file.is_file())
+        written.append([(file.name, file.read_bytes()) for file in files])
+    assert written[0] == written[1] == written[2]
+    interest = Interest.from_pairs(*zip(*(pair.split(",") for pair in pairs), strict=True))
+    assert load_interest(tmp_path / "out3").fingerprint == interest.fingerprint
+
+
+def test_lines_are_counted_over_blocks(spark: SparkSession, tmp_path: Path) -> None:
+    """What is set aside is told with its line in the file, in whichever block it was read."""
+    bad = {2, 3, 250, 999, 1000}
+    lines = [f"{number}" if number in bad else f"n{number % 7},t{number % 11}" for number in range(2, 1001)]
+    (tmp_path / "a.csv").write_text("node,topic\n" + "\n".join(lines))
+    with setting(spark, sql__files__maxPartitionBytes=700):
+        outcome = ingest(spark, [tmp_path / "a.csv"], tmp_path / "out")
+    assert outcome.quarantined == len(bad)
+    assert aside(tmp_path / "out") == [("a.csv", line, "1 columns, not 2") for line in sorted(bad)]
+
+
+def test_events_are_folded(spark: SparkSession, tmp_path: Path) -> None:
+    """Events are ordered by time, then sequence, and each row has one fate: kept, duplicate or superseded."""
+    (tmp_path / "a.csv").write_text(
+        "operation,node,topic,time,sequence\n"
+        "subscribe,a,x,2024-01-01T00:00:03Z,1\n"  # after the unsubscribe, though before it in the file: kept
+        "unsubscribe,a,x,2024-01-01T00:00:02Z,2\n"
+        "subscribe,a,x,2024-01-01T00:00:01Z,3\n"
+        "SUBSCRIBE,a,x,1704067204,4\n"  # again: a duplicate
+        "subscribe,b,x,1704067201000,2\n"  # at the moment of its unsubscribe, by sequence later: kept
+        "unsubscribe,b,x,1704067201,1\n"
+        "unsubscribe,c,y,1704067201,1\n"  # of what never was
+        "subscribe,d,y,1704067201,1\n"
+        "unsubscribe,d,y,1704067209,1\n"
+    )
+    outcome = ingest(spark, [tmp_path / "a.csv"], tmp_path / "now")
+    assert (outcome.read, outcome.kept, outcome.duplicates, outcome.superseded) == (9, 2, 1, 6)
+    assert load_interest(tmp_path / "now").to_arrow().to_pylist() == [
+        {"node": "a", "topic": "x"},
+        {"node": "b", "topic": "x"},
+    ]
+    then = Reading("csv", as_of=1704067202.5)
+    outcome = ingest(spark, [tmp_path / "a.csv"], tmp_path / "then", then)
+    assert (outcome.read, outcome.kept, outcome.duplicates, outcome.superseded) == (9, 2, 0, 7)
+    assert load_interest(tmp_path / "then").node_names.to_pylist() == ["b", "d"]
+
+
+def test_raw_logs_give_what_they_were_made_from(spark: SparkSession, tmp_path: Path) -> None:
+    """A day's raw, dirty events of an interest, in files of any number, fold to that interest."""
+    interest = zipf(60, 20, size=5, seed=9)
+    files = write_raw_events(interest, tmp_path / "raw", files=3, seed=2)
+    outcome = ingest(spark, files, tmp_path / "out")
+    assert reconciled(outcome)
+    assert min(outcome.duplicates, outcome.superseded, outcome.quarantined) > 0
+    assert load_interest(tmp_path / "out").fingerprint == interest.fingerprint
+
+
+def test_columns_are_found_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    """Files may order their columns as they like; a column that is missing is named with its file."""
+    (tmp_path / "a.csv").write_text("broker;filter;x\nb1;t1;0\n")
+    (tmp_path / "b.csv").write_text('x;filter;broker\n0;"t;2";b2\n')
+    reading = Reading("csv", node="broker", topic="filter", delimiter=";")
+    ingest(spark, [tmp_path / "*.csv"], tmp_path / "out", reading)
+    assert load_interest(tmp_path / "out").to_arrow().to_pylist() == [
+        {"node": "b1", "topic": "t1"},
+        {"node": "b2", "topic": "t;2"},
+    ]
+    with pytest.raises(InputError, match=r"no column 'node' in .*a\.csv; .*'broker'.*--node"):
+        ingest(spark, [tmp_path / "a.csv"], tmp_path / "out", Reading("csv", delimiter=";"))
+
+
+def test_edges_both_ways(spark: SparkSession, tmp_path: Path) -> None:
+    """Both ways, each end of an edge subscribes to the other."""
+    (tmp_path / "a.txt").write_text("# FromNodeId ToNodeId\n% too\n\n1 2\n2\t3 0.5\nlonely\n 3, 1 \n")
+    outcome = ingest(
+        spark, [tmp_path / "a.txt"], tmp_path / "out", Reading("edges", both_ways=True), max_bad=0.2
+    )
+    assert (outcome.read, outcome.kept, outcome.quarantined) == (7, 6, 1)
+    assert aside(tmp_path / "out") == [("a.txt", 6, "fewer than two columns")]
+    pairs = {(row["node"], row["topic"]) for row in load_interest(tmp_path / "out").to_arrow().to_pylist()}
+    assert pairs == {("1", "2"), ("2", "1"), ("2", "3"), ("3", "2"), ("3", "1"), ("1", "3")}
+
+
+def test_parquet_of_any_kind(spark: SparkSession, tmp_path: Path) -> None:
+    """Integers become names, nulls and blanks are set aside with their rows, events fold as in CSV."""
+    table = pa.table(
+        {
+            "node": pa.array([1, 2, None, 10, 1]),
+            "topic": ["x", " ", "x", "y", "x"],
+            "operation": ["subscribe", "subscribe", "subscribe", None, "dance"],
+            "time": pa.array([0, 1, 2, 3, 4], pa.timestamp("s")),
+        }
+    )
+    pq.write_table(table, tmp_path / "a b.parquet")
+    outcome = ingest(spark, [tmp_path / "a b.parquet"], tmp_path / "out", max_bad=1)
+    assert (outcome.read, outcome.kept, outcome.quarantined) == (5, 2, 3)
+    assert load_interest(tmp_path / "out").node_names.to_pylist() == ["1", "10"]
+    assert aside(tmp_path / "out") == [
+        ("a b.parquet", 2, "blank topic name"),
+        ("a b.parquet", 3, "no node name"),
+        ("a b.parquet", 5, "unknown operation"),
+    ]
+
+
+def test_a_cut_off_file_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """A compressed file that ends in the middle is named, and nothing is written."""
+    rng = np.random.default_rng(1)
+    text = "node,topic\n" + "".join(f"n{rng.integers(10**9)},t{rng.integers(10**9)}\n" for _ in range(20_000))
+    whole = gzip.compress(text.encode())
+    (tmp_path / "a.csv.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FormatError, match=r"a\.csv\.gz ends in the middle"):
+        ingest(spark, [tmp_path], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_too_much_is_bad(spark: SparkSession, tmp_path: Path) -> None:
+    """Above the share that may be bad the run fails, tells the first bad line, and writes nothing."""
+    (tmp_path / "a.csv").write_text("node,topic\na,x\nb\nc,y\n")
+    with pytest.raises(
+        InputError, match=r"1 of 3 rows cannot be used, .*10.0 %.*line 3 of .*a\.csv \(1 columns"
+    ):
+        ingest(spark, [tmp_path / "a.csv"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_to_read(spark: SparkSession, tmp_path: Path) -> None:
+    """No file, no rows, or a name that tells no format: each is said."""
+    with pytest.raises(InputError, match=r"no file .*nowhere"):
+        ingest(spark, [tmp_path / "nowhere.csv"], tmp_path / "out")
+    (tmp_path / "a.csv").write_text("node,topic\n")
+    with pytest.raises(InputError, match="hold no rows"):
+        ingest(spark, [tmp_path / "a.csv"], tmp_path / "out")
+    (tmp_path / "b.dat").write_text("a,b\n")
+    with pytest.raises(InputError, match=r"b\.dat.*give --format"):
+        ingest(spark, [tmp_path / "b.dat"], tmp_path / "out")

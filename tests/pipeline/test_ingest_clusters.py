@@ -1,0 +1,98 @@
+"""Ingest gives the same bytes on every kind of cluster, by any hash seed, and when a worker dies."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from standalone import Worker, standalone, wait
+
+pytestmark = pytest.mark.slow
+
+MASTERS = {"local[2]": "1", "local-cluster[2,1,1024]": "2"}
+"""Each with the hash seed of its run."""
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write events in several files, plain and compressed, some of them dirty."""
+    folder = tmp_path_factory.mktemp("source")
+    rng = np.random.default_rng(8)
+    for number in range(6):
+        names = zip(rng.integers(0, 5000, 60_000), rng.zipf(1.4, 60_000) % 900, strict=True)
+        words = rng.choice(
+            ["subscribe", "subscribe", "unsubscribe", "dance"], 60_000, p=[0.4, 0.4, 0.19, 0.01]
+        )
+        times = rng.integers(0, 1000, 60_000)
+        rows = [f"n{u},t{t},{w},{at}\n" for (u, t), w, at in zip(names, words, times, strict=True)]
+        text = ("node,topic,operation,time\n" + "".join(rows)).encode()
+        name = f"{number}.csv" + (".gz" if number % 2 else "")
+        (folder / name).write_bytes(gzip.compress(text) if number % 2 else text)
+    return folder
+
+
+def run(source: Path, out: Path, master: str, seed: str, doomed: Worker | None = None) -> dict[str, bytes]:
+    """Ingest in a process of its own, kill a worker that is busy, and return the bytes of every file."""
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "meshwright",
+        "ingest",
+        source,
+        "--format",
+        "csv",
+        "--out",
+        out,
+        "--master",
+        master,
+    ]
+    # Small blocks, so that there are many tasks.
+    settings = ["--conf", "spark.sql.files.maxPartitionBytes=200000", "--conf", "spark.driver.host=127.0.0.1"]
+    environment = {**os.environ, "PYTHONHASHSEED": seed}
+    process = subprocess.Popen(
+        [*command, *settings], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        if doomed is not None:
+            wait(lambda: doomed.is_busy() or process.poll() is not None)
+            assert process.poll() is None
+            doomed.kill()
+        _, err = process.communicate(timeout=400)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err.decode()[-3000:]
+    return {
+        str(file.relative_to(out)): file.read_bytes() for file in sorted(out.rglob("*")) if file.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Ingest on one core."""
+    return run(source, tmp_path_factory.mktemp("expected") / "out", "local[1]", "7")
+
+
+@pytest.mark.parametrize(("master", "seed"), list(MASTERS.items()))
+def test_every_master_gives_the_same(
+    source: Path, expected: dict[str, bytes], tmp_path: Path, master: str, seed: str
+) -> None:
+    """The manifest, the tables and the quarantine are the same bytes, whatever runs them."""
+    assert run(source, tmp_path / "out", master, seed) == expected
+
+
+@pytest.mark.parametrize("killing", [False, True])
+def test_a_real_cluster_gives_the_same(
+    source: Path, expected: dict[str, bytes], tmp_path: Path, killing: bool
+) -> None:
+    """On a master and two workers too; and when one of these is killed while a task runs on it."""
+    (tmp_path / "logs").mkdir()
+    with standalone(tmp_path / "logs") as cluster:
+        doomed = cluster.workers[0] if killing else None
+        assert run(source, tmp_path / "out", cluster.master, "3", doomed) == expected
+        assert (cluster.workers[0].process.poll() is None) != killing

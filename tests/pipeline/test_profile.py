@@ -1,0 +1,97 @@
+"""Profiles and samples: the figures of numpy, and all relations among those taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshwright import Interest, load_interest
+from meshwright.errors import InputError
+from meshwright.pipeline.profile import Distribution, profile
+from meshwright.pipeline.sample import sample
+from meshwright.pipeline.verify_source import subscriptions
+from meshwright.store import write_dataset
+from meshwright.workloads import zipf
+from terminal import meshwright
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ZIPF = zipf(200, 50, min_size=2, max_size=20, seed=4)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=60))
+def test_distributions_are_those_of_numpy(values: list[int]) -> None:
+    """Mean, quantiles, CCDF, Gini and top shares are what the values themselves give."""
+    numbers, counts = np.unique(values, return_counts=True)
+    made = Distribution(numbers, counts)
+    ordered = np.sort(values)
+    assert made.mean == pytest.approx(np.mean(values))
+    assert made.quantile(0.5) == np.quantile(values, 0.5, method="inverted_cdf")
+    assert made.ccdf.tolist() == pytest.approx([np.mean(ordered >= number) for number in numbers])
+    if ordered.sum():
+        differences = np.abs(ordered[:, None] - ordered[None, :]).sum()
+        assert made.gini == pytest.approx(differences / (2 * len(ordered) * ordered.sum()))
+        top = ordered[::-1][: len(ordered)]
+        assert made.share_of_top(1.0) == pytest.approx(1.0)
+        assert made.share_of_top(1 / len(ordered)) == pytest.approx(top[0] / ordered.sum())
+
+
+def test_a_profile_is_what_the_interest_says(spark: SparkSession, tmp_path: Path) -> None:
+    """Sizes, popularity, hot topics and what pairs share are those of the interest itself."""
+    interest = ZIPF.canonical()
+    made = profile(subscriptions(spark, write_dataset(interest, tmp_path / "data")))
+    sizes, popularity = np.diff(interest.node_ptr), np.diff(interest.topic_ptr)
+    assert np.repeat(made.sizes.values, made.sizes.counts).tolist() == sorted(sizes)
+    assert np.repeat(made.popularity.values, made.popularity.counts).tolist() == sorted(popularity)
+    assert made.hot[0][1] == popularity.max()
+    common = np.triu((interest.to_scipy() @ interest.to_scipy().T).toarray(), k=1)
+    assert made.shared == pytest.approx(common.sum() / (common > 0).sum())
+    assert made.related == pytest.approx((common > 0).sum() / (200 * 199 / 2))
+
+
+def test_a_sample_of_followers(spark: SparkSession, tmp_path: Path) -> None:
+    """Breadth-first over who follows whom: near ones first, and all relations among those taken."""
+    ring = {f"p{i}": {f"p{(i + 1) % 20}", f"p{(i + 2) % 20}"} for i in range(20)} | {"far": {"away"}}
+    whole = Interest.from_dict(ring)
+    source = subscriptions(spark, write_dataset(whole, tmp_path / "data"))
+    made = sample(source, 9, start=["p5"])
+    assert made.by == "follow"
+    assert set(made.interest.node_names.to_pylist()) == {f"p{i}" for i in range(1, 10)}
+    for node in made.interest.node_names.to_pylist():
+        assert set(made.interest.topics_of(node)) == ring[node] & {f"p{i}" for i in range(1, 10)}
+    assert set(sample(source, 100, start=["far"]).interest.topics_of("far")) == {"away"}
+    everybody = sample(source, 100, seed=3)
+    assert everybody.interest.fingerprint == whole.fingerprint
+    assert sample(source, 7, seed=3).interest.fingerprint == sample(source, 7, seed=3).interest.fingerprint
+    with pytest.raises(InputError, match="no node is named 'nobody'"):
+        sample(source, 5, start=["nobody"])
+
+
+def test_a_sample_by_topics(spark: SparkSession, tmp_path: Path) -> None:
+    """Where topics are no nodes, those that share a topic are neighbours, and each keeps all its topics."""
+    whole = Interest.from_dict({"a": {1}, "b": {1, 2}, "c": {2, 3}, "d": {3}, "e": {9}}).canonical()
+    source = subscriptions(spark, write_dataset(whole, tmp_path / "data"))
+    made = sample(source, 3, start=["a"])
+    assert made.by == "topics"
+    assert made.interest.to_arrow().to_pylist() == [
+        {"node": node, "topic": topic}
+        for node, topic in [("a", "1"), ("b", "1"), ("b", "2"), ("c", "2"), ("c", "3")]
+    ]
+
+
+def test_commands(spark: SparkSession, tmp_path: Path) -> None:
+    """`sample` writes a dataset, and `profile` shows it against the whole, drawn too."""
+    data = write_dataset(ZIPF, tmp_path / "data")
+    taken = meshwright("sample", data, "--nodes", "30", "--out", tmp_path / "part", "--json").json
+    assert (taken["nodes"], taken["by"]) == (30, "topics")
+    assert load_interest(tmp_path / "part").num_nodes == 30
+    answer = meshwright("profile", tmp_path / "part", "--against", data, "--chart", tmp_path / "c.png")
+    assert (answer.code, answer.err) == (0, "")
+    assert "hot topics" in answer.out
+    assert (tmp_path / "c.png").stat().st_size > 10_000

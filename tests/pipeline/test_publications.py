@@ -1,0 +1,86 @@
+"""Publish logs: sums and rates to the message, by topics or by channels of a content space."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from meshwright.errors import FormatError, InputError
+from meshwright.pipeline.publications import Publications, traffic
+from meshwright.store.traffic import read_traffic, write_traffic
+from terminal import meshwright
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOG = """publisher,topic,size,time
+b,x,100,2024-01-01T00:00:00Z
+a,x,50,2024-01-01T00:00:04Z
+a,x,50,2024-01-01T00:00:02Z
+a,y,,2024-01-01T00:00:10Z
+a,y,-1,2024-01-01T00:00:10Z
+a,y,many,2024-01-01T00:00:10Z
+,y,1,2024-01-01T00:00:10Z
+"""
+
+
+def test_rates_by_topic(spark: SparkSession, tmp_path: Path) -> None:
+    """Messages and bytes are summed by publisher and topic; rates are over the time from first to last."""
+    (tmp_path / "log.csv").write_text(LOG)
+    made = traffic(spark, [tmp_path / "log.csv"], max_bad=0.5)
+    assert made.described["counts"] == {"read": 7, "kept": 4, "quarantined": 3}
+    assert made.described["seconds"] == 10
+    assert [tuple(row.values()) for row in made.rates.to_pylist()] == [
+        ("a", "x", 2, 100, 0.2, 10.0),
+        ("a", "y", 1, 0, 0.1, 0.0),
+        ("b", "x", 1, 100, 0.1, 10.0),
+    ]
+    assert [tuple(row.values()) for row in made.channels.to_pylist()] == [
+        ("x", 2, 3, 200, pytest.approx(0.3), 20.0),
+        ("y", 1, 1, 0, 0.1, 0.0),
+    ]
+    again = read_traffic(write_traffic(made, tmp_path / "traffic"))
+    assert again.publishers == ["a", "b"]
+    assert again.matrix().toarray().tolist() == [[0.2, 0.1], [0.1, 0.0]]
+    assert again.described == made.described
+    with pytest.raises(InputError, match=r"line 6 .*size below zero"):
+        traffic(spark, [tmp_path / "log.csv"])
+    with pytest.raises(FormatError, match="is not a traffic"):
+        read_traffic(tmp_path)
+
+
+def test_rates_by_content(spark: SparkSession, tmp_path: Path) -> None:
+    """Values fall into equal channels of the content space, as numpy's histogram has them."""
+    values = np.random.default_rng(1).uniform(-1, 3, 200)
+    lines = [json.dumps({"publisher": f"p{i % 3}", "value": v}) for i, v in enumerate(values.tolist())]
+    lines += [json.dumps({"publisher": "p0", "value": bad}) for bad in (3.5, "high")]
+    lines += [json.dumps({"publisher": "p1", "value": 3})]  # the upper end
+    (tmp_path / "log.jsonl").write_text("\n".join(lines))
+    asked = Publications(value="value", channels=12, low=-1, high=3, seconds=50)
+    made = traffic(spark, [tmp_path / "log.jsonl"], asked)
+    expected, _ = np.histogram([*values, 3], bins=12, range=(-1, 3))
+    assert made.channels.column("channel").to_pylist() == [f"{i:02}" for i in range(12)]
+    assert made.channels.column("messages").to_pylist() == expected.tolist()
+    assert made.described["counts"]["quarantined"] == 2
+    assert made.matrix().sum() == pytest.approx(201 / 50)
+
+
+def test_the_command(spark: SparkSession, tmp_path: Path) -> None:
+    """`traffic` writes a folder and prints what it read; without a time it asks for one."""
+    (tmp_path / "log.csv").write_text("who,topic\na,x\na,y\n")
+    words: list[str | Path] = [
+        "traffic",
+        tmp_path / "log.csv",
+        "--publisher",
+        "who",
+        "--out",
+        tmp_path / "out",
+    ]
+    assert "give --seconds" in meshwright(*words).complaint
+    answer = meshwright(*words, "--seconds", "4", "--json").json
+    assert (answer["read"], answer["publishers"], answer["channels"]) == (2, 1, 2)
+    assert read_traffic(tmp_path / "out").matrix().toarray().tolist() == [[0.25, 0.25]]

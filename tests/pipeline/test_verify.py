@@ -1,0 +1,132 @@
+"""Verifying on a cluster finds what verifying in one process finds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+
+import meshwright as mw
+from meshwright import measure
+from meshwright.errors import FormatError, InputError
+from meshwright.interest import Interest
+from meshwright.overlay import Overlay
+from meshwright.pipeline.verify import examine_on_cluster, verify_on_cluster
+from meshwright.pipeline.verify_shard import Question, examine
+from meshwright.pipeline.verify_source import handed_over
+from meshwright.store import verify_plan, write_dataset, write_plan
+from meshwright.workloads import zipf
+from strategies import overlays
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@given(overlays())
+def test_a_shard_finds_what_the_measures_find(overlay: Overlay) -> None:
+    """Components, contributions and weak topics of a shard are those that other code finds."""
+    interest = overlay.interest
+    question = Question(overlay.u, overlay.v, interest.num_nodes, interest.num_topics, weak=True)
+    found = examine(question, interest.node_of_slot[::-1], interest.node_topics[::-1])
+    of_topic = np.zeros(interest.num_topics, dtype=np.int64)
+    of_topic[found["topics"]] = found["components"]
+    assert of_topic.tolist() == measure.components(overlay).of_topic.tolist()
+    assert found["gains"].tolist() == measure.contributions(interest, overlay.u, overlay.v).tolist()
+    weak = measure.weak_topics(overlay)
+    assert found["weak_topics"].tolist() == weak.topics.tolist()
+    assert found["weak_nodes"].tolist() == weak.nodes.tolist()
+
+
+def test_shards_that_do_not_fit_are_counted() -> None:
+    """Rows that occur twice, or name what is not there, are counted and do not crash a shard."""
+    question = Question(np.array([0], np.int32), np.array([1], np.int32), 2, 2, weak=False)
+    found = examine(question, np.array([0, 1, 1, 7, 0], np.int32), np.array([0, 0, 0, 0, -1], np.int32))
+    assert (found["subscriptions"], found["repeated"], found["outside"]) == (2, 1, 2)
+    assert found["components"].tolist() == [1]
+
+
+@pytest.fixture(scope="module")
+def interest() -> Interest:
+    """Make subscriptions with a topic that most nodes have."""
+    return zipf(300, 40, min_size=2, max_size=12, alpha=1.5, seed=3).canonical()
+
+
+@pytest.mark.parametrize("algorithm", ["gm", "resilient"])
+def test_a_plan_is_reported_as_without_spark(
+    spark: SparkSession, interest: Interest, tmp_path: Path, algorithm: str
+) -> None:
+    """A right plan passes, with the same report, from a dataset and from a file."""
+    write_dataset(interest, tmp_path / "dataset")
+    pq.write_table(interest.to_arrow(), tmp_path / "file.parquet")
+    write_plan(mw.design(interest, algorithm), tmp_path / "plan")
+    here = verify_plan(tmp_path / "plan", interest)
+    for source in ("dataset", "file.parquet"):
+        there = verify_on_cluster(spark, tmp_path / "plan", tmp_path / source)
+        assert there.passed
+        assert there.verification.support == here.verification.support == 1
+        assert there.verification.components.total == here.verification.components.total
+        assert (there.k, there.disagreements) == (here.k, here.disagreements)
+        assert (there.weak is None) == (here.weak is None)
+
+
+def test_a_broken_plan_is_reported_as_without_spark(
+    spark: SparkSession, interest: Interest, tmp_path: Path
+) -> None:
+    """Split topics, weak topics and wrong contributions are found, the same ones."""
+    overlay = mw.design(interest, "gm").overlay
+    keep = np.arange(len(overlay)) % 7 != 3
+    broken = Overlay(interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
+    found, wrong, weak = examine_on_cluster(spark, broken, handed_over(spark, interest), weak=True)
+    here, weak_here = measure.verify(broken), measure.weak_topics(broken)
+    assert len(here.split_topics) > 3
+    assert found.split_topics.tolist() == here.split_topics.tolist()
+    assert found.components.of_topic.tolist() == here.components.of_topic.tolist()
+    assert found.support == here.support
+    recounted = measure.contributions(interest, broken.u, broken.v)
+    assert wrong.tolist() == np.flatnonzero(recounted != broken.contribution).tolist() != []
+    assert weak is not None
+    assert (weak.topics.tolist(), weak.nodes.tolist()) == (
+        weak_here.topics.tolist(),
+        weak_here.nodes.tolist(),
+    )
+
+
+def test_what_does_not_belong_together_is_refused(
+    spark: SparkSession, interest: Interest, tmp_path: Path
+) -> None:
+    """Another dataset, a damaged one, or none: one line each."""
+    write_plan(mw.design(interest, "gm"), tmp_path / "plan")
+    write_dataset(zipf(50, 10, size=3, seed=1), tmp_path / "other")
+    with pytest.raises(InputError, match="made for another dataset"):
+        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "other")
+    with pytest.raises(InputError, match="nothing is there"):
+        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "none")
+    write_dataset(interest, tmp_path / "dataset")
+    manifest = json.loads((tmp_path / "dataset" / "manifest.json").read_text())
+    part = next((tmp_path / "dataset" / "subscriptions").glob("*.parquet"))
+    table = pq.read_table(part)
+    pq.write_table(table.slice(1), part)
+    with pytest.raises(
+        FormatError, match=f"{table.num_rows - 1} subscriptions.* {table.num_rows} are stated"
+    ):
+        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "dataset")
+    manifest["counts"]["nodes"] += 1
+    (tmp_path / "dataset" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(FormatError, match="does not state"):
+        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "dataset")
+
+
+def test_without_edges_or_subscriptions(spark: SparkSession) -> None:
+    """Nothing to connect is connected, and nothing connected is split."""
+    nothing = Interest.from_pairs(pa.array([], pa.string()), pa.array([], pa.string()))
+    found, wrong, _ = examine_on_cluster(spark, Overlay.empty(nothing), handed_over(spark, nothing))
+    assert (found.connected, found.support, len(wrong)) == (True, 1.0, 0)
+    pair = Interest.from_dict({"a": {"t"}, "b": {"t"}})
+    found, _, _ = examine_on_cluster(spark, Overlay.empty(pair), handed_over(spark, pair))
+    assert (found.split_topics.tolist(), found.support) == ([0], 0.0)

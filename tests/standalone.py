@@ -1,0 +1,106 @@
+"""A real Spark cluster on loopback: a master and workers, each a process of its own that can be killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+
+from meshwright.pipeline.java import java_home
+
+CORES = 1
+"""Of each worker."""
+HERE = ("--host", "127.0.0.1", "--webui-port", "0")
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker's process, and the folder that its executors work in."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+
+    def is_busy(self) -> bool:
+        """Tell whether a task runs on it now, by the logs of its executors."""
+        logs = [log.read_text(errors="replace") for log in self.folder.glob("*/*/stderr")]
+        return sum(log.count("Running task") - log.count("Finished task") for log in logs) > 0
+
+    def kill(self) -> None:
+        """Kill it with all that it started, as a machine that fails does."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where the master is, and the workers."""
+
+    master: str
+    workers: list[Worker]
+
+
+@contextmanager
+def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """Start a cluster, and end every process of it; its logs and work are in `folder`."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    running: list[Worker] = []
+    url = f"spark://127.0.0.1:{port}"
+    try:
+        running.append(Worker(_launch(folder, "master.Master", "--port", str(port)), folder))
+        wait(lambda: _answers(port))
+        for number in range(workers):
+            place = folder / f"work-{number}"
+            words = (url, "--cores", str(CORES), "--memory", "1g", "--work-dir", str(place))
+            running.append(Worker(_launch(folder, "worker.Worker", *words), place))
+        wait(lambda: (folder / "master.Master-0.log").read_text().count("Registering worker") == workers)
+        yield Cluster(url, running[1:])
+    finally:
+        for process in reversed(running):
+            process.kill()
+
+
+def _launch(folder: Path, daemon: str, *words: str) -> subprocess.Popen[bytes]:
+    home = Path(pyspark.__file__).parent
+    environment = {
+        **os.environ,
+        "JAVA_HOME": str(java_home()),
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    count = len(list(folder.glob(f"{daemon}-*.log")))
+    with (folder / f"{daemon}-{count}.log").open("wb") as log:
+        return subprocess.Popen(
+            [home / "bin" / "spark-class", f"org.apache.spark.deploy.{daemon}", *words, *HERE],
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def wait(ready: Callable[[], bool], seconds: float = 120.0) -> None:
+    """Wait until something holds."""
+    ends = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < ends, "what was waited for did not come"
+        time.sleep(0.1)
