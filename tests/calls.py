@@ -124,6 +124,7 @@ tunings: st.SearchStrategy[Tuning] = st.builds(
     large=st.sampled_from([None, 2, 3, 6]),
     giant=st.sampled_from([2, 5, 8, 100]),
     node_bits=st.sampled_from([None, True, False]),
+    counted=st.sampled_from([None, 0, 3, 6, 1000]),
 )
 """Thresholds so small, or so large, that small interests take every path of the engine."""
 

@@ -22,6 +22,9 @@ class Tuning:
     node_bits: bool | None = None
     """Whether contributions are counted by bits of topics, or by lists."""
 
+    counted: int | None = None
+    """The number of subscribers below which a topic is counted for each pair of them; 0 for none."""
+
     def __post_init__(self) -> None:
         if self.window < 1:
             raise InputError(f"a window of {self.window} pairs: give at least 1")

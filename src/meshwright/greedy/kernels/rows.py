@@ -13,6 +13,7 @@ import numpy as np
 
 from meshwright.compiling import inlined, kernel, lowest_bit, popcount
 from meshwright.greedy.kernels.components import give_row
+from meshwright.greedy.kernels.pairs import slice_pairs
 from meshwright.greedy.kernels.state import ALL_ONES, LEVEL, NOTHING, ONE, ROW, SIX, SIXTY_THREE, WORK
 
 if TYPE_CHECKING:
@@ -126,7 +127,13 @@ def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
     rows, slices, carry = scratch.rows, scratch.slices, scratch.carry
     heavy = light = 0
-    for i in range(state.node_ptr[u], state.node_ptr[u + 1]):
+    bound: Int = 0
+    filled: Int = 0
+    end = state.node_ptr[u + 1]
+    if len(state.pairs) > 0:
+        bound, filled = slice_pairs(state, slices, u, low, high)
+        end = state.node_ptr[u] + state.rank[u, state.rank.shape[1] - 1]
+    for i in range(state.node_ptr[u], end):
         topic = state.node_topics[i]
         if state.components[topic] > 1:
             row = state.topic_row[topic]
@@ -136,14 +143,15 @@ def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
                 own_row = state.component_row[state.node_label[i]]
                 rows[heavy] = own_row if own_row >= 0 else row
                 heavy += 1
-    top, total = 0, heavy + light
+    top, total = 0, heavy + light + bound
     while total > 0:
         top += 1
         total >>= 1
     if top == 0:
         return 0
-    top = max(top, 4)
-    for k in range(top):
+    if heavy > 0:
+        top = max(top, 4)
+    for k in range(filled, top):
         digits = slices[k]
         for j in range(low, high):
             digits[j] = NOTHING
