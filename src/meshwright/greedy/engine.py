@@ -148,12 +148,12 @@ class _Run:
             self.state.tally[TOP_DEGREE] = self.state.degree.max(initial=0)
         rows.fill_bits(self.state)
         self.scratches: list[Scratch] = [layout.lay_out_scratch(self.state) for _ in range(threads)]
-        self.whole: Sweep = layout.lay_out_sweep(interest, candidates, self.state, tuning.window, calm=False)
+        self.whole: Sweep = layout.lay_out_sweep(interest, candidates, self.state, tuning, calm=False)
         self.calm: Sweep = layout.no_sweep()
         for v in np.flatnonzero(self.state.degree >= limit).tolist():
             sweep.close_full(self.state, self.whole, v, limit)
         if self.k > 0:
-            self.calm = layout.lay_out_sweep(interest, candidates, self.state, tuning.window, calm=True)
+            self.calm = layout.lay_out_sweep(interest, candidates, self.state, tuning, calm=True)
             sweep.begin_phase(self.state, self.whole, self.calm, int(self.whole.cursor[0]))
         self.to_merge = max(1, int(np.maximum(np.diff(self.state.topic_ptr) - 1, 0).sum()))
 

@@ -84,9 +84,10 @@ def lay_out_state(
 
 
 def lay_out_sweep(
-    interest: Interest, candidates: Candidates, state: State, window: int, *, calm: bool
+    interest: Interest, candidates: Candidates, state: State, tuning: Tuning, *, calm: bool
 ) -> Sweep:
     """Return a sweep that has seen nothing yet: a row is bounded by its number of topics."""
+    window = _window(interest) if tuning.window is None else tuning.window
     nodes, sizes = interest.num_nodes, np.diff(interest.node_ptr).astype(np.int32)
     cursor = np.array([sizes.max(initial=0), 0, FRESH, 0], dtype=np.int64)
     fixed = candidates.pairs is not None
@@ -139,6 +140,11 @@ def _allowed(candidates: Candidates, nodes: int) -> Bits:
     flags: NDArray[Any] = np.zeros(_words(nodes) * WORD, dtype=bool)
     flags[slice(nodes) if candidates.nodes is None else candidates.nodes] = True
     return np.packbits(flags, bitorder="little").view(np.uint64)
+
+
+def _window(interest: Interest) -> int:
+    """Return how many pairs a row keeps: fewer where rows of few topics are quickly rebuilt."""
+    return 16 if interest.num_subscriptions <= 16 * interest.num_nodes else 32
 
 
 def _rows_of_pairs(nodes: int) -> tuple[Bits, int]:

@@ -81,6 +81,29 @@ def add_eight(
         fours[j] = half ^ four_b
 
 
+@inlined
+def add_three(x: np.uint64, y: np.uint64, z: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Add three words bit by bit: return the sum's ones and its twos."""
+    half = x ^ y
+    return half ^ z, (x & y) | (half & z)
+
+
+@kernel
+def set_eight(bits: Bits, rows: Rows, slices: Bits, low: np.uint64, high: np.uint64) -> None:
+    """Set the lowest four counters to the sum of the first eight bit rows, whatever they were."""
+    r0, r1, r2, r3 = bits[rows[0]], bits[rows[1]], bits[rows[2]], bits[rows[3]]
+    r4, r5, r6, r7 = bits[rows[4]], bits[rows[5]], bits[rows[6]], bits[rows[7]]
+    ones, twos, fours, eights = slices[0], slices[1], slices[2], slices[3]
+    for j in range(low, high):
+        one, two_a = add_three(r0[j], r1[j], r2[j])
+        one, two_b = add_three(one, r3[j], r4[j])
+        one, two_c = add_three(one, r5[j], r6[j])
+        ones[j], two_d = one ^ r7[j], one & r7[j]
+        two, four_a = add_three(two_a, two_b, two_c)
+        twos[j], four_b = two ^ two_d, two & two_d
+        fours[j], eights[j] = four_a ^ four_b, four_a & four_b
+
+
 @kernel
 def ripple(slices: Bits, carry: Bits, k: Int, top: Int, low: np.uint64, high: np.uint64) -> None:
     """Add the carry into slice k and on, as far as it goes."""
@@ -151,13 +174,16 @@ def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
         return 0
     if heavy > 0:
         top = max(top, 4)
+    for i in range(heavy, heavy + 8):
+        rows[i] = 0
+    done = np.int64(0)
+    if filled == 0 and heavy > 0:
+        set_eight(state.bits, rows, slices, low, high)
+        filled, done = 4, np.int64(8)
     for k in range(filled, top):
         digits = slices[k]
         for j in range(low, high):
             digits[j] = NOTHING
-    for i in range(heavy, heavy + 8):
-        rows[i] = 0
-    done = np.int64(0)
     while heavy - done > 4:
         add_eight(state.bits, rows, done, slices, carry, low, high)
         ripple(slices, carry, np.int64(3), top, low, high)
