@@ -121,11 +121,12 @@ class Call:
 
 tunings: st.SearchStrategy[Tuning] = st.builds(
     Tuning,
-    window=st.sampled_from([1, 2, 3, 4, 32]),
+    window=st.sampled_from([1, 2, 3, 4, None]),
     heavy=st.sampled_from([None, 0, 2, 5, 1000]),
     large=st.sampled_from([None, 2, 3, 6]),
     giant=st.sampled_from([2, 5, 8, 100]),
     node_bits=st.sampled_from([None, True, False]),
+    counted=st.sampled_from([None, 0, 3, 6, 1000]),
 )
 """Thresholds so small, or so large, that small interests take every path of the engine."""
 

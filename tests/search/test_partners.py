@@ -24,7 +24,7 @@ def test_it_is_the_node_that_joins_most(interest: Interest, seed: int, cap: int)
     """After some links are gone, each loose node's partner joins most, with the fewest links of these."""
     overlay = ring(interest) if seed % 2 else grow(interest, rules.gm)
     random = np.random.Generator(np.random.PCG64(seed))
-    remaking = Remaking(overlay, seed=seed)
+    remaking = Remaking(overlay, seed=seed, ruin=5)
     net, pieces, partners = remaking.net, remaking.pieces, remaking.partners
     gone = random.permutation(len(overlay))[: min(5, len(overlay))]
     left = naive.Components(interest)

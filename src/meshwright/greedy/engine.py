@@ -119,7 +119,8 @@ def _prepare_once() -> None:
     from meshwright.greedy.kernels.sweep import close_full
 
     pair = Interest.from_ids(pa.array(["a", "b"]), pa.array(["t"]), np.array([0, 1]), np.array([0, 0]))
-    run = _Run(pair, rules.low(1), Overlay.empty(pair), everything, None, 1, 1, Tuning(), None)
+    tuning = Tuning(counted=3)  # so that pairs are counted too
+    run = _Run(pair, rules.low(1), Overlay.empty(pair), everything, None, 1, 1, tuning, None)
     rebuild_rows(run.state, run.whole, run.whole, run.scratches[0], np.zeros(0, dtype=np.int32), 1)
     close_full(run.state, run.whole, 0, 1)
     run.finish()
@@ -151,25 +152,25 @@ class _Run:
         self.k = 0.0 if rule.k is None else rule.k
         self.max_edges = NO_LIMIT if max_edges is None else min(int(max_edges), NO_LIMIT)
         limit = NO_LIMIT if max_degree is None else min(int(max_degree), NO_LIMIT)
-        self.state: State = layout.lay_out_state(interest, candidates, limit, tuning)
+        self.state = _counted_state(interest, rule, candidates, limit, tuning)
         components.fill_node_bits(self.state)
         if start is not None:
-            components.link_all(
-                self.state._replace(topic_row=np.full_like(self.state.topic_row, -1)), start.u, start.v
-            )
+            # Bit rows are still empty: no component may have one of its own yet.
+            none_large = np.full_like(self.state.large, NO_LIMIT)
+            components.link_all(self.state._replace(large=none_large), start.u, start.v)
         if degrees is not None:
             self.state.degree[:] = degrees
         self.state.tally[TOP_DEGREE] = self.state.degree.max(initial=0)
         rows.fill_bits(self.state)
         self.scratches: list[Scratch] = [layout.lay_out_scratch(self.state) for _ in range(threads)]
-        self.whole: Sweep = layout.lay_out_sweep(interest, candidates, self.state, tuning.window, calm=False)
+        self.whole: Sweep = layout.lay_out_sweep(interest, candidates, self.state, tuning, calm=False)
         self.calm: Sweep = layout.no_sweep()
         for v in np.flatnonzero(self.state.degree >= limit).tolist():
             sweep.close_full(self.state, self.whole, v, limit)
         if self.k > 0:
-            self.calm = layout.lay_out_sweep(interest, candidates, self.state, tuning.window, calm=True)
+            self.calm = layout.lay_out_sweep(interest, candidates, self.state, tuning, calm=True)
             sweep.begin_phase(self.state, self.whole, self.calm, int(self.whole.cursor[0]))
-        self.to_merge = max(1, int(np.maximum(np.diff(interest.topic_ptr) - 1, 0).sum()))
+        self.to_merge = max(1, int(np.maximum(np.diff(self.state.topic_ptr) - 1, 0).sum()))
 
     def finish(self) -> tuple[Ids, Ids, Ids]:
         """Run to the end and return the edges added, with their contributions."""
@@ -238,6 +239,22 @@ class _Run:
 
             tally = self.state.tally
             self.progress(int(tally[EDGES]), min(1.0, float(tally[MERGES] / self.to_merge)), WORKING)
+
+
+def _counted_state(
+    interest: Interest, rule: Rule, candidates: Candidates, limit: int, tuning: Tuning
+) -> State:
+    """Return the state before any edge, with the counts of pairs where they pay and fit."""
+    from meshwright.greedy import counting, layout
+    from meshwright.greedy.kernels.pairs import count_pairs
+
+    counted = counting.counted_below(interest, rule, candidates, tuning)
+    if counted:
+        ordered = counting.popular_first(interest)
+        state = layout.lay_out_state(ordered, candidates, limit, tuning, counted)
+        if count_pairs(state):
+            return state
+    return layout.lay_out_state(interest, candidates, limit, tuning)
 
 
 def _check(

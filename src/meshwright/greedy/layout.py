@@ -20,12 +20,19 @@ if TYPE_CHECKING:
 WORD = 64
 
 
-def lay_out_state(interest: Interest, candidates: Candidates, max_degree: int, tuning: Tuning) -> State:
-    """Return the state before any edge, its bit rows still empty."""
+def lay_out_state(
+    interest: Interest, candidates: Candidates, max_degree: int, tuning: Tuning, counted: int = 0
+) -> State:
+    """Return the state before any edge, its bit rows and the counts of pairs still empty.
+
+    If there are topics to be counted, those with fewer than `counted` subscribers, the interest must be in
+    order of popularity.
+    """
     nodes, topics, slots = interest.num_nodes, interest.num_topics, interest.num_subscriptions
     popularity = np.diff(interest.topic_ptr)
     large = np.maximum(popularity // 8, 8) if tuning.large is None else np.full(topics, tuning.large)
-    is_heavy = popularity >= max(2, nodes // 400 if tuning.heavy is None else tuning.heavy)
+    few = nodes // 400 if tuning.heavy is None else tuning.heavy
+    is_heavy = popularity >= max(2, counted or few)
     if candidates.pairs is not None:
         is_heavy[:] = False  # windows that are never rebuilt need no bit rows
     heavy = int(is_heavy.sum())
@@ -36,8 +43,9 @@ def lay_out_state(interest: Interest, candidates: Candidates, max_degree: int, t
     slot_numbers = np.arange(slots, dtype=np.int32)
     node_label = np.empty(slots, dtype=np.int32)
     node_label[interest.topic_slots] = slot_numbers
-    topic_words = -(-topics // WORD)
-    shape = (nodes, topic_words) if _bits_fit(interest, topic_words, tuning) else (0, 0)
+    covered = heavy if counted else topics if _bits_fit(interest, tuning) else 0
+    topic_words = -(-covered // WORD)
+    pair_begin, num_pairs = _rows_of_pairs(nodes if counted else 0)
     barred = np.zeros((0, 2), dtype=np.int32) if candidates.excluded is None else candidates.excluded
     tally = np.zeros(5, dtype=np.int64)
     tally[FREE_ROWS] = spare
@@ -53,13 +61,18 @@ def lay_out_state(interest: Interest, candidates: Candidates, max_degree: int, t
         components=popularity.astype(np.int32),
         giant=np.full(topics, -1, dtype=np.int32),
         giant_size=tuning.giant,
-        node_bits=np.zeros((shape[0], 3 * shape[1]), dtype=np.uint64),
-        rank=np.zeros(shape, dtype=np.uint16),
+        covered=covered,
+        node_bits=np.zeros((nodes, 3 * topic_words), dtype=np.uint64),
+        rank=np.zeros((nodes, topic_words + 1), dtype=np.uint16),
         bits=np.zeros((1 + heavy + spare, _words(nodes)), dtype=np.uint64),
         topic_row=topic_row,
-        component_row=np.full(slots, -1, dtype=np.int32),
+        component_row=np.full(interest.topic_ptr[heavy] if counted else slots, -1, dtype=np.int32),
         free_rows=np.arange(heavy + spare, heavy, -1, dtype=np.int32),
         large=large.astype(np.int32),
+        noted=np.full(topics, -1, dtype=np.int32),
+        pairs=np.zeros(num_pairs, dtype=np.uint8),
+        pair_begin=pair_begin,
+        members=np.empty(nodes if counted else 0, dtype=np.int32),
         limit=np.diff(interest.node_ptr).astype(np.int32),
         degree=np.zeros(nodes, dtype=np.int32),
         max_degree=max_degree,
@@ -71,9 +84,10 @@ def lay_out_state(interest: Interest, candidates: Candidates, max_degree: int, t
 
 
 def lay_out_sweep(
-    interest: Interest, candidates: Candidates, state: State, window: int, *, calm: bool
+    interest: Interest, candidates: Candidates, state: State, tuning: Tuning, *, calm: bool
 ) -> Sweep:
     """Return a sweep that has seen nothing yet: a row is bounded by its number of topics."""
+    window = _window(interest) if tuning.window is None else tuning.window
     nodes, sizes = interest.num_nodes, np.diff(interest.node_ptr).astype(np.int32)
     cursor = np.array([sizes.max(initial=0), 0, FRESH, 0], dtype=np.int64)
     fixed = candidates.pairs is not None
@@ -108,7 +122,7 @@ def lay_out_scratch(state: State) -> Scratch:
     words = state.bits.shape[1]
     most = int(np.diff(state.node_ptr).max(initial=0))
     carry, mask, above, allowed = (np.zeros(words, dtype=np.uint64) for _ in range(4))
-    slices = np.zeros((max(4, most.bit_length()), words), dtype=np.uint64)
+    slices = np.zeros((max(4, most.bit_length() + 1), words), dtype=np.uint64)
     return Scratch(slices, carry, mask, above, allowed, np.zeros(most + 8, dtype=np.uint32))
 
 
@@ -128,11 +142,23 @@ def _allowed(candidates: Candidates, nodes: int) -> Bits:
     return np.packbits(flags, bitorder="little").view(np.uint64)
 
 
-def _bits_fit(interest: Interest, topic_words: int, tuning: Tuning) -> bool:
+def _window(interest: Interest) -> int:
+    """Return how many pairs a row keeps: fewer where rows of few topics are quickly rebuilt."""
+    return 16 if interest.num_subscriptions <= 16 * interest.num_nodes else 32
+
+
+def _rows_of_pairs(nodes: int) -> tuple[Bits, int]:
+    """Return where each row of the counts of pairs would begin if it had all columns; and their number."""
+    first = np.arange(1, nodes + 1) // WORD * WORD
+    ends = np.cumsum(_words(nodes) * WORD - first)
+    return (ends - _words(nodes) * WORD).astype(np.uint64), int(ends[-1]) if nodes else 0
+
+
+def _bits_fit(interest: Interest, tuning: Tuning) -> bool:
     """Whether three bits and a rank for each node and topic are no more than lists take, or little anyway."""
     if np.diff(interest.node_ptr).max(initial=0) > np.iinfo(np.uint16).max:
         return False  # ranks would not fit
     if tuning.node_bits is not None:
         return tuning.node_bits
-    needed = interest.num_nodes * topic_words * (3 * 8 + 2)
+    needed = interest.num_nodes * -(-interest.num_topics // WORD) * (3 * 8 + 2)
     return needed <= max(16 * interest.num_subscriptions, 64 * 2**20)

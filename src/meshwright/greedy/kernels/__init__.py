@@ -7,6 +7,7 @@ remains is to skip almost all pairs, by an upper bound for each row u and a smal
 
 - `state`: what the kernels work on, as tuples of arrays;
 - `components`: which subscribers of a topic are connected, and what an edge would merge;
+- `pairs`: what light topics contribute to each pair, kept at hand where that pays;
 - `rows`: rebuilding the window of a row, for all v at once by bit-sliced counters;
 - `sweep`: the descent through the levels, and the rules' main loop.
 """

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.compiling import inlined, kernel, popcount
+from meshwright.greedy.kernels.pairs import uncount_pairs
 from meshwright.greedy.kernels.state import FREE_ROWS, MERGES, NOTHING, ONE, SIX, SIXTY_THREE
 
 if TYPE_CHECKING:
@@ -19,14 +20,17 @@ if TYPE_CHECKING:
 
 
 @inlined
-def contribution(state: State, u: Int, v: Int, level: Int) -> int:
-    """Count the topics of both u and v in which they are in different components.
+def contribution(state: State, u: Int, v: Int, level: Int) -> Int:
+    """Count the topics of both u and v, u < v, in which they are in different components.
 
     If the count is below `level`, an upper bound below `level` may be returned instead.
     """
-    if len(state.node_bits) == 0:
+    light: Int = 0
+    if len(state.pairs) > 0:
+        light = np.int64(state.pairs[state.pair_begin[u] + np.uint64(v)])
+    elif state.covered == 0:
         return contribution_by_lists(state, u, v)
-    return contribution_by_bits(state, u, v, level)
+    return light if state.covered == 0 else light + contribution_by_bits(state, u, v, level - light)
 
 
 @kernel
@@ -50,7 +54,7 @@ def contribution_by_bits(state: State, u: Int, v: Int, level: Int) -> int:
     and one outside do.
     """
     mine, yours = state.node_bits[u], state.node_bits[v]
-    words = np.uint64(state.rank.shape[1])
+    words = np.uint64(state.rank.shape[1] - 1)
     certain = unclear = 0
     for j in range(words):
         common, alone = mine[j] & yours[j], mine[words + words + j] | yours[words + words + j]
@@ -77,9 +81,11 @@ def contribution_by_bits(state: State, u: Int, v: Int, level: Int) -> int:
 @kernel
 def fill_node_bits(state: State) -> None:
     """Set each node's bits over topics, all alone at first, and the ranks that lead from bits to entries."""
-    words = np.uint64(state.rank.shape[1])
+    words = np.uint64(state.rank.shape[1] - 1)
     for v in range(len(state.node_bits)):
         for i in range(state.node_ptr[v], state.node_ptr[v + 1]):
+            if state.node_topics[i] >= state.covered:
+                break
             topic = np.uint64(state.node_topics[i])
             state.node_bits[v, topic >> SIX] |= ONE << (topic & SIXTY_THREE)
         before = 0
@@ -87,12 +93,13 @@ def fill_node_bits(state: State) -> None:
             state.node_bits[v, words + words + j] = state.node_bits[v, j]
             state.rank[v, j] = before
             before += popcount(state.node_bits[v, j])
+        state.rank[v, words] = before
 
 
 @kernel
 def enter_giant(state: State, topic: Int, component: Int) -> None:
     """Note that the members of a component are in their topic's giant."""
-    word = np.uint64(state.rank.shape[1]) + (np.uint64(topic) >> SIX)
+    word = np.uint64(state.rank.shape[1] - 1) + (np.uint64(topic) >> SIX)
     bit = ONE << (np.uint64(topic) & SIXTY_THREE)
     slot = component
     while True:
@@ -107,7 +114,7 @@ def join_bits(state: State, topic: Int, a: Int, b: Int) -> None:
     """Keep the nodes' bits right when the components a and b, a the larger, are about to become one, a."""
     for component in (a, b):
         if state.size[component] == 1:
-            words, bit = np.uint64(state.rank.shape[1]), ONE << (np.uint64(topic) & SIXTY_THREE)
+            words, bit = np.uint64(state.rank.shape[1] - 1), ONE << (np.uint64(topic) & SIXTY_THREE)
             word = words + words + (np.uint64(topic) >> SIX)
             state.node_bits[state.topic_nodes[component], word] &= ~bit
     giant = state.giant[topic]
@@ -159,9 +166,12 @@ def merge(state: State, topic: Int, a: Int, b: Int) -> None:
     """Merge two components of a topic: the smaller one is relabelled."""
     if state.size[a] < state.size[b]:
         a, b = b, a
-    if len(state.node_bits) > 0:
+    if topic < state.covered:
         join_bits(state, topic, a, b)
-    row = state.component_row[a]
+    is_heavy = state.topic_row[topic] >= 0
+    if len(state.pairs) > 0 and not is_heavy:
+        uncount_pairs(state, a, b)
+    row = state.component_row[a] if is_heavy else -1
     slot = b
     while True:
         state.node_label[state.entry[slot]] = a
@@ -175,19 +185,25 @@ def merge(state: State, topic: Int, a: Int, b: Int) -> None:
     state.size[a] += state.size[b]
     state.components[topic] -= 1
     state.tally[MERGES] += 1
+    if not is_heavy:
+        return
     if state.component_row[b] >= 0:
         take_row(state, b)
     if row >= 0:
         if state.components[topic] == 1:
             take_row(state, a)
-    elif state.topic_row[topic] >= 0 and state.size[a] >= state.large[topic] and state.components[topic] > 1:
+    elif state.size[a] >= state.large[topic] and state.components[topic] > 1:
         give_row(state, topic, a)
 
 
 @inlined
 def link(state: State, u: Int, v: Int) -> int:
     """Add the edge (u, v) and return its contribution."""
-    count = link_by_lists(state, u, v) if len(state.node_bits) == 0 else link_by_bits(state, u, v)
+    count = 0
+    if state.covered > 0:
+        count = link_by_bits(state, u, v)
+    if state.covered < len(state.components):
+        count += link_by_lists(state, u, v)
     state.degree[u] += 1
     state.degree[v] += 1
     return count
@@ -195,23 +211,25 @@ def link(state: State, u: Int, v: Int) -> int:
 
 @kernel
 def link_by_lists(state: State, u: Int, v: Int) -> int:
-    """Merge what the edge (u, v) joins, by walking both sorted lists of topics."""
-    i, j, count = state.node_ptr[u], state.node_ptr[v], 0
-    while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
-        first, second = state.node_topics[i], state.node_topics[j]
-        if first == second and state.node_label[i] != state.node_label[j]:
-            merge(state, first, state.node_label[i], state.node_label[j])
+    """Merge what the edge (u, v) joins in topics without bits: note where u has its topics, look up v's."""
+    words, count = state.rank.shape[1] - 1, 0
+    begin, end = state.node_ptr[u] + state.rank[u, words], state.node_ptr[u + 1]
+    for i in range(begin, end):
+        state.noted[state.node_topics[i]] = i
+    for j in range(state.node_ptr[v] + state.rank[v, words], state.node_ptr[v + 1]):
+        topic = state.node_topics[j]
+        i = state.noted[topic]
+        if begin <= i < end and state.node_label[i] != state.node_label[j]:
+            merge(state, topic, state.node_label[i], state.node_label[j])
             count += 1
-        i += int(first <= second)
-        j += int(second <= first)
     return count
 
 
 @kernel
 def link_by_bits(state: State, u: Int, v: Int) -> int:
-    """Merge what the edge (u, v) joins, by words of topics: two nodes in the giant are joined already."""
+    """Merge what the edge (u, v) joins in topics with bits, by words: two in the giant are joined already."""
     mine, yours = state.node_bits[u], state.node_bits[v]
-    words, count = np.uint64(state.rank.shape[1]), 0
+    words, count = np.uint64(state.rank.shape[1] - 1), 0
     for j in range(words):
         rest = mine[j] & yours[j] & ~(mine[words + j] & yours[words + j])
         if rest != NOTHING:

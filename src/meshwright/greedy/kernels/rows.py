@@ -13,6 +13,7 @@ import numpy as np
 
 from meshwright.compiling import inlined, kernel, lowest_bit, popcount
 from meshwright.greedy.kernels.components import give_row
+from meshwright.greedy.kernels.pairs import slice_pairs
 from meshwright.greedy.kernels.state import ALL_ONES, LEVEL, NOTHING, ONE, ROW, SIX, SIXTY_THREE, WORK
 
 if TYPE_CHECKING:
@@ -80,6 +81,29 @@ def add_eight(
         fours[j] = half ^ four_b
 
 
+@inlined
+def add_three(x: np.uint64, y: np.uint64, z: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Add three words bit by bit: return the sum's ones and its twos."""
+    half = x ^ y
+    return half ^ z, (x & y) | (half & z)
+
+
+@kernel
+def set_eight(bits: Bits, rows: Rows, slices: Bits, low: np.uint64, high: np.uint64) -> None:
+    """Set the lowest four counters to the sum of the first eight bit rows, whatever they were."""
+    r0, r1, r2, r3 = bits[rows[0]], bits[rows[1]], bits[rows[2]], bits[rows[3]]
+    r4, r5, r6, r7 = bits[rows[4]], bits[rows[5]], bits[rows[6]], bits[rows[7]]
+    ones, twos, fours, eights = slices[0], slices[1], slices[2], slices[3]
+    for j in range(low, high):
+        one, two_a = add_three(r0[j], r1[j], r2[j])
+        one, two_b = add_three(one, r3[j], r4[j])
+        one, two_c = add_three(one, r5[j], r6[j])
+        ones[j], two_d = one ^ r7[j], one & r7[j]
+        two, four_a = add_three(two_a, two_b, two_c)
+        twos[j], four_b = two ^ two_d, two & two_d
+        fours[j], eights[j] = four_a ^ four_b, four_a & four_b
+
+
 @kernel
 def ripple(slices: Bits, carry: Bits, k: Int, top: Int, low: np.uint64, high: np.uint64) -> None:
     """Add the carry into slice k and on, as far as it goes."""
@@ -126,7 +150,13 @@ def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
     rows, slices, carry = scratch.rows, scratch.slices, scratch.carry
     heavy = light = 0
-    for i in range(state.node_ptr[u], state.node_ptr[u + 1]):
+    bound: Int = 0
+    filled: Int = 0
+    end = state.node_ptr[u + 1]
+    if len(state.pairs) > 0:
+        bound, filled = slice_pairs(state, slices, u, low, high)
+        end = state.node_ptr[u] + state.rank[u, state.rank.shape[1] - 1]
+    for i in range(state.node_ptr[u], end):
         topic = state.node_topics[i]
         if state.components[topic] > 1:
             row = state.topic_row[topic]
@@ -136,20 +166,24 @@ def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
                 own_row = state.component_row[state.node_label[i]]
                 rows[heavy] = own_row if own_row >= 0 else row
                 heavy += 1
-    top, total = 0, heavy + light
+    top, total = 0, heavy + light + bound
     while total > 0:
         top += 1
         total >>= 1
     if top == 0:
         return 0
-    top = max(top, 4)
-    for k in range(top):
-        digits = slices[k]
-        for j in range(low, high):
-            digits[j] = NOTHING
+    if heavy > 0:
+        top = max(top, 4)
     for i in range(heavy, heavy + 8):
         rows[i] = 0
     done = np.int64(0)
+    if filled == 0 and heavy > 0:
+        set_eight(state.bits, rows, slices, low, high)
+        filled, done = 4, np.int64(8)
+    for k in range(filled, top):
+        digits = slices[k]
+        for j in range(low, high):
+            digits[j] = NOTHING
     while heavy - done > 4:
         add_eight(state.bits, rows, done, slices, carry, low, high)
         ripple(slices, carry, np.int64(3), top, low, high)

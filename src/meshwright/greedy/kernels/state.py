@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from meshwright.interest import Ids, Offsets
 
     Bits: TypeAlias = NDArray[np.uint64]
+    Bytes: TypeAlias = NDArray[np.uint8]
     Int: TypeAlias = int | np.int64
     Ranks: TypeAlias = NDArray[np.uint16]
     Rows: TypeAlias = NDArray[np.uint32]
@@ -60,20 +61,30 @@ class State(NamedTuple):
     """By topic: the component that `node_bits` calls its giant, or −1."""
     giant_size: int
     """The size from which a component may be its topic's giant."""
+    covered: int
+    """The topics below this one have a bit in `node_bits`."""
     node_bits: Bits
-    """By node, as bits: its topics; those in whose giant it is; those where it is alone. Or empty."""
+    """By node, as bits: its topics; those in whose giant it is; those where it is alone."""
     rank: Ranks
-    """By node and word of its topics: how many of them come before."""
+    """By node and word of its topics: how many of them come before; last, how many have a bit."""
     bits: Bits
     """Bit rows over nodes; row 0 is empty."""
     topic_row: Ids
     """By topic: the bit row of its subscribers, or −1 for a light topic."""
     component_row: Ids
-    """By component: the bit row "topic minus component", or −1 for a small component."""
+    """By component of a heavy topic: the bit row "topic minus component", or −1 for a small component."""
     free_rows: Ids
     """A stack of unused bit rows."""
     large: Ids
     """By topic: the size from which a component owns a bit row."""
+    noted: Ids
+    """Working memory: by topic, the entry of a node that was linked."""
+    pairs: Bytes
+    """By pair (u, v), u < v, row after row: what the light topics contribute. Or empty."""
+    pair_begin: Bits
+    """By node u: where the pair (u, 0) would be in `pairs`."""
+    members: Ids
+    """Working memory beside `pairs`: the nodes of a component."""
     limit: Ids
     """By node u: no pair (u, v), u < v, contributes more, whichever nodes are open."""
     degree: Ids
