@@ -15,6 +15,7 @@ from meshwright.search.kernels.net import (
     TAKEN,
     add_link,
     draw,
+    find_link,
     has_topic,
     remove_link,
 )
@@ -51,19 +52,6 @@ class Desk(NamedTuple):
     fresh: Ids
     """By loose node: how many links had been made when its gain was found."""
     pair: Ids
-
-
-@kernel
-def find_link(net: Net, u: Int, v: Int) -> Int:
-    """Return the number of the link between two nodes, or −1."""
-    if net.degree[u] > net.degree[v]:
-        u, v = v, u
-    half = net.head[u]
-    while half != NONE:
-        if net.target[half] == v:
-            return np.int64(half >> 1)
-        half = net.following[half]
-    return np.int64(NONE)
 
 
 @kernel
