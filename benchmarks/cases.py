@@ -11,6 +11,8 @@ ENGINE, RULES, PAPER, PRODUCT, THREADS = "engine", "rules", "paper", "product", 
 """Tasks: GM's time and memory, the other rules' time, the paper's GM, one A·Aᵀ, one thread against two."""
 DESIGNS = "designs"
 """One more task: the time of the designs that do not run on the engine."""
+CHURN, TIDY = "churn", "tidy"
+"""And two on live overlays: the time of repairs beside a rebuild, and degrees after much churn."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,9 @@ class Case:
     low_over_gm: float | None = 3.0
     two_threads_gain: float | None = 1.0
     design_over_gm: float | None = 2.0
+    join_percent: float | None = None
+    leave_percent: float | None = None
+    rounds: int = 1000
 
     @property
     def name(self) -> str:
@@ -53,6 +58,11 @@ def _each(case: Case, *, uniform: Case | None = None) -> list[Case]:
 
 _AGAINST_BOTH = (ENGINE, RULES, PAPER, PRODUCT)
 _SMALL = Case("zipf", 10_000, 200, (10, 10), 0.5, (*_AGAINST_BOTH, DESIGNS), 20.0, 0.10, 100.0)
+_CHURNED = Case(
+    "zipf", 2_000, 200, (10, 90), 2.0, (*_AGAINST_BOTH, CHURN, TIDY),
+    join_percent=0.2, leave_percent=0.4, rounds=10_000,
+)  # fmt: skip
+_MANY_NODES = Case("unif", 20_000, 200, (10, 90), tasks=(CHURN,))
 _WIDE = Case("zipf", 2_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 4.0)
 _LARGE = Case("zipf", 10_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 15.0, 0.7, 100.0)
 _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PRODUCT), None, 1.8, 100.0)
@@ -62,13 +72,15 @@ _TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE,), memory_mb=250.
 FULL: list[Case] = [
     Case("zipf", 1_000, 100, (10, 10), 0.5, _AGAINST_BOTH),
     *_each(_SMALL, uniform=replace(_SMALL, paper_over_engine=15.0)),
-    *_each(Case("zipf", 2_000, 200, (10, 90), 2.0, _AGAINST_BOTH)),
+    *_each(_CHURNED),
     *_each(_WIDE, uniform=replace(_WIDE, paper_over_engine=2.5)),
     *_each(_LARGE),
     *_each(_MANY_TOPICS),
     *_each(_BASE),
     *_each(_TENFOLD, uniform=replace(_TENFOLD, tasks=(ENGINE, THREADS))),
     Case("unif", 1_000_000, 1_000, (10, 10), memory_mb=1536.0),
+    Case("unif", 20_000, 1_000, (10, 90), tasks=(CHURN,), join_percent=0.02, leave_percent=0.05),
+    _MANY_NODES,
 ]
 
 _QUICK = Case(
@@ -83,7 +95,7 @@ _QUICK = Case(
 )
 
 QUICK: list[Case] = [
-    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS)),
+    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, CHURN, TIDY), rounds=20),
     replace(_QUICK, popularity="expo"),
     replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER)),
 ]
@@ -91,3 +103,6 @@ QUICK: list[Case] = [
 
 GROWTH = [(small.name, large.name) for small, large in zip(_each(_BASE), _each(_TENFOLD), strict=True)]
 """Pairs of cases with ten times the nodes, whose times give the exponent of growth."""
+
+DAMAGE = (replace(_CHURNED, popularity="unif").name, _MANY_NODES.name)
+"""The same topics and sizes with ten times the nodes: the median leave must not grow with them."""

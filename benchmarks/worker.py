@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import DESIGNS, ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, THREADS, Case
+from benchmarks.cases import CHURN, DESIGNS, ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, THREADS, TIDY, Case
+from benchmarks.live import compare_repairs, compare_tidy
 from benchmarks.paper_gm import paper_gm
 from meshwright.designs import find
 from meshwright.greedy import grow, rules
@@ -25,6 +26,8 @@ WARM_NODES = 3_000
 
 def measure(case: Case, task: str) -> dict[str, Any]:
     """Run one task with warm kernels."""
+    if task in (CHURN, TIDY):
+        return {CHURN: compare_repairs, TIDY: compare_tidy}[task](case)
     small = case.workload(seed=1, most_nodes=WARM_NODES)
     for warm in _calls(small, task).values():
         warm()

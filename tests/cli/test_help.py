@@ -45,7 +45,8 @@ def test_every_command_explains_itself(name: str) -> None:
 
 def test_commands_are_the_promised_ones() -> None:
     """The commands are those that the documentation names."""
-    assert set(PROGRAM.commands) == {"bench", "compare", "demo", "plan", "soc", "verify", "workload"}
+    known = {"bench", "chaos", "churn", "compare", "demo", "plan", "soc", "verify", "workload"}
+    assert set(PROGRAM.commands) == known
 
 
 def test_version() -> None:

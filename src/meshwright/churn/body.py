@@ -15,6 +15,7 @@ from meshwright.churn.kernels import changes
 from meshwright.churn.kernels.backups import chunks_needed, mend_backups
 from meshwright.churn.kernels.lists import list_out
 from meshwright.churn.kernels.state import FREE, LINKS, NODES, SPARE, TOP, count_topics, list_neighbours
+from meshwright.churn.kernels.tidy import MOVED, tidy
 from meshwright.churn.names import Names
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
@@ -37,6 +38,14 @@ class Body:
         self.lay_out_working_memory()
         if rule.coverage:
             self.mend_backups(np.arange(overlay.interest.num_nodes, dtype=np.int32), 0, anew=True)
+
+    def copy(self) -> Body:
+        """Return another body, as this one is now."""
+        other = Body.__new__(Body)
+        other.nodes, other.topics, other.rule = self.nodes.copy(), self.topics.copy(), self.rule
+        other.live = self.live._replace(**{name: array.copy() for name, array in self.live._asdict().items()})
+        other.lay_out_working_memory()
+        return other
 
     # -- figures ------------------------------------------------------------------------------------
 
@@ -118,6 +127,21 @@ class Body:
                     anew, self.work,
                 )
             )  # fmt: skip
+
+    def tidy(
+        self, nodes: Iterable[int], steps: int, moves: int, lose: int
+    ) -> tuple[list[tuple[Link, bool]], int]:
+        """Take redundant links of nodes away and link some anew.
+
+        Returns the links made and lost, in order, and how many were taken away or moved.
+        """
+        there = [v for v in sorted(set(nodes)) if self.nodes.of[v] is not None]
+        self.live = layout.with_links(self.live, lose)
+        touched = np.array(there, dtype=np.int32)
+        rule = self.rule
+        log = tidy(self.live, self.groups, touched, steps, moves, lose, rule.k, rule.slack, self.work)
+        pairs = self.links(log.change[:, :2])
+        return list(zip(pairs, log.change[:, 2].astype(bool).tolist(), strict=True)), int(log.tally[MOVED])
 
     # -- room ---------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from meshwright.churn.repair import Repair, net_links
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
+    from meshwright.churn.repair import Links
     from meshwright.interest import Interest, Name
     from meshwright.overlay import Overlay
 
@@ -97,6 +98,12 @@ class LiveOverlay:
         """
         return self._happen(tuple(batch), BATCH)
 
+    def copy(self) -> LiveOverlay:
+        """Return another live overlay, as this one is now."""
+        other = LiveOverlay.__new__(LiveOverlay)
+        other.policy, other._body = self.policy, self._body.copy()
+        return other
+
     # -- looking ------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -171,33 +178,47 @@ class LiveOverlay:
             check_all(body, events)
         else:
             check(body, events[0])
-        steps = _steps(events)
-        change = body.change(steps[0])
-        topics = events[0].topics or body.topic_names(change.topics)
-        added, removed = body.links(change.made), body.links(change.lost)
-        fragments = int(change.fragments)
-        self._say_goodbye(steps[0])
-        if len(steps) > 1:
-            for step in steps[1:]:
-                change = body.change(step)
-                topics += step[0].topics
-                added += body.links(change.made)
-                fragments += int(change.fragments)
-            topics = tuple(dict.fromkeys(topics))
-        if self.policy.name == "rebuild":
-            made, lost = rebuild(body)
-            added, removed = net_links(added + body.links(made), removed + body.links(lost))
+        added, removed, topics, fragments, tidied = self._repair(events)
         return Repair(
             what,
             tuple([event.node for event in events]),
-            tuple(added),
-            tuple(removed),
+            added,
+            removed,
             topics,
             fragments,
             body.max_degree,
             body.average_degree,
             time.perf_counter() - began,
+            tidied,
         )
+
+    def _repair(self, events: Sequence[Event]) -> tuple[Links, Links, tuple[Name, ...], int, int]:
+        """Let events happen; return links added and removed, topics, fragments and links tidied."""
+        body, (first, *others) = self._body, _steps(events)
+        change = body.change(first)
+        topics = events[0].topics or body.topic_names(change.topics)
+        fragments = int(change.fragments)
+        made, lost = body.links(change.made), body.links(change.lost)
+        ends = {*change.made.ravel().tolist(), *change.lost.ravel().tolist()}
+        self._say_goodbye(first)
+        if not others and self.policy.name in ("naive", "shadow"):
+            return tuple(made), tuple(lost), topics, fragments, 0
+        story = [(link, False) for link in lost] + [(link, True) for link in made]
+        for step in others:
+            change = body.change(step)
+            topics += step[0].topics
+            fragments += int(change.fragments)
+            story += [(link, True) for link in body.links(change.made)]
+            ends |= set(change.made.ravel().tolist())
+        tidied = 0
+        if self.policy.name == "tidy":
+            tidying, tidied = body.tidy(ends, self.policy.steps, self.policy.moves, self.policy.lose)
+            story += tidying
+        if self.policy.name == "rebuild":
+            built, unbuilt = rebuild(body)
+            story += [(link, False) for link in body.links(unbuilt)]
+            story += [(link, True) for link in body.links(built)]
+        return *net_links(story), tuple(dict.fromkeys(topics)), fragments, tidied
 
     def _say_goodbye(self, step: Sequence[Event]) -> None:
         """Forget the names of nodes that left, now that their links have been told."""
@@ -216,6 +237,8 @@ def _rule(policy: Policy) -> Rule:
         window=EVERYBODY if policy.window is None else policy.window,
         anew=policy.rebuild_backups,
         mends=policy.name != "rebuild",
+        spares=policy.name == "tidy",
+        slack=policy.slack,
     )
 
 

@@ -26,6 +26,13 @@ class Names:
     def __len__(self) -> int:
         return len(self.number)
 
+    def copy(self) -> Names:
+        """Return the same names with the same numbers."""
+        other = Names.__new__(Names)
+        other.what, other.kind = self.what, self.kind
+        other.of, other.number, other.unused = list(self.of), dict(self.number), list(self.unused)
+        return other
+
     def add(self, name: Name) -> int:
         """Give a new name its number."""
         if self.unused:

@@ -40,10 +40,14 @@ class Policy:
     """Whether whoever loses a backup chooses all of them anew, as in the paper, instead of patching."""
     local_degree: bool = True
     """Whether the maximum degree that the rule spares is that of the shadows, not of the whole overlay."""
-    steps: int = 8
+    steps: int = 12
     """tidy: how many nodes are linked anew, by way of trial, after each change."""
+    lose: int = 5
+    """tidy: how many links a trial takes from a node, at most."""
+    slack: int = 6
+    """tidy: nobody gets more links than so many above the mean, where there is another way."""
     moves: int = 24
-    """tidy: how many links its trials may take away after each change, at most."""
+    """tidy: how many links are taken away or moved after each change, at most."""
 
     def __post_init__(self) -> None:
         if self.name not in POLICIES:
@@ -56,7 +60,8 @@ class Policy:
             raise InputError(f"ρ is {self.rho}: give a number of at least 1 (3 is usual)")
         if self.window is not None and self.window < 1:
             raise InputError(f"a window of {self.window}: give 1 or more, or None for all subscribers")
-        for what, value in (("steps", self.steps), ("moves", self.moves)):
+        for what in ("steps", "lose", "slack", "moves"):
+            value = getattr(self, what)
             if value < 0:
                 raise InputError(f"{value} {what}: give zero or more")
 

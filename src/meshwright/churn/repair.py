@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
     from typing import TypeAlias
 
     from meshwright.interest import Name
 
     Link: TypeAlias = tuple[Name, Name]
+    Links: TypeAlias = tuple[Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ class Repair:
     """`join`, `leave`, `crash`, `subscribe`, `unsubscribe` or `batch`."""
     nodes: tuple[Name, ...]
     """Who changed."""
-    added: tuple[Link, ...]
-    removed: tuple[Link, ...]
+    added: Links
+    removed: Links
     """Links by the names of their ends, those of nodes that left included."""
     topics: tuple[Name, ...]
     """The topics that the change touched."""
@@ -40,11 +41,16 @@ class Repair:
         return f"{self.event} {who}: {len(self.added)} links added, {len(self.removed)} removed"
 
 
-def net_links(added: Sequence[Link], removed: Sequence[Link]) -> tuple[list[Link], list[Link]]:
-    """Leave out, in order, what was both added and removed.
+def net_links(changes: Iterable[tuple[Link, bool]]) -> tuple[Links, Links]:
+    """Sum up links made and lost, in the order this happened, to those added and those removed.
 
-    >>> net_links([("a", "b"), ("a", "c")], [("a", "b"), ("b", "c")])
-    ([('a', 'c')], [('b', 'c')])
+    >>> net_links([(("a", "b"), True), (("a", "c"), False), (("a", "b"), False)])
+    ((), (('a', 'c'),))
     """
-    both = set(added) & set(removed)
-    return [link for link in added if link not in both], [link for link in removed if link not in both]
+    first: dict[Link, bool] = {}
+    last: dict[Link, bool] = {}
+    for link, made in changes:
+        first.setdefault(link, made)
+        last[link] = made
+    added = tuple([link for link, made in first.items() if made and last[link]])
+    return added, tuple([link for link, made in first.items() if not made and not last[link]])

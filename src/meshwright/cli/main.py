@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli import bench, compare, demo, plan, soc, verify, workload
+from meshwright.cli import bench, chaos, churn, compare, demo, plan, soc, verify, workload
 from meshwright.cli.failure import INTERRUPTED, explain
 from meshwright.cli.output import note
 
@@ -43,6 +43,8 @@ app.command(epilog=_shown(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_shown(verify.EXAMPLES))(verify.verify)
 app.command(epilog=_shown(soc.EXAMPLES))(soc.soc)
 app.command(epilog=_shown(compare.EXAMPLES))(compare.compare)
+app.command(epilog=_shown(churn.EXAMPLES))(churn.churn)
+app.command(epilog=_shown(chaos.EXAMPLES))(chaos.chaos)
 app.command(epilog=_shown(bench.EXAMPLES))(bench.bench)
 
 

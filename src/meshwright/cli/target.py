@@ -7,11 +7,12 @@ from pathlib import Path
 
 
 def check_target(path: Path, kind: str) -> None:
-    """Refuse a place where a dataset or plan folder could not be written at the end."""
+    """Refuse a place where a folder of this kind could not be written at the end."""
     from meshwright.errors import OutputError
-    from meshwright.store.header import DATASET, PLAN, holds
+    from meshwright.store.header import CHURN, DATASET, PLAN, holds
 
-    if path.is_dir() and any(path.iterdir()) and not holds(path, {"dataset": DATASET, "plan": PLAN}[kind]):
+    known = {each.name: each for each in (DATASET, PLAN, CHURN)}
+    if path.is_dir() and any(path.iterdir()) and not holds(path, known[kind]):
         raise OutputError(f"{path} holds something else than a {kind}: choose another place, or empty it")
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file, and a {kind} is a folder: choose another place")

@@ -21,6 +21,7 @@ class Kind:
 
 DATASET = Kind("dataset", "manifest.json", 1)
 PLAN = Kind("plan", "plan.json", 1)
+CHURN = Kind("churn run", "churn.json", 1)
 
 
 def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:

@@ -10,7 +10,8 @@ from meshwright.churn.kernels.backups import build, mend_backups, patch, welcome
 from meshwright.churn.kernels.damage import FRAGMENTS, alone, find_damage
 from meshwright.churn.kernels.lists import discard, empty, list_out
 from meshwright.churn.kernels.members import drop, enter, has_room, list_subscribers
-from meshwright.churn.kernels.mend import mend
+from meshwright.churn.kernels.mend import NO_LIMIT, cap_of, mend
+from meshwright.churn.kernels.partners import add_partners
 from meshwright.churn.kernels.state import (
     NODES,
     ZERO,
@@ -20,7 +21,7 @@ from meshwright.churn.kernels.state import (
     topic_at,
     unlink,
 )
-from meshwright.compiling import compiled
+from meshwright.compiling import compiled, kernel
 from meshwright.search.kernels.net import NONE
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from meshwright.interest import Ids
     from meshwright.search.kernels.fragments import Groups
     from meshwright.search.kernels.net import Bits, Int
-
-NO_LIMIT = 2**31 - 1
 
 
 class Rule(NamedTuple):
@@ -46,6 +45,10 @@ class Rule(NamedTuple):
     anew: bool
     mends: bool
     """Whether the damage is mended; if not, the caller designs anew."""
+    spares: bool
+    """Whether nodes with many links get no more where there is another way."""
+    slack: int
+    """How many links more than the mean are many."""
 
 
 class Change(NamedTuple):
@@ -102,13 +105,14 @@ def repair(live: Live, damage: Damage, shadows: Ids, rule: Rule) -> Ids:
         for v in shadows:
             live.row[v] = NONE
         shadows = gather_everybody(live, damage)
-    made, _ = mend(live, damage, shadows, rule.k, rule.local, NO_LIMIT, NO_LIMIT if rule.mends else 0)
+    cap = cap_of(live, rule.slack) if rule.spares else np.int64(NO_LIMIT)
+    made, _ = mend(live, damage, shadows, rule.k, rule.local, cap, rule.spares, NO_LIMIT if rule.mends else 0)
     for i in range(len(shadows)):
         live.row[shadows[i]] = NONE
     return made
 
 
-@compiled
+@kernel
 def shadows_of(live: Live, v: Int, work: Ids, count: Int) -> Int:
     """Write the neighbours and backups of a node behind `count` others."""
     count += list_neighbours(live, v, work[count:])
@@ -146,7 +150,10 @@ def join(live: Live, v: Int, topics: Ids, fresh: bool, rule: Rule, work: Ids) ->
     damage = alone(live, v, off)
     count = shadows_of(live, v, work, np.int64(0))
     work[count] = v
-    shadows = gather(live, work, count + 1)
+    count += 1
+    if rule.spares:
+        count = add_partners(live, off, cap_of(live, rule.slack), work, count)
+    shadows = gather(live, work, count)
     made = repair(live, damage, shadows, rule)
     return Change(made, nothing, damage.tally[FRAGMENTS], nobody, 0, nobody)
 
@@ -164,7 +171,7 @@ def leave(live: Live, groups: Groups, gone: Ids, rule: Rule, work: Ids) -> Chang
             held[place] |= live.bits[v, place]
     ends, lost = np.empty(losses, dtype=np.int32), np.empty((losses, words), dtype=np.uint64)
     removed, queue = np.empty((losses, 2), dtype=np.int32), np.empty(primaries, dtype=np.int32)
-    around = np.empty(losses + len(live.head), dtype=np.int32)
+    around = np.empty(losses + 2 * len(live.head), dtype=np.int32)
     count: Int = np.int64(0)
     for v in gone:
         count = shadows_of(live, np.int64(v), around, count)
@@ -177,6 +184,8 @@ def leave(live: Live, groups: Groups, gone: Ids, rule: Rule, work: Ids) -> Chang
                 live.row[u] = NONE
     for v in gone:
         live.mark[v] = 1
+    if rule.spares:
+        count = add_partners(live, held, cap_of(live, rule.slack), around, count)
     shadows = gather(live, around, count)
     some = taken = 0
     queued: Int = 0
@@ -210,7 +219,7 @@ def leave(live: Live, groups: Groups, gone: Ids, rule: Rule, work: Ids) -> Chang
     return Change(made, removed[:taken], damage.tally[FRAGMENTS], waiting, done, spelled(held))
 
 
-@compiled
+@kernel
 def resign(live: Live, v: Int, queue: Ids, queued: Int, work: Ids) -> Int:
     """Free a node of its backups and primaries; queue those primaries that are not marked."""
     count = list_out(live, live.backup_first, live.backup_count, v, work)
@@ -259,6 +268,8 @@ def unsubscribe(live: Live, groups: Groups, v: Int, topics: Ids, rule: Rule, wor
             lost[i, place] = live.bits[ends[i], place] & old[place]
     count = shadows_of(live, v, work, np.int64(0))
     drop(live, v, old)
+    if rule.spares:
+        count = add_partners(live, old, cap_of(live, rule.slack), work, count)
     queue = np.empty(live.primary_count[v] + 1, dtype=np.int32)
     shadows = gather(live, work, count)
     damage = find_damage(live, groups, ends, lost, rule.everybody)
@@ -272,7 +283,7 @@ def unsubscribe(live: Live, groups: Groups, v: Int, topics: Ids, rule: Rule, wor
     return Change(made, nothing, damage.tally[FRAGMENTS], queue[:queued], done, topics)
 
 
-@compiled
+@kernel
 def part(live: Live, v: Int, old: Bits, queue: Ids, work: Ids) -> Int:
     """Part v from backups and primaries with whom it shares no topic any more.
 
@@ -300,7 +311,7 @@ def part(live: Live, v: Int, old: Bits, queue: Ids, work: Ids) -> Int:
     return queued
 
 
-@compiled
+@kernel
 def share_topic(live: Live, u: Int, v: Int) -> bool:
     """Say whether two nodes have a topic in common."""
     common = ZERO

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.churn.kernels.damage import BROKEN, MISSING
-from meshwright.churn.kernels.state import TOP, ZERO, link, rest_of, topic_at
+from meshwright.churn.kernels.state import LINKS, NODES, TOP, ZERO, link, rest_of, topic_at
 from meshwright.compiling import compiled, kernel, popcount
 from meshwright.search.kernels.net import NONE
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from meshwright.churn.kernels.state import Live
     from meshwright.interest import Ids, Offsets
     from meshwright.search.kernels.net import Bits, Int
+
+
+NO_LIMIT = 2**31 - 1
 
 
 class Bench(NamedTuple):
@@ -167,14 +170,21 @@ def choose(live: Live, bench: Bench, k: float, top: Int, cap: Int) -> Int:
     return np.int64(5 if choice[5] > 0 and choice[5] * k >= choice[0] else 0)
 
 
+@kernel
+def cap_of(live: Live, slack: Int) -> Int:
+    """Return how many links are enough: so many more than the mean."""
+    return np.int64(2 * live.tally[LINKS] // max(np.int64(1), live.tally[NODES])) + slack
+
+
 @compiled
 def mend(
-    live: Live, damage: Damage, shadows: Ids, k: float, local: bool, cap: Int, most: Int
+    live: Live, damage: Damage, shadows: Ids, k: float, local: bool, cap: Int, soft: bool, most: Int
 ) -> tuple[Ids, bool]:
     """Link shadows until the damage is mended; return the links made, and whether it is.
 
     `shadows` are ascending and have their places in `live.row`. The maximum degree in the rule is that of the
-    overlay, or with `local` that of the shadows. Nobody gets more than `cap` links, and `most` are made.
+    overlay, or with `local` that of the shadows. No more than `most` links are made, and nobody gets more
+    than `cap`, unless that is `soft` and no other way is left.
     """
     made = np.empty((min(most, damage.tally[MISSING]), 2), dtype=np.int32)
     count, missing = 0, damage.tally[MISSING]
@@ -187,7 +197,11 @@ def mend(
     while missing > 0 and count < len(made):
         at = choose(live, bench, k, top, cap)
         if at == NONE:
-            break
+            if not soft:
+                break
+            cap, soft = np.int64(NO_LIMIT), False
+            bench.bound[:] = NO_LIMIT
+            continue
         low, high = bench.choice[at + 1], bench.choice[at + 2]
         missing -= merge(live, bench, bench.choice[at + 3], bench.choice[at + 4])
         link(live, low, high)
