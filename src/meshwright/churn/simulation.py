@@ -25,8 +25,8 @@ def random_churn(interest: Interest, rounds: int, *, seed: int = 0, burst: int =
     >>> from meshwright.workloads import unif
     >>> for happened in random_churn(unif(3, 4, size=2, seed=1), 2, seed=3):
     ...     print(happened)
-    [Event(event='leave', node='b2', topics=())]
-    [Event(event='join', node='new-0', topics=('t0', 't1'))]
+    [Event(event='join', node='new-0', topics=('t2', 't3'))]
+    [Event(event='join', node='new-1', topics=('t0', 't2'))]
     """
     if rounds < 0:
         raise InputError(f"{rounds} rounds: give zero or more")

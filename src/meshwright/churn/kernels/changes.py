@@ -11,7 +11,7 @@ from meshwright.churn.kernels.damage import FRAGMENTS, alone, find_damage
 from meshwright.churn.kernels.lists import discard, empty, list_out
 from meshwright.churn.kernels.members import drop, enter, has_room, list_subscribers
 from meshwright.churn.kernels.mend import NO_LIMIT, cap_of, mend
-from meshwright.churn.kernels.partners import add_partners
+from meshwright.churn.kernels.partners import PARTNERS, add_partners
 from meshwright.churn.kernels.state import (
     NODES,
     ZERO,
@@ -162,26 +162,20 @@ def join(live: Live, v: Int, topics: Ids, fresh: bool, rule: Rule, work: Ids) ->
 def leave(live: Live, groups: Groups, gone: Ids, rule: Rule, work: Ids) -> Change:
     """Take nodes away, all at once, and repair what that broke (shadows, Alg. 7 and 8)."""
     words = live.bits.shape[1]
-    losses = primaries = 0
+    losses = near = primaries = 0
     held = np.zeros(words, dtype=np.uint64)
     for v in gone:
         losses += live.degree[v]
+        near += live.degree[v] + live.backup_count[v]
         primaries += live.primary_count[v]
         for place in range(words):
             held[place] |= live.bits[v, place]
     ends, lost = np.empty(losses, dtype=np.int32), np.empty((losses, words), dtype=np.uint64)
     removed, queue = np.empty((losses, 2), dtype=np.int32), np.empty(primaries, dtype=np.int32)
-    around = np.empty(losses + 2 * len(live.head), dtype=np.int32)
+    around = np.empty(near + PARTNERS, dtype=np.int32)
     count: Int = np.int64(0)
     for v in gone:
         count = shadows_of(live, np.int64(v), around, count)
-        # Many nodes gone at once may together name more than there are: keep each once.
-        if len(gone) > 1:
-            kept = gather(live, around, count)
-            around[: len(kept)] = kept
-            count = np.int64(len(kept))
-            for u in kept:
-                live.row[u] = NONE
     for v in gone:
         live.mark[v] = 1
     if rule.spares:

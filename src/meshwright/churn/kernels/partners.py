@@ -27,7 +27,10 @@ def add_partners(live: Live, asked: Bits, cap: Int, out: Ids, count: Int) -> Int
 
     Of each topic some subscribers are looked at, from a random place on. Returns how many there are then.
     """
-    listed = np.empty(len(live.head), dtype=np.int32)
+    topics = np.int64(0)
+    for place in range(len(asked)):
+        topics += popcount(asked[place])
+    listed = np.empty(min(np.int64(len(live.head)), topics * SAMPLE), dtype=np.int32)
     found = 0
     for place in range(len(asked)):
         word = asked[place]

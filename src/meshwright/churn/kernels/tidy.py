@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 TOLERANCE = 2
 """By how much the sum of the squares of degrees may grow where links do not get fewer."""
 
-
 MOVED, MOST, COUNT = 0, 1, 2
 """The fields of `Log.tally`: links taken away or moved, how many there may be, entries."""
 
@@ -181,12 +180,7 @@ def tidy(
                 if live.degree[x] == live.tally[TOP]:
                     break
                 x = x + 1 if x + 1 < slots else np.int64(0)
-        elif step % 2 == 1 and len(touched):
+        elif step % 4 == 1 and len(touched):
             x = np.int64(touched[draw(live, np.int64(len(touched)))])
-        else:
-            for _ in range(7):
-                other = np.int64(draw(live, np.int64(slots)))
-                if live.degree[other] > live.degree[x]:
-                    x = other
         remake(live, groups, x, lose, k, slack, log, work)
     return Log(log.change[: log.tally[COUNT]], log.tally)
