@@ -17,6 +17,8 @@ SEEDS = (0, 1, 2)
 """Workloads that `best` is measured on."""
 SPARK = "spark"
 """And one more: GM and verification on Spark, beside the same work without it."""
+CHURN, TIDY = "churn", "tidy"
+"""And two on live overlays: the time of repairs beside a rebuild, and degrees after much churn."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,9 @@ class Case:
     spark_over_engine: float | None = None
     spark_over_kernel: float | None = None
     two_tasks_gain: float | None = None
+    join_percent: float | None = None
+    leave_percent: float | None = None
+    rounds: int = 1000
 
     @property
     def name(self) -> str:
@@ -76,7 +81,11 @@ _SMALL = Case(
     "zipf", 10_000, 200, (10, 10), 0.5, (*_AGAINST_BOTH, DESIGNS, BEST), 20.0, 0.10, 100.0,
     best_seconds=60.0, best_gap=0.07,
 )  # fmt: skip
-_MIXED = Case("zipf", 2_000, 200, (10, 90), 2.0, (*_AGAINST_BOTH, BEST))
+_MIXED = Case(
+    "zipf", 2_000, 200, (10, 90), 2.0, (*_AGAINST_BOTH, BEST, CHURN, TIDY),
+    join_percent=0.2, leave_percent=0.4, rounds=10_000,
+)  # fmt: skip
+_MANY_NODES = Case("unif", 20_000, 200, (10, 90), tasks=(CHURN,))
 _WIDE = Case("zipf", 2_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 4.0)
 _LARGE = Case("zipf", 10_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 15.0, 0.7, 100.0)
 _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PRODUCT), None, 1.8, 100.0)
@@ -104,6 +113,8 @@ FULL: list[Case] = [
         "unif", 1_000_000, 1_000, (10, 10), tasks=(ENGINE, SPARK), memory_mb=1536.0,
         spark_over_engine=1.5, spark_over_kernel=3.0, two_tasks_gain=1.5,
     ),
+    Case("unif", 20_000, 1_000, (10, 90), tasks=(CHURN,), join_percent=0.02, leave_percent=0.05),
+    _MANY_NODES,
 ]  # fmt: skip
 
 _QUICK = Case(
@@ -118,7 +129,7 @@ _QUICK = Case(
 )
 
 QUICK: list[Case] = [
-    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST), best_seconds=1.0),
+    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST, CHURN, TIDY), best_seconds=1.0, rounds=20),
     replace(_QUICK, popularity="expo"),
     replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK)),
 ]
@@ -126,3 +137,6 @@ QUICK: list[Case] = [
 
 GROWTH = [(small.name, large.name) for small, large in zip(_each(_BASE), _each(_TENFOLD), strict=True)]
 """Pairs of cases with ten times the nodes, whose times give the exponent of growth."""
+
+DAMAGE = (replace(_MIXED, popularity="unif").name, _MANY_NODES.name)
+"""The same topics and sizes with ten times the nodes: the median leave must not grow with them."""

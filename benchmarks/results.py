@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from benchmarks.cases import BEST, DESIGNS, ENGINE, GROWTH, PAPER, PRODUCT, RULES, SPARK, THREADS, Case
+from benchmarks.live_results import add_live_tables
+from benchmarks.spelling import figure, row
 
 Records: TypeAlias = dict[tuple[str, str], dict[str, Any]]
 """What was measured, by case name and task; a failed task has only `error`."""
@@ -29,17 +31,19 @@ class Page:
         self._threads()
         self._on_spark()
         self._verified_on_spark()
+        add_live_tables(self)
         failed = [f"- {name} {task}: {it['error']}" for (name, task), it in records.items() if "error" in it]
         if failed:
             self.tables.append("\n".join(["## Failed", "", *failed]))
         verdict = f"**{self.held} of {self.asked} floors hold.**"
         self.text = "\n\n".join(["# What the engine costs", machine, verdict, *self.tables]) + "\n"
 
-    def _get(self, name: str, task: str) -> dict[str, Any] | None:
+    def get(self, name: str, task: str) -> dict[str, Any] | None:
+        """Return what was measured, if anything was."""
         record = self.records.get((name, task))
         return None if record is None or "error" in record else record
 
-    def _floor(self, value: float, relation: str, floor: float | None) -> list[str]:
+    def floor(self, value: float, relation: str, floor: float | None) -> list[str]:
         """Return the floor and whether it holds, as two cells."""
         if floor is None:
             return ["–", ""]
@@ -48,20 +52,21 @@ class Page:
         self.held += holds
         return [f"{relation} {floor:g}", "yes" if holds else "**no**"]
 
-    def _table(self, title: str, note: str, head: list[str], rows: list[list[str]]) -> None:
+    def table(self, title: str, note: str, head: list[str], rows: list[list[str]]) -> None:
+        """Add a table, if it has rows."""
         if rows:
-            lines = [f"## {title}", "", note, "", _row(head), _row(["---"] * len(head))]
-            self.tables.append("\n".join([*lines, *map(_row, rows)]))
+            lines = [f"## {title}", "", note, "", row(head), row(["---"] * len(head))]
+            self.tables.append("\n".join([*lines, *map(row, rows)]))
 
     def _against_paper(self) -> None:
         rows = []
         for case in self.cases:
-            engine, paper = self._get(case.name, ENGINE), self._get(case.name, PAPER)
+            engine, paper = self.get(case.name, ENGINE), self.get(case.name, PAPER)
             if engine and paper:
                 ratio = paper["seconds"] / engine["seconds"]
-                cells = [case.name, _figure(engine["seconds"]), _figure(paper["seconds"]), _figure(ratio)]
-                rows.append([*cells, *self._floor(ratio, "≥", case.paper_over_engine)])
-        self._table(
+                cells = [case.name, figure(engine["seconds"]), figure(paper["seconds"]), figure(ratio)]
+                rows.append([*cells, *self.floor(ratio, "≥", case.paper_over_engine)])
+        self.table(
             "Against the paper's own algorithm",
             "GM as podc07 prints it, all pairs materialised, compiled (`paper_gm.py`), over the engine's GM.",
             ["case", "engine s", "paper s", "paper / engine", "floor", "holds"],
@@ -71,12 +76,12 @@ class Page:
     def _against_product(self) -> None:
         rows = []
         for case in self.cases:
-            engine, product = self._get(case.name, ENGINE), self._get(case.name, PRODUCT)
+            engine, product = self.get(case.name, ENGINE), self.get(case.name, PRODUCT)
             if engine and product:
                 ratio = engine["seconds"] / product["seconds"]
-                cells = [case.name, _figure(engine["seconds"]), _figure(product["seconds"]), _figure(ratio)]
-                rows.append([*cells, *self._floor(ratio, "≤", case.engine_over_product)])
-        self._table(
+                cells = [case.name, figure(engine["seconds"]), figure(product["seconds"]), figure(ratio)]
+                rows.append([*cells, *self.floor(ratio, "≤", case.engine_over_product)])
+        self.table(
             "Against one sparse product",
             "The engine's GM over one `scipy.sparse` A·Aᵀ, which only counts the common topics of all pairs.",
             ["case", "engine s", "A·Aᵀ s", "engine / A·Aᵀ", "floor", "holds"],
@@ -86,15 +91,15 @@ class Page:
     def _memory(self) -> None:
         rows = []
         for case in self.cases:
-            engine, paper = self._get(case.name, ENGINE), self._get(case.name, PAPER)
+            engine, paper = self.get(case.name, ENGINE), self.get(case.name, PAPER)
             if engine and engine["peak_mb"] is not None:
                 degrees = [f"{engine['average_degree']:.2f}", f"{engine['max_degree']}"]
                 beside = f"{paper['peak_mb']:,.0f}" if paper and paper["peak_mb"] is not None else "–"
-                cells = [case.name, f"{engine['edges']:,}", *degrees, _figure(engine["seconds"])]
+                cells = [case.name, f"{engine['edges']:,}", *degrees, figure(engine["seconds"])]
                 cells += [f"{engine['peak_mb']:,.1f}", beside]
-                rows.append([*cells, *self._floor(engine["peak_mb"], "≤", case.memory_mb)])
+                rows.append([*cells, *self.floor(engine["peak_mb"], "≤", case.memory_mb)])
         degree_names = ["average degree", "maximum degree"]
-        self._table(
+        self.table(
             "Memory and what comes out",
             "Peak of GM above the idle process with libraries, warm kernels and the interest loaded.",
             ["case", "edges", *degree_names, "engine s", "engine MB", "paper MB", "floor", "holds"],
@@ -104,13 +109,13 @@ class Page:
     def _rules(self) -> None:
         rows = []
         for case in self.cases:
-            record = self._get(case.name, RULES)
+            record = self.get(case.name, RULES)
             if record:
                 minmax, low = record["minmax"] / record["gm"], record["low"] / record["gm"]
-                first = [_figure(minmax), *self._floor(minmax, "≤", case.minmax_over_gm)]
-                second = [_figure(low), *self._floor(low, "≤", case.low_over_gm)]
-                rows.append([case.name, _figure(record["gm"]), *first, *second])
-        self._table(
+                first = [figure(minmax), *self.floor(minmax, "≤", case.minmax_over_gm)]
+                second = [figure(low), *self.floor(low, "≤", case.low_over_gm)]
+                rows.append([case.name, figure(record["gm"]), *first, *second])
+        self.table(
             "The other rules",
             "Times of MinMax-ODA and Low-ODA(3) over GM's, in one process.",
             ["case", "GM s", "MinMax-ODA / GM", "floor", "holds", "Low-ODA / GM", "floor", "holds"],
@@ -120,13 +125,13 @@ class Page:
     def _designs(self) -> None:
         rows = []
         for case in self.cases:
-            record = self._get(case.name, DESIGNS) or {}
+            record = self.get(case.name, DESIGNS) or {}
             for name, made in record.items():
                 ratio = made["seconds"] / record["gm"]["seconds"]
-                cells = [case.name, name, _figure(made["seconds"]), _figure(ratio)]
-                cells += self._floor(ratio, "≤", None if name == "gm" else case.design_over_gm)
+                cells = [case.name, name, figure(made["seconds"]), figure(ratio)]
+                cells += self.floor(ratio, "≤", None if name == "gm" else case.design_over_gm)
                 rows.append([*cells, f"{made['edges']:,}", f"{made['max_degree']}"])
-        self._table(
+        self.table(
             "The papers' other designs",
             "Times over GM's, in one process, side by side. Budgets: as many links as GM for `randoma`, 8 a "
             "node for `spidercastm` and `randomm`.",
@@ -137,17 +142,17 @@ class Page:
     def _best(self) -> None:
         rows = []
         for case in self.cases:
-            record = self._get(case.name, BEST) or {}
+            record = self.get(case.name, BEST) or {}
             for (objective, seeds), floor in zip(record.items(), case.best_saves, strict=False):
                 saved, gap = min(row["saved"] for row in seeds), max(row["gap"] for row in seeds)
                 middle = sorted(seeds, key=lambda row: row["saved"])[len(seeds) // 2]
                 cells = [case.name, objective, f"{case.best_seconds:g}"]
                 cells += [f"{middle['greedy_edges']:,} / {middle['greedy_degree']}"]
                 cells += [f"{middle['edges']:,} / {middle['max_degree']}", f"{saved:.1%}"]
-                cells += self._floor(saved, "≥", floor)
-                cells += [f"{gap:.1%}", *self._floor(gap, "≤", case.best_gap)]
+                cells += self.floor(saved, "≥", floor)
+                cells += [f"{gap:.1%}", *self.floor(gap, "≤", case.best_gap)]
                 rows.append(cells)
-        self._table(
+        self.table(
             "Best against the greedy designs",
             "Links and highest degree of GM (edges), MinMax-ODA (degree) or Low-ODA(3) (balanced), and of "
             "`best` after some seconds: the middle one of three seeds. What it saves of the links at least, "
@@ -161,13 +166,13 @@ class Page:
         rows = []
         nodes = {case.name: case.nodes for case in self.cases}
         for small, large in GROWTH:
-            before, after = self._get(small, ENGINE), self._get(large, ENGINE)
+            before, after = self.get(small, ENGINE), self.get(large, ENGINE)
             if before and after:
                 times = after["seconds"] / before["seconds"]
                 exponent = math.log(times) / math.log(nodes[large] / nodes[small])
-                cells = [f"{small} → {large}", _figure(before["seconds"]), _figure(after["seconds"])]
+                cells = [f"{small} → {large}", figure(before["seconds"]), figure(after["seconds"])]
                 rows.append([*cells, f"{exponent:.2f}"])
-        self._table(
+        self.table(
             "Growth",
             "Ten times the nodes: GM's time grows as their number to the power of the exponent.",
             ["cases", "seconds before", "seconds after", "exponent"],
@@ -177,12 +182,12 @@ class Page:
     def _threads(self) -> None:
         rows = []
         for case in self.cases:
-            record = self._get(case.name, THREADS)
+            record = self.get(case.name, THREADS)
             if record:
                 gain = record["one"] / record["two"]
-                cells = [case.name, _figure(record["one"]), _figure(record["two"]), _figure(gain)]
-                rows.append([*cells, *self._floor(gain, "≥", case.two_threads_gain)])
-        self._table(
+                cells = [case.name, figure(record["one"]), figure(record["two"]), figure(gain)]
+                rows.append([*cells, *self.floor(gain, "≥", case.two_threads_gain)])
+        self.table(
             "Two threads",
             "Wall time of GM on one thread and on two. The edges are identical, or the case fails.",
             ["case", "one s", "two s", "one / two", "floor", "holds"],
@@ -192,20 +197,20 @@ class Page:
     def _on_spark(self) -> None:
         rows, gains = [], []
         for case in self.cases:
-            record = self._get(case.name, SPARK)
+            record = self.get(case.name, SPARK)
             if record:
                 here = min(record["one"], record["two"])
                 ratio, serial = record["cluster"] / here, record["cluster"] - record.get("in_waves", 0.0)
-                cells = [case.name, *map(_figure, (record["one"], record["two"], record["cluster"], ratio))]
-                cells += self._floor(ratio, "≤", case.spark_over_engine)
+                cells = [case.name, *map(figure, (record["one"], record["two"], record["cluster"], ratio))]
+                cells += self.floor(ratio, "≤", case.spark_over_engine)
                 told = " + ".join(f"{wave:,}" for wave in record["waves"]) or "–"
-                rows.append([*cells, told, _figure(serial), _figure(record["one"] / serial)])
+                rows.append([*cells, told, figure(serial), figure(record["one"] / serial)])
             if record and "wave_1" in record:
                 gain = record["wave_1"] / record["wave_2"]
-                cells = [case.name, _figure(record["wave_1"]), _figure(record["wave_2"]), _figure(gain)]
-                gains.append([*cells, *self._floor(gain, "≥", case.two_tasks_gain)])
+                cells = [case.name, figure(record["wave_1"]), figure(record["wave_2"]), figure(gain)]
+                gains.append([*cells, *self.floor(gain, "≥", case.two_tasks_gain)])
         times = ["one s", "two s", "Spark s"]
-        self._table(
+        self.table(
             "GM on Spark",
             "Wall time of exact GM with its waves on Spark, `local[2]`, over the engine alone on one "
             "thread or two, whichever is faster. The session's start is not counted; edges are identical, or "
@@ -214,7 +219,7 @@ class Page:
             ["case", *times, "Spark / engine", "floor", "holds", "rows in waves", "serial s", "one / serial"],
             rows,
         )
-        self._table(
+        self.table(
             "A wave on one core and on two",
             "Wall time of the first wave, over all rows, as one task of Spark and as two.",
             ["case", "one task s", "two tasks s", "one / two", "floor", "holds"],
@@ -224,26 +229,17 @@ class Page:
     def _verified_on_spark(self) -> None:
         rows = []
         for case in self.cases:
-            record = self._get(case.name, SPARK)
+            record = self.get(case.name, SPARK)
             if record:
                 ratio = record["verify"] / record["kernel"]
-                cells = [case.name, _figure(record["kernel"]), _figure(record["verify"]), _figure(ratio)]
-                cells += self._floor(ratio, "≤", case.spark_over_kernel)
+                cells = [case.name, figure(record["kernel"]), figure(record["verify"]), figure(ratio)]
+                cells += self.floor(ratio, "≤", case.spark_over_kernel)
                 memory = record["driver_mb"]
                 rows.append([*cells, "–" if memory is None else f"{memory:,.0f}"])
-        self._table(
+        self.table(
             "Verification on Spark",
             "Wall time of verifying GM's plan for a stored dataset, on Spark, over that of the same kernel "
             "in one process. Last, the peak memory of the driver's Python in all of the case.",
             ["case", "kernel s", "Spark s", "Spark / kernel", "floor", "holds", "driver MB"],
             rows,
         )
-
-
-def _figure(value: float) -> str:
-    """Three significant digits."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

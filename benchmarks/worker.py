@@ -14,7 +14,22 @@ from typing import Any
 import numpy as np
 
 from benchmarks.best import compare_best
-from benchmarks.cases import BEST, DESIGNS, ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, SPARK, THREADS, Case
+from benchmarks.cases import (
+    BEST,
+    CHURN,
+    DESIGNS,
+    ENGINE,
+    FULL,
+    PAPER,
+    PRODUCT,
+    QUICK,
+    RULES,
+    SPARK,
+    THREADS,
+    TIDY,
+    Case,
+)
+from benchmarks.live import compare_repairs, compare_tidy
 from benchmarks.on_spark import measure_on_spark
 from benchmarks.paper_gm import paper_gm
 from meshwright.designs import find
@@ -29,6 +44,8 @@ def measure(case: Case, task: str) -> dict[str, Any]:
     """Run one task with warm kernels."""
     if task == BEST:
         return compare_best(case)
+    if task in (CHURN, TIDY):
+        return {CHURN: compare_repairs, TIDY: compare_tidy}[task](case)
     small = case.workload(seed=1, most_nodes=WARM_NODES)
     if task == SPARK:
         return measure_on_spark(case.workload(), small, lambda: _memory("VmHWM"))

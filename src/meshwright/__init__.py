@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright import measure, workloads
+    from meshwright import churn, measure, workloads
+    from meshwright.churn import LiveOverlay
     from meshwright.designs import Plan, design
     from meshwright.errors import MeshwrightError
     from meshwright.greedy import candidates, grow, rules
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Interest",
     "LinkCosts",
+    "LiveOverlay",
     "MeshwrightError",
     "Overlay",
     "Plan",
     "candidates",
+    "churn",
     "design",
     "grow",
     "load_costs",
@@ -41,6 +44,7 @@ __all__ = [
 _ROOMS = {
     "Interest": "interest",
     "LinkCosts": "weighted",
+    "LiveOverlay": "churn",
     "MeshwrightError": "errors",
     "Overlay": "overlay",
     "Plan": "designs",
@@ -58,7 +62,7 @@ _ROOMS = {
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `meshwright --help` answers at once."""
-    if name in ("measure", "workloads"):
+    if name in ("churn", "measure", "workloads"):
         return import_module(f"meshwright.{name}")
     if name in _ROOMS:
         return getattr(import_module(f"meshwright.{_ROOMS[name]}"), name)

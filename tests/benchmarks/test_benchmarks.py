@@ -7,7 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.cases import DESIGNS, ENGINE, FULL, GROWTH, PAPER, PRODUCT, QUICK, RULES, SPARK, THREADS, Case
+from benchmarks.cases import (
+    CHURN,
+    DAMAGE,
+    DESIGNS,
+    ENGINE,
+    FULL,
+    GROWTH,
+    PAPER,
+    PRODUCT,
+    QUICK,
+    RULES,
+    SPARK,
+    THREADS,
+    TIDY,
+    Case,
+)
 from benchmarks.results import Page, Records
 from benchmarks.run import main
 
@@ -48,7 +63,16 @@ def test_quick_mode_runs_every_task(tmp_path: Path, capsys: pytest.CaptureFixtur
     text = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert all(
         title in text
-        for title in ("paper's own", "sparse product", "Memory", "other rules", "other designs", "threads")
+        for title in (
+            "paper's own",
+            "sparse product",
+            "Memory",
+            "other rules",
+            "other designs",
+            "threads",
+            "Repair under churn",
+            "much churn",
+        )
     )
     assert "Failed" not in text
     assert (run.RESULTS.read_bytes() if run.RESULTS.exists() else None) == before
@@ -122,6 +146,42 @@ def test_spark_is_judged_against_the_faster_engine() -> None:
     assert "| 10 | 8 | 10 | 1.25 | ≤ 1.5 | yes | 100 + 90 | 4 | 2.5 |" in made.text
     assert "| 6 | 3 | 2 | ≥ 1.5 | yes |" in made.text
     assert "| 2 | 7 | 3.5 | ≤ 3 | **no** | 300 |" in made.text
+
+
+CHURN_RECORD: dict[str, Any] = {
+    "join": 1e-4, "leave": 3e-4, "rebuild": 0.1, "join_edges": 4.5, "leave_edges": 12.0, "memory": 2.5,
+}  # fmt: skip
+
+
+def test_repairs_are_judged_against_a_rebuild() -> None:
+    """Joins and leaves are percentages of a rebuild; memory is a ratio; each has its floor."""
+    case = Case("unif", 100, 20, (5, 5), tasks=(CHURN,), join_percent=0.2, leave_percent=0.2)
+    made = page(case, churn=CHURN_RECORD)
+    assert (
+        "| 0.1 | 100 | 0.1 | ≤ 0.2 | yes | 300 | 0.3 | ≤ 0.2 | **no** | 4.50 | 12.00 | 2.5 | ≤ 3 |"
+        in made.text
+    )
+    assert (made.held, made.asked) == (2, 3)
+
+
+def test_leaves_must_not_grow_with_the_overlay() -> None:
+    """The same topics and ten times the nodes: four times the time of a leave holds, more does not."""
+    cases = [case for case in FULL if case.name in DAMAGE]
+    for factor, held in ((3.9, "yes"), (4.1, "**no**")):
+        slow = {**CHURN_RECORD, "leave": factor * CHURN_RECORD["leave"]}
+        records: Records = {(DAMAGE[0], CHURN): CHURN_RECORD, (DAMAGE[1], CHURN): slow}
+        assert f"| {factor:.3g} | ≤ 4 | {held} |" in Page(cases, records, "a machine").text
+
+
+def test_tidiness_is_judged() -> None:
+    """Only tidy is held to its floors: 3 % above a rebuild on average, 1.6 times its maximum."""
+    case = Case("unif", 100, 20, (5, 5), tasks=(TIDY,), join_percent=0.2, rounds=7)
+    shadow = {"seconds": 1e-4, "average": 1.4, "maximum": 2.0, "tidied": 0.0, "faults": 0}
+    made = page(
+        case, tidy={"shadow": shadow, "tidy": {**shadow, "average": 1.02, "maximum": 1.7, "tidied": 5.0}}
+    )
+    assert "| shadow | 7 | 0.1 | 1.400 | – |  | 2.000 | – |  | 0.00 | 0 |" in made.text
+    assert "| tidy | 7 | 0.1 | 1.020 | ≤ 1.03 | yes | 1.700 | ≤ 1.6 | **no** | 5.00 | 0 |" in made.text
 
 
 def test_growth_is_an_exponent() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from meshwright.cli import advise, compare, plan, soc, verify, workload
+from meshwright.cli import advise, chaos, churn, compare, plan, soc, verify, workload
 from meshwright.cli.main import app
 from meshwright.designs import DESIGNS
 from terminal import meshwright
@@ -45,10 +45,11 @@ def test_everything_is_documented() -> None:
         assert known.guarantee.replace("|", "\\|") in README
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/certificate.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/certificate.md", "docs/churn.md"])
 def test_the_pages_python_runs(page: str) -> None:
     """The Python of a page prints what its comments say."""
-    blocks = re.findall(r"```python\n(.*?)```", (CHECKOUT / page).read_text(encoding="utf-8"), re.DOTALL)
+    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert blocks
     for block in blocks:
         printed = io.StringIO()
@@ -81,6 +82,8 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     nodes = sorted({line.partition(",")[0] for line in data[1].splitlines()[1:]})
     places = "".join(f"{node},{number},{number**2}\n" for number, node in enumerate(nodes))
     (tmp_path / "places.csv").write_text(f"node,x,y\n{places}", encoding="utf-8")
+    event = '{"event": "join", "node": "paris", "topics": ["sun", "wind"]}\n'
+    (tmp_path / "events.jsonl").write_text(event, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     shown = re.findall(r"^(meshwright .*?) *(?:#.*)?$", README, re.MULTILINE)
     examples = [
@@ -90,11 +93,14 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         *soc.EXAMPLES,
         *advise.EXAMPLES,
         *compare.EXAMPLES,
+        *churn.EXAMPLES,
+        *chaos.EXAMPLES,
         *shown,
     ]
     assert len(shown) >= 3
     for example in examples:
-        if example.split()[1] in ("verify", "soc"):  # the latest plan may be another dataset's
+        # The latest plan may be of another dataset.
+        if example.split()[1] in ("verify", "soc", "churn", "chaos"):
             meshwright("plan", "subscriptions.csv", "--out", "plan")
         answer = meshwright(*shlex.split(example)[1:])
         assert (answer.code, answer.err) == (0, ""), example

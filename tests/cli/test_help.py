@@ -48,6 +48,8 @@ def test_commands_are_the_promised_ones() -> None:
     assert set(PROGRAM.commands) == {
         "advise",
         "bench",
+        "chaos",
+        "churn",
         "compare",
         "demo",
         "follow",

@@ -12,10 +12,9 @@ from meshwright import Interest
 from meshwright.designs.ring import ring
 from meshwright.greedy import grow, rules
 from meshwright.search import Remaking
-from meshwright.search.kernels.net import remove_link
+from meshwright.search.kernels.net import find_link, remove_link
 from meshwright.search.kernels.partners import bar, look_around
 from meshwright.search.kernels.pieces import LOOSE, record_fragments, touch_topics
-from meshwright.search.kernels.remake import find_link
 
 
 @settings(max_examples=examples(200, 25))

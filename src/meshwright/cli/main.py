@@ -16,6 +16,8 @@ import typer
 from meshwright.cli import (
     advise,
     bench,
+    chaos,
+    churn,
     compare,
     demo,
     follow,
@@ -63,6 +65,8 @@ app.command(epilog=_shown(verify.EXAMPLES))(verify.verify)
 app.command(epilog=_shown(soc.EXAMPLES))(soc.soc)
 app.command(epilog=_shown(advise.EXAMPLES))(advise.advise)
 app.command(epilog=_shown(compare.EXAMPLES))(compare.compare)
+app.command(epilog=_shown(churn.EXAMPLES))(churn.churn)
+app.command(epilog=_shown(chaos.EXAMPLES))(chaos.chaos)
 app.command(epilog=_shown(bench.EXAMPLES))(bench.bench)
 
 

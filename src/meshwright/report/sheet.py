@@ -41,9 +41,9 @@ STYLE: Any = {
 
 @contextmanager
 def sheet(
-    path: Path, *, columns: int = 1, size: tuple[float, float] = (10.5, 5.0)
+    path: Path, *, rows: int = 1, columns: int = 1, size: tuple[float, float] = (10.5, 5.0)
 ) -> Iterator[tuple[Any, Any]]:
-    """Give a figure and its axes, side by side if several, to draw on; on leaving it is written."""
+    """Give a figure and its axes, as an array if several, to draw on; on leaving it is written."""
     from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -55,5 +55,5 @@ def sheet(
         layout = ConstrainedLayoutEngine(wspace=0.06, w_pad=0.1, h_pad=0.1)
         figure = Figure(figsize=size, dpi=120, layout=layout)
         FigureCanvasAgg(figure)
-        yield figure, figure.subplots(1, columns)
+        yield figure, figure.subplots(rows, columns, sharex="col")
         save(figure, path)

@@ -1,9 +1,11 @@
 """Reading and writing: datasets, plans, and the plain files that interests come in."""
 
+from meshwright.store.churn_runs import write_churn
 from meshwright.store.costs import load_costs
 from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.store.files import load_interest
 from meshwright.store.plans import StoredPlan, read_plan, write_plan
+from meshwright.store.traces import read_trace, write_trace
 from meshwright.store.verification import PlanReport, verify_plan
 
 __all__ = [
@@ -13,7 +15,10 @@ __all__ = [
     "load_interest",
     "read_dataset",
     "read_plan",
+    "read_trace",
     "verify_plan",
+    "write_churn",
     "write_dataset",
     "write_plan",
+    "write_trace",
 ]

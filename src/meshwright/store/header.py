@@ -23,7 +23,8 @@ DATASET = Kind("dataset", "manifest.json", 1)
 PLAN = Kind("plan", "plan.json", 1)
 FRONT = Kind("front", "front.json", 1)
 TRAFFIC = Kind("traffic", "traffic.json", 1)
-KINDS = (DATASET, PLAN, FRONT, TRAFFIC)
+CHURN = Kind("churn run", "churn.json", 1)
+KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN)
 
 
 def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:

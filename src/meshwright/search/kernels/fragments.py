@@ -13,7 +13,7 @@ from meshwright.search.kernels.net import NONE, has_topic
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids
-    from meshwright.search.kernels.net import Int, Net
+    from meshwright.search.kernels.net import Int, Links
 
 
 class Groups(NamedTuple):
@@ -66,7 +66,7 @@ def merge(groups: Groups, into: Int, other: Int) -> None:
 
 
 @kernel
-def search(net: Net, groups: Groups, topic: Int, ends: Ids, count: Int) -> tuple[Int, Int, Int]:
+def search(net: Links, groups: Groups, topic: Int, ends: Ids, count: Int) -> tuple[Int, Int, Int]:
     """Find which of `ends`, subscribers of the topic, are still connected by its subscribers.
 
     Returns how many groups were made, how many nodes were seen, and the group that holds whatever was not.
@@ -129,7 +129,7 @@ def forget(groups: Groups, seen: Int) -> None:
 
 
 @kernel
-def connected(net: Net, groups: Groups, topic: Int, ends: Ids) -> bool:
+def connected(net: Links, groups: Groups, topic: Int, ends: Ids) -> bool:
     """Say whether two subscribers of a topic are connected by its subscribers."""
     _, seen, _ = search(net, groups, topic, ends, 2)
     answer = group_of(groups, groups.mark[ends[0]]) == group_of(groups, groups.mark[ends[1]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,8 +26,47 @@ LINKS, FREE, STEPS, CHANCE, TAKEN = 0, 1, 2, 3, 4
 ONE, SIX, SIXTY_THREE = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
+class Links(Protocol):
+    """What these kernels need of an overlay that changes in place; the search's `Net` is one.
+
+    Link e has the halves 2e, at its one end, and 2e + 1, at the other.
+    """
+
+    @property
+    def bits(self) -> Bits:
+        """By node: its topics, a bit each."""
+
+    @property
+    def head(self) -> Ids:
+        """By node: its first half."""
+
+    @property
+    def target(self) -> Ids:
+        """By half: the node at the other end."""
+
+    @property
+    def following(self) -> Ids:
+        """By half: the next of the same node."""
+
+    @property
+    def before(self) -> Ids:
+        """By half: the last of the same node."""
+
+    @property
+    def degree(self) -> Ids:
+        """By node: how many links it has."""
+
+    @property
+    def free(self) -> Ids:
+        """A stack of unused link numbers."""
+
+    @property
+    def tally(self) -> Offsets:
+        """Counts, by the fields above."""
+
+
 class Net(NamedTuple):
-    """The interest and the links. Link e has the halves 2e, at its one end, and 2e + 1, at the other."""
+    """The interest, which stays, and the links."""
 
     node_ptr: Offsets
     node_topics: Ids
@@ -49,14 +88,14 @@ class Net(NamedTuple):
 
 
 @inlined
-def has_topic(net: Net, v: Int, topic: Int) -> bool:
+def has_topic(net: Links, v: Int, topic: Int) -> bool:
     """Say whether node v subscribes to a topic."""
     word = np.uint64(topic)
     return bool((net.bits[v, word >> SIX] >> (word & SIXTY_THREE)) & ONE)
 
 
 @kernel
-def attach(net: Net, half: Int, node: Int, other: Int) -> None:
+def attach(net: Links, half: Int, node: Int, other: Int) -> None:
     """Put a half at the front of a node's list."""
     net.target[half] = other
     net.before[half] = NONE
@@ -68,7 +107,7 @@ def attach(net: Net, half: Int, node: Int, other: Int) -> None:
 
 
 @kernel
-def detach(net: Net, half: Int, node: Int) -> None:
+def detach(net: Links, half: Int, node: Int) -> None:
     """Take a half out of a node's list."""
     last, following = net.before[half], net.following[half]
     if last == NONE:
@@ -81,7 +120,7 @@ def detach(net: Net, half: Int, node: Int) -> None:
 
 
 @kernel
-def add_link(net: Net, u: Int, v: Int) -> Int:
+def add_link(net: Links, u: Int, v: Int) -> Int:
     """Link two nodes; return the link's number."""
     net.tally[FREE] -= 1
     link = np.int64(net.free[net.tally[FREE]])
@@ -92,7 +131,7 @@ def add_link(net: Net, u: Int, v: Int) -> Int:
 
 
 @kernel
-def remove_link(net: Net, link: Int) -> None:
+def remove_link(net: Links, link: Int) -> None:
     """Take a link away; its number may be used again."""
     detach(net, 2 * link, np.int64(net.target[2 * link + 1]))
     detach(net, 2 * link + 1, np.int64(net.target[2 * link]))
@@ -102,7 +141,20 @@ def remove_link(net: Net, link: Int) -> None:
 
 
 @kernel
-def add_links(net: Net, us: Ids, vs: Ids) -> None:
+def find_link(net: Links, u: Int, v: Int) -> Int:
+    """Return the number of the link between two nodes, or −1."""
+    if net.degree[u] > net.degree[v]:
+        u, v = v, u
+    half = net.head[u]
+    while half != NONE:
+        if net.target[half] == v:
+            return np.int64(half >> 1)
+        half = net.following[half]
+    return np.int64(NONE)
+
+
+@kernel
+def add_links(net: Links, us: Ids, vs: Ids) -> None:
     """Link many pairs."""
     for i in range(len(us)):
         add_link(net, np.int64(us[i]), np.int64(vs[i]))
@@ -132,7 +184,7 @@ def list_links(head: Ids, target: Ids, following: Ids, us: Ids, vs: Ids) -> int:
 
 
 @inlined
-def draw(net: Net, below: Int) -> Int:
+def draw(net: Links, below: Int) -> Int:
     """Draw a number from 0 to `below` − 1 (splitmix64)."""
     net.tally[CHANCE] += np.int64(-7046029254386353131)
     word = np.uint64(net.tally[CHANCE])

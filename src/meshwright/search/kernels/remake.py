@@ -16,6 +16,7 @@ from meshwright.search.kernels.net import (
     TAKEN,
     add_link,
     draw,
+    find_link,
     has_topic,
     remove_link,
 )
@@ -45,19 +46,6 @@ class Desk(NamedTuple):
     made: Ids
     """The ends of the links made, two for each."""
     pair: Ids
-
-
-@kernel
-def find_link(net: Net, u: Int, v: Int) -> Int:
-    """Return the number of the link between two nodes, or −1."""
-    if net.degree[u] > net.degree[v]:
-        u, v = v, u
-    half = net.head[u]
-    while half != NONE:
-        if net.target[half] == v:
-            return np.int64(half >> 1)
-        half = net.following[half]
-    return np.int64(NONE)
 
 
 @kernel

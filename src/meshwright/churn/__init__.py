@@ -1,0 +1,28 @@
+"""Overlays that live: nodes join, leave and crash, and every change is repaired at once."""
+
+from meshwright.churn.chaos import RepairCost, Scenario, chaos
+from meshwright.churn.events import EVENTS, Event
+from meshwright.churn.live import LiveOverlay
+from meshwright.churn.policy import COVERS, POLICIES, Policy
+from meshwright.churn.preparing import prepare
+from meshwright.churn.repair import Repair
+from meshwright.churn.replay import Replay, happen, replay
+from meshwright.churn.simulation import random_churn
+
+__all__ = [
+    "COVERS",
+    "EVENTS",
+    "POLICIES",
+    "Event",
+    "LiveOverlay",
+    "Policy",
+    "Repair",
+    "RepairCost",
+    "Replay",
+    "Scenario",
+    "chaos",
+    "happen",
+    "prepare",
+    "random_churn",
+    "replay",
+]

@@ -1,0 +1,1 @@
+"""The kernels of overlays that live: arrays in, arrays out."""

@@ -1,0 +1,160 @@
+"""The state of a live overlay: who subscribes to what, the links, backups and primaries, all in arrays.
+
+Nodes sit in numbered slots; who leaves gives its slot to a later newcomer. The kernels never make room: the
+caller does, before it calls them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.compiling import inlined, kernel, lowest_bit, popcount
+from meshwright.search.kernels.net import NONE, add_link, find_link, remove_link
+
+if TYPE_CHECKING:
+    from meshwright.interest import Ids, Offsets
+    from meshwright.search.kernels.net import Bits, Int
+
+LINKS, FREE, STEPS, CHANCE, TAKEN, TOP, NODES, SPARE = 0, 1, 2, 3, 4, 5, 6, 7
+"""The fields of `Live.tally`.
+
+The first five are the search's: links, unused link numbers, steps, the state of chance, steps kept. Then the
+maximum degree, the nodes that are there, and the unused chunks of lists.
+"""
+
+CHUNK = 8
+"""Backups and primaries are lists of chunks: seven entries and the number of the next chunk."""
+
+ONE, SIX, SIXTY_THREE = np.uint64(1), np.uint64(6), np.uint64(63)
+ZERO = np.uint64(0)
+
+
+class Live(NamedTuple):
+    """An interest and an overlay that change in place; it is also the search's `Links`."""
+
+    bits: Bits
+    """By node: its topics, a bit each."""
+    head: Ids
+    target: Ids
+    following: Ids
+    before: Ids
+    degree: Ids
+    free: Ids
+    tally: Offsets
+    spread: Ids
+    """By degree: how many slots have it."""
+    subscribers: Ids
+    """By topic: how many subscribe to it."""
+    member_start: Offsets
+    """By topic: where its list of subscribers begins in `members`."""
+    member_room: Ids
+    member_length: Ids
+    members: Ids
+    """Lists of subscribers, with entries of some who left in between: a topic's bit tells."""
+    entries: Ids
+    """Chunks of the lists of backups and primaries."""
+    spare: Ids
+    """A stack of unused chunks."""
+    backup_first: Ids
+    backup_count: Ids
+    primary_first: Ids
+    primary_count: Ids
+    mark: Ids
+    """Working memory by node, −1 between uses."""
+    paid: Ids
+    """Working memory by node, 0 between uses."""
+    row: Ids
+    """Working memory by node, −1 between uses."""
+    column: Ids
+    """Working memory by topic, −1 between uses."""
+
+
+@inlined
+def rest_of(word: np.uint64) -> np.uint64:
+    """Return a word without its lowest bit."""
+    return word & (word - ONE)
+
+
+@inlined
+def topic_at(place: Int, word: np.uint64) -> Int:
+    """Return the topic of a word's lowest bit, the word being the `place`-th of a row of bits."""
+    return np.int64(place) * 64 + np.int64(lowest_bit(word))
+
+
+@kernel
+def count_topics(live: Live, v: Int) -> Int:
+    """Return how many topics a node has."""
+    count = np.int64(0)
+    for place in range(live.bits.shape[1]):
+        count += popcount(live.bits[v, place])
+    return count
+
+
+@kernel
+def set_topic(live: Live, v: Int, topic: Int) -> None:
+    """Let a node have a topic."""
+    word = np.uint64(topic)
+    live.bits[v, word >> SIX] |= ONE << (word & SIXTY_THREE)
+
+
+@kernel
+def clear_topic(live: Live, v: Int, topic: Int) -> None:
+    """Let a node no longer have a topic."""
+    word = np.uint64(topic)
+    live.bits[v, word >> SIX] &= ~(ONE << (word & SIXTY_THREE))
+
+
+@kernel
+def shift(live: Live, v: Int, change: Int) -> None:
+    """Note that a node's degree has risen or fallen by one, so that the maximum degree is known."""
+    degree = np.int64(live.degree[v])
+    live.spread[degree - change] -= 1
+    live.spread[degree] += 1
+    live.tally[TOP] = max(live.tally[TOP], degree)
+    while live.tally[TOP] > 0 and live.spread[live.tally[TOP]] == 0:
+        live.tally[TOP] -= 1
+
+
+@kernel
+def link(live: Live, u: Int, v: Int) -> None:
+    """Link two nodes."""
+    add_link(live, u, v)
+    shift(live, u, np.int64(1))
+    shift(live, v, np.int64(1))
+
+
+@kernel
+def unlink(live: Live, number: Int) -> None:
+    """Take a link away, by its number."""
+    u, v = np.int64(live.target[2 * number + 1]), np.int64(live.target[2 * number])
+    remove_link(live, number)
+    shift(live, u, np.int64(-1))
+    shift(live, v, np.int64(-1))
+
+
+@kernel
+def link_all(live: Live, us: Ids, vs: Ids) -> None:
+    """Link many pairs."""
+    for i in range(len(us)):
+        link(live, np.int64(us[i]), np.int64(vs[i]))
+
+
+@kernel
+def unlink_all(live: Live, pairs: Ids) -> None:
+    """Take away the links between many pairs."""
+    for i in range(len(pairs)):
+        unlink(live, find_link(live, np.int64(pairs[i, 0]), np.int64(pairs[i, 1])))
+
+
+@kernel
+def list_neighbours(live: Live, v: Int, out: Ids) -> Int:
+    """Write a node's neighbours; return how many there are."""
+    count = np.int64(0)
+    half = live.head[v]
+    while half != NONE:
+        out[count] = live.target[half]
+        count += 1
+        half = live.following[half]
+    return count

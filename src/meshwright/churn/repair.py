@@ -1,0 +1,56 @@
+"""What a change did to the overlay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypeAlias
+
+    from meshwright.interest import Name
+
+    Link: TypeAlias = tuple[Name, Name]
+    Links: TypeAlias = tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The links that a change added and removed, and how the overlay stands after it."""
+
+    event: str
+    """`join`, `leave`, `crash`, `subscribe`, `unsubscribe` or `batch`."""
+    nodes: tuple[Name, ...]
+    """Who changed."""
+    added: Links
+    removed: Links
+    """Links by the names of their ends, those of nodes that left included."""
+    topics: tuple[Name, ...]
+    """The topics that the change touched."""
+    fragments: int
+    """How many fragments there were to join, over all topics that the change split."""
+    max_degree: int
+    average_degree: float
+    seconds: float
+    tidied: int = 0
+    """Of the links removed, those that no repair asked for: taken away or moved to keep degrees low."""
+
+    def __str__(self) -> str:
+        who = ", ".join(map(str, self.nodes[:5])) + (" …" if len(self.nodes) > 5 else "")
+        return f"{self.event} {who}: {len(self.added)} links added, {len(self.removed)} removed"
+
+
+def net_links(changes: Iterable[tuple[Link, bool]]) -> tuple[Links, Links]:
+    """Sum up links made and lost, in the order this happened, to those added and those removed.
+
+    >>> net_links([(("a", "b"), True), (("a", "c"), False), (("a", "b"), False)])
+    ((), (('a', 'c'),))
+    """
+    first: dict[Link, bool] = {}
+    last: dict[Link, bool] = {}
+    for link, made in changes:
+        first.setdefault(link, made)
+        last[link] = made
+    added = tuple([link for link, made in first.items() if made and last[link]])
+    return added, tuple([link for link, made in first.items() if not made and not last[link]])

@@ -1,0 +1,134 @@
+"""Events played on a live overlay, round after round, with a record of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright import measure
+from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
+from meshwright.greedy import grow, rules
+
+if TYPE_CHECKING:
+    from meshwright.churn.live import LiveOverlay
+    from meshwright.churn.repair import Repair
+
+ROUNDS = pa.schema(
+    {
+        "round": pa.int32(),
+        "event": pa.string(),
+        "node": pa.string(),
+        "seconds": pa.float64(),
+        "edges_added": pa.int32(),
+        "edges_removed": pa.int32(),
+        "max_degree": pa.int32(),
+        "average_degree": pa.float64(),
+    }
+)
+"""The columns of `rounds.parquet`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What happened to a live overlay: a repair for each round."""
+
+    live: LiveOverlay
+    repairs: Sequence[Repair]
+
+    @cached_property
+    def rounds(self) -> pa.Table:
+        """One row for each round; where several nodes changed at once, their names are joined by commas."""
+        columns = [
+            list(range(len(self.repairs))),
+            [repair.event for repair in self.repairs],
+            [", ".join(map(str, repair.nodes)) for repair in self.repairs],
+            [repair.seconds for repair in self.repairs],
+            [len(repair.added) for repair in self.repairs],
+            [len(repair.removed) for repair in self.repairs],
+            [repair.max_degree for repair in self.repairs],
+            [repair.average_degree for repair in self.repairs],
+        ]
+        return pa.table(columns, schema=ROUNDS)
+
+    @cached_property
+    def figures(self) -> dict[str, str | int | float | None]:
+        """Sum the rounds up, beside the overlay that Low-ODA makes of the same nodes from scratch.
+
+        Means and medians of what did not happen are None. Edges are those added and removed.
+        """
+        live = self.live
+        interest = live.interest()
+        began = time.perf_counter()
+        rebuilt = measure.degrees(grow(interest, rules.low(live.policy.rho)))
+        took = time.perf_counter() - began
+        joins = [repair for repair in self.repairs if repair.event == JOIN]
+        leaves = [repair for repair in self.repairs if repair.event in (LEAVE, CRASH)]
+        return {
+            "policy": live.policy.name,
+            "rounds": len(self.repairs),
+            "joins": len(joins),
+            "leaves": len(leaves),
+            "mean_join_edges": _mean([_edges(repair) for repair in joins]),
+            "mean_leave_edges": _mean([_edges(repair) for repair in leaves]),
+            "median_join_seconds": _median([repair.seconds for repair in joins]),
+            "median_leave_seconds": _median([repair.seconds for repair in leaves]),
+            "mean_tidied_links": _mean([repair.tidied for repair in self.repairs]),
+            "nodes": interest.num_nodes,
+            "edges": live.num_edges,
+            "max_degree": live.max_degree,
+            "average_degree": live.average_degree,
+            "rebuild_seconds": took,
+            "rebuild_max_degree": rebuilt.maximum,
+            "rebuild_average_degree": rebuilt.average,
+        }
+
+
+def replay(
+    live: LiveOverlay,
+    rounds: Iterable[Sequence[Event]],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> Replay:
+    """Let rounds of events happen; more than one event in a round happen at once.
+
+    `progress` is called after each round with the rounds and links so far.
+    """
+    repairs: list[Repair] = []
+    for events in rounds:
+        repairs.append(happen(live, events))
+        if progress is not None:
+            progress(len(repairs), live.num_edges)
+    return Replay(live, repairs)
+
+
+def happen(live: LiveOverlay, events: Sequence[Event]) -> Repair:
+    """Let one round happen: a single event by its own name, nodes that leave together as a crash."""
+    first = events[0]
+    if len(events) > 1:
+        if all(event.event in (LEAVE, CRASH) for event in events):
+            return live.crash([event.node for event in events])
+        return live.apply(events)
+    if first.event == LEAVE:
+        return live.leave(first.node)
+    if first.event == CRASH:
+        return live.crash([first.node])
+    change = {"join": live.join, "subscribe": live.subscribe, "unsubscribe": live.unsubscribe}
+    return change[first.event](first.node, first.topics)
+
+
+def _edges(repair: Repair) -> int:
+    return len(repair.added) + len(repair.removed)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return float(np.median(values)) if values else None

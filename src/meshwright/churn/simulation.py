@@ -1,0 +1,77 @@
+"""Made-up churn: nodes that come and go by chance, singly or in bursts (shadows, section VI)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
+from meshwright.errors import InputError
+
+if TYPE_CHECKING:
+    from meshwright.interest import Interest, Name
+
+
+def random_churn(interest: Interest, rounds: int, *, seed: int = 0, burst: int = 1) -> Iterator[list[Event]]:
+    """Make up rounds of churn: in each, as likely as not, nodes join or leave.
+
+    A newcomer has as many topics as a node of the interest drawn by chance, each drawn, without repeats, in
+    proportion to its subscribers. Who leaves is drawn among all that are there then. With `burst`, so many
+    nodes come or crash at once.
+
+    >>> from meshwright.workloads import unif
+    >>> for happened in random_churn(unif(3, 4, size=2, seed=1), 2, seed=3):
+    ...     print(happened)
+    [Event(event='join', node='new-0', topics=('t2', 't3'))]
+    [Event(event='join', node='new-1', topics=('t0', 't2'))]
+    """
+    if rounds < 0:
+        raise InputError(f"{rounds} rounds: give zero or more")
+    if burst < 1:
+        raise InputError(f"a burst of {burst} nodes: give 1 or more")
+    if not interest.num_subscriptions:
+        raise InputError("nobody subscribes to anything: there is nothing to make up newcomers from")
+    chance = np.random.Generator(np.random.PCG64(seed))
+    there: list[Name] = interest.node_names.to_pylist()
+    names = _new_names(interest)
+    sizes = np.diff(interest.node_ptr)
+    sizes = sizes[sizes > 0]
+    subscribers = np.diff(interest.topic_ptr)
+    drawable = np.flatnonzero(subscribers)
+    topic_names = interest.topic_names.to_pylist()
+    for _ in range(rounds):
+        if chance.random() < 0.5 or len(there) <= burst:
+            happened = []
+            for _ in range(burst):
+                size = int(sizes[chance.integers(len(sizes))])
+                # Of independent clocks with these rates, the first to ring are a draw without repeats.
+                rings = chance.standard_exponential(len(drawable)) / subscribers[drawable]
+                chosen = np.sort(drawable[np.argsort(rings, kind="stable")[:size]])
+                happened.append(Event(JOIN, next(names), tuple(topic_names[topic] for topic in chosen)))
+            there += [event.node for event in happened]
+        else:
+            happened = []
+            for _ in range(burst):
+                place = int(chance.integers(len(there)))
+                there[place], there[-1] = there[-1], there[place]
+                happened.append(Event(LEAVE if burst == 1 else CRASH, there.pop()))
+        yield happened
+
+
+def _new_names(interest: Interest) -> Iterator[Name]:
+    """Yield names that no node has: new-0, new-1 …, or the next integers."""
+    if pa.types.is_string(interest.node_names.type):
+        taken = set(interest.node_names.to_pylist())
+        number = 0
+        while True:
+            name = f"new-{number}"
+            number += 1
+            if name not in taken:
+                yield name
+    number = max(interest.node_names.to_pylist(), default=-1) + 1
+    while True:
+        yield number
+        number += 1

@@ -1,0 +1,106 @@
+"""`meshwright chaos`: what breaks when brokers fail, and what its repair takes."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meshwright.cli.options import Json, Seed, ShowProgress, Source
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from meshwright.churn import Scenario
+
+EXAMPLES = (
+    "meshwright chaos plan subscriptions.csv",
+    "meshwright chaos plan subscriptions.csv --most 2 --policies shadow,rebuild --samples 20",
+)
+
+
+def chaos(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder, every topic connected.")],
+    source: Source,
+    *,
+    most: Annotated[
+        int, typer.Option("--most", metavar="K", min=1, help="Up to so many brokers fail at once.")
+    ] = 3,
+    samples: Annotated[
+        int,
+        typer.Option(
+            "--samples", metavar="N", min=1, help="Random sets of each size, and repairs of each kind."
+        ),
+    ] = 100,
+    policies: Annotated[
+        str, typer.Option("--policies", metavar="A,B,C", help="Whose repairs to try.")
+    ] = "naive,shadow,tidy",
+    seed: Seed = 0,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Let brokers fail, singly and together, and tell what breaks and what the repair takes.
+
+    Each broker on its own, random sets, those with the most links, and those whose failure cuts off most.
+    """
+    from meshwright import churn as room
+    from meshwright.cli import designing, output
+    from meshwright.cli.progress import ProgressDrawing
+    from meshwright.store import read_plan
+
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    for name in names:
+        room.Policy(name)
+    interest = designing.load(source)
+    overlay = read_plan(plan).overlay_on(interest)
+    with ProgressDrawing("chaos", forced=progress) as drawing:
+        room.prepare(drawing)
+        found = room.chaos(
+            overlay,
+            most=most,
+            samples=samples,
+            policies=names,
+            seed=seed,
+            progress=lambda share, what: drawing(len(overlay), share, what),
+        )
+    if json:
+        output.answer_json({"plan": str(plan), "scenarios": [asdict(scenario) for scenario in found]})
+    else:
+        output.answer(
+            f"{designing.told(interest)}, {len(overlay):,} links", _table(found, names), *_told(found)
+        )
+
+
+def _table(found: "list[Scenario]", policies: list[str]) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("\nwho fails")
+    headings = ["at\nonce", "\ntried", "splits\na topic", "topics\nsplit", "at\nmost", "cut\noff", "at\nmost"]
+    for heading in [*headings, *(f"links,\n{name}" for name in policies)]:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for each in found:
+        table.add_row(
+            each.kind,
+            f"{each.nodes}",
+            f"{each.tried:,}",
+            f"{each.splitting:,}",
+            f"{each.mean_topics:.2f}",
+            f"{each.most_topics:,}",
+            f"{each.mean_cut_off:.2f}",
+            f"{each.most_cut_off:,}",
+            *(f"{each.repairs[name].links:.1f}" if name in each.repairs else "–" for name in policies),
+        )
+    return table
+
+
+def _told(found: "list[Scenario]") -> list[str]:
+    """Say in words what the first row shows."""
+    single = found[0]
+    if not single.splitting:
+        return ["No failure of a single broker splits a topic."]
+    return [
+        f"{single.splitting:,} of {single.tried:,} brokers split a topic when they fail; the worst is "
+        f"{single.worst[0]!r}, which cuts {single.most_cut_off:,} subscribers off."
+    ]

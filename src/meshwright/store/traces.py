@@ -1,0 +1,107 @@
+"""Traces of churn: events as JSON lines, in order, as the streaming pipeline leaves them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from meshwright.churn.events import EVENTS, Event
+from meshwright.errors import FormatError, InputError
+
+
+def read_trace(path: str | Path) -> Iterator[list[Event]]:
+    """Read a trace, round by round: one event each, or those in a row with the same `batch`.
+
+    A line is a JSON object with `event` (join, leave, crash, subscribe or unsubscribe), `node` and, but for
+    leaves and crashes, `topics`; it may have a `batch`, and other fields, which are not looked at.
+
+    Parameters
+    ----------
+    path
+        A file ending in .jsonl or .ndjson; or a folder of such files, read in the order of their names; or
+        one with such a folder named `events`, as `meshwright follow` makes.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or an event is not complete.
+    FormatError
+        If a line is not what it should be.
+    """
+    for file in _files(Path(path)):
+        yield from _read(file)
+
+
+def write_trace(rounds: Iterable[Sequence[Event]], path: str | Path) -> Path:
+    """Write rounds of events as a trace; several events of a round get the same `batch`."""
+    path = Path(path)
+    lines = []
+    for number, events in enumerate(rounds):
+        for event in events:
+            told: dict[str, Any] = {"event": event.event, "node": event.node, "topics": list(event.topics)}
+            lines.append(
+                json.dumps(told | ({"batch": number} if len(events) > 1 else {}), ensure_ascii=False)
+            )
+    beside = path.with_name(f".{path.name}.writing")
+    beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    beside.replace(path)
+    return path
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise InputError(f"no trace {path}: nothing is there")
+    if path.is_file():
+        if path.suffix.lower() not in (".jsonl", ".ndjson"):
+            raise InputError(f"{path} is no trace: give a file of JSON lines ending in .jsonl or .ndjson")
+        return [path]
+    folder = path / "events" if (path / "events").is_dir() else path
+    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in (".jsonl", ".ndjson"))
+    files = [file for file in files if not file.name.startswith((".", "_"))]
+    if not files:
+        raise InputError(f"{folder} holds no .jsonl file: give the folder of a trace's events")
+    return files
+
+
+def _read(file: Path) -> Iterator[list[Event]]:
+    def events() -> Iterator[tuple[tuple[str, Any], Event]]:
+        with file.open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    record = _record(file, number, line)
+                    batch = record.get("batch")
+                    key = ("line", number) if batch is None else ("batch", batch)
+                    yield key, _event(file, number, record)
+
+    try:
+        for _, together in groupby(events(), key=lambda keyed: keyed[0]):
+            yield [event for _, event in together]
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{file} is not UTF-8 text: save it as UTF-8") from error
+
+
+def _record(file: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise FormatError(f"{file}: line {number} is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise FormatError(f"{file}: line {number} is not a JSON object: give one {{…}} a line")
+    return record
+
+
+def _event(file: Path, number: int, record: dict[str, Any]) -> Event:
+    kind, node, topics = record.get("event"), record.get("node"), record.get("topics") or []
+    if not isinstance(kind, str):
+        raise InputError(f"{file}: line {number} has no event: give one of {', '.join(EVENTS)}")
+    if not isinstance(node, str) or not isinstance(topics, list):
+        raise InputError(f"{file}: line {number}: node must be a string and topics a list of strings")
+    if not all(isinstance(topic, str) for topic in topics):
+        raise InputError(f"{file}: line {number}: topics must be strings")
+    try:
+        return Event(kind, node, () if kind in ("leave", "crash") else tuple(topics))
+    except InputError as error:
+        raise InputError(f"{file}: line {number}: {error}") from error

@@ -1,0 +1,100 @@
+"""Chaos: damage as a slow, obvious twin finds it, none in resilient plans, and repairs that are real."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calls import crowds, examples, seeds
+from meshwright.churn import LiveOverlay, chaos
+from meshwright.churn.kernels.shatter import shatter
+from meshwright.designs import design
+from meshwright.greedy import grow, rules
+from meshwright.interest import Interest
+from meshwright.overlay import Overlay
+from meshwright.workloads import unif
+
+
+def broken(overlay: Overlay, gone: set[int]) -> tuple[int, int]:
+    """Return topics split and subscribers cut off when nodes fail, by walking every topic."""
+    links: dict[int, set[int]] = {v: set() for v in range(overlay.interest.num_nodes)}
+    for u, v in zip(overlay.u.tolist(), overlay.v.tolist(), strict=True):
+        links[u].add(v)
+        links[v].add(u)
+    split = cut_off = 0
+    interest = overlay.interest
+    for topic in range(interest.num_topics):
+        members = interest.topic_nodes[interest.topic_ptr[topic] : interest.topic_ptr[topic + 1]].tolist()
+        left = set(members) - gone
+        sizes = []
+        while left:
+            reached, found = {left.pop()}, 0
+            while reached:
+                v = reached.pop()
+                found += 1
+                reached |= links[v] & left
+                left -= reached
+            sizes.append(found)
+        if len(sizes) > 1:
+            split += 1
+            cut_off += sum(sizes) - max(sizes)
+    return split, cut_off
+
+
+@settings(max_examples=examples(100, 10), deadline=None)
+@given(crowds(nodes=(2, 25), topics=(1, 70), subscriptions=120), seeds, st.integers(1, 5))
+def test_damage_is_the_twins(interest: Interest, seed: int, count: int) -> None:
+    """Topics split and subscribers cut off are those that walking every topic finds; nothing is changed."""
+    overlay = grow(interest, rules.gm)
+    body = LiveOverlay(overlay, "naive")._body
+    before = [array.tobytes() for array in body.live]
+    gone = np.random.default_rng(seed).permutation(interest.num_nodes)[:count].astype(np.int32)
+    assert tuple(map(int, shatter(body.live, body.groups, gone))) == broken(overlay, set(gone.tolist()))
+    assert [array.tobytes() for array in body.live] == before
+
+
+def test_resilient_plans_survive_single_failures() -> None:
+    """In a plan made by resilient no single failure splits a topic; in GM's some do."""
+    interest = unif(60, 12, size=4, seed=1)
+    safe = chaos(design(interest, "resilient").overlay, most=1, samples=5)[0]
+    assert (safe.kind, safe.tried, safe.splitting, safe.most_cut_off, safe.worst) == (
+        "each node",
+        60,
+        0,
+        0,
+        (),
+    )
+    risky = chaos(grow(interest, rules.gm), most=1, samples=5)[0]
+    assert risky.splitting > 0
+    assert len(risky.worst) == 1
+
+
+def test_scenarios_are_all_there() -> None:
+    """Each size has random sets, its busiest nodes and its worst cut nodes, and repairs by each policy."""
+    overlay = grow(unif(60, 12, size=4, seed=1), rules.gm)
+    shares: list[float] = []
+    found = chaos(
+        overlay,
+        most=3,
+        samples=7,
+        policies=["naive", "shadow"],
+        progress=lambda share, _: shares.append(share),
+    )
+    kinds = ["random nodes", "highest degree", "worst cut nodes"]
+    assert [(each.kind, each.nodes) for each in found] == [
+        ("each node", 1), *((kind, 2) for kind in kinds), *((kind, 3) for kind in kinds)
+    ]  # fmt: skip
+    assert [each.tried for each in found] == [60, 7, 1, 1, 7, 1, 1]
+    assert all(list(each.repairs) == ["naive", "shadow"] for each in found)
+    degree = np.bincount(np.concatenate((overlay.u, overlay.v)))
+    most = np.sort(degree)[-1] + np.sort(degree)[-2]
+    assert found[2].repairs["naive"].links - found[2].repairs["naive"].added in (most, most - 1)
+    assert shares == sorted(shares)
+
+
+def test_next_to_nobody() -> None:
+    """Of one node, or none, nothing can be cut off."""
+    for nodes in (0, 1):
+        found = chaos(Overlay.empty(Interest.from_dict({f"n{i}": {"t"} for i in range(nodes)})))
+        assert [(each.tried, each.splitting) for each in found] == [(nodes, 0)]
