@@ -13,6 +13,8 @@ DESIGNS = "designs"
 """One more task: the time of the designs that do not run on the engine."""
 SPARK = "spark"
 """And one more: GM and verification on Spark, beside the same work without it."""
+DATA = "data"
+"""The last one: ingest and profile on Spark, beside DuckDB."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Case:
     spark_over_engine: float | None = None
     spark_over_kernel: float | None = None
     two_tasks_gain: float | None = None
+    encode_over_duckdb: float | None = None
+    profile_over_duckdb: float | None = None
 
     @property
     def name(self) -> str:
@@ -63,6 +67,9 @@ _LARGE = Case("zipf", 10_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 15.0, 0.7, 1
 _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PRODUCT), None, 1.8, 100.0)
 _BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES), memory_mb=100.0)
 _TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE,), memory_mb=250.0)
+_TEN_MILLION = Case(
+    "zipf", 440_000, 50_000, (5, 100), 0.8, (DATA,), encode_over_duckdb=5.0, profile_over_duckdb=3.0
+)  # ten million subscriptions
 
 FULL: list[Case] = [
     Case("zipf", 1_000, 100, (10, 10), 0.5, _AGAINST_BOTH),
@@ -79,6 +86,8 @@ FULL: list[Case] = [
         "unif", 1_000_000, 1_000, (10, 10), tasks=(ENGINE, SPARK), memory_mb=1536.0,
         spark_over_engine=1.5, spark_over_kernel=3.0, two_tasks_gain=1.5,
     ),
+    _TEN_MILLION,
+    replace(_TEN_MILLION, nodes=5 * _TEN_MILLION.nodes),
 ]  # fmt: skip
 
 _QUICK = Case(
@@ -95,9 +104,12 @@ _QUICK = Case(
 QUICK: list[Case] = [
     replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS)),
     replace(_QUICK, popularity="expo"),
-    replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK)),
+    replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK, DATA)),
 ]
 """To see that everything runs; too small for floors."""
 
 GROWTH = [(small.name, large.name) for small, large in zip(_each(_BASE), _each(_TENFOLD), strict=True)]
 """Pairs of cases with ten times the nodes, whose times give the exponent of growth."""
+DATA_GROWTH = (_TEN_MILLION.name, replace(_TEN_MILLION, nodes=5 * _TEN_MILLION.nodes).name)
+"""A pair of cases with five times the rows; the CPU time may be six times as much."""
+MOST_DATA_GROWTH = 6.0

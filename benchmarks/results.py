@@ -6,7 +6,20 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from benchmarks.cases import DESIGNS, ENGINE, GROWTH, PAPER, PRODUCT, RULES, SPARK, THREADS, Case
+from benchmarks.cases import (
+    DATA,
+    DATA_GROWTH,
+    DESIGNS,
+    ENGINE,
+    GROWTH,
+    MOST_DATA_GROWTH,
+    PAPER,
+    PRODUCT,
+    RULES,
+    SPARK,
+    THREADS,
+    Case,
+)
 
 Records: TypeAlias = dict[tuple[str, str], dict[str, Any]]
 """What was measured, by case name and task; a failed task has only `error`."""
@@ -28,6 +41,8 @@ class Page:
         self._threads()
         self._on_spark()
         self._verified_on_spark()
+        self._data_on_spark()
+        self._data_growth()
         failed = [f"- {name} {task}: {it['error']}" for (name, task), it in records.items() if "error" in it]
         if failed:
             self.tables.append("\n".join(["## Failed", "", *failed]))
@@ -213,6 +228,49 @@ class Page:
             "in one process. Last, the peak memory of the driver's Python in all of the case.",
             ["case", "kernel s", "Spark s", "Spark / kernel", "floor", "holds", "driver MB"],
             rows,
+        )
+
+    def _data_on_spark(self) -> None:
+        rows = []
+        for case in self.cases:
+            record = self._get(case.name, DATA)
+            if not record:
+                continue
+            cells = [case.name, f"{record['rows']:,}"]
+            for name, floor in (("encode", case.encode_over_duckdb), ("profile", case.profile_over_duckdb)):
+                ratio = record[name] / record[f"duckdb_{name}"]
+                cells += [*map(_figure, (record[name], record[f"duckdb_{name}"], ratio))]
+                cells += self._floor(ratio, "≤", floor)
+            memory = [record["driver_mb"], record["java_mb"]]
+            rows.append([*cells, *("–" if it is None else f"{it:,.0f}" for it in memory)])
+
+        def told(what: str) -> list[str]:
+            return [what, "DuckDB s", "ratio", "floor", "holds"]
+
+        self._table(
+            "Data on Spark",
+            "Wall time of ingesting a Parquet file of names into a dataset, and of profiling it, on Spark, "
+            "`local[2]`, over that of DuckDB on two threads for the same work; the ids are identical, or the "
+            "case fails. Last, the peak memory of the driver's Python and of Spark's Java.",
+            ["case", "rows", *told("ingest s"), *told("profile s"), "driver MB", "Java MB"],
+            rows,
+        )
+
+    def _data_growth(self) -> None:
+        small, large = (self._get(name, DATA) for name in DATA_GROWTH)
+        if not small or not large:
+            return
+        ratio = large["cpu"] / small["cpu"]
+        cells = [
+            f"{small['rows']:,}",
+            f"{large['rows']:,}",
+            *map(_figure, (small["cpu"], large["cpu"], ratio)),
+        ]
+        self._table(
+            "Five times the data",
+            "CPU time of Spark's processes for ingesting five times the rows.",
+            ["rows", "rows", "CPU s", "CPU s", "ratio", "floor", "holds"],
+            [[*cells, *self._floor(ratio, "≤", MOST_DATA_GROWTH)]],
         )
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import DESIGNS, ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, SPARK, THREADS, Case
+from benchmarks.cases import DATA, DESIGNS, ENGINE, FULL, PAPER, PRODUCT, QUICK, RULES, SPARK, THREADS, Case
+from benchmarks.data_on_spark import measure_data
 from benchmarks.on_spark import measure_on_spark
 from benchmarks.paper_gm import paper_gm
 from meshwright.designs import find
@@ -29,6 +30,8 @@ def measure(case: Case, task: str) -> dict[str, Any]:
     small = case.workload(seed=1, most_nodes=WARM_NODES)
     if task == SPARK:
         return measure_on_spark(case.workload(), small, lambda: _memory("VmHWM"))
+    if task == DATA:
+        return measure_data(case.workload(), small, lambda: _memory("VmHWM"))
     for warm in _calls(small, task).values():
         warm()
     del small

@@ -6,7 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.cases import DESIGNS, ENGINE, FULL, GROWTH, PAPER, PRODUCT, QUICK, RULES, SPARK, THREADS, Case
+from benchmarks.cases import (
+    DATA,
+    DESIGNS,
+    ENGINE,
+    FULL,
+    GROWTH,
+    PAPER,
+    PRODUCT,
+    QUICK,
+    RULES,
+    SPARK,
+    THREADS,
+    Case,
+)
 from benchmarks.results import Page, Records
 from benchmarks.run import main
 
@@ -120,6 +133,15 @@ def test_spark_is_judged_against_the_faster_engine() -> None:
     assert "| 10 | 8 | 10 | 1.25 | ≤ 1.5 | yes | 100 + 90 | 4 | 2.5 |" in made.text
     assert "| 6 | 3 | 2 | ≥ 1.5 | yes |" in made.text
     assert "| 2 | 7 | 3.5 | ≤ 3 | **no** | 300 |" in made.text
+
+
+def test_data_is_judged_against_duckdb() -> None:
+    """Ingest and profile each have a floor of their own."""
+    case = Case("zipf", 100, 20, (5, 5), tasks=(DATA,), encode_over_duckdb=5.0, profile_over_duckdb=3.0)
+    data = {"rows": 1000, "encode": 8.0, "duckdb_encode": 2.0, "profile": 4.0, "duckdb_profile": 1.0}
+    made = page(case, data={**data, "cpu": 9.0, "driver_mb": 300.0, "java_mb": None})
+    assert (made.held, made.asked) == (1, 2)
+    assert "| 1,000 | 8 | 2 | 4 | ≤ 5 | yes | 4 | 1 | 4 | ≤ 3 | **no** | 300 | – |" in made.text
 
 
 def test_growth_is_an_exponent() -> None:
