@@ -19,6 +19,8 @@ SPARK = "spark"
 """And one more: GM and verification on Spark, beside the same work without it."""
 CHURN, TIDY = "churn", "tidy"
 """And two on live overlays: the time of repairs beside a rebuild, and degrees after much churn."""
+DATA = "data"
+"""The last one: ingest and profile on Spark, beside DuckDB."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Case:
     join_percent: float | None = None
     leave_percent: float | None = None
     rounds: int = 1000
+    encode_over_duckdb: float | None = None
+    profile_over_duckdb: float | None = None
 
     @property
     def name(self) -> str:
@@ -91,6 +95,9 @@ _LARGE = Case("zipf", 10_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 15.0, 0.7, 1
 _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PRODUCT), None, 1.8, 100.0)
 _BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES), memory_mb=100.0)
 _TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE,), memory_mb=250.0)
+_TEN_MILLION = Case(
+    "zipf", 440_000, 50_000, (5, 100), 0.8, (DATA,), encode_over_duckdb=5.0, profile_over_duckdb=3.0
+)  # ten million subscriptions
 
 FULL: list[Case] = [
     *_saving(_each(_TINY), (0.08, 0.10, 0.10), (0.17, 0.18, 0.18), (0.045, 0.07, 0.07)),
@@ -115,6 +122,8 @@ FULL: list[Case] = [
     ),
     Case("unif", 20_000, 1_000, (10, 90), tasks=(CHURN,), join_percent=0.02, leave_percent=0.05),
     _MANY_NODES,
+    _TEN_MILLION,
+    replace(_TEN_MILLION, nodes=5 * _TEN_MILLION.nodes),
 ]  # fmt: skip
 
 _QUICK = Case(
@@ -131,12 +140,14 @@ _QUICK = Case(
 QUICK: list[Case] = [
     replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST, CHURN, TIDY), best_seconds=1.0, rounds=20),
     replace(_QUICK, popularity="expo"),
-    replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK)),
+    replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK, DATA)),
 ]
 """To see that everything runs; too small for floors."""
 
 GROWTH = [(small.name, large.name) for small, large in zip(_each(_BASE), _each(_TENFOLD), strict=True)]
 """Pairs of cases with ten times the nodes, whose times give the exponent of growth."""
-
 DAMAGE = (replace(_MIXED, popularity="unif").name, _MANY_NODES.name)
 """The same topics and sizes with ten times the nodes: the median leave must not grow with them."""
+DATA_GROWTH = (_TEN_MILLION.name, replace(_TEN_MILLION, nodes=5 * _TEN_MILLION.nodes).name)
+"""A pair of cases with five times the rows; the CPU time may be six times as much."""
+MOST_DATA_GROWTH = 6.0

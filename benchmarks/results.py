@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from benchmarks.cases import BEST, DESIGNS, ENGINE, GROWTH, PAPER, PRODUCT, RULES, SPARK, THREADS, Case
+from benchmarks.cases import BEST, DESIGNS, ENGINE, GROWTH, PAPER, PRODUCT, RULES, THREADS, Case
 from benchmarks.live_results import add_live_tables
+from benchmarks.spark_results import add_spark_tables
 from benchmarks.spelling import figure, row
 
 Records: TypeAlias = dict[tuple[str, str], dict[str, Any]]
@@ -29,9 +30,8 @@ class Page:
         self._best()
         self._growth()
         self._threads()
-        self._on_spark()
-        self._verified_on_spark()
         add_live_tables(self)
+        add_spark_tables(self)
         failed = [f"- {name} {task}: {it['error']}" for (name, task), it in records.items() if "error" in it]
         if failed:
             self.tables.append("\n".join(["## Failed", "", *failed]))
@@ -191,55 +191,5 @@ class Page:
             "Two threads",
             "Wall time of GM on one thread and on two. The edges are identical, or the case fails.",
             ["case", "one s", "two s", "one / two", "floor", "holds"],
-            rows,
-        )
-
-    def _on_spark(self) -> None:
-        rows, gains = [], []
-        for case in self.cases:
-            record = self.get(case.name, SPARK)
-            if record:
-                here = min(record["one"], record["two"])
-                ratio, serial = record["cluster"] / here, record["cluster"] - record.get("in_waves", 0.0)
-                cells = [case.name, *map(figure, (record["one"], record["two"], record["cluster"], ratio))]
-                cells += self.floor(ratio, "≤", case.spark_over_engine)
-                told = " + ".join(f"{wave:,}" for wave in record["waves"]) or "–"
-                rows.append([*cells, told, figure(serial), figure(record["one"] / serial)])
-            if record and "wave_1" in record:
-                gain = record["wave_1"] / record["wave_2"]
-                cells = [case.name, figure(record["wave_1"]), figure(record["wave_2"]), figure(gain)]
-                gains.append([*cells, *self.floor(gain, "≥", case.two_tasks_gain)])
-        times = ["one s", "two s", "Spark s"]
-        self.table(
-            "GM on Spark",
-            "Wall time of exact GM with its waves on Spark, `local[2]`, over the engine alone on one "
-            "thread or two, whichever is faster. The session's start is not counted; edges are identical, or "
-            "the case fails. Serial is what the driver does between waves: however many executors there are, "
-            "GM is not faster than on one thread by more than one / serial.",
-            ["case", *times, "Spark / engine", "floor", "holds", "rows in waves", "serial s", "one / serial"],
-            rows,
-        )
-        self.table(
-            "A wave on one core and on two",
-            "Wall time of the first wave, over all rows, as one task of Spark and as two.",
-            ["case", "one task s", "two tasks s", "one / two", "floor", "holds"],
-            gains,
-        )
-
-    def _verified_on_spark(self) -> None:
-        rows = []
-        for case in self.cases:
-            record = self.get(case.name, SPARK)
-            if record:
-                ratio = record["verify"] / record["kernel"]
-                cells = [case.name, figure(record["kernel"]), figure(record["verify"]), figure(ratio)]
-                cells += self.floor(ratio, "≤", case.spark_over_kernel)
-                memory = record["driver_mb"]
-                rows.append([*cells, "–" if memory is None else f"{memory:,.0f}"])
-        self.table(
-            "Verification on Spark",
-            "Wall time of verifying GM's plan for a stored dataset, on Spark, over that of the same kernel "
-            "in one process. Last, the peak memory of the driver's Python in all of the case.",
-            ["case", "kernel s", "Spark s", "Spark / kernel", "floor", "holds", "driver MB"],
             rows,
         )

@@ -17,6 +17,7 @@ from benchmarks.best import compare_best
 from benchmarks.cases import (
     BEST,
     CHURN,
+    DATA,
     DESIGNS,
     ENGINE,
     FULL,
@@ -29,6 +30,7 @@ from benchmarks.cases import (
     TIDY,
     Case,
 )
+from benchmarks.data_on_spark import measure_data
 from benchmarks.live import compare_repairs, compare_tidy
 from benchmarks.on_spark import measure_on_spark
 from benchmarks.paper_gm import paper_gm
@@ -49,6 +51,8 @@ def measure(case: Case, task: str) -> dict[str, Any]:
     small = case.workload(seed=1, most_nodes=WARM_NODES)
     if task == SPARK:
         return measure_on_spark(case.workload(), small, lambda: _memory("VmHWM"))
+    if task == DATA:
+        return measure_data(case.workload(), small, lambda: _memory("VmHWM"))
     for warm in _calls(small, task).values():
         warm()
     del small

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.cases import (
     CHURN,
     DAMAGE,
+    DATA,
     DESIGNS,
     ENGINE,
     FULL,
@@ -182,6 +183,15 @@ def test_tidiness_is_judged() -> None:
     )
     assert "| shadow | 7 | 0.1 | 1.400 | – |  | 2.000 | – |  | 0.00 | 0 |" in made.text
     assert "| tidy | 7 | 0.1 | 1.020 | ≤ 1.03 | yes | 1.700 | ≤ 1.6 | **no** | 5.00 | 0 |" in made.text
+
+
+def test_data_is_judged_against_duckdb() -> None:
+    """Ingest and profile each have a floor of their own."""
+    case = Case("zipf", 100, 20, (5, 5), tasks=(DATA,), encode_over_duckdb=5.0, profile_over_duckdb=3.0)
+    data = {"rows": 1000, "encode": 8.0, "duckdb_encode": 2.0, "profile": 4.0, "duckdb_profile": 1.0}
+    made = page(case, data={**data, "cpu": 9.0, "driver_mb": 300.0, "java_mb": None})
+    assert (made.held, made.asked) == (1, 2)
+    assert "| 1,000 | 8 | 2 | 4 | ≤ 5 | yes | 4 | 1 | 4 | ≤ 3 | **no** | 300 | – |" in made.text
 
 
 def test_growth_is_an_exponent() -> None:

@@ -34,6 +34,7 @@ def prepare(folder: Path) -> None:
     (folder / "incoming" / "1.jsonl").write_text('{"node": "rome", "topic": "rain", "time": 5}\n')
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_the_pages_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the page shows can be typed, one after another."""

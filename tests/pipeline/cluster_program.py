@@ -23,7 +23,7 @@ from meshwright.workloads import unif
 
 def main(master: str, folder: Path) -> dict[str, Any]:
     """Plan by waves and in parts, and verify; tell digests of the plans."""
-    waves.LEAST_WORK = 10_000_000
+    waves.LEAST_WORK = 1_500_000
     conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     spark = session(master, conf=conf)
     sent = Choice("waves", "the test asks for it")

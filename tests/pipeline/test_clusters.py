@@ -28,10 +28,10 @@ def run(master: str, folder: Path, stage: str = "", doomed: Worker | None = None
     )
     try:
         if doomed is not None:
-            wait(lambda: ((folder / stage).exists() and doomed.is_busy()) or process.poll() is not None)
+            wait(lambda: ((folder / stage).exists() and doomed.is_busy()) or process.poll() is not None, 600)
             assert process.poll() is None
             doomed.kill()
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 0, err[-3000:]

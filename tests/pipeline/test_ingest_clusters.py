@@ -25,11 +25,11 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("source")
     rng = np.random.default_rng(8)
     for number in range(6):
-        names = zip(rng.integers(0, 5000, 60_000), rng.zipf(1.4, 60_000) % 900, strict=True)
+        names = zip(rng.integers(0, 5000, 20_000), rng.zipf(1.4, 20_000) % 900, strict=True)
         words = rng.choice(
-            ["subscribe", "subscribe", "unsubscribe", "dance"], 60_000, p=[0.4, 0.4, 0.19, 0.01]
+            ["subscribe", "subscribe", "unsubscribe", "dance"], 20_000, p=[0.4, 0.4, 0.19, 0.01]
         )
-        times = rng.integers(0, 1000, 60_000)
+        times = rng.integers(0, 1000, 20_000)
         rows = [f"n{u},t{t},{w},{at}\n" for (u, t), w, at in zip(names, words, times, strict=True)]
         text = ("node,topic,operation,time\n" + "".join(rows)).encode()
         name = f"{number}.csv" + (".gz" if number % 2 else "")
@@ -53,7 +53,7 @@ def run(source: Path, out: Path, master: str, seed: str, doomed: Worker | None =
         master,
     ]
     # Small blocks, so that there are many tasks.
-    settings = ["--conf", "spark.sql.files.maxPartitionBytes=200000", "--conf", "spark.driver.host=127.0.0.1"]
+    settings = ["--conf", "spark.sql.files.maxPartitionBytes=150000", "--conf", "spark.driver.host=127.0.0.1"]
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     process = subprocess.Popen(
         [*command, *settings], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE
@@ -63,7 +63,7 @@ def run(source: Path, out: Path, master: str, seed: str, doomed: Worker | None =
             wait(lambda: doomed.is_busy() or process.poll() is not None)
             assert process.poll() is None
             doomed.kill()
-        _, err = process.communicate(timeout=400)
+        _, err = process.communicate(timeout=1500)
     finally:
         process.kill()
     assert process.returncode == 0, err.decode()[-3000:]

@@ -16,6 +16,7 @@ from meshwright.errors import ClusterError, InputError, MissingDependencyError
 from meshwright.pipeline import java
 from meshwright.pipeline.cluster import check_reachable, check_workers
 from meshwright.pipeline.session import session
+from standalone import standalone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -127,6 +128,26 @@ def test_spark_runs_with_java_hidden(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == ["5", done.stdout.splitlines()[1]]
     assert done.stdout.splitlines()[1].startswith("21.")
+
+
+@pytest.mark.slow
+def test_workers_whose_python_does_not_fit(tmp_path: Path) -> None:
+    """Where the workers have no such Python, one line says which, and what to set."""
+    with standalone(tmp_path, workers=1) as cluster:
+        program = (
+            "from meshwright.errors import ClusterError\n"
+            "from meshwright.pipeline.session import session\n"
+            f"try: session({cluster.master!r}, conf={{'spark.driver.host': '127.0.0.1'}})\n"
+            "except ClusterError as error: print(error)"
+        )
+        environment = {**os.environ, "PYSPARK_PYTHON": "/nowhere/python"}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, check=False, text=True
+        )
+    assert done.returncode == 0
+    assert done.stdout.count("\n") == 1
+    assert "/nowhere/python" in done.stdout
+    assert "set PYSPARK_PYTHON" in done.stdout
 
 
 @pytest.mark.slow

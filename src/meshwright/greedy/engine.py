@@ -79,7 +79,8 @@ def grow(
     elsewhere
         Rebuilds large waves of rows somewhere else, such as on a cluster.
     degrees
-        How many links each node has, if these are others than the start's.
+        How many links each node has, if these are others than the start's. Not with `elsewhere`, which knows
+        of no other.
 
     Raises
     ------
@@ -91,6 +92,8 @@ def grow(
     candidates = candidates.checked(interest.num_nodes)
     counted = interest if topics is None else interest.restrict(_known_topics(interest, topics))
     tuning = tuning or Tuning()
+    if elsewhere is not None and degrees is not None:
+        raise InputError("elsewhere and degrees cannot be combined: leave one of them out")
     run = _Run(counted, rule, start, candidates, max_edges, max_degree, threads, tuning, progress, degrees)
     if elsewhere is not None:
         run.waves = Waves(Task(counted, rule, candidates, max_degree, tuning), start, elsewhere)

@@ -48,20 +48,30 @@ class Encoded:
         self.pieces.unpersist()
 
 
-def encode(pairs: DataFrame) -> Encoded:
+@dataclass(frozen=True)
+class Names:
+    """The distinct names of pairs, each kind sorted by UTF-8 bytes, and how many pairs there are."""
+
+    nodes: pa.Array
+    topics: pa.Array
+    rows: int
+
+
+def encode(pairs: DataFrame, names: Names | None = None) -> Encoded:
     """Give numbers to the names of pairs `node string, topic string`, and drop repetitions.
 
-    The pairs are read twice, so they must be the same both times.
+    The pairs are read twice, so they must be the same both times; once if their names are known already.
     """
     from pyspark import StorageLevel
     from pyspark.sql import functions as sf
 
     spark = pairs.sparkSession
-    node_names, topic_names, rows = _names(pairs)
+    known = names or names_of(pairs)
+    node_names, topic_names, rows = known.nodes, known.topics, known.rows
     parts = max(-(-rows // ROWS_IN_A_PART), min(_cores(spark), len(node_names)), 1)
     numbered = pairs
-    for name, names in (("node", node_names), ("topic", topic_names)):
-        numbered = numbered.join(_dictionary(spark, names, name), name)
+    for name, column in (("node", node_names), ("topic", topic_names)):
+        numbered = numbered.join(_dictionary(spark, column, name), name)
     # A node's number says which part it belongs to: parts in order, each sorted, are sorted as a whole.
     part = sf.expr(f"cast(node_id * {parts} div {max(len(node_names), 1)} as int)")
     keyed = numbered.select(
@@ -72,8 +82,8 @@ def encode(pairs: DataFrame) -> Encoded:
     return _gathered(pieces, node_names, topic_names, rows)
 
 
-def _names(pairs: DataFrame) -> tuple[pa.Array, pa.Array, int]:
-    """Return the distinct names of nodes and of topics, each sorted, and the number of pairs."""
+def names_of(pairs: DataFrame) -> Names:
+    """Gather the distinct names of pairs."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyspark.sql import functions as sf
@@ -95,7 +105,7 @@ def _names(pairs: DataFrame) -> tuple[pa.Array, pa.Array, int]:
         names = names.combine_chunks().cast(pa.string())
         both.append(names.take(pc.sort_indices(names)))
     rows = pc.sum(found.column("rows")).as_py() or 0
-    return both[0], both[1], rows // 2
+    return Names(both[0], both[1], rows // 2)
 
 
 def _dictionary(spark: SparkSession, names: pa.Array, what: str) -> DataFrame:

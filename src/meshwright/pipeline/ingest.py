@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
-from meshwright.pipeline.encode import Encoded, encode
+from meshwright.pipeline.checking import name_reasons
+from meshwright.pipeline.encode import Encoded, Names, encode, names_of
 from meshwright.pipeline.failures import telling
 from meshwright.pipeline.fold import folded
 from meshwright.pipeline.formats import READERS, format_of
 from meshwright.pipeline.options import BROKER_FORMATS, Reading
+from meshwright.pipeline.parquet_rows import plain_pairs
 from meshwright.pipeline.quarantine import quarantined
 from meshwright.pipeline.sources import SourceFile, check_unchanged, listed
 from meshwright.pipeline.watching import Progress, watching
@@ -98,11 +100,16 @@ def ingest(
     with telling(), watching(spark, "reading", progress):
         files = listed(spark, sources)
         chosen = reading or Reading(format_of(files))
+        given = [str(source) for source in sources]
+        if chosen.format == "parquet" and chosen.as_of is None:
+            done = _clean(spark, files, chosen, Path(out), given)
+            if done is not None:
+                return done
         rows = READERS[chosen.format](spark, files, chosen)
         if chosen.format != "parquet":
             rows = rows.persist()
         try:
-            return _ingested(rows, files, chosen, max_bad, Path(out), [str(source) for source in sources])
+            return _ingested(rows, files, chosen, max_bad, Path(out), given)
         finally:
             rows.unpersist()
 
@@ -135,9 +142,47 @@ def _ingested(
     standing = folded(good, chosen.as_of) if seen.leaves or chosen.as_of is not None else good
     node = sf.col("broker" if chosen.node_from == "broker" else "node")
     encoded = encode(standing.select(node.alias("node"), "topic"))
+    return _written(
+        encoded, files, _outcome(seen.read, seen.bad, encoded, chosen), aside, chosen, out, sources
+    )
+
+
+def _clean(
+    spark: SparkSession, files: Sequence[SourceFile], reading: Reading, out: Path, sources: list[str]
+) -> Outcome | None:
+    """Ingest Parquet files in which every name can be used, by looking at distinct names alone; else None."""
+    pairs = plain_pairs(spark, files, reading)
+    names = None if pairs is None else names_of(pairs)
+    if pairs is None or names is None or not names.rows or not _usable(names):
+        return None
+    encoded = encode(pairs, names)
+    aside = QUARANTINE.empty_table()
+    return _written(encoded, files, _outcome(names.rows, 0, encoded, reading), aside, reading, out, sources)
+
+
+def _usable(names: Names) -> bool:
+    import pyarrow as pa
+
     try:
-        check_unchanged(rows.sparkSession, files)
-        outcome = _outcome(seen.read, seen.bad, encoded, chosen)
+        for column in (names.nodes, names.topics):
+            column.validate(full=True)
+    except pa.ArrowInvalid:
+        return False  # some name is not UTF-8
+    reasons = (name_reasons(names.nodes, "node"), name_reasons(names.topics, "topic"))
+    return all(found.null_count == len(found) for found in reasons)
+
+
+def _written(
+    encoded: Encoded,
+    files: Sequence[SourceFile],
+    outcome: Outcome,
+    aside: pa.Table,
+    reading: Reading,
+    out: Path,
+    sources: list[str],
+) -> Outcome:
+    try:
+        check_unchanged(encoded.pieces.sparkSession, files)
         write_relation(
             out,
             encoded.node_names,
@@ -146,7 +191,7 @@ def _ingested(
             encoded.topics(),
             counts=outcome.counts,
             sources=sources,
-            made_by={"command": "ingest", **chosen.described()},
+            made_by={"command": "ingest", **reading.described()},
             quarantine=aside,
         )
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -79,6 +80,7 @@ def _packaged() -> Path | None:
     if java_version(JAVA_HOME) is None:
         return None
     home = Path(tempfile.mkdtemp(prefix="meshwright-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     program = home / "bin" / "java"
     program.parent.mkdir()
     program.write_text(WRAPPER.format(java=JAVA), encoding="utf-8")

@@ -57,6 +57,15 @@ def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Read
     return table.select([value.alias(name) for name, value in made.items()])
 
 
+def plain_pairs(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame | None:
+    """Return nodes and topics as they are, unless rows are events."""
+    table = spark.read.parquet(*[escaped(file.path) for file in files])
+    found = columns_of(table, reading)
+    if set(found) != {"node", "topic"}:
+        return None
+    return table.select(*(_name(table, column, what, ()).alias(what) for what, column in found.items()))
+
+
 def columns_of(table: DataFrame, reading: Reading) -> dict[str, str]:
     """Return which column is which; times, operations and sequences may be absent."""
     found = {}

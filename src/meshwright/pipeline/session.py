@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -101,19 +103,19 @@ def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
     check_reachable(where)
     ours = {key: value for key, value in _defaults(where).items() if key not in own}
     settings = SparkConf(loadDefaults=False).setAll([*(ours | dict(conf) | {"spark.master": where}).items()])
-    with tempfile.NamedTemporaryFile(prefix="meshwright-spark-", suffix=".log", delete=False) as log:
+    with tempfile.NamedTemporaryFile(prefix="meshwright-spark-", suffix=".log") as log:
         try:
             with _environment(where, {**own, **conf}):
                 gateway = launch(settings, {"stdout": log, "stderr": log})
                 context = SparkContext(conf=settings, gateway=gateway)
+                context.setLogLevel("ERROR")
+                started = SparkSession(context)
         except PySparkRuntimeError as error:
             raise ClusterError(f"Spark does not start: {_last_words(Path(log.name))}") from error
         except Exception as error:
             if type(error).__module__.startswith("py4j"):
                 raise ClusterError(f"Spark does not start at {where}: {_cause(error)}") from error
             raise
-    context.setLogLevel("ERROR")
-    started = SparkSession(context)
     if not is_local(where):
         check_workers(started)
     return started
@@ -180,6 +182,7 @@ def _environment(master: str, conf: Mapping[str, Any]) -> Iterator[None]:
     wanted = {"JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable if is_local(master) else python}
     if master.startswith("local-cluster") and "SPARK_WORKER_DIR" not in os.environ:
         wanted["SPARK_WORKER_DIR"] = tempfile.mkdtemp(prefix="meshwright-work-")  # not among the packages
+        atexit.register(shutil.rmtree, wanted["SPARK_WORKER_DIR"], ignore_errors=True)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

@@ -111,8 +111,13 @@ def examine_on_cluster(
 
 def tasks_at_once(spark: SparkSession) -> int:
     """Return how many tasks the cluster runs at once, as far as it says."""
+    from pyspark.errors import PySparkAttributeError
     from pyspark.sql import functions
 
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except PySparkAttributeError:  # through Spark Connect nobody says; but an unnumbered range is as many
+        pass
     numbered = spark.range(1024).select(functions.spark_partition_id().alias("partition"))
     [row] = numbered.agg(functions.max("partition")).collect()
     return int(row[0]) + 1

@@ -1,0 +1,179 @@
+"""Encoding and profiling on Spark beside DuckDB, which does the same work, on the same two cores.
+
+The session is started before anything is timed, and its workers are warm.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from meshwright.interest import Interest
+from meshwright.pipeline.ingest import ingest
+from meshwright.pipeline.profile import HOT_TOPICS, SAMPLED_NODES, profile
+from meshwright.pipeline.session import session
+from meshwright.pipeline.verify_source import subscriptions
+from meshwright.store import read_dataset
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MASTER = "local[2]"
+
+
+def measure_data(interest: Interest, small: Interest, memory: Callable[[], float | None]) -> dict[str, Any]:
+    """Return wall seconds of Spark and of DuckDB, and Spark's CPU seconds; the answers must be the same."""
+    spark = session(MASTER)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        _compare(spark, small, place / "small", {})
+        record: dict[str, Any] = {"rows": interest.num_subscriptions}
+        _compare(spark, interest, place / "large", record)
+    record["driver_mb"] = memory()
+    record["java_mb"] = _peak_of(_java())
+    return record
+
+
+def _compare(spark: SparkSession, interest: Interest, place: Path, record: dict[str, Any]) -> None:
+    place.mkdir()
+    file = place / "pairs.parquet"
+    order = np.random.Generator(np.random.PCG64(1)).permutation(interest.num_subscriptions)
+    pq.write_table(interest.canonical().to_arrow().take(pa.array(order)), file, row_group_size=1 << 20)
+    before = _cpu()
+    _timed(record, "encode", lambda: ingest(spark, [file], place / "dataset"))
+    record["cpu"] = _cpu() - before
+    _timed(record, "duckdb_encode", lambda: _encode(file, place / "duckdb"))
+    read = read_dataset(place / "dataset")
+    _check_same(read, place / "duckdb")
+    stored = place / "dataset" / "subscriptions" / "part-00000.parquet"
+    made = _timed(record, "profile", lambda: profile(subscriptions(spark, place / "dataset")))
+    figures = _timed(record, "duckdb_profile", lambda: _profile(stored, read.num_nodes))
+    if [count for _, count in made.hot] != [count for _, count in figures["hot"]]:
+        raise AssertionError("Spark found other hot topics than DuckDB")
+    shutil.rmtree(place)
+
+
+def _check_same(read: Interest, place: Path) -> None:
+    """Look that DuckDB gave the same ids and names."""
+    found = pq.read_table(place / "subscriptions.parquet")
+    nodes, topics = (pq.read_table(place / f"{kind}s.parquet").column("name") for kind in ("node", "topic"))
+    if not (
+        np.array_equal(found.column("node").to_numpy(), read.node_of_slot)
+        and np.array_equal(found.column("topic").to_numpy(), read.node_topics)
+        and nodes.to_pylist() == read.node_names.to_pylist()
+        and topics.to_pylist() == read.topic_names.to_pylist()
+    ):
+        raise AssertionError("Spark encoded otherwise than DuckDB")
+
+
+def _encode(file: Path, place: Path) -> None:
+    """Do in DuckDB what `ingest` does: distinct pairs, names sorted and numbered, ids sorted, all written."""
+    place.mkdir()
+    with duckdb.connect(config={"threads": 2}) as base:
+        base.execute("create table pairs as select distinct node, topic from read_parquet(?)", [str(file)])
+        for kind in ("node", "topic"):
+            base.execute(
+                f"create table {kind}s as select {kind} as name, "
+                f"cast(row_number() over (order by {kind}) - 1 as integer) as id "
+                f"from (select distinct {kind} from pairs)"
+            )
+            _copy(base, f"select id, name from {kind}s order by id", place / f"{kind}s.parquet")
+        _copy(
+            base,
+            "select nodes.id as node, topics.id as topic from pairs join nodes on pairs.node = nodes.name "
+            "join topics on pairs.topic = topics.name order by 1, 2",
+            place / "subscriptions.parquet",
+        )
+
+
+def _copy(base: Any, query: str, file: Path) -> None:
+    base.execute(f"copy ({query}) to '{file}' (format parquet, compression zstd)")
+
+
+def _profile(file: Path, nodes: int) -> dict[str, Any]:
+    """Do in DuckDB what `profile` does: both distributions, hot topics, what sampled nodes have in common."""
+    figures: dict[str, Any] = {}
+    with duckdb.connect(config={"threads": 2}) as base:
+        rows = f"read_parquet('{file}')"
+        for kind in ("node", "topic"):
+            figures[kind] = base.execute(
+                f"select value, count(*) from (select count(*) as value from {rows} group by {kind}) "
+                "group by value order by value"
+            ).fetchall()
+        figures["hot"] = base.execute(
+            f"select topic, count(*) from {rows} group by topic order by 2 desc, 1 limit {HOT_TOPICS}"
+        ).fetchall()
+        rng = np.random.Generator(np.random.PCG64(0))
+        drawn = rng.choice(nodes, size=min(SAMPLED_NODES, nodes), replace=False).tolist()
+        base.execute("create table drawn as select unnest(?) as node", [drawn])
+        base.execute(f"create table sample as select node, topic from {rows} semi join drawn using (node)")
+        figures["pairs"] = base.execute(
+            "select count(*), sum(shared) from (select count(*) as shared from sample a join sample b "
+            "on a.topic = b.topic and a.node < b.node group by a.node, b.node)"
+        ).fetchone()
+    return figures
+
+
+def _timed(record: dict[str, Any], name: str, call: Callable[[], Any]) -> Any:
+    """Note the wall time of a call under a name, and return what it returns."""
+    began = time.perf_counter()
+    result = call()
+    record[name] = time.perf_counter() - began
+    return result
+
+
+def _family() -> list[int]:
+    """Return this process and all that descend from it."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(status.parent.name)] = int(fields[1])
+    found = [os.getpid()]
+    for process in found:
+        found += [child for child, parent in parents.items() if parent == process]
+    return found
+
+
+def _cpu() -> float:
+    """Return the CPU seconds of this process and of all that descend from it, ended ones included."""
+    ticks = 0
+    for process in _family():
+        try:
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _java() -> int | None:
+    """Return Spark's Java."""
+    for process in _family():
+        try:
+            if Path(f"/proc/{process}/comm").read_text().strip() == "java":
+                return process
+        except OSError:
+            continue
+    return None
+
+
+def _peak_of(process: int | None) -> float | None:
+    """Return the most memory that a process has taken, in MB."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), None)
