@@ -40,7 +40,7 @@ class Policy:
     """Whether whoever loses a backup chooses all of them anew, as in the paper, instead of patching."""
     local_degree: bool = True
     """Whether the maximum degree that the rule spares is that of the shadows, not of the whole overlay."""
-    steps: int = 12
+    steps: int = 30
     """tidy: how many nodes are linked anew, by way of trial, after each change."""
     lose: int = 5
     """tidy: how many links a trial takes from a node, at most."""

@@ -12,15 +12,17 @@ from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from meshwright.interest import Interest, Name
 
 
 def random_churn(interest: Interest, rounds: int, *, seed: int = 0, burst: int = 1) -> Iterator[list[Event]]:
     """Make up rounds of churn: in each, as likely as not, nodes join or leave.
 
-    A newcomer has as many topics as a node of the interest drawn by chance, each drawn, without repeats, in
-    proportion to its subscribers. Who leaves is drawn among all that are there then. With `burst`, so many
-    nodes come or crash at once.
+    A newcomer has as many topics as a node of the interest drawn by chance, drawn without repeats and so that
+    each is about as popular among newcomers as it is now. Who leaves is drawn among all that are there then.
+    With `burst`, so many nodes come or crash at once.
 
     >>> from meshwright.workloads import unif
     >>> for happened in random_churn(unif(3, 4, size=2, seed=1), 2, seed=3):
@@ -39,8 +41,7 @@ def random_churn(interest: Interest, rounds: int, *, seed: int = 0, burst: int =
     names = _new_names(interest)
     sizes = np.diff(interest.node_ptr)
     sizes = sizes[sizes > 0]
-    subscribers = np.diff(interest.topic_ptr)
-    drawable = np.flatnonzero(subscribers)
+    drawable, rates = _rates(interest)
     topic_names = interest.topic_names.to_pylist()
     for _ in range(rounds):
         if chance.random() < 0.5 or len(there) <= burst:
@@ -48,7 +49,7 @@ def random_churn(interest: Interest, rounds: int, *, seed: int = 0, burst: int =
             for _ in range(burst):
                 size = int(sizes[chance.integers(len(sizes))])
                 # Of independent clocks with these rates, the first to ring are a draw without repeats.
-                rings = chance.standard_exponential(len(drawable)) / subscribers[drawable]
+                rings = chance.standard_exponential(len(drawable)) / rates
                 chosen = np.sort(drawable[np.argsort(rings, kind="stable")[:size]])
                 happened.append(Event(JOIN, next(names), tuple(topic_names[topic] for topic in chosen)))
             there += [event.node for event in happened]
@@ -59,6 +60,18 @@ def random_churn(interest: Interest, rounds: int, *, seed: int = 0, burst: int =
                 there[place], there[-1] = there[-1], there[place]
                 happened.append(Event(LEAVE if burst == 1 else CRASH, there.pop()))
         yield happened
+
+
+def _rates(interest: Interest) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the topics that can be drawn, and at which rates, so that popularity stays as it is.
+
+    A clock of rate w has rung by the time τ with probability 1 − exp(−w·τ): topics that almost everybody has
+    need rates far above their share.
+    """
+    subscribers = np.diff(interest.topic_ptr)
+    drawable = np.flatnonzero(subscribers)
+    share = np.minimum(subscribers[drawable] / interest.num_nodes, 1 - 0.5 / interest.num_nodes)
+    return drawable, -np.log1p(-share)
 
 
 def _new_names(interest: Interest) -> Iterator[Name]:
