@@ -72,7 +72,6 @@ def lay_out_state(
         noted=np.full(topics, -1, dtype=np.int32),
         pairs=np.zeros(num_pairs, dtype=np.uint8),
         pair_begin=pair_begin,
-        members=np.empty(nodes if counted else 0, dtype=np.int32),
         limit=np.diff(interest.node_ptr).astype(np.int32),
         degree=np.zeros(nodes, dtype=np.int32),
         max_degree=max_degree,

@@ -45,19 +45,15 @@ def count_pairs(state: State) -> bool:
 @kernel
 def uncount_pairs(state: State, a: Int, b: Int) -> None:
     """Let each pair across two components of a light topic, about to become one, contribute one less."""
-    members, count, slot = state.members, np.uint64(0), a
-    while True:
-        members[count] = state.topic_nodes[slot]
-        count += np.uint64(1)
-        slot = state.following[slot]
-        if slot == a:
-            break
     slot = b
     while True:
-        mine = np.uint64(state.topic_nodes[slot])
-        for i in range(count):
-            yours = np.uint64(members[i])
+        mine, other = np.uint64(state.topic_nodes[slot]), a
+        while True:
+            yours = np.uint64(state.topic_nodes[other])
             state.pairs[state.pair_begin[min(mine, yours)] + max(mine, yours)] -= np.uint8(1)
+            other = state.following[other]
+            if other == a:
+                break
         slot = state.following[slot]
         if slot == b:
             break

@@ -83,8 +83,6 @@ class State(NamedTuple):
     """By pair (u, v), u < v, row after row: what the light topics contribute. Or empty."""
     pair_begin: Bits
     """By node u: where the pair (u, 0) would be in `pairs`."""
-    members: Ids
-    """Working memory beside `pairs`: the nodes of a component."""
     limit: Ids
     """By node u: no pair (u, v), u < v, contributes more, whichever nodes are open."""
     degree: Ids
