@@ -109,7 +109,8 @@ def _digest(room: str) -> str:
     """Digest the sources of all kernels that a room may call, and what else their machine code depends on."""
     package = Path(__file__).parent
     sources = {Path(__file__)}
-    for callee in {room, "greedy"}:
+    called = {room, "greedy", "search"} if room == "churn" else {room, "greedy"}
+    for callee in called:
         sources |= {*package.glob(f"{callee}/**/kernels.py"), *package.glob(f"{callee}/**/kernels/*.py")}
     machine = f"{numba.__version__} {np.__version__} {sys.version} {binding.get_host_cpu_name()}"
     digest = hashlib.sha256(machine.encode())
