@@ -102,7 +102,7 @@ def ingest(
     from meshwright.errors import InputError
     from meshwright.pipeline import ingest as pipeline
     from meshwright.pipeline.formats import format_of
-    from meshwright.pipeline.options import Reading, moment
+    from meshwright.pipeline.options import BRIDGES, Reading, moment
     from meshwright.pipeline.sources import listed
 
     moment_asked = None if as_of is None else moment(as_of)
@@ -124,7 +124,7 @@ def ingest(
         both_ways=both_ways,
         as_of=moment_asked,
         node_from=node_from,
-        **({} if bridges is None else {"bridges": bridges}),
+        bridges=BRIDGES if bridges is None else bridges,
     )
     with StageDrawing(forced=progress) as drawing:
         outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
