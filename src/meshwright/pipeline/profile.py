@@ -119,33 +119,39 @@ def profile(source: Subscriptions, *, seed: int = 0) -> Profile:
     if not source.count:
         raise InputError("the dataset has no subscriptions: there is nothing to profile")
     with telling():
-        sizes = _distribution(table, "node", names.num_nodes)
-        popularity = _distribution(table, "topic", names.num_topics)
+        sizes = _distribution(_counts(table, "node", names.num_nodes))
+        subscribers = _counts(table, "topic", names.num_topics)
         related, shared = _alike(table, names.num_nodes, seed)
-        hot = [(names.topic_names[topic].as_py(), count) for topic, count in _hottest(table)]
-    return Profile(names.num_nodes, names.num_topics, source.count, sizes, popularity, hot, related, shared)
+        hot = [(names.topic_names[topic].as_py(), count) for topic, count in _hottest(subscribers)]
+    return Profile(
+        names.num_nodes,
+        names.num_topics,
+        source.count,
+        sizes,
+        _distribution(subscribers),
+        hot,
+        related,
+        shared,
+    )
 
 
-def _distribution(table: DataFrame, column: str, among: int) -> Distribution:
-    from pyspark.sql import functions as sf
-
-    each = table.groupBy(column).agg(sf.count(sf.lit(1)).alias("value"))
-    found = each.groupBy("value").agg(sf.count(sf.lit(1)).alias("how_many")).orderBy("value").toArrow()
-    values, counts = found.column("value").to_numpy(), found.column("how_many").to_numpy()
-    without = among - counts.sum()
-    if without:
-        values, counts = np.concatenate(([0], values)), np.concatenate(([without], counts))
-    return Distribution(values, counts)
+def _counts(table: DataFrame, column: str, among: int) -> NDArray[np.int64]:
+    """Return how many rows each node or topic has: as many figures as there are names here already."""
+    found = table.groupBy(column).count().toArrow()
+    counts = np.zeros(among, dtype=np.int64)
+    counts[found.column(column).to_numpy()] = found.column("count").to_numpy()
+    return counts
 
 
-def _hottest(table: DataFrame) -> list[tuple[int, int]]:
-    from pyspark.sql import functions as sf
+def _distribution(counts: NDArray[np.int64]) -> Distribution:
+    how_many = np.bincount(counts)
+    values = np.flatnonzero(how_many)
+    return Distribution(values, how_many[values])
 
-    counted = table.groupBy("topic").agg(sf.count(sf.lit(1)).alias("subscribers"))
-    return [
-        (row.topic, row.subscribers)
-        for row in counted.orderBy(sf.desc("subscribers"), "topic").limit(HOT_TOPICS).collect()
-    ]
+
+def _hottest(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
+    hottest = np.argsort(-counts, kind="stable")[:HOT_TOPICS]
+    return [(int(topic), int(counts[topic])) for topic in hottest if counts[topic]]
 
 
 def _alike(table: DataFrame, nodes: int, seed: int) -> tuple[float, float]:
