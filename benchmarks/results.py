@@ -36,7 +36,7 @@ class Page:
         if failed:
             self.tables.append("\n".join(["## Failed", "", *failed]))
         verdict = f"**{self.held} of {self.asked} floors hold.**"
-        self.text = "\n\n".join(["# What the engine costs", machine, verdict, *self.tables]) + "\n"
+        self.text = "\n\n".join(["# What it costs, and what it gains", machine, verdict, *self.tables]) + "\n"
 
     def get(self, name: str, task: str) -> dict[str, Any] | None:
         """Return what was measured, if anything was."""

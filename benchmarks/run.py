@@ -1,6 +1,7 @@
 """Run the benchmarks: each task of each case in a fresh process, results into `benchmarks/RESULTS.md`.
 
-`python -m benchmarks.run [--quick] [--only NAME]… [--out FILE] [--resume FILE]`, from the folder above.
+`python -m benchmarks.run [--quick] [--only NAME]… [--task NAME]… [--out FILE] [--resume FILE]`, from the
+folder above.
 """
 
 from __future__ import annotations
@@ -47,13 +48,14 @@ def main(
     only: Sequence[str] | None = None,
     out: Path | None = None,
     resume: Path | None = None,
+    tasks: Sequence[str] | None = None,
 ) -> Outcome:
     """Measure and write the page; progress goes to stderr.
 
-    `resume` is the records file of a run that was cut short: what it holds is not measured again.
-
-    `only` keeps the cases with one of these in their name. RESULTS.md is written by a full run alone; a part
-    writes to `out`, or beside its records in a temporary folder.
+    `resume` is the records file of a run that was cut short: what it holds is not measured again, and the
+    page says so. `only` keeps the cases with one of these in their name, `tasks` keeps these tasks.
+    RESULTS.md is written by a full run alone; a part writes to `out`, or beside its records in a temporary
+    folder.
     """
     cases = [
         case for case in (QUICK if quick else FULL) if not only or any(part in case.name for part in only)
@@ -64,13 +66,13 @@ def main(
     for place in (out, resume):
         if place is not None and not place.parent.is_dir():
             raise InputError(f"no folder {place.parent}: make it, or name another file than {place}")
-    here = machine()
+    here = machine() + ("" if resume is None else " Parts of this were measured in earlier runs.")
     journal = Path(tempfile.mkdtemp(prefix="meshwright-bench-")) / "records.jsonl"
     _note(f"each result goes to {journal} as it comes")
     records: Records = {} if resume is None else _recorded(resume)
     for number, case in enumerate(cases, start=1):
         for task in case.tasks:
-            if (case.name, task) in records:
+            if (case.name, task) in records or (tasks and task not in tasks):
                 continue
             began = time.perf_counter()
             record = records[case.name, task] = _run(case, task)
@@ -79,7 +81,7 @@ def main(
             took = time.perf_counter() - began
             _note(f"[{number}/{len(cases)}] {case.name} {task}: {_told(record)} ({took:.0f} s)")
     page = Page(cases, records, here)
-    target = out or (RESULTS if not quick and not only else journal.with_name("RESULTS.md"))
+    target = out or (RESULTS if not quick and not only and not tasks else journal.with_name("RESULTS.md"))
     target.write_text(page.text, encoding="utf-8")
     results = [{"case": name, "task": task, **record} for (name, task), record in records.items()]
     return Outcome(here, results, page.held, page.asked, str(target))
@@ -129,9 +131,10 @@ if __name__ == "__main__":
     _parser = argparse.ArgumentParser(description="Measure the engine on this machine.")
     _parser.add_argument("--quick", action="store_true", help="small cases only, under a minute")
     _parser.add_argument("--only", action="append", metavar="NAME", help="only cases with this in their name")
+    _parser.add_argument("--task", action="append", metavar="NAME", help="only this task")
     _parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the page")
     _parser.add_argument("--resume", type=Path, metavar="FILE", help="records of a run that was cut short")
     _given = _parser.parse_args()
-    _outcome = main(_given.quick, _given.only, _given.out, _given.resume)
+    _outcome = main(_given.quick, _given.only, _given.out, _given.resume, _given.task)
     print(f"{_outcome.held} of {_outcome.asked} floors hold; written to {_outcome.page}")
     sys.exit(0 if _outcome.passed else 1)
