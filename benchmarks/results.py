@@ -155,8 +155,9 @@ class Page:
         self.table(
             "Best against the greedy designs",
             "Links and highest degree of GM (edges), MinMax-ODA (degree) or Low-ODA(3) (balanced), and of "
-            "`best` after some seconds: the middle one of three seeds. What it saves of the links at least, "
-            "and by how much it is above the fewest possible at most, as proven: the worst of the three.",
+            "`best` after some seconds: the middle one of three seeds, or one where there is no floor. What "
+            "it saves of the links at least, and by how much it is above the fewest possible at most, as "
+            "proven: the worst of the three.",
             ["case", "objective", "seconds", "greedy: links / degree", "best: links / degree",
              "saved", "floor", "holds", "proven gap", "floor", "holds"],
             rows,
