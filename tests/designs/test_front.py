@@ -39,8 +39,22 @@ def test_there_is_a_choice_and_it_is_the_same_again() -> None:
 
 
 def test_without_steps_it_is_the_greedy_designs() -> None:
-    """With nothing to spend, it is what the greedy designs, pruned, give."""
+    """With nothing to spend it is made of greedy designs, without a proof unless one is asked for."""
     interest = unif(60, 20, min_size=4, max_size=15, seed=2)
     plans = front(interest, steps=0)
-    assert plans[-1].overlay
+    assert len(plans[-1].overlay) <= len(grow(interest, rules.gm))
     assert all(plan.prices is None for plan in plans)
+    assert all(plan.prices is not None for plan in front(interest, steps=0, certify=True))
+
+
+def test_steps_that_do_not_divide_end_too() -> None:
+    """However steps are shared out among the limits, rounding does not keep it going."""
+    interest = unif(60, 30, min_size=2, max_size=28, seed=2)
+    for steps in (3, 6, 12, 24, 48):
+        assert front(interest, steps=steps)
+
+
+def test_nobody_has_a_front() -> None:
+    """Without nodes there is one plan, without links."""
+    (plan,) = front(Interest.from_dict({}), steps=10)
+    assert len(plan.overlay) == 0

@@ -48,7 +48,7 @@ def test_what_was_proven_is_found_again(tmp_path_factory: pytest.TempPathFactory
 
 
 def test_other_prices_are_refused(plan: Path, interest: Interest) -> None:
-    """Prices that prove less than is stated fail the plan, and so do such as prove more."""
+    """Prices that prove less than is stated fail the plan."""
     tampered(plan, "price", lambda prices: pc.divide(prices, 2).combine_chunks())
     report = verify_plan(plan, interest)
     assert not report.passed
@@ -69,8 +69,26 @@ def test_a_smaller_gap_is_refused(plan: Path, interest: Interest) -> None:
     stated["figures"]["gap"] /= 2
     (plan / "plan.json").write_text(json.dumps(stated))
     assert not verify_plan(plan, interest).passed
+    for spoiled in ("small", None, True):
+        stated["figures"]["gap"] = spoiled
+        (plan / "plan.json").write_text(json.dumps(stated))
+        assert not verify_plan(plan, interest).passed
     del stated["figures"]["gap"]
     (plan / "plan.json").write_text(json.dumps(stated))
+    assert not verify_plan(plan, interest).passed
+
+
+def test_a_gap_without_a_bound_is_refused(plan: Path, interest: Interest) -> None:
+    """A gap that nothing stands for fails the plan, and so does one from prices that prove nothing."""
+    stated = json.loads((plan / "plan.json").read_text())
+    bound = stated["figures"].pop("lower_bound")
+    stated["figures"]["gap"] = 0.0
+    (plan / "plan.json").write_text(json.dumps(stated))
+    assert not verify_plan(plan, interest).passed
+    assert bound > 0
+    stated["figures"]["lower_bound"] = 0
+    (plan / "plan.json").write_text(json.dumps(stated))
+    tampered(plan, "price", lambda prices: pa.array([0] * len(prices)))
     assert not verify_plan(plan, interest).passed
 
 

@@ -69,7 +69,7 @@ class Ascent:
         self.rate, self.care = RATE, CARE
         self.momentum = np.zeros_like(price)
         self.paying = False
-        self.best = self.best_paying = self.price
+        self.best = self.best_paying = self.price.copy()
         self.value = self.value_paying = 0.0
         """What the best prices prove, without pairs that are paid for and with them."""
         self.pool: Pool | None = None
@@ -102,6 +102,7 @@ class Ascent:
         self.paying = True
         self.price = self.best.copy()
         self.price[roots(self.loads, self.price)] = 0
+        self.best_paying = self.price.copy()
         self.momentum[:] = 0
 
     def _move(self, pool: Pool, eta: float) -> None:

@@ -34,7 +34,7 @@ def integers(price: Floats) -> Whole:
     return (price.astype(np.float64) * SCALE).astype(np.int64)
 
 
-def proven(interest: Interest, value: int) -> int:
+def proven(value: int) -> int:
     """Return the whole number of links that a value in units of 1/2³⁰ proves."""
     return max(0, -(-value // SCALE))
 
@@ -54,7 +54,7 @@ def first_prices(loads: Loads) -> Prices:
 def certified(loads: Loads, scaled: Whole) -> Prices:
     """Return prices with the bound that they prove, all pairs checked in integers."""
     value = asked(loads.interest, scaled) - loads.weigh(scaled, lifting=False).excess
-    return Prices(loads.interest, scaled, proven(loads.interest, value))
+    return Prices(loads.interest, scaled, proven(value))
 
 
 def polished(loads: Loads, price: Floats) -> Prices:
@@ -67,7 +67,7 @@ def polished(loads: Loads, price: Floats) -> Prices:
         if value > best_value:
             best, best_value = scaled, value
         scaled = lifted(scaled, found)
-    return Prices(interest, best, proven(interest, best_value))
+    return Prices(interest, best, proven(best_value))
 
 
 def lifted(scaled: Whole, found: Weighing) -> Whole:

@@ -117,7 +117,5 @@ def _check(
         raise InputError(f"{seconds} seconds: give zero or more, or leave it out")
     if threads < 1:
         raise InputError(f"{threads} threads: give at least 1")
-    if start is None or start.interest is interest:
-        return
-    if start.interest.fingerprint != interest.fingerprint or len(start.scaled) != interest.num_subscriptions:
-        raise InputError("the starting prices were made for another interest: leave them out")
+    if start is not None:
+        start.check(interest)

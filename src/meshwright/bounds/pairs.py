@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from meshwright.interest import Ids, Interest
 
 
+ROUNDING = 1e-5
+"""Loads are sums of float32: a pair that carries 1 may seem to carry a little less."""
+
+
 class TightPairs(NamedTuple):
     """Pairs of nodes u < v in order, and what each carries."""
 
@@ -39,7 +43,8 @@ def tight_pairs(prices: Prices, *, most: int, slack: float = 0.1, threads: int =
     """Return the pairs that carry 1 − `slack` or more, or the `most` that carry most of these.
 
     A pair that carries 1 is one that an overlay with as few links as the bound would use: candidates for
-    good designs. Ties go to the smaller (u, v).
+    good designs. Ties go to the smaller (u, v). Where even of those that carry 1 there are too many to hold,
+    they are every so-manieth.
 
     Raises
     ------
@@ -53,10 +58,9 @@ def tight_pairs(prices: Prices, *, most: int, slack: float = 0.1, threads: int =
     prepare()
     loads = Loads(prices.interest, threads)
     price = prices.q.astype(np.float32)
-    # Loads are sums of float32: a pair that carries 1 may seem to carry a little less.
-    found = loads.scan(price, 1 - slack - 1e-5)
-    while found.every > 1:
+    found = loads.scan(price, 1 - slack - ROUNDING)
+    while found.every > 1 and slack > ROUNDING:
         slack /= 2
-        found = loads.scan(price, 1 - slack - 1e-5)
+        found = loads.scan(price, 1 - slack - ROUNDING)
     order = np.sort(np.argsort(-found.load, kind="stable")[:most])
     return TightPairs(found.u[order], found.v[order], found.load[order])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.errors import InputError
 from meshwright.interest import Interest, frozen
 from meshwright.measure.certificate import SCALE
 
@@ -28,6 +29,11 @@ class Prices:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scaled", frozen(self.scaled, np.int64))
+
+    def check(self, interest: Interest) -> None:
+        """Refuse to serve another interest than the one that they were found for."""
+        if self.interest is not interest and self.interest.fingerprint != interest.fingerprint:
+            raise InputError("the prices were made for another interest: leave them out")
 
     @property
     def q(self) -> NDArray[np.float64]:

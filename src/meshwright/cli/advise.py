@@ -85,7 +85,7 @@ def advise(
     if out is not None and chosen is not None:
         write_plan(chosen, out)
     if json:
-        written = {"plan": out and str(out), "chart": chart and str(chart)}
+        written = {"plan": str(out) if out and chosen else None, "chart": chart and str(chart)}
         output.answer_json({"source": source, **_found(advice), **written})
     else:
         files = [f"chart: {chart}"] if chart else []

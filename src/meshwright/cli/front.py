@@ -37,6 +37,7 @@ def plan_front(
     seed: int,
     threads: int,
     *,
+    certify: bool,
     progress: bool,
     json: bool,
 ) -> None:
@@ -52,6 +53,7 @@ def plan_front(
             seconds=SECONDS if seconds is None else seconds,
             steps=steps,
             seed=seed,
+            certify=certify,
             threads=threads,
             progress=drawing,
         )

@@ -92,7 +92,9 @@ Metric: TypeAlias = Annotated[
 
 Certify: TypeAlias = Annotated[
     bool,
-    typer.Option("--certify", help="Prove how many links are needed at least, and keep the proof."),
+    typer.Option(
+        "--certify", help="Prove how many links are needed at least, in time of its own, and keep the proof."
+    ),
 ]
 
 Threads: TypeAlias = Annotated[

@@ -121,7 +121,18 @@ def plan(
     interest = designing.load(source)
     link_costs = designing.load_costs(costs, interest, metric=metric)
     if front:
-        plan_front(source, interest, out, seconds, steps, seed, threads, progress=progress, json=json)
+        plan_front(
+            source,
+            interest,
+            out,
+            seconds,
+            steps,
+            seed,
+            threads,
+            certify=certify,
+            progress=progress,
+            json=json,
+        )
         return
     if on_spark:
         done = constructing.make(

@@ -104,6 +104,7 @@ def _found(report: "PlanReport") -> dict[str, object]:
         "lower_bound": report.lower_bound,
         "gap": report.gap,
         "cost_checked": None if report.stated_cost is None else report.total_cost is not None,
+        "unchecked": list(report.unchecked),
         "disagreements": list(report.disagreements),
     }
 
@@ -149,11 +150,16 @@ def _told_bound(report: "PlanReport") -> list[str]:
     """Say what the plan's prices prove."""
     from meshwright.spelling import excess
 
+    reasons = {
+        "solver_bound": "it is the solver's word",
+        "lower_bound": "verify without --master to check it",
+    }
+    left = [f"not checked: {name}; {reasons[name]}" for name in report.unchecked if name in reasons]
     if report.lower_bound is None:
-        return []
+        return left
     needed = f"the prices prove that connecting every topic needs at least {report.lower_bound:,} links"
     near = "" if report.gap is None else f"at most {excess(report.gap)} above the fewest links possible: "
-    return [f"certified: {near}{needed}"]
+    return [f"certified: {near}{needed}", *left]
 
 
 def _told_cost(report: "PlanReport") -> list[str]:

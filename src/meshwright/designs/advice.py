@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 NEARLY_FEWEST = 1.03
 """So much more than the fewest links is taken for a lower maximum degree."""
+STARS = ("cd", "cd1", "cd2", "cdmax")
+"""Designs with a topic diameter of 2 at most."""
 SMALL = 12
 """Up to so many nodes the optimum itself is looked for."""
 
@@ -78,7 +80,14 @@ class Tried:
             unmet.append(f"one failure splits {self.weak:,} topics")
         if wishes.diameter is not None and self.diameters.maximum > wishes.diameter:
             unmet.append(f"diameter {self.diameters.maximum}, above {wishes.diameter}")
+        elif wishes.diameter is not None and not (self.diameters.exact.all() or self._stars):
+            unmet.append(f"diameter at least {self.diameters.maximum}, not known exactly")
         return unmet
+
+    @property
+    def _stars(self) -> bool:
+        """Whether the design promises topic diameters of 2, so that they need not be measured."""
+        return self.plan.algorithm in STARS
 
 
 @dataclass(frozen=True, eq=False)

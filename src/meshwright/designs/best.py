@@ -47,6 +47,8 @@ def best(
     """
     rule = _rule(objective, k)
     budget = Budget(seconds, steps)
+    if prices is not None:
+        prices.check(interest)
     greedy = grow(interest, rule, threads=threads, progress=progress)
     limit = measure.degrees(greedy).maximum if objective != "edges" else interest.num_nodes
     safe = remaking = _pruned(greedy, seed)
@@ -89,8 +91,8 @@ def is_optimal(remaking: search.Remaking, prices: Prices | None) -> bool:
 
 def cap_of(remaking: search.Remaking, limit: int) -> int:
     """Return how many links a node may have after it is given one: below the most, well above the average."""
-    average = 2 * len(remaking) / max(1, remaking.interest.num_nodes)
-    return min(limit, max(remaking.max_degree - 1, math.ceil(average) + 3))
+    average, most = 2 * len(remaking) / max(1, remaking.interest.num_nodes), remaking.max_degree
+    return min(limit, most, max(most - 1, math.ceil(average) + 3))
 
 
 def _gap_told(remaking: search.Remaking, prices: Prices | None) -> str:

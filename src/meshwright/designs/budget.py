@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 
 import numpy as np
@@ -50,6 +51,10 @@ class Budget:
     def seconds_for(self, part: float) -> float | None:
         """Return a part of the seconds that are left; None if steps are counted."""
         return None if self.steps is not None else part * self.seconds * (1 - self.share)
+
+    def steps_until(self, share: float) -> int:
+        """Return how many steps are left until a share is taken, 1 at least; many where none are counted."""
+        return sys.maxsize if self.steps is None else max(1, math.ceil(share * self.steps) - self.taken)
 
     def take(self, most: int) -> int:
         """Return how many steps to do next, and count them."""

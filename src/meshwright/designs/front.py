@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING
 
@@ -37,6 +36,7 @@ def front(
     seconds: float = 60.0,
     steps: int | None = None,
     seed: int = 0,
+    certify: bool = False,
     prices: Prices | None = None,
     threads: int = 1,
     progress: Progress | None = None,
@@ -46,13 +46,18 @@ def front(
     GM, MinMax-ODA and Low-ODA with several k come first, then local search as of `best`: without a limit of
     the degree, and then under one limit after another, down to lower than MinMax-ODA's. Each goes on from the
     one before, or if that is too high still, from the fewest links known within the limit. `seconds` or
-    `steps` are for all together; with steps the same seed gives the same front.
+    `steps` are for all together; with steps the same seed gives the same front. With `certify` there are
+    prices in any case, found in as long as it takes.
     """
+    if prices is not None:
+        prices.check(interest)
     best.prepare(progress)
     began, budget = time.perf_counter(), Budget(seconds, steps)
     known = _Known()
     for rule in (rules.gm, rules.minmax, *(rules.low(k) for k in GREEDIEST)):
         known.add(grow(interest, rule, threads=threads, progress=progress))
+    if prices is None and certify:
+        prices = bounds.prices(interest, threads=threads, progress=progress)
     if prices is None and not budget.spent and bounds.pair_topics(interest) <= budget.most_pairs:
         half = budget.seconds_for(1 / 2)
         prices = bounds.prices(interest, seconds=half, threads=threads, progress=progress)
@@ -66,8 +71,11 @@ def front(
         else:
             searching.go_on(cap, until)
     made = time.perf_counter() - began
+    timing: dict[str, int | float] = {"seconds": seconds} if steps is None else {"steps": steps}
     return tuple(
-        Plan(overlay, "best", {"front": measure.degrees(overlay).maximum}, seed, made, prices=prices)
+        Plan(
+            overlay, "best", {"front": measure.degrees(overlay).maximum, **timing}, seed, made, prices=prices
+        )
         for overlay in known.unbeaten()
     )
 
@@ -103,7 +111,7 @@ class _Searching:
             # A link more is allowed to bring a node down that would not come down without.
             forced = budget.share > half and remaking.max_degree > cap
             limit = cap if forced else best.cap_of(remaking, cap)
-            left = best.STRIDE if budget.steps is None else math.ceil(until * budget.steps) - budget.taken
+            left = budget.steps_until(until)
             remaking.run(budget.take(min(best.STRIDE, left)), max_degree=limit, lowering=forced)
             if self.progress is not None:
                 told = f"{remaking.max_degree} at a broker at most"
@@ -156,7 +164,7 @@ def _lowest_cap(lowest: int, prices: Prices | None) -> int:
     """Return a limit to try: below the lowest degree known, but not below the average of any overlay."""
     if prices is None:
         return lowest
-    return min(lowest, max(lowest - LOWER, -(-2 * prices.bound // prices.interest.num_nodes)))
+    return min(lowest, max(lowest - LOWER, -(-2 * prices.bound // max(1, prices.interest.num_nodes))))
 
 
 def _caps(lowest: int, highest: int) -> list[int]:

@@ -100,9 +100,9 @@ class Plan:
         if "solver_bound" in figures:
             gap = measure.gap(len(self.overlay), int(figures["solver_bound"]))
             near = (
-                f"at most {excess(gap)} above the fewest links possible"
-                if gap
-                else "no overlay has fewer links"
+                "nothing is proven"
+                if gap is None
+                else f"at most {excess(gap)} above the fewest links possible"
             )
-            lines.append(f"by the solver: {near}")
+            lines.append(f"by the solver: {'no overlay has fewer links' if gap == 0 else near}")
         return lines

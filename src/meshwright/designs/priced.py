@@ -28,4 +28,4 @@ def priced(interest: Interest, prices: Prices, greedy: Overlay, *, max_degree: i
     tight = bounds.tight_pairs(prices, most=PAIRS_PER_NODE * interest.num_nodes, slack=SLACK)
     pairs = np.concatenate((np.column_stack((tight.u, tight.v)), np.column_stack((greedy.u, greedy.v))))
     overlay = search.price_greedy(interest, np.unique(pairs, axis=0), prices.q, max_degree=max_degree)
-    return overlay if max_degree is None else grow(interest, rules.minmax, start=overlay)
+    return grow(interest, rules.gm if max_degree is None else rules.minmax, start=overlay)

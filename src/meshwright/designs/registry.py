@@ -229,6 +229,8 @@ def design(
         chosen.prepare(progress)
     if costs is not None:
         weighted.prepare(progress)
+    if prices is not None:
+        prices.check(interest)
     if certify and prices is None:
         prices = bounds.prices(interest, threads=threads, progress=progress)
     pricing = {"prices": prices} if chosen.priced else {}

@@ -67,13 +67,15 @@ def check_prices(interest: Interest, scaled: NDArray[Any]) -> int:
     return max(0, -((beyond - asked) // SCALE))
 
 
-def gap(edges: int, needed: int) -> float:
-    """Return by which part of the links that are needed some are more.
+def gap(edges: int, needed: int) -> float | None:
+    """Return by which part of the links that are needed some are more; None if nothing is known to be needed.
 
-    >>> gap(105, 100), gap(0, 0)
-    (0.05, 0.0)
+    >>> gap(105, 100), gap(0, 0), gap(5, 0)
+    (0.05, 0.0, None)
     """
-    return (edges - needed) / needed if needed else 0.0
+    if needed:
+        return (edges - needed) / needed
+    return None if edges else 0.0
 
 
 def _checked(interest: Interest, scaled: NDArray[Any]) -> NDArray[np.int64]:

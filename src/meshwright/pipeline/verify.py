@@ -49,6 +49,7 @@ def verify_on_cluster(
     """Recompute everything that a stored plan states, as `verify_plan` does, on a cluster.
 
     A dataset folder must be where the workers can read it; its subscriptions do not come into this process.
+    Therefore the prices of a certified plan are not added up: `verify_plan` does that.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def verify_on_cluster(
         asked = subscriptions(spark, source) if isinstance(source, (str, Path)) else source
         overlay = stored.overlay_on(asked.names)
         found, wrong, weak = examine_on_cluster(spark, overlay, asked, weak=wanted == 2, progress=progress)
-    return judge(stored, overlay, found, wrong, k=wanted, weak=weak, costs=costs)
+    return judge(stored, overlay, found, wrong, k=wanted, weak=weak, costs=costs, certificate_of=None)
 
 
 def examine_on_cluster(

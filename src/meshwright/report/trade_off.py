@@ -76,11 +76,13 @@ def trade_off(
             axes.text(
                 0.99, max(bounds), told, transform=right, ha="right", va="bottom", color="#555555", fontsize=9
             )
-        axes.set(xlabel="highest degree: links of the busiest broker", ylabel="links in all", xscale="log")
+        axes.set(xlabel="highest degree: links of the busiest broker", ylabel="links in all")
         axes.margins(x=0.12, y=0.12)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        if all(plan.figures["max_degree"] for plan in plans):  # a logarithmic axis has no zero
+            axes.set_xscale("log")
         ticks = sorted({int(plan.figures["max_degree"]) for plan in plans})
         if ticks[-1] < 10 * max(ticks[0], 1):  # less than a decade has no major ticks of its own
             axes.set_xticks(ticks)

@@ -120,7 +120,7 @@ def _lay_out_net(overlay: Overlay, seed: int) -> Net:
     interest = overlay.interest
     room = len(overlay) + len(overlay) // 2 + 64
     tally = np.zeros(5, dtype=np.int64)
-    tally[FREE], tally[CHANCE] = room, seed
+    tally[FREE], tally[CHANCE] = room, seed % 2**63
     return Net(
         node_ptr=frozen(interest.node_ptr, np.int64),
         node_topics=frozen(interest.node_topics, np.int32),

@@ -47,6 +47,8 @@ class PlanReport:
     """What the plan states of that."""
     lower_bound: int | None = None
     """How many links its prices prove to be needed, if it states such a number."""
+    unchecked: tuple[str, ...] = ()
+    """Figures that the plan states and nobody computed anew."""
 
     @property
     def gap(self) -> float | None:
@@ -101,7 +103,7 @@ def verify_plan(
     if not found.contributions_agree:
         recounted = measure.contributions(interest, overlay.u, overlay.v)
         wrong = np.flatnonzero(recounted != overlay.contribution)
-    return judge(stored, overlay, found, wrong, k=wanted, weak=weak, costs=costs)
+    return judge(stored, overlay, found, wrong, k=wanted, weak=weak, costs=costs, certificate_of=interest)
 
 
 def wanted_k(stored: StoredPlan, k: int | None) -> int | None:
@@ -120,9 +122,13 @@ def judge(
     k: int | None,
     weak: measure.WeakTopics | None,
     costs: LinkCosts | None,
+    certificate_of: Interest | None,
 ) -> PlanReport:
-    """Compare what was found of a plan with what it states; `wrong` are edges whose contribution differs."""
-    figures: dict[str, int | float] = {
+    """Compare what was found of a plan with what it states; `wrong` are edges whose contribution differs.
+
+    Without `certificate_of`, the interest with all its subscriptions, the plan's prices are not added up.
+    """
+    figures: dict[str, int | float | None] = {
         "nodes": overlay.interest.num_nodes,
         "topics": overlay.interest.num_topics,
         "edges": len(overlay),
@@ -130,15 +136,14 @@ def judge(
         "max_degree": found.degrees.maximum,
         "support": found.support,
     }
-    bound = bound_found(stored, overlay.interest)
-    if bound is not None:
-        figures["lower_bound"] = bound
-    if bound is not None and found.connected:
-        figures["gap"] = measure.gap(len(overlay), bound)
+    bound = None if certificate_of is None else bound_found(stored, certificate_of)
+    if certificate_of is not None:
+        known = bound is not None and found.connected
+        figures |= {"lower_bound": bound, "gap": measure.gap(len(overlay), bound or 0) if known else None}
     disagreements = [
-        f"{name} is {value}, the plan states {stored.figures.get(name)}"
+        f"{name} is {'not known' if value is None else value}, the plan states {stored.figures.get(name)}"
         for name, value in figures.items()
-        if not math.isclose(value, stored.figures.get(name, math.nan), rel_tol=1e-9, abs_tol=1e-12)
+        if not _agree(value, stored.figures.get(name))
     ]
     if len(wrong):
         disagreements.append(f"the contributions of edges {first_five(wrong.tolist())} are not as stated")
@@ -153,7 +158,18 @@ def judge(
     stated_cost, cost = stated_cost_of(stored), cost_found(stored, overlay, costs)
     if cost is not None and stated_cost is not None and not math.isclose(cost, stated_cost, rel_tol=1e-9):
         disagreements.append(f"total_cost is {cost}, the plan states {stated_cost}")
-    return PlanReport(overlay, found, tuple(disagreements), budgeted, k, weak, cost, stated_cost, bound)
+    unchecked = {"solver_bound", *(("lower_bound", "gap") if certificate_of is None else ())}
+    return PlanReport(
+        overlay, found, tuple(disagreements), budgeted, k, weak, cost, stated_cost, bound,
+        tuple(name for name in stored.figures if name in unchecked),
+    )  # fmt: skip
+
+
+def _agree(found: float | None, stated: object) -> bool:
+    """Say whether a figure is as the plan states it: the same number, or none in both."""
+    if found is None or not isinstance(stated, (int, float)):
+        return found is stated
+    return math.isclose(found, stated, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def _claimed_k(stored: StoredPlan) -> int | None:
