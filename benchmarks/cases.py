@@ -138,7 +138,7 @@ _QUICK = Case(
 )
 
 QUICK: list[Case] = [
-    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST, CHURN, TIDY), best_seconds=1.0, rounds=20),
+    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST, CHURN, TIDY), best_seconds=0.2, rounds=20),
     replace(_QUICK, popularity="expo"),
     replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK, DATA)),
 ]
