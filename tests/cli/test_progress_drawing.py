@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.cli import progress
+from meshwright.cli import drawing, progress
 from meshwright.cli.progress import ProgressDrawing, time_left
 
 
@@ -34,7 +34,8 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
+    for module in (drawing, progress):
+        monkeypatch.setattr(module, "time", clock)
     return clock
 
 
@@ -42,19 +43,19 @@ def test_quick_work_is_silent(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
     """Within the first second nothing is shown, be it forced and on a terminal."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with ProgressDrawing("GM", forced=True) as drawing:
+    with ProgressDrawing("GM", forced=True) as drawn:
         clock.now += 0.9
-        drawing(10, 0.5, "linking")
+        drawn(10, 0.5, "linking")
     assert screen.getvalue() == ""
 
 
 def test_long_work_without_a_terminal(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """Where there is no terminal, long work is silent, or a line now and then if forced."""
     for forced in (False, True):
-        with ProgressDrawing("GM", forced=forced) as drawing:
+        with ProgressDrawing("GM", forced=forced) as drawn:
             for tenth in range(1, 10):
                 clock.now += 1
-                drawing(1000 * tenth, tenth / 10, "linking")
+                drawn(1000 * tenth, tenth / 10, "linking")
         told = capsys.readouterr()
         assert told.out == ""
         if not forced:
@@ -70,9 +71,9 @@ def test_long_work_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with ProgressDrawing("GM") as drawing:
+    with ProgressDrawing("GM") as drawn:
         clock.now += 2
-        drawing(1234, 0.5, "linking")
+        drawn(1234, 0.5, "linking")
     assert "1,234 links, 50.0% support" in screen.getvalue()
     assert "2 s left" in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[2K")
@@ -80,25 +81,25 @@ def test_long_work_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) 
 
 def test_other_work_is_told_by_its_name(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """What is not linking has no support to show: its name stands there, and the time left."""
-    with ProgressDrawing("Best", forced=True) as drawing:
+    with ProgressDrawing("Best", forced=True) as drawn:
         clock.now += 5
-        drawing(1234, 0.25, "improving")
+        drawn(1234, 0.25, "improving")
     assert capsys.readouterr().err == "meshwright: Best: 1,234 links, improving, 15 s left\n"
 
 
 def test_compiling_is_always_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     """Compiling is announced at once, even without a terminal, and once for a design."""
-    with ProgressDrawing("GM") as drawing:
-        drawing(0, 0.0, "compiling kernels, first run only")
-        drawing(0, 0.0, "compiling kernels, first run only")
+    with ProgressDrawing("GM") as drawn:
+        drawn(0, 0.0, "compiling kernels, first run only")
+        drawn(0, 0.0, "compiling kernels, first run only")
     assert capsys.readouterr().err == "meshwright: compiling kernels, first run only\n"
 
 
 def test_a_budget_counts_as_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """With a budget of links, the time left is told from the links when they are further than support."""
-    with ProgressDrawing("GPA", forced=True, max_edges=100) as drawing:
+    with ProgressDrawing("GPA", forced=True, max_edges=100) as drawn:
         clock.now += 4
-        drawing(50, 0.1, "linking")
+        drawn(50, 0.1, "linking")
     assert capsys.readouterr().err.endswith("50 links, 10.0% support, 4 s left\n")
 
 

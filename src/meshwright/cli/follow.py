@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from meshwright.cli.columns import NodeColumn, OperationColumn, SequenceColumn, TimeColumn, TopicColumn
 from meshwright.cli.options import Json
 from meshwright.cli.spark import Conf, Master
 
@@ -32,20 +33,11 @@ def follow(
     every: Annotated[
         float, typer.Option("--every", metavar="S", help="Look for new files so often, in seconds.")
     ] = 5.0,
-    node: Annotated[str, typer.Option("--node", metavar="COLUMN", help="The column of nodes.")] = "node",
-    topic: Annotated[str, typer.Option("--topic", metavar="COLUMN", help="The column of topics.")] = "topic",
-    time: Annotated[
-        str | None,
-        typer.Option("--time", metavar="COLUMN", help="The column of times; 'time' if there is one."),
-    ] = None,
-    operation: Annotated[
-        str | None,
-        typer.Option("--operation", metavar="COLUMN", help="Subscribe or unsubscribe; else 'operation'."),
-    ] = None,
-    sequence: Annotated[
-        str | None,
-        typer.Option("--sequence", metavar="COLUMN", help="Orders rows of one time; else 'sequence'."),
-    ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    time: TimeColumn = None,
+    operation: OperationColumn = None,
+    sequence: SequenceColumn = None,
     master: Master = None,
     conf: Conf = None,
     json: Json = False,

@@ -5,6 +5,14 @@ from typing import Annotated
 
 import typer
 
+from meshwright.cli.columns import (
+    MaxBad,
+    NodeColumn,
+    OperationColumn,
+    SequenceColumn,
+    TimeColumn,
+    TopicColumn,
+)
 from meshwright.cli.options import Json, ShowProgress
 from meshwright.cli.spark import Conf, Master
 
@@ -34,28 +42,11 @@ def ingest(
             help="csv, jsonl, parquet, edges, mosquitto-log, nats-connz or emqx; else told by the names.",
         ),
     ] = None,
-    node: Annotated[str, typer.Option("--node", metavar="COLUMN", help="The column of nodes.")] = "node",
-    topic: Annotated[str, typer.Option("--topic", metavar="COLUMN", help="The column of topics.")] = "topic",
-    time: Annotated[
-        str | None,
-        typer.Option("--time", metavar="COLUMN", help="The column of times; 'time' if there is one."),
-    ] = None,
-    operation: Annotated[
-        str | None,
-        typer.Option(
-            "--operation",
-            metavar="COLUMN",
-            help="The column that says subscribe or unsubscribe; 'operation' if there is one.",
-        ),
-    ] = None,
-    sequence: Annotated[
-        str | None,
-        typer.Option(
-            "--sequence",
-            metavar="COLUMN",
-            help="The column that orders events of the same time; 'sequence' if there is one.",
-        ),
-    ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    time: TimeColumn = None,
+    operation: OperationColumn = None,
+    sequence: SequenceColumn = None,
     delimiter: Annotated[
         str, typer.Option("--delimiter", metavar="C", help="What separates columns of CSV; or tab.")
     ] = ",",
@@ -83,9 +74,7 @@ def ingest(
             "--bridges", metavar="REGEX", help="Broker logs: client ids of bridges, which are left out."
         ),
     ] = None,
-    max_bad: Annotated[
-        float, typer.Option("--max-bad", metavar="SHARE", help="Fail if more rows than this are bad.")
-    ] = 0.1,
+    max_bad: MaxBad = 0.1,
     master: Master = None,
     conf: Conf = None,
     progress: ShowProgress = False,

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from meshwright.cli.drawing import Drawing
 from meshwright.cli.output import note, working
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from meshwright.pipeline.session import Session
 
 Master: TypeAlias = Annotated[
@@ -30,11 +26,6 @@ Conf: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
 ]
-
-QUIET_SECONDS = 3.0
-"""Work that takes less than this shows nothing."""
-LINE_SECONDS = 10.0
-"""Without a terminal, this long between two lines."""
 
 
 def opened(master: str | None, conf: Sequence[str] | None) -> Session:
@@ -52,50 +43,17 @@ def opened(master: str | None, conf: Sequence[str] | None) -> Session:
         return session(master, conf=settings)
 
 
-class StageDrawing:
+class StageDrawing(Drawing):
     """The `progress` callback of work on Spark: a bar on a terminal, a line now and then if forced."""
 
-    def __init__(self, *, forced: bool = False) -> None:
-        self.terminal = sys.stderr.isatty()
-        self.shown = self.terminal or forced
-        self.began = self.last_line = time.monotonic()
-        self._bar: tuple[Progress, TaskID] | None = None
+    quiet_seconds, line_seconds = 3.0, 10.0
 
     def __call__(self, what: str, done: int, tasks: int) -> None:
         """Take what is being done, how many tasks of it are done and how many there are."""
-        now = time.monotonic()
-        if not self.shown or now - self.began < QUIET_SECONDS:
+        if not self.due():
             return
         if self.terminal:
-            self._draw(what, done, tasks)
-        elif now - self.last_line >= LINE_SECONDS:
-            self.last_line = now
-            note(f"{what}: {done} of {tasks} tasks, after {now - self.began:.0f} s")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar[0].stop()
-
-    def _draw(self, what: str, done: int, tasks: int) -> None:
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-
-            bar = Progress(
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("tasks"),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._bar = bar, bar.add_task(what, total=tasks)
-            bar.start()
-        bar, task = self._bar
-        bar.update(task, description=what, completed=done, total=tasks)
+            share = done / tasks if tasks else 0.0
+            self.draw(what, share, told=f"{done}/{tasks}", left="tasks")
+        elif self.line_due():
+            note(f"{what}: {done} of {tasks} tasks, after {self.elapsed:.0f} s")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from meshwright.cli.columns import MaxBad, TimeColumn, TopicColumn
 from meshwright.cli.options import Json, ShowProgress
 from meshwright.cli.spark import Conf, Master
 
@@ -26,14 +27,11 @@ def traffic(
     publisher: Annotated[
         str, typer.Option("--publisher", metavar="COLUMN", help="The column of publishers.")
     ] = "publisher",
-    topic: Annotated[str, typer.Option("--topic", metavar="COLUMN", help="The column of topics.")] = "topic",
+    topic: TopicColumn = "topic",
     size: Annotated[
         str | None, typer.Option("--size", metavar="COLUMN", help="The column of bytes; 'size' if not told.")
     ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option("--time", metavar="COLUMN", help="The column of times; 'time' if there is one."),
-    ] = None,
+    time: TimeColumn = None,
     value: Annotated[
         str | None,
         typer.Option("--value", metavar="COLUMN", help="Content values instead of topics: their column."),
@@ -47,9 +45,7 @@ def traffic(
         float | None,
         typer.Option("--seconds", metavar="S", help="How long the logs are; from first to last if not told."),
     ] = None,
-    max_bad: Annotated[
-        float, typer.Option("--max-bad", metavar="SHARE", help="Fail if more rows than this are bad.")
-    ] = 0.1,
+    max_bad: MaxBad = 0.1,
     master: Master = None,
     conf: Conf = None,
     progress: ShowProgress = False,
