@@ -66,6 +66,12 @@ def announcement(room: str) -> str:
     return "compiling kernels, first run only"
 
 
+def announce(room: str, progress: Callable[[int, float, str], None] | None) -> None:
+    """Say through `progress` that a room's kernels have to be compiled first, if they have."""
+    if progress is not None and not is_kept(room):
+        progress(0, 0.0, announcement(room))
+
+
 def is_kept(room: str) -> bool:
     """Say whether a room's kernels were compiled before, on this machine and from these sources."""
     folder = cache_folder(room)

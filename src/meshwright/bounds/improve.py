@@ -91,8 +91,7 @@ def prepare(progress: Progress | None = None) -> None:
     """Compile the kernels of the price bound, or load them where they are kept; `prices` does so itself."""
     from meshwright import compiling
 
-    if progress is not None and not compiling.is_kept("bounds"):
-        progress(0, 0.0, compiling.announcement("bounds"))
+    compiling.announce("bounds", progress)
     _prepare_once()
 
 

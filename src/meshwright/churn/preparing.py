@@ -13,8 +13,7 @@ def prepare(progress: Progress | None = None) -> None:
     """Compile the kernels, or load them where they are kept; a live overlay does so when first used."""
     from meshwright import compiling
 
-    if progress is not None and not compiling.is_kept("churn"):
-        progress(0, 0.0, compiling.announcement("churn"))
+    compiling.announce("churn", progress)
     _prepare_once()
 
 

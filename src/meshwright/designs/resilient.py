@@ -73,8 +73,7 @@ def prepare(progress: Progress | None = None) -> None:
     """Compile the kernels, or load them where they are kept; `resilient` does so when first called."""
     from meshwright import compiling
 
-    if progress is not None and not compiling.is_kept("designs"):
-        progress(0, 0.0, compiling.announcement("designs"))
+    compiling.announce("designs", progress)
     _prepare_once()
 
 

@@ -108,8 +108,7 @@ def prepare(progress: Progress | None = None) -> None:
     """Compile the engine's kernels, or load them where they are kept; `grow` does so when first called."""
     from meshwright import compiling
 
-    if progress is not None and not compiling.is_kept("greedy"):
-        progress(0, 0.0, compiling.announcement("greedy"))
+    compiling.announce("greedy", progress)
     _prepare_once()
 
 

@@ -67,8 +67,7 @@ def prepare(progress: Callable[[int, float, str], None] | None = None) -> None:
     """Compile the kernel behind `contributions`, or load it where it is kept."""
     from meshwright import compiling
 
-    if progress is not None and not compiling.is_kept("measure"):
-        progress(0, 0.0, compiling.announcement("measure"))
+    compiling.announce("measure", progress)
     nothing = np.zeros(0, dtype=np.int32)
     contributions(Interest.from_dict({}), nothing, nothing)
     compiling.keep("measure")

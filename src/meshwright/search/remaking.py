@@ -88,8 +88,7 @@ def prepare(progress: Progress | None = None) -> None:
     """Compile the kernels, or load them where they are kept."""
     from meshwright import compiling
 
-    if progress is not None and not compiling.is_kept("search"):
-        progress(0, 0.0, compiling.announcement("search"))
+    compiling.announce("search", progress)
     _prepare_once()
 
 

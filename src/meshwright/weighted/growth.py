@@ -77,8 +77,7 @@ def prepare(progress: Progress | None = None) -> None:
     """Compile the kernels, or load them where they are kept; `grow` does so when first called."""
     from meshwright import compiling
 
-    if progress is not None and not compiling.is_kept("weighted"):
-        progress(0, 0.0, compiling.announcement("weighted"))
+    compiling.announce("weighted", progress)
     _prepare_once()
 
 

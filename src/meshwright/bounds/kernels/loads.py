@@ -7,12 +7,12 @@ after u, which stand after u in the topic's list.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from meshwright.bounds.kernels.relation import NONE, mark_topics, unmark_topics
-from meshwright.compiling import kernel
+from meshwright.compiling import inlined, kernel
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -29,6 +29,17 @@ NOTHING = np.float32(0)
 NO_LOAD = np.int64(0)
 HUGE = np.int64(2**61)
 """Where a sum of excess stops growing, so that it cannot overflow."""
+
+
+@inlined
+def add_up(relation: Relation, price: Any, u: Int, load: Any) -> None:
+    """Add the loads of the row u up; prices are by place, floats or integers."""
+    for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
+        own = relation.place[slot]
+        mine = price[own]
+        for place in range(own + 1, relation.topic_ptr[relation.node_topics[slot] + 1]):
+            other = price[place]
+            load[relation.topic_nodes[place]] += mine if mine > other else other
 
 
 @kernel
@@ -57,12 +68,7 @@ def scan(
     nodes = len(relation.node_ptr) - 1
     kept = 0
     for u in range(first, last):
-        for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
-            own = relation.place[slot]
-            mine = price[own]
-            for place in range(own + 1, relation.topic_ptr[relation.node_topics[slot] + 1]):
-                other = price[place]
-                load[relation.topic_nodes[place]] += mine if mine > other else other
+        add_up(relation, price, u, load)
         beyond = 0.0
         turn = u % every
         for v in range(u + 1, nodes):
@@ -113,12 +119,7 @@ def weigh(
     nodes = len(relation.node_ptr) - 1
     excess = NO_LOAD
     for u in range(first, last):
-        for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
-            own = relation.place[slot]
-            mine = price[own]
-            for place in range(own + 1, relation.topic_ptr[relation.node_topics[slot] + 1]):
-                other = price[place]
-                load[relation.topic_nodes[place]] += mine if mine > other else other
+        add_up(relation, price, u, load)
         if lifting:
             for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
                 own = relation.place[slot]

@@ -8,8 +8,8 @@ import numpy as np
 
 from meshwright.compiling import kernel, lowest_bit
 from meshwright.designs.kernels.picking import LENGTH, LEVEL, PLACE, leave_out
-from meshwright.greedy.kernels.rows import add_eight, add_four, ripple
-from meshwright.greedy.kernels.state import NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.greedy.kernels.rows import add_eight, add_four, count_one, ripple
+from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
 
 if TYPE_CHECKING:
     from meshwright.designs.kernels.picking import Picking, Scratch
@@ -25,13 +25,7 @@ def add_rare_topics(held: TopicRows, scratch: Scratch, lacking: Int) -> None:
         topic = scratch.own[i]
         if held.topic_row[topic] < 0:
             for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
-                v = np.uint64(held.topic_nodes[slot])
-                word, more, k = v >> SIX, ONE << (v & SIXTY_THREE), 0
-                while more != NOTHING:
-                    digit = slices[k, word]
-                    slices[k, word] = digit ^ more
-                    more &= digit
-                    k += 1
+                count_one(slices, np.uint64(held.topic_nodes[slot]))
 
 
 @kernel

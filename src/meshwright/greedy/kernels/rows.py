@@ -121,6 +121,17 @@ def ripple(slices: Bits, carry: Bits, k: Int, top: Int, low: np.uint64, high: np
         k += 1
 
 
+@inlined
+def count_one(slices: Bits, v: np.uint64) -> None:
+    """Add 1 to the count of one node."""
+    word, carry, k = v >> SIX, ONE << (v & SIXTY_THREE), 0
+    while carry != NOTHING:
+        digit = slices[k, word]
+        slices[k, word] = digit ^ carry
+        carry &= digit
+        k += 1
+
+
 @kernel
 def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
     """Add the subscribers of u's light topics to the counters, one by one."""
@@ -132,13 +143,7 @@ def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
                 if state.topic_nodes[slot] < first:
                     break
                 if state.node_label[state.entry[slot]] != mine:
-                    v = np.uint64(state.topic_nodes[slot])
-                    word, carry, k = v >> SIX, ONE << (v & SIXTY_THREE), 0
-                    while carry != NOTHING:
-                        digit = slices[k, word]
-                        slices[k, word] = digit ^ carry
-                        carry &= digit
-                        k += 1
+                    count_one(slices, np.uint64(state.topic_nodes[slot]))
 
 
 @inlined

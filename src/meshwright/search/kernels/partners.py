@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.compiling import inlined, kernel, lowest_bit
+from meshwright.greedy.kernels.rows import count_one
 from meshwright.search.kernels.net import NONE, ONE, SIX, SIXTY_THREE, draw, has_topic
 from meshwright.search.kernels.pieces import LOOSE, TOUCHED, label_of
 
@@ -82,18 +83,6 @@ def add_row(partners: Partners, count: Int) -> None:
 
 
 @kernel
-def add_one(partners: Partners, v: Int) -> None:
-    """Add 1 to the count of one node."""
-    word, carry = np.uint64(v) >> SIX, ONE << (np.uint64(v) & SIXTY_THREE)
-    i = 0
-    while carry != ZERO:
-        both = partners.slices[i, word] & carry
-        partners.slices[i, word] ^= carry
-        carry = both
-        i += 1
-
-
-@kernel
 def count_joined(net: Net, pieces: Pieces, partners: Partners, x: Int) -> Int:
     """Count for every node what a link from x would join; return how many slices are in use."""
     top = slices_for(np.int64(pieces.tally[TOUCHED]))  # a link joins each of these once at most
@@ -123,7 +112,7 @@ def count_joined(net: Net, pieces: Pieces, partners: Partners, x: Int) -> Int:
             topic = np.int64(pieces.topic[record])
             apart = pieces.label[pieces.slot[record]] > 0 and has_topic(net, x, topic)
             if apart and label_of(net, pieces, x, topic) == 0:
-                add_one(partners, v)
+                count_one(partners.slices, np.uint64(v))
             record = pieces.next_of_node[record]
     return top
 
