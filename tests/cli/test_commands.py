@@ -45,10 +45,35 @@ def test_workload_takes_alpha(tmp_path: Path) -> None:
     assert "--alpha" in meshwright(*words, "--out", tmp_path / "unif").complaint
 
 
+def test_workload_social_has_a_topic_for_each_broker(tmp_path: Path) -> None:
+    """`workload social` needs no --topics, and hands all its options on."""
+    words = [
+        "--nodes",
+        "30",
+        "--size",
+        "4",
+        "--alpha",
+        "2",
+        "--locality",
+        "0.2",
+        "--both-ways",
+        "--seed",
+        "5",
+    ]
+    answer = meshwright("workload", "social", *words, "--out", tmp_path / "dataset", "--json")
+    expected = workloads.social(30, size=4, alpha=2.0, locality=0.2, both_ways=True, seed=5)
+    assert (answer.code, answer.json["topics"]) == (0, 30)
+    assert mw.load_interest(tmp_path / "dataset").fingerprint == expected.fingerprint
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["normal", *SMALL], "zipf, expo, unif"),
+        (["social", *SMALL], "leave it out"),
+        (["zipf", "--nodes", "30"], "--topics N"),
+        (["unif", *SMALL, "--both-ways"], "shape social only"),
+        (["expo", *SMALL, "--locality", "0.5"], "shape social only"),
+        (["normal", *SMALL], "zipf, expo, unif, social"),
         (["zipf", *SMALL, "--size", "3", "--min-size", "2"], "min_size"),
         (["zipf", *SMALL, "--min-size", "2"], "max_size"),
         (["zipf", *SMALL, "--size", "9"], "8 topics"),

@@ -1,0 +1,74 @@
+"""Social workloads: who follows whom, where each user is a subscriber and a topic at once (icdcs16)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from meshwright.errors import InputError
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.workloads.draw import below, choose, fixed_point
+from meshwright.workloads.popularity import zipf_popularity
+from meshwright.workloads.sizes import Sizes
+from meshwright.workloads.synthetic import numbered
+
+COMMUNITY = 100
+"""Users who mostly know each other."""
+
+
+def social(
+    users: int,
+    *,
+    alpha: float = 1.0,
+    size: int | None = None,
+    min_size: int | None = None,
+    max_size: int | None = None,
+    exponent: float = 1.5,
+    locality: float = 0.5,
+    both_ways: bool = False,
+    seed: int = 0,
+) -> Interest:
+    """Let every user follow others: node u subscribes to topic v if u follows v.
+
+    A user makes between `min_size` and `max_size` choices by a power law with that `exponent` (or `size`
+    choices; 10 if nothing is said). A share `locality` of them, on average, falls on the same community, a
+    hundred users of neighbouring numbers; the others fall on anyone, the i-th most popular user with
+    probability ∝ i^−alpha, and popularity is dealt out at random. Who is chosen twice is followed once, so a
+    user may follow a few less than asked; nobody follows itself. With `both_ways` everybody follows back, as
+    friends do. Nodes and topics are named u0, u1, …, padded with zeros.
+
+    >>> interest = social(1000, min_size=5, max_size=100, seed=1)
+    >>> interest, interest.topics_of("u007")[:3]
+    (Interest(1000 nodes, 1000 topics, 18159 subscriptions), ['u030', 'u061', 'u073'])
+    """
+    sizes = Sizes.of(size, min_size, max_size, exponent)
+    if users < 2:
+        raise InputError(f"{users} users: give at least 2, so that there is somebody to follow")
+    if sizes.maximum >= users:
+        raise InputError(
+            f"up to {sizes.maximum} choices for each of {users} users: give a smaller size or more users"
+        )
+    if not 0 <= locality <= 1:
+        raise InputError(f"a locality of {locality}: give a share from 0 to 1")
+    if seed < 0:
+        raise InputError(f"a seed of {seed}: give an integer of at least 0")
+    stream = np.random.PCG64(seed)
+    popular = np.argsort(stream.random_raw(users), kind="stable")  # the most popular user first
+    asked = sizes.minimum + choose(stream.random_raw(users), fixed_point(sizes.probabilities))
+    choices = int(asked.sum())
+    if choices * (1 + both_ways) > MOST_SUBSCRIPTIONS:
+        raise InputError(f"{choices} choices: at most 2³¹ − 1 subscriptions fit; give fewer users")
+    follower = np.repeat(np.arange(users), asked)
+    near = below(stream.random_raw(choices), np.int64(1_000_000)) < round(locality * 1_000_000)
+    first = follower // COMMUNITY * COMMUNITY
+    neighbour = first + below(stream.random_raw(choices), np.minimum(COMMUNITY, users - first))
+    anyone = popular[choose(stream.random_raw(choices), fixed_point(zipf_popularity(users, alpha)))]
+    followed = np.where(near, neighbour, anyone)
+    followed = np.where(followed == follower, (followed + 1) % users, followed)
+    pairs = follower * users + followed
+    if both_ways:
+        pairs = np.concatenate((pairs, followed * users + follower))
+    pairs.sort()  # and drop repeats; np.unique would hash them, which takes ten times as long
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+    pointers = np.searchsorted(pairs, np.arange(users + 1) * users)
+    names = numbered("u", users)
+    return Interest(names, names, pointers, (pairs % users).astype(np.int32))
