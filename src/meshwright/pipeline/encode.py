@@ -1,15 +1,15 @@
 """From pairs of names to dense ids: the same whatever the order, the partitions or the cores.
 
 Names are numbered on the driver, in the order of their UTF-8 bytes. The pairs stay on the executors: they are
-joined with the numbers, sent to the part that their node's number belongs to, sorted and freed of repetitions
-there, and come to the driver as a few large pieces, one after another.
+looked up in the numbered names, sent block by block to the part that their node's number belongs to, sorted
+and freed of repetitions there, and come to the driver as a few large pieces, one after another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-BROADCAST_BYTES = 256 * 2**20
+BROADCAST_BYTES = 64 * 2**20
 """Names that take more than this are not sent to every executor."""
+ROWS_IN_A_BLOCK = 1_000_000
+"""So many pairs are looked up at a time."""
 ROWS_IN_A_PART = 2_000_000
 """So many pairs, or fewer, are sorted by one task."""
-PIECE = "part int, first int, given long, sizes binary, topics binary"
+BLOCK = "part int, keys binary"
+PIECE = "first int, given long, sizes binary, topics binary"
 
 
 @dataclass(frozen=True)
@@ -67,19 +70,15 @@ def encode(pairs: DataFrame, names: Names | None = None) -> Encoded:
 
     spark = pairs.sparkSession
     known = names or names_of(pairs)
-    node_names, topic_names, rows = known.nodes, known.topics, known.rows
-    parts = max(-(-rows // ROWS_IN_A_PART), min(_cores(spark), len(node_names)), 1)
-    numbered = pairs
-    for name, column in (("node", node_names), ("topic", topic_names)):
-        numbered = numbered.join(_dictionary(spark, column, name), name)
+    parts = max(-(-known.rows // ROWS_IN_A_PART), min(_cores(spark), len(known.nodes)), 1)
     # A node's number says which part it belongs to: parts in order, each sorted, are sorted as a whole.
-    part = sf.expr(f"cast(node_id * {parts} div {max(len(node_names), 1)} as int)")
-    keyed = numbered.select(
-        sf.expr("shiftleft(cast(node_id as bigint), 32) + topic_id").alias("key"), part.alias("part")
-    )
-    sorted_parts = keyed.repartitionById(parts, sf.col("part")).sortWithinPartitions("key")
-    pieces = sorted_parts.mapInArrow(_piece, PIECE).persist(StorageLevel.MEMORY_AND_DISK)
-    return _gathered(pieces, node_names, topic_names, rows)
+    firsts = -(-np.arange(1, parts, dtype=np.int64) * len(known.nodes) // parts) << 32
+    if known.nodes.nbytes + known.topics.nbytes <= BROADCAST_BYTES:
+        blocks = pairs.select("node", "topic").mapInArrow(_looking_up(known, firsts), BLOCK)
+    else:
+        blocks = _joined(pairs, known).mapInArrow(_cutting(firsts), BLOCK)
+    pieces = blocks.repartitionById(parts, sf.col("part")).mapInArrow(_piece, PIECE)
+    return _gathered(pieces.persist(StorageLevel.MEMORY_AND_DISK), known)
 
 
 def names_of(pairs: DataFrame) -> Names:
@@ -88,34 +87,109 @@ def names_of(pairs: DataFrame) -> Names:
     import pyarrow.compute as pc
     from pyspark.sql import functions as sf
 
-    named = sf.explode(
-        sf.array(
-            sf.struct(sf.lit(True).alias("is_node"), sf.col("node").alias("name")),
-            sf.struct(sf.lit(False).alias("is_node"), sf.col("topic").alias("name")),
-        )
-    )
     found = (
-        pairs.select(named.alias("of"))
-        .groupBy("of.is_node", "of.name")
-        .agg(sf.count(sf.lit(1)).alias("rows"))
+        pairs.select("node", "topic")
+        .mapInArrow(_distinct, "is_node boolean, name string, rows long")
+        .groupBy("is_node", "name")
+        .agg(sf.sum("rows").alias("rows"))
     ).toArrow()
     both = []
     for is_node in (True, False):
         names = found.filter(pc.equal(found.column("is_node"), is_node)).column("name")
         names = names.combine_chunks().cast(pa.string())
         both.append(names.take(pc.sort_indices(names)))
-    rows = pc.sum(found.column("rows")).as_py() or 0
-    return Names(both[0], both[1], rows // 2)
+    return Names(both[0], both[1], pc.sum(found.column("rows")).as_py() or 0)
 
 
-def _dictionary(spark: SparkSession, names: pa.Array, what: str) -> DataFrame:
-    """Hand names and their numbers to Spark."""
+def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Put batches together to blocks: what is done once for a block takes its time."""
     import pyarrow as pa
-    from pyspark.sql import functions as sf
 
-    table = pa.table({what: names, f"{what}_id": pa.array(np.arange(len(names), dtype=np.int32))})
-    numbers = spark.createDataFrame(table)
-    return sf.broadcast(numbers) if names.nbytes <= BROADCAST_BYTES else numbers
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            rows += batch.num_rows
+        if rows >= ROWS_IN_A_BLOCK:
+            yield pa.Table.from_batches(held)
+            held, rows = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _distinct(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return the distinct names of what one task reads; the first node counts the rows."""
+    import pyarrow as pa
+
+    known = [pa.chunked_array([], pa.string())] * 2
+    read = 0
+    for block in _blocks(batches):
+        read += block.num_rows
+        for kind, column in enumerate(block.columns):
+            fresh = column.unique().cast(pa.string())
+            known[kind] = pa.chunked_array([pa.chunked_array([*known[kind].chunks, fresh]).unique()])
+    for is_node, names in zip((True, False), known, strict=True):
+        rows = np.zeros(len(names), dtype=np.int64)
+        rows[:1] = read * is_node
+        columns = [pa.repeat(is_node, len(names)), names.combine_chunks(), pa.array(rows)]
+        yield pa.record_batch(columns, ["is_node", "name", "rows"])
+
+
+Batches: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
+
+
+def _looking_up(names: Names, firsts: NDArray[np.int64]) -> Batches:
+    """Return what gives pairs of names their numbers, where every executor can have all names."""
+
+    def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow.compute as pc
+
+        for block in _blocks(batches):
+            ids = [
+                pc.index_in(column, value_set=known).combine_chunks()
+                for column, known in zip(block.columns, (names.nodes, names.topics), strict=True)
+            ]
+            found = pc.and_(
+                ids[0].is_valid(), ids[1].is_valid()
+            )  # the others are missed when all are counted
+            nodes, topics = (column.filter(found).to_numpy().astype(np.int64) for column in ids)
+            yield _cut((nodes << 32) + topics, firsts)
+
+    return numbered
+
+
+def _joined(pairs: DataFrame, names: Names) -> DataFrame:
+    """Give pairs of names their numbers, where there are too many names: Spark joins both."""
+    import pyarrow as pa
+
+    spark = pairs.sparkSession
+    for what, column in (("node", names.nodes), ("topic", names.topics)):
+        numbers = pa.array(np.arange(len(column), dtype=np.int32))
+        pairs = pairs.join(spark.createDataFrame(pa.table({what: column, f"{what}_id": numbers})), what)
+    return pairs.selectExpr("shiftleft(cast(node_id as bigint), 32) + topic_id as key")
+
+
+def _cutting(firsts: NDArray[np.int64]) -> Batches:
+    """Return what cuts numbered pairs into parts."""
+
+    def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for block in _blocks(batches):
+            yield _cut(block.column(0).to_numpy(), firsts)
+
+    return cut
+
+
+def _cut(keys: NDArray[np.int64], firsts: NDArray[np.int64]) -> pa.RecordBatch:
+    """Cut pairs (node · 2³² + topic) into parts, of which all but part 0 begin at these keys."""
+    import pyarrow as pa
+
+    keys = np.sort(keys)
+    cuts = np.split(keys, np.searchsorted(keys, firsts))
+    parts = [part for part, cut in enumerate(cuts) if len(cut)]
+    contents = [cuts[part].astype("<i8").tobytes() for part in parts]
+    columns = [pa.array(parts, pa.int32()), pa.array(contents, pa.binary())]
+    return pa.record_batch(columns, ["part", "keys"])
 
 
 def _cores(spark: SparkSession) -> int:
@@ -124,50 +198,37 @@ def _cores(spark: SparkSession) -> int:
 
 
 def _piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn one sorted part into one piece: its nodes' sizes, and their topics, without repetitions."""
+    """Turn the blocks of one part into one piece: the sizes and topics of its nodes, each topic once."""
     import pyarrow as pa
 
-    kept, given, part, last = [], 0, 0, -1
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        keys: NDArray[np.int64] = batch.column(0).to_numpy()
-        part = batch.column(1)[0].as_py()
-        given += len(keys)
-        keys = keys[np.concatenate(([keys[0] != last], keys[1:] != keys[:-1]))]
-        if len(keys):
-            kept.append(keys)
-            last = keys[-1]
-    if not kept:
+    blocks = [np.frombuffer(keys.as_buffer(), "<i8") for batch in batches for keys in batch.column("keys")]
+    if not blocks:
         return
-    keys = np.concatenate(kept)
+    given = np.sort(np.concatenate(blocks))
+    keys = given[np.diff(given, prepend=-1) > 0]
     nodes, topics = keys >> 32, (keys & 0xFFFFFFFF).astype("<i4")
     first = int(nodes[0])
     sizes = np.bincount(nodes - first).astype("<i4")
-    piece: dict[str, list[Any]] = {
-        "part": [part],
-        "first": [first],
-        "given": [given],
-        "sizes": [sizes.tobytes()],
-        "topics": [topics.tobytes()],
-    }
-    kinds = [pa.int32(), pa.int32(), pa.int64(), pa.binary(), pa.binary()]
-    yield pa.record_batch(
-        [pa.array(column, kind) for column, kind in zip(piece.values(), kinds, strict=True)], list(piece)
-    )
+    columns = [
+        pa.array([first], pa.int32()),
+        pa.array([len(given)], pa.int64()),
+        pa.array([sizes.tobytes()], pa.binary()),
+        pa.array([topics.tobytes()], pa.binary()),
+    ]
+    yield pa.record_batch(columns, ["first", "given", "sizes", "topics"])
 
 
-def _gathered(pieces: DataFrame, node_names: pa.Array, topic_names: pa.Array, rows: int) -> Encoded:
+def _gathered(pieces: DataFrame, names: Names) -> Encoded:
     """Make all pieces at once, and count from them."""
-    sizes = np.zeros(len(node_names), dtype=np.int64)
+    sizes = np.zeros(len(names.nodes), dtype=np.int64)
     given = 0
     for piece in pieces.select("first", "given", "sizes").collect():
         of_nodes = np.frombuffer(piece.sizes, dtype="<i4")
         sizes[piece.first : piece.first + len(of_nodes)] += of_nodes
         given += piece.given
-    if given != rows:
+    if given != names.rows:
         raise InputError(
-            f"{rows} rows at first, {given} later: the sources changed meanwhile; run this again"
+            f"{names.rows} rows at first, {given} later: the sources changed meanwhile; run this again"
         )
     node_ptr = np.concatenate(([0], np.cumsum(sizes)))
     kept = int(node_ptr[-1])
@@ -176,4 +237,4 @@ def _gathered(pieces: DataFrame, node_names: pa.Array, topic_names: pa.Array, ro
             f"{kept} subscriptions are more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
             "sample the data, or split it by topic"
         )
-    return Encoded(node_names, topic_names, node_ptr, rows - kept, pieces)
+    return Encoded(names.nodes, names.topics, node_ptr, given - kept, pieces)

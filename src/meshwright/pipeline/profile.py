@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +14,16 @@ from meshwright.pipeline.failures import telling
 from meshwright.pipeline.verify_source import Subscriptions
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame
+
+    from meshwright.interest import Ids
 
 SAMPLED_NODES = 2000
 """So many nodes, drawn at random, tell how much two nodes have in common."""
 HOT_TOPICS = 10
 QUANTILES = (0.5, 0.9, 0.99)
+SEEN = ("sizes", "popularity", "nodes", "topics")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,32 +120,66 @@ class Profile:
 
 def profile(source: Subscriptions, *, seed: int = 0) -> Profile:
     """Look at all subscriptions once, on Spark; what pairs have in common is told from a sample of nodes."""
-    names, table = source.names, source.table
+    names = source.names
     if not source.count:
         raise InputError("the dataset has no subscriptions: there is nothing to profile")
+    rng = np.random.Generator(np.random.PCG64(seed))
+    sampled = min(SAMPLED_NODES, names.num_nodes)
+    drawn = np.sort(rng.choice(names.num_nodes, size=sampled, replace=False)).astype(np.int32)
     with telling():
-        sizes = _distribution(_counts(table, "node", names.num_nodes))
-        subscribers = _counts(table, "topic", names.num_topics)
-        related, shared = _alike(table, names.num_nodes, seed)
-        hot = [(names.topic_names[topic].as_py(), count) for topic, count in _hottest(subscribers)]
+        seen = _looked(source, drawn)
+    hot = [(names.topic_names[topic].as_py(), count) for topic, count in _hottest(seen.popularity)]
+    related, shared = _alike(sampled, np.searchsorted(drawn, seen.nodes), seen.topics)
     return Profile(
         names.num_nodes,
         names.num_topics,
         source.count,
-        sizes,
-        _distribution(subscribers),
+        _distribution(seen.sizes),
+        _distribution(seen.popularity),
         hot,
         related,
         shared,
     )
 
 
-def _counts(table: DataFrame, column: str, among: int) -> NDArray[np.int64]:
-    """Return how many rows each node or topic has: as many figures as there are names here already."""
-    found = table.groupBy(column).count().toArrow()
-    counts = np.zeros(among, dtype=np.int64)
-    counts[found.column(column).to_numpy()] = found.column("count").to_numpy()
-    return counts
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Topics of each node, subscribers of each topic, and the subscriptions of some nodes."""
+
+    sizes: NDArray[np.int64]
+    popularity: NDArray[np.int64]
+    nodes: Ids
+    topics: Ids
+
+
+def _looked(source: Subscriptions, drawn: Ids) -> _Seen:
+    """Look at all subscriptions, on the executors; a task hands back as many figures as there are names."""
+    names = source.names
+    looking = partial(_look, names.num_nodes, names.num_topics, drawn)
+    parts = source.packed(1).mapInArrow(looking, ", ".join(f"{name} binary" for name in SEEN)).toArrow()
+    columns = {name: [part.as_buffer() for part in parts.column(name)] for name in SEEN}
+    counted = (np.sum([np.frombuffer(part, "<i8") for part in columns[name]], axis=0) for name in SEEN[:2])
+    listed = (np.concatenate([np.frombuffer(part, "<i4") for part in columns[name]]) for name in SEEN[2:])
+    return _Seen(*counted, *listed)
+
+
+def _look(nodes: int, topics: int, drawn: Ids, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Count nodes and topics in packed subscriptions, and pick out those of the drawn nodes."""
+    import pyarrow as pa
+
+    is_drawn = np.zeros(nodes, dtype=bool)
+    is_drawn[drawn] = True
+    sizes, popularity = np.zeros(nodes, dtype="<i8"), np.zeros(topics, dtype="<i8")
+    picked: list[tuple[Ids, Ids]] = [(drawn[:0], drawn[:0])]
+    for batch in batches:
+        for packed in zip(batch.column("nodes"), batch.column("topics"), strict=True):
+            node, topic = (np.frombuffer(ids.as_buffer(), "<i4") for ids in packed)
+            sizes += np.bincount(node, minlength=nodes)
+            popularity += np.bincount(topic, minlength=topics)
+            chosen = is_drawn[node]
+            picked.append((node[chosen], topic[chosen]))
+    columns = (sizes, popularity, *map(np.concatenate, zip(*picked, strict=True)))
+    yield pa.record_batch([pa.array([column.tobytes()], pa.binary()) for column in columns], [*SEEN])
 
 
 def _distribution(counts: NDArray[np.int64]) -> Distribution:
@@ -154,21 +193,13 @@ def _hottest(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(int(topic), int(counts[topic])) for topic in hottest if counts[topic]]
 
 
-def _alike(table: DataFrame, nodes: int, seed: int) -> tuple[float, float]:
-    """Return the share of pairs of sampled nodes that share a topic, and how many topics those share."""
-    import pyarrow as pa
-    from pyspark.sql import functions as sf
+def _alike(nodes: int, rows: NDArray[np.int64], topics: Ids) -> tuple[float, float]:
+    """Return the share of pairs of these nodes that share a topic, and how many topics those share."""
     from scipy.sparse import csr_array, triu
 
-    rng = np.random.Generator(np.random.PCG64(seed))
-    drawn = np.sort(rng.choice(nodes, size=min(SAMPLED_NODES, nodes), replace=False)).astype(np.int32)
-    wanted = table.sparkSession.createDataFrame(pa.table({"node": pa.array(drawn)}))
-    found = table.join(sf.broadcast(wanted), "node").select("node", "topic").toArrow()
-    rows = np.searchsorted(drawn, found.column("node").to_numpy())
-    _, columns = np.unique(found.column("topic").to_numpy(), return_inverse=True)
-    incidence = csr_array(
-        (np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=(len(drawn), columns.max(initial=0) + 1)
-    )
+    _, columns = np.unique(topics, return_inverse=True)
+    shape = (nodes, columns.max(initial=0) + 1)
+    incidence = csr_array((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape)
     common = triu(incidence @ incidence.T, k=1).tocsr()
-    pairs = len(drawn) * (len(drawn) - 1) // 2
+    pairs = nodes * (nodes - 1) // 2
     return common.nnz / max(pairs, 1), float(common.sum() / max(common.nnz, 1))
