@@ -20,7 +20,7 @@ test: $(READY) ## style, types, import contract, then unit, property and doc tes
 	@echo "== ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
 	@echo "== mypy --strict" && $(BIN)/mypy --strict
 	@echo "== import contract" && $(BIN)/lint-imports --no-logo
-	@echo "== pytest" && $(BIN)/python -m pytest
+	@echo "== pytest" && $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
 test-slow: $(READY) ## the tests that take minutes
 	@$(BIN)/python -m pytest -m slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from meshwright.interest import Interest
-from meshwright.workloads import WORKLOADS
+from meshwright.workloads import WORKLOADS, social
 
 ENGINE, RULES, PAPER, PRODUCT, THREADS = "engine", "rules", "paper", "product", "threads"
 """Tasks: GM's time and memory, the other rules' time, the paper's GM, one A·Aᵀ, one thread against two."""
@@ -64,8 +64,10 @@ class Case:
     def workload(self, *, seed: int = 0, most_nodes: int | None = None) -> Interest:
         """Make the interest, with fewer nodes if asked."""
         nodes = self.nodes if most_nodes is None else min(self.nodes, most_nodes)
-        shape = {"alpha": self.alpha} if self.popularity == "zipf" else {}
         low, high = self.sizes
+        if self.popularity == "social":
+            return social(nodes, min_size=low, max_size=high, alpha=self.alpha, seed=seed)
+        shape = {"alpha": self.alpha} if self.popularity == "zipf" else {}
         return WORKLOADS[self.popularity](nodes, self.topics, min_size=low, max_size=high, seed=seed, **shape)
 
 
@@ -96,8 +98,9 @@ _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PROD
 _BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES), memory_mb=100.0)
 _TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE,), memory_mb=250.0)
 _TEN_MILLION = Case(
-    "zipf", 440_000, 50_000, (5, 100), 0.8, (DATA,), encode_over_duckdb=5.0, profile_over_duckdb=3.0
+    "social", 430_000, 430_000, (5, 150), 1.0, (DATA,), encode_over_duckdb=5.0, profile_over_duckdb=3.0
 )  # ten million subscriptions
+_FIFTY_MILLION = replace(_TEN_MILLION, nodes=5 * _TEN_MILLION.nodes, topics=5 * _TEN_MILLION.topics)
 
 FULL: list[Case] = [
     *_saving(_each(_TINY), (0.08, 0.10, 0.10), (0.17, 0.18, 0.18), (0.045, 0.07, 0.07)),
@@ -123,7 +126,7 @@ FULL: list[Case] = [
     Case("unif", 20_000, 1_000, (10, 90), tasks=(CHURN,), join_percent=0.02, leave_percent=0.05),
     _MANY_NODES,
     _TEN_MILLION,
-    replace(_TEN_MILLION, nodes=5 * _TEN_MILLION.nodes),
+    _FIFTY_MILLION,
 ]  # fmt: skip
 
 _QUICK = Case(
@@ -148,6 +151,6 @@ GROWTH = [(small.name, large.name) for small, large in zip(_each(_BASE), _each(_
 """Pairs of cases with ten times the nodes, whose times give the exponent of growth."""
 DAMAGE = (replace(_MIXED, popularity="unif").name, _MANY_NODES.name)
 """The same topics and sizes with ten times the nodes: the median leave must not grow with them."""
-DATA_GROWTH = (_TEN_MILLION.name, replace(_TEN_MILLION, nodes=5 * _TEN_MILLION.nodes).name)
+DATA_GROWTH = (_TEN_MILLION.name, _FIFTY_MILLION.name)
 """A pair of cases with five times the rows; the CPU time may be six times as much."""
 MOST_DATA_GROWTH = 6.0

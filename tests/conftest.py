@@ -1,8 +1,13 @@
-"""What all tests share: hypothesis draws the same examples in every run, by no clock; one Spark session."""
+"""What all tests share: hypothesis draws the same examples in every run, by no clock; one Spark session.
+
+Where tests run in several processes, those of a folder stay together, since they need the same kernels, and
+so do all that use Spark.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +18,13 @@ if TYPE_CHECKING:
 
 settings.register_profile("meshwright", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("meshwright")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests belong into one process."""
+    for item in items:
+        together = "spark" if "spark" in getattr(item, "fixturenames", ()) else str(Path(item.path).parent)
+        item.add_marker(pytest.mark.xdist_group(together))
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,9 +10,6 @@ import meshwright as mw
 from meshwright.greedy import waves
 from meshwright.workloads import zipf
 from terminal import meshwright
-
-if TYPE_CHECKING:
-    pass
 
 MASTER = ("--master", "local[2]")
 
