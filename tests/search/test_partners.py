@@ -32,8 +32,9 @@ def test_it_is_the_node_that_joins_most(interest: Interest, seed: int, cap: int)
     for place, i in enumerate(gone.tolist()):
         u, v = int(overlay.u[i]), int(overlay.v[i])
         remove_link(net, find_link(net, u, v))
-        touch_topics(net, pieces, u, v)
         remaking.desk.lost[2 * place : 2 * place + 2] = u, v
+    for place in range(len(gone)):
+        touch_topics(net, remaking.groups, pieces, remaking.desk.lost, place)
     assert record_fragments(net, remaking.groups, pieces, remaking.desk.lost, len(gone))
     for v in range(interest.num_nodes):
         bar(net, partners, v, cap)

@@ -125,7 +125,7 @@ def _lay_out_net(overlay: Overlay, seed: int) -> Net:
         node_topics=frozen(interest.node_topics, np.int32),
         topic_ptr=frozen(interest.topic_ptr, np.int64),
         topic_nodes=frozen(interest.topic_nodes, np.int32),
-        bits=np.zeros((interest.num_nodes, -(-interest.num_topics // WORD)), dtype=np.uint64),
+        bits=_bits(interest.num_nodes, -(-interest.num_topics // WORD)),
         head=_ids(interest.num_nodes, -1),
         target=_ids(2 * room, -1),
         following=_ids(2 * room, -1),
@@ -165,6 +165,7 @@ def _lay_out_memory(interest: Interest, ruin: int) -> tuple[Groups, Pieces, Desk
         loose=_ids(nodes),
         touched=_ids(topics),
         ends=_ids(ends),
+        bridged=_bits(ends // 2, -(-topics // WORD)),
         tally=np.zeros(4, dtype=np.int64),
     )
     desk = Desk(
@@ -181,14 +182,11 @@ def _lay_out_partners(interest: Interest) -> Partners:
     nodes, topics = interest.num_nodes, interest.num_topics
     words = -(-nodes // WORD)
 
-    def bits(*shape: int) -> Bits:
-        return np.zeros(shape, dtype=np.uint64)
-
     return Partners(
-        subscribers=bits(topics, words),
-        barred=bits(words),
-        carry=bits(words),
-        slices=bits(topics.bit_length(), words),
+        subscribers=_bits(topics, words),
+        barred=_bits(words),
+        carry=_bits(words),
+        slices=_bits(topics.bit_length(), words),
         gain=_ids(nodes),
         partner=_ids(nodes),
         fresh=_ids(nodes),
@@ -198,3 +196,7 @@ def _lay_out_partners(interest: Interest) -> Partners:
 
 def _ids(size: int, value: int = 0) -> Ids:
     return np.full(size, value, dtype=np.int32)
+
+
+def _bits(*shape: int) -> Bits:
+    return np.zeros(shape, dtype=np.uint64)

@@ -31,6 +31,7 @@ class Groups(NamedTuple):
     last: Ids
     """By group: its queue of nodes that are not yet looked through."""
     size: Ids
+    """By group: how many links its nodes have, which is what looking through them takes."""
 
 
 @kernel
@@ -78,7 +79,7 @@ def search(net: Links, groups: Groups, topic: Int, ends: Ids, count: Int) -> tup
         if groups.mark[x] == NONE:
             groups.mark[x] = groups.parent[made] = made
             groups.first[made] = NONE
-            groups.size[made] = 1
+            groups.size[made] = net.degree[x]
             push(groups, made, x)
             groups.seen[seen] = x
             made += 1
@@ -99,7 +100,7 @@ def search(net: Links, groups: Groups, topic: Int, ends: Ids, count: Int) -> tup
             if has_topic(net, y, topic):
                 if groups.mark[y] == NONE:
                     groups.mark[y] = best
-                    groups.size[best] += 1
+                    groups.size[best] += net.degree[y]
                     groups.seen[seen] = y
                     seen += 1
                     push(groups, best, y)

@@ -88,6 +88,13 @@ class Net(NamedTuple):
 
 
 @inlined
+def is_set(row: Bits, topic: Int) -> bool:
+    """Say whether a topic is in a row of bits."""
+    word = np.uint64(topic)
+    return bool((row[word >> SIX] >> (word & SIXTY_THREE)) & ONE)
+
+
+@inlined
 def has_topic(net: Links, v: Int, topic: Int) -> bool:
     """Say whether node v subscribes to a topic."""
     word = np.uint64(topic)

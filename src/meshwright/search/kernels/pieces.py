@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.compiling import inlined, kernel
+from meshwright.search.kernels.bridges import find_bridged
 from meshwright.search.kernels.fragments import forget, group_of, search
-from meshwright.search.kernels.net import NONE, has_topic
+from meshwright.search.kernels.net import NONE, has_topic, is_set
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids, Offsets
     from meshwright.search.kernels.fragments import Groups
-    from meshwright.search.kernels.net import Int, Net
+    from meshwright.search.kernels.net import Bits, Int, Net
 
 RECORDS, LOOSE, TOUCHED, MISSING = 0, 1, 2, 3
 """The fields of `Pieces.tally`: records, loose nodes, touched topics, merges still missing."""
@@ -42,6 +43,8 @@ class Pieces(NamedTuple):
     touched: Ids
     ends: Ids
     """Working memory: the ends of lost links in one topic."""
+    bridged: Bits
+    """By lost link: the topics in which its ends are still connected by a short way."""
     tally: Offsets
 
 
@@ -74,12 +77,18 @@ def label_of(net: Net, pieces: Pieces, v: Int, topic: Int) -> Int:
 
 
 @kernel
-def touch_topics(net: Net, pieces: Pieces, u: Int, v: Int) -> None:
-    """Note the common topics of two nodes whose link is gone."""
+def touch_topics(net: Net, groups: Groups, pieces: Pieces, lost: Ids, number: Int) -> None:
+    """Note the common topics of the ends of a lost link, but for those with another, short way.
+
+    All links that are to be lost must be gone.
+    """
+    u, v = np.int64(lost[2 * number]), np.int64(lost[2 * number + 1])
+    bridged = pieces.bridged[number]
+    find_bridged(net, groups, bridged, u, v)
     i, j = net.node_ptr[u], net.node_ptr[v]
     while i < net.node_ptr[u + 1] and j < net.node_ptr[v + 1]:
         first, second = net.node_topics[i], net.node_topics[j]
-        if first == second and pieces.topic_first[first] == UNTOUCHED:
+        if first == second and pieces.topic_first[first] == UNTOUCHED and not is_set(bridged, first):
             pieces.topic_first[first] = NONE
             pieces.touched[pieces.tally[TOUCHED]] = first
             pieces.tally[TOUCHED] += 1
@@ -97,7 +106,9 @@ def record_fragments(net: Net, groups: Groups, pieces: Pieces, lost: Ids, count:
         topic = np.int64(pieces.touched[i])
         ends = 0
         for j in range(2 * count):
-            if has_topic(net, lost[j], topic) and has_topic(net, lost[j ^ 1], topic):
+            shared = has_topic(net, lost[j], topic) and has_topic(net, lost[j ^ 1], topic)
+            # A link whose ends are connected otherwise split nothing off.
+            if shared and not is_set(pieces.bridged[j >> 1], topic):
                 pieces.ends[ends] = lost[j]
                 ends += 1
         made, seen, rest = search(net, groups, topic, pieces.ends, ends)

@@ -106,7 +106,7 @@ def prune(net: Net, groups: Groups, desk: Desk, us: Ids, vs: Ids) -> None:
 
 
 @kernel
-def ruin(net: Net, pieces: Pieces, desk: Desk, most: Int) -> Int:
+def ruin(net: Net, groups: Groups, pieces: Pieces, desk: Desk, most: Int) -> Int:
     """Take links away at a node and at one or two that are like it; return how many."""
     lost = np.int64(0)
     seed = draw(net, len(net.head))
@@ -140,9 +140,10 @@ def ruin(net: Net, pieces: Pieces, desk: Desk, most: Int) -> Int:
                 skip -= 1
                 continue
             remove_link(net, link)
-            touch_topics(net, pieces, x, y)
             desk.lost[2 * lost], desk.lost[2 * lost + 1] = x, y
             lost += 1
+    for i in range(lost):
+        touch_topics(net, groups, pieces, desk.lost, np.int64(i))
     return lost
 
 
@@ -186,7 +187,7 @@ def remake(
     for _ in range(steps):
         net.tally[STEPS] += 1
         before = net.tally[LINKS]
-        lost = ruin(net, pieces, desk, most)
+        lost = ruin(net, groups, pieces, desk, most)
         for i in range(2 * lost):
             bar(net, partners, np.int64(desk.lost[i]), cap)
         whole = lost > 0 and record_fragments(net, groups, pieces, desk.lost, lost)
