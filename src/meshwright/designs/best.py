@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 OBJECTIVES = ("edges", "degree", "balanced")
 STRIDE = 200
 """Steps between two looks at the clock, at progress and at Ctrl-C."""
+PRESSING_FROM = 2 / 3
+"""The part of its time after which it also presses the maximum degree down."""
 IMPROVING = "improving"
 
 
@@ -63,7 +65,8 @@ def best(
     while not budget.spent and not is_optimal(remaking, prices):
         if budget.share > 1 / 2 and remaking.max_degree > limit:
             remaking = safe  # prices led above the limit, and the way down was too long
-        remaking.run(budget.take(STRIDE), max_degree=cap_of(remaking, limit))
+        pressing = budget.share > PRESSING_FROM
+        remaking.run(budget.take(STRIDE), max_degree=cap_of(remaking, limit, pressing=pressing))
         if progress is not None:
             progress(len(remaking), budget.share, IMPROVING + _gap_told(remaking, prices))
     remaking.prune()
@@ -89,10 +92,14 @@ def is_optimal(remaking: search.Remaking, prices: Prices | None) -> bool:
     return as_proven and remaking.max_degree <= -(-2 * len(remaking) // nodes)
 
 
-def cap_of(remaking: search.Remaking, limit: int) -> int:
-    """Return how many links a node may have after it is given one: below the most, well above the average."""
+def cap_of(remaking: search.Remaking, limit: int, *, pressing: bool) -> int:
+    """Return how many links a node may have after it is given one: not above the most that one has now.
+
+    When pressing it is below that, but well above the average, so that the most falls; with hubs gone fewer
+    links can be saved.
+    """
     average, most = 2 * len(remaking) / max(1, remaking.interest.num_nodes), remaking.max_degree
-    return min(limit, most, max(most - 1, math.ceil(average) + 3))
+    return min(limit, most, max(most - 1, math.ceil(average) + 3) if pressing else most)
 
 
 def _gap_told(remaking: search.Remaking, prices: Prices | None) -> str:

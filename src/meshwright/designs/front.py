@@ -110,7 +110,7 @@ class _Searching:
         while len(remaking) and budget.share < until and not best.is_optimal(remaking, self.prices):
             # A link more is allowed to bring a node down that would not come down without.
             forced = budget.share > half and remaking.max_degree > cap
-            limit = cap if forced else best.cap_of(remaking, cap)
+            limit = cap if forced else best.cap_of(remaking, cap, pressing=True)
             left = budget.steps_until(until)
             remaking.run(budget.take(min(best.STRIDE, left)), max_degree=limit, lowering=forced)
             if self.progress is not None:
