@@ -163,5 +163,8 @@ def test_a_server_that_is_no_master(tmp_path: Path) -> None:
             f"try: session({master!r})\nexcept ClusterError as error: print(error)"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
+        for connection in taken:
+            connection.close()
     assert done.returncode == 0
+    assert done.stdout.startswith(f"no Spark master answers at {master}")
     assert done.stdout.count("\n") == 1

@@ -43,9 +43,14 @@ def check_reachable(master: str, seconds: float = REACH_SECONDS) -> None:
             continue
         return
     if places:
-        raise ClusterError(
-            f"no Spark master answers at {master}: start it, or mend the address given with --master"
-        )
+        raise unreachable(master)
+
+
+def unreachable(master: str) -> ClusterError:
+    """Say that nobody answers."""
+    return ClusterError(
+        f"no Spark master answers at {master}: start it, or mend the address given with --master"
+    )
 
 
 def _addresses(master: str) -> list[tuple[str, int]]:

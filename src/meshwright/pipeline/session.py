@@ -8,13 +8,14 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
-from meshwright.pipeline.cluster import check_reachable, check_workers
+from meshwright.pipeline.cluster import REACH_SECONDS, check_reachable, check_workers, unreachable
 from meshwright.pipeline.java import java_home
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
         try:
             with _environment(where, {**own, **conf}):
                 gateway = launch(settings, {"stdout": log, "stderr": log})
-                context = SparkContext(conf=settings, gateway=gateway)
+                with _giving_up(where, gateway):
+                    context = SparkContext(conf=settings, gateway=gateway)
                 context.setLogLevel("ERROR")
                 started = SparkSession(context)
         except PySparkRuntimeError as error:
@@ -119,6 +121,25 @@ def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
     if not is_local(where):
         check_workers(started)
     return started
+
+
+@contextmanager
+def _giving_up(master: str, gateway: Any) -> Iterator[None]:
+    """End Spark's Java if a standalone master takes the call and is silent: Spark would wait for a minute."""
+    if not master.startswith("spark://"):
+        yield
+        return
+    waiting = threading.Timer(REACH_SECONDS, gateway.proc.kill)
+    waiting.daemon = True
+    waiting.start()
+    try:
+        yield
+    except Exception as error:
+        if not waiting.finished.is_set():  # something else went wrong before
+            raise
+        raise unreachable(master) from error
+    finally:
+        waiting.cancel()
 
 
 def is_local(master: str) -> bool:
