@@ -56,6 +56,7 @@ def test_commands_are_the_promised_ones() -> None:
         "ingest",
         "plan",
         "profile",
+        "route",
         "sample",
         "soc",
         "traffic",

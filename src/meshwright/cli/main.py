@@ -24,6 +24,7 @@ from meshwright.cli import (
     ingest,
     plan,
     profile,
+    route,
     sample,
     soc,
     traffic,
@@ -63,6 +64,7 @@ app.command(epilog=_shown(traffic.EXAMPLES))(traffic.traffic)
 app.command(epilog=_shown(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_shown(verify.EXAMPLES))(verify.verify)
 app.command(epilog=_shown(soc.EXAMPLES))(soc.soc)
+app.command(epilog=_shown(route.EXAMPLES))(route.route)
 app.command(epilog=_shown(advise.EXAMPLES))(advise.advise)
 app.command(epilog=_shown(compare.EXAMPLES))(compare.compare)
 app.command(epilog=_shown(churn.EXAMPLES))(churn.churn)

@@ -1,0 +1,124 @@
+"""`meshwright route`: which tree each topic's messages take."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from meshwright.cli.options import Json, Source
+
+if TYPE_CHECKING:
+    from meshwright.routes import Trees
+
+EXAMPLES = (
+    "meshwright route plan subscriptions.csv",
+    "meshwright route plan dataset --objective load --rates traffic",
+    "meshwright route plan dataset --objective stable --today plan-of-yesterday",
+)
+
+
+def route(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder; the trees go into it.")],
+    source: Source,
+    *,
+    objective: Annotated[
+        str,
+        typer.Option(
+            "--objective",
+            metavar="hops|load|stable",
+            help="Short ways, messages spread over links, or few changes against today's trees.",
+        ),
+    ] = "hops",
+    rates: Annotated[
+        Path | None,
+        typer.Option("--rates", metavar="TRAFFIC", help="Messages a second: a folder made by traffic."),
+    ] = None,
+    today: Annotated[
+        Path | None,
+        typer.Option("--today", metavar="PLAN", help="For stable: whose trees are in use; its own else."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Choose a tree for each topic, inside the overlay, and keep the trees with the plan.
+
+    A tree takes in the topic's subscribers and nobody else; where a partial plan leaves them apart, as few
+    relays as an approximate Steiner tree needs are added. With --rates, brokers that publish on a topic
+    without subscribing to it are attached by one-way links. The exit code is 1 if a topic cannot be spanned.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from meshwright.cli import designing, output
+    from meshwright.cli.failure import ANSWER_IS_NO
+    from meshwright.errors import InputError
+    from meshwright.routes import OBJECTIVES, figures, stretch
+    from meshwright.routes import route as choose
+    from meshwright.store import read_plan, read_trees, write_trees
+    from meshwright.store.traffic import read_traffic
+
+    if objective not in OBJECTIVES:
+        raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
+    if today is not None and objective != "stable":
+        raise InputError("--today is about --objective stable: leave it out, or ask for that")
+    stored = read_plan(plan)
+    interest = designing.load(source)
+    overlay = stored.overlay_on(interest)
+    asked: dict[str, Any] = {}
+    strangers = 0
+    if rates is not None:
+        traffic = read_traffic(rates)
+        found = pc.index_in(interest.topic_names.cast(pa.string()), traffic.channels.column("channel"))
+        asked["rates"] = pc.fill_null(traffic.channels.column("rate").take(found), 0.0).to_numpy()
+        who = pc.index_in(traffic.rates.column("publisher"), interest.node_names.cast(pa.string()))
+        what = pc.index_in(traffic.rates.column("channel"), interest.topic_names.cast(pa.string()))
+        known = pc.and_(who.is_valid(), what.is_valid())
+        asked["publishers"] = list(
+            zip(who.filter(known).to_pylist(), what.filter(known).to_pylist(), strict=True)
+        )
+        strangers = len(traffic.rates.column("publisher").filter(who.is_null()).unique())
+    if objective == "stable":
+        asked["today"] = read_trees(today or plan).ids_on(interest)
+    trees = choose(overlay, objective, progress=lambda edges, done, what: output.note(what), **asked)
+    write_trees(trees, plan)
+    told = {**figures(trees), **vars(stretch(trees))}
+    told = {
+        {"mean": "mean_stretch", "most": "max_stretch", "sources": "stretch_sources"}.get(k, k): v
+        for k, v in told.items()
+    }
+    if json:
+        output.answer_json(
+            {"plan": str(plan), "objective": objective, **told, "unknown_publishers": strangers}
+        )
+    else:
+        output.answer(*_told(trees, told, strangers), f"written to {plan}")
+    if len(trees.unreachable):
+        raise typer.Exit(ANSWER_IS_NO)
+
+
+def _told(trees: "Trees", told: dict[str, Any], strangers: int) -> list[str]:
+    from meshwright.errors import first_five
+    from meshwright.spelling import amount
+
+    names = trees.overlay.interest.topic_names
+    lines = [
+        f"{told['trees']:,} trees, by {trees.objective}, over {told['links_used']:,} links",
+        f"hops: {told['mean_hops']:.2f} on average, {told['max_hops']} at most; "
+        f"{told['mean_stretch']:.2f} times the shortest ways of the overlay",
+        f"load: {amount(told['max_link_load'])} messages a second on the busiest link "
+        f"({amount(told['mean_link_load'])} on average), {amount(told['max_broker_load'])} passed on by the "
+        "busiest broker",
+    ]
+    if told["relays"]:
+        relayed = {trees.topics[i] for i in trees.relay.nonzero()[0].tolist()}
+        some = first_five(names[int(topic)].as_py() for topic in sorted(relayed))
+        lines.append(
+            f"relays: {told['relays']:,} brokers pass on what they did not ask for, of topics {some}"
+        )
+    if told["publishers"]:
+        lines.append(f"publishers: {told['publishers']:,} attached by one-way links")
+    if strangers:
+        lines.append(f"not attached: {strangers:,} publishers that are no brokers of the dataset")
+    if len(trees.unreachable):
+        apart = first_five(names[topic].as_py() for topic in trees.unreachable.tolist())
+        lines.append(f"NO tree: subscribers of {apart} cannot reach each other over these links")
+    return lines
