@@ -52,6 +52,7 @@ def test_commands_are_the_promised_ones() -> None:
         "churn",
         "compare",
         "demo",
+        "export",
         "follow",
         "ingest",
         "plan",

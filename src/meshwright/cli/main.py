@@ -20,6 +20,7 @@ from meshwright.cli import (
     churn,
     compare,
     demo,
+    export,
     follow,
     ingest,
     plan,
@@ -65,6 +66,7 @@ app.command(epilog=_shown(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_shown(verify.EXAMPLES))(verify.verify)
 app.command(epilog=_shown(soc.EXAMPLES))(soc.soc)
 app.command(epilog=_shown(route.EXAMPLES))(route.route)
+app.command(epilog=_shown(export.EXAMPLES))(export.export)
 app.command(epilog=_shown(advise.EXAMPLES))(advise.advise)
 app.command(epilog=_shown(compare.EXAMPLES))(compare.compare)
 app.command(epilog=_shown(churn.EXAMPLES))(churn.churn)

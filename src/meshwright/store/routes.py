@@ -82,7 +82,7 @@ def write_trees(trees: Trees, path: str | Path) -> Path:
     with new_folder(path, PLAN) as folder:
         shutil.copytree(stored.path, folder, dirs_exist_ok=True)
         write_table(trees.to_arrow().cast(TREES), folder / "trees.parquet")
-        write_table(_roles(trees), folder / "roles.parquet")
+        write_table(roles_of(trees), folder / "roles.parquet")
         content = {name: value for name, value in stored.metadata.items() if name not in ("format", "schema")}
         routes = {"objective": trees.objective, "figures": figures(trees)}
         write_header(folder, PLAN, {**content, "routes": routes})
@@ -109,7 +109,8 @@ def read_trees(path: str | Path) -> StoredTrees:
     return StoredTrees(stored, trees, roles)
 
 
-def _roles(trees: Trees) -> pa.Table:
+def roles_of(trees: Trees) -> pa.Table:
+    """Return what the trees' own table does not tell: `topic, broker, role`."""
     interest = trees.overlay.interest
     single = np.flatnonzero(np.diff(interest.topic_ptr) == 1)
     lonely = interest.topic_nodes[interest.topic_ptr[single]]
