@@ -50,8 +50,8 @@ def _promise(routed: Routed, settings: Settings) -> list[str]:
             "Profile `durable`: while a link is down both ends queue, and deliver when it is up again. "
             "Its trap: a topic line that is taken off a bridge later stays subscribed at the other end "
             "until that session is cleared there. So when `meshwright diff` takes a topic off a bridge, stop "
-            "the dialling end, remove its session at the other end (connect once with the same client id and a "
-            "clean session), then start it."
+            "the dialling end, remove its session at the other end (connect once with the same client id "
+            "and a clean session), then start it."
         )
     else:
         parts.append(

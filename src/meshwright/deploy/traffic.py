@@ -1,0 +1,140 @@
+"""Traffic through running brokers: published everywhere, observed everywhere, every message counted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from meshwright.deploy.access import CLIENT, client_password
+from meshwright.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from meshwright.deploy.inventory import Place
+
+OBSERVER = "observer"
+"""How our clients' ids begin."""
+PATIENCE, CALM = 2.0, 0.25
+"""Seconds without any message: by then what has not come is lost, or all that was due has come."""
+
+
+@dataclass
+class Message:
+    """One publication, and where it was seen."""
+
+    topic: str
+    """The planned topic or filter, not the name it was published under."""
+    origin: str
+    sent: float
+    seen: Counter[str] = field(default_factory=Counter)
+    first: dict[str, float] = field(default_factory=dict)
+    """When each broker's observer saw it first."""
+
+
+def mqtt() -> Any:
+    """Return aiomqtt, or say how to get it."""
+    try:
+        import aiomqtt
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError("aiomqtt is not installed: pip install 'meshwright[mqtt]'") from error
+    return aiomqtt
+
+
+def _without_goodbyes(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Say nothing of connections that broke and that nobody waited for: brokers come and go."""
+    if not isinstance(context.get("exception"), mqtt().MqttError):
+        loop.default_exception_handler(context)
+
+
+class Observers:
+    """A client at each broker that sees whatever it carries, and publishes there."""
+
+    def __init__(self, secret: bytes | None = None) -> None:
+        self.secret = secret
+        self.messages: list[Message] = []
+        self.strange = 0
+        """Messages that are not ours."""
+        self.deliveries = 0
+        self.latest = time.monotonic()
+        self._clients: dict[str, Any] = {}
+        self._stacks: dict[str, AsyncExitStack] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self.lost_connections: set[str] = set()
+
+    async def __aenter__(self) -> Self:
+        asyncio.get_running_loop().set_exception_handler(_without_goodbyes)
+        return self
+
+    async def attach(self, broker: str, place: Place) -> None:
+        """Connect to a broker and see all that it carries."""
+        user = {} if self.secret is None else {
+            "username": CLIENT, "password": client_password(self.secret, broker)
+        }  # fmt: skip
+        stack = AsyncExitStack()
+        client = mqtt().Client(place.host, place.port, identifier=f"{OBSERVER}-{place.port}", **user)
+        await stack.enter_async_context(client)
+        await client.subscribe("#", qos=1)
+        self._stacks[broker], self._clients[broker] = stack, client
+        self._tasks[broker] = asyncio.create_task(self._listen(broker, client))
+
+    async def attach_all(self, places: Mapping[str, Place]) -> None:
+        """Connect to several brokers at once."""
+        await asyncio.gather(*(self.attach(broker, place) for broker, place in places.items()))
+
+    async def detach(self, broker: str) -> None:
+        """Let go of a broker, whether it still answers or not."""
+        self._tasks.pop(broker).cancel()
+        self._clients.pop(broker)
+        try:
+            await self._stacks.pop(broker).aclose()
+        except mqtt().MqttError:
+            return
+
+    def attached(self, broker: str) -> bool:
+        """Say whether a client is connected to a broker."""
+        return broker in self._clients and broker not in self.lost_connections
+
+    async def publish(self, broker: str, topic: str, name: str) -> Message:
+        """Publish at a broker, under a name that matches a planned topic, and wait until it has it."""
+        message = Message(topic, broker, time.monotonic())
+        self.messages.append(message)
+        await self._clients[broker].publish(name, str(len(self.messages) - 1).encode(), qos=1)
+        return message
+
+    async def _listen(self, broker: str, client: Any) -> None:
+        try:
+            async for arrived in client.messages:
+                self.latest = time.monotonic()
+                self.deliveries += 1
+                try:
+                    message = self.messages[int(arrived.payload)]
+                except (ValueError, TypeError, IndexError):
+                    self.strange += 1
+                    continue
+                message.seen[broker] += 1
+                message.first.setdefault(broker, self.latest)
+        except mqtt().MqttError:
+            self.lost_connections.add(broker)
+
+    async def settle(self, due: int) -> None:
+        """Wait until what is due has arrived and then nothing for a while, or it is plain that it will not.
+
+        Nothing for some seconds means that the rest is lost; far more than is due, that messages run in
+        circles and no end is to be waited for.
+        """
+        while self.deliveries < due and time.monotonic() < self.latest + PATIENCE:
+            await asyncio.sleep(0.01)
+        self.latest = max(self.latest, time.monotonic() - CALM / 2)
+        while time.monotonic() < self.latest + CALM and self.deliveries < 2 * due + 1000:
+            await asyncio.sleep(0.01)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.gather(*(self.detach(broker) for broker in list(self._clients)), return_exceptions=True)
