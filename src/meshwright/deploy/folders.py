@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from meshwright.deploy.routed import Routed
 
 IMAGE = "eclipse-mosquitto"
+DATA = "Mosquitto keeps here what it has queued.\n"
 SECRET_FILES = ("passwords", "client.password", CONFIGURATION)
 """Files that may hold passwords: for their owner only, where there are any."""
 
@@ -42,23 +43,44 @@ def write_federation(
     check_folders(wiring.order)
     places = inventory.of(wiring.order)
     with new_folder(path, FEDERATION) as folder:
-        for broker in wiring.order:
-            own = folder / folder_of(broker)
-            own.mkdir()
-            for name, text in broker_files(wiring, places, settings, broker).items():
-                (own / name).write_text(text, encoding="utf-8")
-                if settings.secret is not None and name in SECRET_FILES:
-                    (own / name).chmod(0o600)
-            (own / "mosquitto.service").write_text(unit(broker), encoding="utf-8")
-            if settings.profile == "durable":
-                (own / "data").mkdir()
-        (folder / "start-order.txt").write_text(
-            "".join(f"{folder_of(broker)}\n" for broker in wiring.order), encoding="utf-8"
-        )
-        (folder / "docker-compose.yml").write_text(_compose(wiring, settings), encoding="utf-8")
-        (folder / "plan.md").write_text(handbook(routed, wiring, places, settings), encoding="utf-8")
-        write_header(folder, FEDERATION, _described(wiring, places, settings))
+        for name, text in federation_files(routed, wiring, places, settings).items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+            if settings.secret is not None and file.name in SECRET_FILES:
+                file.chmod(0o600)
+        write_described(folder, wiring, places, settings)
     return Path(path)
+
+
+def federation_files(
+    routed: Routed, wiring: Wiring, inventory: Inventory, settings: Settings
+) -> dict[str, str]:
+    """Return all files of a federation's folder, but for what describes it, by their names in it."""
+    files = {
+        f"{folder_of(broker)}/{name}": text
+        for broker in wiring.order
+        for name, text in (
+            *broker_files(wiring, inventory, settings, broker).items(),
+            ("mosquitto.service", unit(broker)),
+            *((("data/README", DATA),) if settings.profile == "durable" else ()),
+        )
+    }
+    return {
+        **files,
+        "start-order.txt": "".join(f"{folder_of(broker)}\n" for broker in wiring.order),
+        "docker-compose.yml": _compose(wiring, settings),
+        "plan.md": handbook(routed, wiring, inventory, settings),
+    }
+
+
+def write_described(folder: Path, wiring: Wiring, inventory: Inventory, settings: Settings) -> bool:
+    """Write what describes a federation, if it is not so already; say whether it was written."""
+    described = _described(wiring, inventory, settings)
+    file = folder / FEDERATION.file
+    before = file.read_bytes() if file.is_file() else b""
+    write_header(folder, FEDERATION, described)
+    return file.read_bytes() != before
 
 
 def read_federation(path: str | Path) -> Deployed:
