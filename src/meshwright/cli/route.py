@@ -54,6 +54,7 @@ def route(
     from meshwright.routes import OBJECTIVES, figures, stretch
     from meshwright.routes import route as choose
     from meshwright.store import read_plan, read_trees, write_trees
+    from meshwright.store.routes import tree_ids
     from meshwright.store.traffic import read_traffic
 
     if objective not in OBJECTIVES:
@@ -77,7 +78,7 @@ def route(
         )
         strangers = len(traffic.rates.column("publisher").filter(who.is_null()).unique())
     if objective == "stable":
-        asked["today"] = read_trees(today or plan).ids_on(interest)
+        asked["today"] = tree_ids(read_trees(today or plan).trees, interest)
     trees = choose(overlay, objective, progress=lambda edges, done, what: output.note(what), **asked)
     write_trees(trees, plan)
     told = {**figures(trees), **vars(stretch(trees))}

@@ -96,20 +96,26 @@ def publish_everywhere(routed: Routed, here: Running, *, progress: Progress | No
 
 
 async def _publish_everywhere(routed: Routed, here: Running, progress: Progress | None) -> Verdict:
-    plans = publications(routed)
     async with Observers(here.settings.secret) as observers:
         await observers.attach_all(here.inventory.places)
-        due = 0
-        for number, (broker, topic, name) in enumerate(plans):
-            await observers.publish(broker, topic, name)
-            due += len(routed.ways[topic].subscribers | {broker})
-            while due - observers.deliveries > AT_ONCE and time.monotonic() < observers.latest + 2.0:
-                await asyncio.sleep(0.01)
-            if progress is not None:
-                progress("publishing", number + 1, len(plans))
-        await observers.settle(due)
+        found = await publish_all(observers, routed, progress=progress)
         here.brokers.check()
-        return judge(observers.messages, routed.ways)
+        return found
+
+
+async def publish_all(observers: Observers, routed: Routed, *, progress: Progress | None = None) -> Verdict:
+    """Publish from every broker on every topic that it holds, through clients that are there, and judge."""
+    plans, before = publications(routed), observers.deliveries
+    due, messages = before, []
+    for number, (broker, topic, name) in enumerate(plans):
+        messages.append(await observers.publish(broker, topic, name))
+        due += len(routed.ways[topic].carriers | {broker})
+        while due - observers.deliveries > AT_ONCE and time.monotonic() < observers.latest + 2.0:
+            await asyncio.sleep(0.01)
+        if progress is not None:
+            progress("publishing", number + 1, len(plans))
+    await observers.settle(due)
+    return judge(messages, routed.ways)
 
 
 def publications(routed: Routed) -> list[tuple[str, str, str]]:

@@ -48,7 +48,7 @@ def configuration(wiring: Wiring, inventory: Inventory, settings: Settings, brok
     durable = settings.profile == "durable"
     lines += ["persistence true", "persistence_location data/"] if durable else ["persistence false"]
     # A thousand, as it is unless told, is less than a burst over one bridge can be.
-    lines.append("max_queued_messages 100000")
+    lines += ["max_queued_messages 100000", "set_tcp_nodelay true"]
     lines += ["log_dest stderr", *(f"log_type {kind}" for kind in LOGGED)]
     parts = [PLANNED, *(f"{line}\n" for line in lines)]
     for other, topics in wiring.dialled_by(broker).items():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 OBSERVER = "observer"
 """How our clients' ids begin."""
+RESIDENT = "resident"
+"""And those of clients that subscribe to what their broker holds, as real ones do."""
 PATIENCE, CALM = 2.0, 0.25
 """Seconds without any message: by then what has not come is lost, or all that was due has come."""
 
@@ -48,15 +51,15 @@ def mqtt() -> Any:
 
 def _without_goodbyes(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Say nothing of connections that broke and that nobody waited for: brokers come and go."""
-    if not isinstance(context.get("exception"), mqtt().MqttError):
+    if not isinstance(context.get("exception"), (mqtt().MqttError, OSError)):
         loop.default_exception_handler(context)
 
 
 class Observers:
     """A client at each broker that sees whatever it carries, and publishes there."""
 
-    def __init__(self, secret: bytes | None = None) -> None:
-        self.secret = secret
+    def __init__(self, secret: bytes | None = None, *, residents: bool = False) -> None:
+        self.secret, self.residents = secret, residents
         self.messages: list[Message] = []
         self.strange = 0
         """Messages that are not ours."""
@@ -66,26 +69,52 @@ class Observers:
         self._stacks: dict[str, AsyncExitStack] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.lost_connections: set[str] = set()
+        self.cuts: Counter[str] = Counter()
+        """How often the connection to each broker broke that we had not let go of."""
 
     async def __aenter__(self) -> Self:
         asyncio.get_running_loop().set_exception_handler(_without_goodbyes)
         return self
 
-    async def attach(self, broker: str, place: Place) -> None:
-        """Connect to a broker and see all that it carries."""
-        user = {} if self.secret is None else {
-            "username": CLIENT, "password": client_password(self.secret, broker)
-        }  # fmt: skip
+    def _client(self, kind: str, broker: str, place: Place) -> Any:
+        """Return a client that is not yet connected; small packets go out at once."""
+        secured = {"username": CLIENT, "password": client_password(self.secret or b"", broker)}
+        return mqtt().Client(
+            place.host,
+            place.port,
+            identifier=f"{kind}-{place.port}",
+            socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+            **({} if self.secret is None else secured),
+        )
+
+    @property
+    def present(self) -> set[str]:
+        """The brokers that were attached and not let go of."""
+        return set(self._clients)
+
+    async def attach(self, broker: str, place: Place, topics: Iterable[str] = ()) -> None:
+        """Connect to a broker and see all that it carries; a resident subscribes to `topics`."""
         stack = AsyncExitStack()
-        client = mqtt().Client(place.host, place.port, identifier=f"{OBSERVER}-{place.port}", **user)
+        client = self._client(OBSERVER, broker, place)
         await stack.enter_async_context(client)
         await client.subscribe("#", qos=1)
+        if self.residents:
+            resident = self._client(RESIDENT, broker, place)
+            await stack.enter_async_context(resident)
+            for topic in sorted(topics):
+                await resident.subscribe(topic)
+        self.lost_connections.discard(broker)
         self._stacks[broker], self._clients[broker] = stack, client
         self._tasks[broker] = asyncio.create_task(self._listen(broker, client))
 
-    async def attach_all(self, places: Mapping[str, Place]) -> None:
+    async def attach_all(
+        self, places: Mapping[str, Place], topics: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
         """Connect to several brokers at once."""
-        await asyncio.gather(*(self.attach(broker, place) for broker, place in places.items()))
+        held = topics or {}
+        await asyncio.gather(
+            *(self.attach(broker, place, held.get(broker, ())) for broker, place in places.items())
+        )
 
     async def detach(self, broker: str) -> None:
         """Let go of a broker, whether it still answers or not."""
@@ -104,7 +133,8 @@ class Observers:
         """Publish at a broker, under a name that matches a planned topic, and wait until it has it."""
         message = Message(topic, broker, time.monotonic())
         self.messages.append(message)
-        await self._clients[broker].publish(name, str(len(self.messages) - 1).encode(), qos=1)
+        payload = str(len(self.messages) - 1).encode()
+        await self._clients[broker].publish(name, payload, qos=1, timeout=PATIENCE)
         return message
 
     async def _listen(self, broker: str, client: Any) -> None:
@@ -121,6 +151,7 @@ class Observers:
                 message.first.setdefault(broker, self.latest)
         except mqtt().MqttError:
             self.lost_connections.add(broker)
+            self.cuts[broker] += 1
 
     async def settle(self, due: int) -> None:
         """Wait until what is due has arrived and then nothing for a while, or it is plain that it will not.

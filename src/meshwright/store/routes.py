@@ -60,17 +60,18 @@ class StoredTrees:
         described: dict[str, Any] = self.plan.metadata["routes"]
         return described
 
-    def ids_on(self, interest: Interest) -> Iterator[tuple[int, int, int]]:
-        """Yield topic, parent and child by id, of the rows whose names an interest still knows."""
-        topics, brokers = interest.topic_names.cast(pa.string()), interest.node_names.cast(pa.string())
-        columns = [
-            pc.index_in(self.trees.column(name), names)
-            for name, names in (("topic", topics), ("parent", brokers), ("child", brokers))
-        ]
-        there = self.trees.column("parent").is_valid()
-        for column in columns:
-            there = pc.and_(there, column.is_valid())
-        yield from zip(*(column.filter(there).to_pylist() for column in columns), strict=True)
+
+def tree_ids(trees: pa.Table, interest: Interest) -> Iterator[tuple[int, int, int]]:
+    """Yield topic, parent and child by id, of the rows whose names an interest still knows."""
+    topics, brokers = interest.topic_names.cast(pa.string()), interest.node_names.cast(pa.string())
+    columns = [
+        pc.index_in(trees.column(name), names)
+        for name, names in (("topic", topics), ("parent", brokers), ("child", brokers))
+    ]
+    there = trees.column("parent").is_valid()
+    for column in columns:
+        there = pc.and_(there, column.is_valid())
+    yield from zip(*(column.filter(there).to_pylist() for column in columns), strict=True)
 
 
 def write_trees(trees: Trees, path: str | Path) -> Path:
