@@ -47,12 +47,15 @@ def test_commands_are_the_promised_ones() -> None:
     """The commands are those that the documentation names."""
     assert set(PROGRAM.commands) == {
         "advise",
+        "apply",
         "bench",
         "chaos",
         "churn",
         "compare",
         "demo",
+        "diff",
         "export",
+        "federation",
         "follow",
         "ingest",
         "plan",

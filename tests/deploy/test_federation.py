@@ -19,7 +19,7 @@ from meshwright.deploy.federation import publish_everywhere, running
 from meshwright.deploy.storm import storm
 from meshwright.deploy.wiring import Wiring
 from meshwright.interest import Interest
-from meshwright.workloads import unif, zipf
+from meshwright.workloads import zipf
 from routed_plans import routed_of
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="no mosquitto is installed")
@@ -99,16 +99,11 @@ def test_access_lists_stop_a_neighbour(tmp_path: Path) -> None:
     assert found.passed
 
 
-@needs_broker
-def test_without_trees_it_storms(tmp_path: Path) -> None:
-    """The same overlay without trees makes of one message more than a hundred times the deliveries."""
-    interest = unif(6, 3, size=2, seed=3)
-    overlay = mw.design(interest, "ring").overlay
-    found = storm(routed_of(mw.route(overlay)), overlay.edges, tmp_path / "run")  # type: ignore[arg-type]
-    assert found is not None
-    assert found.factor > 100
+def test_without_loops_nothing_storms(tmp_path: Path) -> None:
+    """Where no topic's links have a loop there is no storm to show, and nothing is started."""
     chain = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     assert storm(routed(chain, "gm"), [("a", "b")], tmp_path / "none") is None
+    assert not (tmp_path / "none").exists()
 
 
 def _alive(pid: int) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from meshwright.deploy.program import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
 
 COLUMNS = ("broker", "host", "port")
@@ -68,6 +69,24 @@ class Inventory:
                 "or give the plan that has them"
             )
         return Inventory({broker: self.places[broker] for broker in wanted})
+
+
+def extended(inventory: Inventory, brokers: Iterable[str]) -> Inventory:
+    """Return the places of these brokers: known ones stay where they are, new ones get a free port here.
+
+    Raises
+    ------
+    InputError
+        If a broker is new and the others are not on this machine.
+    """
+    places = {broker: inventory.places[broker] for broker in brokers if broker in inventory.places}
+    new = [broker for broker in brokers if broker not in places]
+    if new and any(place.host not in LOOPBACK for place in inventory.places.values()):
+        raise InputError(f"nobody says where the new brokers {first_five(new)} are: give an inventory")
+    used = {place.port for place in inventory.places.values()}
+    ports = (port for port in free_ports(len(new) + len(used)) if port not in used)
+    places |= {broker: Place("127.0.0.1", port) for broker, port in zip(new, ports, strict=False)}
+    return Inventory({broker: places[broker] for broker in brokers})
 
 
 def read_inventory(path: str | Path) -> Inventory:

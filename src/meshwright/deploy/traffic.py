@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import time
 from collections import Counter
@@ -23,6 +24,8 @@ OBSERVER = "observer"
 """How our clients' ids begin."""
 RESIDENT = "resident"
 """And those of clients that subscribe to what their broker holds, as real ones do."""
+QUIET = logging.Logger("meshwright.mqtt", logging.CRITICAL + 1)
+"""Connections that break are counted, not told one by one."""
 PATIENCE, CALM = 2.0, 0.25
 """Seconds without any message: by then what has not come is lost, or all that was due has come."""
 
@@ -83,6 +86,7 @@ class Observers:
             place.host,
             place.port,
             identifier=f"{kind}-{place.port}",
+            logger=QUIET,
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
             **({} if self.secret is None else secured),
         )

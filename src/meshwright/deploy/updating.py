@@ -105,6 +105,7 @@ def _write_step(step: Step, new: Wiring, inventory: Inventory, settings: Setting
 def _wait(steps: list[Step], found: Delta, marks: dict[str, int], brokers: Brokers, logs: Logs) -> None:
     acted = {step.broker: step for step in steps if step.action in (START, RESTART)}
     wanted: dict[str, set[str]] = {}
+    present = _present(found)
     for broker, step in acted.items():
         own = Wiring(
             found.new.order, {(broker, other): lines for other, lines in (step.bridges or {}).items()}
@@ -112,12 +113,9 @@ def _wait(steps: list[Step], found: Delta, marks: dict[str, int], brokers: Broke
         _add(wanted, arrivals(own, own.bridges))
         # Those who dial a broker that restarts come back by themselves, with what they carry at present.
         if step.action == RESTART:
-            pairs = [
-                (dialler, broker)
-                for dialler in found.old.heard_by(broker)
-                if dialler in brokers.running and dialler not in acted
-            ]
-            _add(wanted, arrivals(_present(found), pairs))
+            diallers = present.heard_by(broker)
+            pairs = [(other, broker) for other in diallers if other in brokers.running and other not in acted]
+            _add(wanted, arrivals(present, pairs))
     logs.wait(wanted, {broker: marks.get(broker, 0) for broker in brokers.running}, seconds=30.0)
 
 
@@ -127,7 +125,7 @@ def _present(found: Delta) -> Wiring:
         pair: {t: way for t, way in lines.items() if found.new.bridges.get(pair, {}).get(t) == way}
         for pair, lines in found.old.bridges.items()
     }
-    return Wiring(found.old.order, bridges)
+    return Wiring(found.old.order, {pair: lines for pair, lines in bridges.items() if lines})
 
 
 def _add(wanted: dict[str, set[str]], more: dict[str, set[str]]) -> None:
