@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,12 +11,16 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import meshwright as mw
 from brokers import PROGRAM
-from meshwright.deploy import Routed, Settings, wire
+from meshwright.deploy import Inventory, Place, Routed, Settings, wire, write_federation
+from meshwright.deploy.brokers import Brokers
 from meshwright.deploy.federation import publish_everywhere, running
+from meshwright.deploy.logs import Logs, arrivals
+from meshwright.deploy.program import free_ports
 from meshwright.deploy.storm import storm
 from meshwright.deploy.wiring import Wiring
 from meshwright.interest import Interest
@@ -159,3 +164,48 @@ def test_a_broker_that_does_not_start_is_told(tmp_path: Path) -> None:
         running(plan, tmp_path / "run", wiring=broken),
     ):
         pass
+
+
+@needs_broker
+def test_merged_filters_and_relays(tmp_path: Path) -> None:
+    """Filters that share a tree, and a topic that needs a relay: still every message once, and no leak."""
+    held = {"a": {"m/#", "x"}, "b": {"m/#", "m/n"}, "c": {"m/n", "x"}, "d": {"m/n"}}
+    interest = Interest.from_dict(held)
+    path = mw.Overlay(interest, np.array([0, 1, 2]), np.array([1, 2, 3]), np.zeros(3, np.int32))
+    plan = routed_of(mw.route(path)).checked(overlaps="merge", relays=True)
+    assert plan.ways["x"].relays == {"b"}
+    assert plan.ways["m/#"].merged == ("m/#", "m/n")
+    with running(plan, tmp_path / "run") as here:
+        found = publish_everywhere(plan, here)
+    assert found.passed
+    assert found.published == 10
+
+
+CERTIFICATE = """
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout ca.key -out ca.crt -subj /CN=ours \
+    -addext basicConstraints=critical,CA:TRUE &&
+openssl req -newkey rsa:2048 -nodes -keyout broker.key -out broker.csr -subj /CN=127.0.0.1 &&
+printf 'subjectAltName=IP:127.0.0.1' > names &&
+openssl x509 -req -days 2 -in broker.csr -CA ca.crt -CAkey ca.key -CAcreateserial -extfile names \
+    -out broker.crt
+"""
+
+
+@needs_broker
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make certificates with")
+def test_bridges_over_tls(tmp_path: Path) -> None:
+    """With TLS in the inventory and certificates in the folders, brokers start and their bridges come up."""
+    plan = routed(Interest.from_dict({"a": {"x"}, "b": {"x"}}), "gm")
+    wiring, ports = wire(plan), free_ports(2)
+    places = {broker: Place("127.0.0.1", port, tls=True) for broker, port in zip("ab", ports, strict=True)}
+    write_federation(plan, wiring, Inventory(places), Settings(), tmp_path / "run")
+    (tmp_path / "run" / "a" / "certs").mkdir()
+    made = tmp_path / "run" / "a" / "certs"
+    subprocess.run(["sh", "-c", CERTIFICATE], cwd=made, check=True, capture_output=True)
+    for file in made.iterdir():
+        file.chmod(0o644)
+    shutil.copytree(made, tmp_path / "run" / "b" / "certs")
+    with Brokers(tmp_path / "run") as brokers:
+        for broker in wiring.order:
+            brokers.start(broker)
+        Logs(brokers).wait(arrivals(wiring, wiring.bridges), {}, seconds=30)
