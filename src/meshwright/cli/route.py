@@ -8,6 +8,7 @@ import typer
 from meshwright.cli.options import Json, Source
 
 if TYPE_CHECKING:
+    from meshwright.interest import Interest
     from meshwright.routes import Trees
 
 EXAMPLES = (
@@ -45,17 +46,13 @@ def route(
     relays as an approximate Steiner tree needs are added. With --rates, brokers that publish on a topic
     without subscribing to it are attached by one-way links. The exit code is 1 if a topic cannot be spanned.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     from meshwright.cli import designing, output
     from meshwright.cli.failure import ANSWER_IS_NO
     from meshwright.errors import InputError
-    from meshwright.routes import OBJECTIVES, figures, stretch
+    from meshwright.routes import OBJECTIVES, figures, prepare, stretch
     from meshwright.routes import route as choose
     from meshwright.store import read_plan, read_trees, write_trees
     from meshwright.store.routes import tree_ids
-    from meshwright.store.traffic import read_traffic
 
     if objective not in OBJECTIVES:
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
@@ -64,28 +61,15 @@ def route(
     stored = read_plan(plan)
     interest = designing.load(source)
     overlay = stored.overlay_on(interest)
-    asked: dict[str, Any] = {}
-    strangers = 0
-    if rates is not None:
-        traffic = read_traffic(rates)
-        found = pc.index_in(interest.topic_names.cast(pa.string()), traffic.channels.column("channel"))
-        asked["rates"] = pc.fill_null(traffic.channels.column("rate").take(found), 0.0).to_numpy()
-        who = pc.index_in(traffic.rates.column("publisher"), interest.node_names.cast(pa.string()))
-        what = pc.index_in(traffic.rates.column("channel"), interest.topic_names.cast(pa.string()))
-        known = pc.and_(who.is_valid(), what.is_valid())
-        asked["publishers"] = list(
-            zip(who.filter(known).to_pylist(), what.filter(known).to_pylist(), strict=True)
-        )
-        strangers = len(traffic.rates.column("publisher").filter(who.is_null()).unique())
+    asked, strangers = ({}, 0) if rates is None else _published(rates, interest)
     if objective == "stable":
         asked["today"] = tree_ids(read_trees(today or plan).trees, interest)
-    trees = choose(overlay, objective, progress=lambda edges, done, what: output.note(what), **asked)
+    prepare(lambda edges, done, what: output.note(what))
+    trees = choose(overlay, objective, **asked)
     write_trees(trees, plan)
-    told = {**figures(trees), **vars(stretch(trees))}
-    told = {
-        {"mean": "mean_stretch", "most": "max_stretch", "sources": "stretch_sources"}.get(k, k): v
-        for k, v in told.items()
-    }
+    longer = stretch(trees)
+    ways = {"mean_stretch": longer.mean, "max_stretch": longer.most, "stretch_sources": longer.sources}
+    told = {**figures(trees), **ways}
     if json:
         output.answer_json(
             {"plan": str(plan), "objective": objective, **told, "unknown_publishers": strangers}
@@ -94,6 +78,25 @@ def route(
         output.answer(*_told(trees, told, strangers), f"written to {plan}")
     if len(trees.unreachable):
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _published(rates: Path, interest: "Interest") -> tuple[dict[str, Any], int]:
+    """Return topics' rates and who publishes on what, and how many publishers are no brokers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from meshwright.store.traffic import read_traffic
+
+    traffic = read_traffic(rates)
+    brokers, topics = interest.node_names.cast(pa.string()), interest.topic_names.cast(pa.string())
+    place = pc.index_in(topics, traffic.channels.column("channel"))
+    by_topic = pc.fill_null(traffic.channels.column("rate").take(place), 0.0).to_numpy()
+    who = pc.index_in(traffic.rates.column("publisher"), brokers)
+    what = pc.index_in(traffic.rates.column("channel"), topics)
+    known = pc.and_(who.is_valid(), what.is_valid())
+    pairs = zip(who.filter(known).to_pylist(), what.filter(known).to_pylist(), strict=True)
+    strangers = traffic.rates.column("publisher").filter(who.is_null()).unique()
+    return {"rates": by_topic, "publishers": list(pairs)}, len(strangers)
 
 
 def _told(trees: "Trees", told: dict[str, Any], strangers: int) -> list[str]:

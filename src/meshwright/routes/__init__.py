@@ -2,6 +2,19 @@
 
 from meshwright.routes.choosing import OBJECTIVES, route
 from meshwright.routes.figures import Hops, Loads, Stretch, figures, hops, loads, stretch
+from meshwright.routes.preparing import prepare
 from meshwright.routes.trees import Trees
 
-__all__ = ["OBJECTIVES", "Hops", "Loads", "Stretch", "Trees", "figures", "hops", "loads", "route", "stretch"]
+__all__ = [
+    "OBJECTIVES",
+    "Hops",
+    "Loads",
+    "Stretch",
+    "Trees",
+    "figures",
+    "hops",
+    "loads",
+    "prepare",
+    "route",
+    "stretch",
+]

@@ -17,7 +17,6 @@ from meshwright.routes.trees import Trees
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.greedy import Progress
     from meshwright.interest import Ids, Offsets
     from meshwright.overlay import Overlay
 
@@ -34,7 +33,6 @@ def route(
     rates: NDArray[Any] | None = None,
     today: Iterable[tuple[int, int, int]] = (),
     publishers: Iterable[tuple[int, int]] = (),
-    progress: Progress | None = None,
 ) -> Trees:
     """Choose for each topic a tree inside the overlay that spans its subscribers and nobody else.
 
@@ -56,8 +54,6 @@ def route(
     publishers
         Broker and topic, by id, of those who publish; who subscribes to the topic too is in its tree anyway,
         the others attach by a one-way link.
-    progress
-        Told when kernels have to be compiled first.
 
     Raises
     ------
@@ -76,10 +72,8 @@ def route(
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
     interest = overlay.interest
     weights = _checked(rates, interest.num_topics)
-    from meshwright import compiling
     from meshwright.routes import kernels
 
-    compiling.announce("routes", progress)
     links = adjacency(overlay)
     ptr, members, relay, unreachable = carriers(overlay, links)
     old_ptr, old_links = _old_links(overlay, today if objective == "stable" else ())
@@ -88,7 +82,6 @@ def route(
         ptr, members, relay, *links, OBJECTIVES.index(objective), frozen(weights, np.float64),
         frozen(order, np.int32), old_ptr, old_links, ROUNDS,
     )  # fmt: skip
-    compiling.keep("routes")
     kept = np.arange(len(nodes)) - np.repeat(ptr[:-1], np.diff(ptr)) < np.repeat(sizes, np.diff(ptr))
     trees = Trees(
         overlay,
