@@ -87,7 +87,7 @@ _AGAINST_BOTH = (ENGINE, RULES, PAPER, PRODUCT)
 _TINY = Case("zipf", 1_000, 100, (10, 10), 0.5, (*_AGAINST_BOTH, BEST), best_gap=0.07)
 _SMALL = Case(
     "zipf", 10_000, 200, (10, 10), 0.5, (*_AGAINST_BOTH, DESIGNS, BEST, ROUTES), 20.0, 0.10, 100.0,
-    best_seconds=60.0, best_gap=0.07, plain_over_routes=50.0, load_over_hops=1.0,
+    best_seconds=60.0, best_gap=0.07, plain_over_routes=30.0, load_over_hops=1.0,
 )  # fmt: skip
 _MIXED = Case(
     "zipf", 2_000, 200, (10, 90), 2.0, (*_AGAINST_BOTH, BEST, CHURN, TIDY),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -46,7 +47,7 @@ class Brokers:
         """Start a broker from its folder; it goes on to log where it stopped."""
         own = self.folder / folder_of(broker)
         if os.getuid() == 0:
-            _open_up(own)  # started by root, mosquitto becomes a user of its own
+            _hand_over(own)  # started by root, mosquitto becomes a user of its own
         with self.log(broker).open("ab") as file:
             self.running[broker] = subprocess.Popen(
                 [self.program, "-c", CONFIGURATION],
@@ -105,9 +106,10 @@ class Brokers:
         self._keeper.stdin.flush()
 
 
-def _open_up(folder: Path) -> None:
-    """Let others read a folder that was made for brokers on loopback, and write its data."""
-    for path in (folder.parent, folder):
-        path.chmod(0o755)
-    for path in folder.iterdir():
-        path.chmod(0o777 if path.is_dir() else 0o644)
+def _hand_over(folder: Path) -> None:
+    """Give a broker's folder to the user that it becomes; paths in its settings are relative to it."""
+    for user in ("mosquitto", "nobody"):
+        with suppress(LookupError):
+            for path in (folder, *folder.rglob("*")):
+                shutil.chown(path, user)
+            return

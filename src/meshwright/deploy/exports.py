@@ -86,6 +86,8 @@ def _graph(stored: StoredPlan, topics: dict[tuple[str, str], list[str]]) -> Any:
             "networkx is not installed: pip install 'meshwright[networkx]'"
         ) from error
     graph = nx.Graph()
+    if "routes" in stored.metadata:
+        graph.add_nodes_from(read_trees(stored.path).roles.column("broker").to_pylist())
     for link in _links(stored, topics):
         figures = {"rank": link["rank"], "contribution": link["contribution"], "topics": len(link["topics"])}
         graph.add_edge(link["u"], link["v"], **figures)
