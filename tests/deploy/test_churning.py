@@ -12,7 +12,8 @@ import meshwright as mw
 from brokers import PROGRAM
 from meshwright import churn
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
-from meshwright.deploy.churning import Churned, churn_live
+from meshwright.deploy.churn_verdict import Churned
+from meshwright.deploy.churning import churn_live
 from meshwright.deploy.federation import Running
 from meshwright.deploy.living import LivingPlan
 from meshwright.pipeline.ingest import ingest

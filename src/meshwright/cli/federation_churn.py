@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from meshwright.churn import Event
     from meshwright.deploy import Routed
-    from meshwright.deploy.churning import Churned
+    from meshwright.deploy.churn_verdict import Churned
     from meshwright.deploy.federation import Running
     from meshwright.interest import Interest
 
@@ -91,8 +91,8 @@ def _told(found: Churned) -> list[str]:
         restarts = f", {len(window.restarts)} restarted" if window.restarts else ""
         lines.append(
             f"{window.event} of {window.broker}: {duration(window.ended - window.began)}{restarts}; of "
-            f"{window.published:,} messages on {len(window.touched):,} touched topics {window.missing:,} "
-            f"deliveries missing, {window.duplicate:,} duplicate"
+            f"{window.expected:,} deliveries on {len(window.touched):,} touched topics {window.missing:,} "
+            f"missing, {window.duplicate:,} duplicate"
         )
     return lines
 

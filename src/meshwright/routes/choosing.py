@@ -72,7 +72,7 @@ def route(
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
     interest = overlay.interest
     weights = _checked(rates, interest.num_topics)
-    from meshwright.routes import kernels
+    from meshwright.routes.kernels import trees as kernels
 
     links = adjacency(overlay)
     ptr, members, relay, unreachable = carriers(overlay, links)

@@ -54,7 +54,7 @@ class Loads:
 
 def hops(trees: Trees) -> Hops:
     """Count the hops between all pairs of subscribers of each topic, exactly."""
-    from meshwright.routes import kernels
+    from meshwright.routes.kernels import measuring as kernels
 
     total, pairs, usual, most = kernels.count_hops(trees.ptr, trees.above, frozen(~trees.relay, np.bool_))
     return Hops(
@@ -68,7 +68,7 @@ def hops(trees: Trees) -> Hops:
 
 def stretch(trees: Trees) -> Stretch:
     """Compare ways in the trees with the shortest ways in the whole overlay, whoever is on them."""
-    from meshwright.routes import kernels
+    from meshwright.routes.kernels import measuring as kernels
 
     links, sizes = adjacency(trees.overlay), np.diff(trees.ptr)
     entries = np.flatnonzero(~trees.relay)

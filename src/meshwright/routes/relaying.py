@@ -30,7 +30,7 @@ def carriers(overlay: Overlay, links: Adjacency) -> tuple[Offsets, Ids, NDArray[
     members, relay = interest.topic_nodes, np.zeros(interest.num_subscriptions, dtype=bool)
     unreachable = np.zeros(0, dtype=np.int64)
     if len(split):
-        from meshwright.routes import kernels
+        from meshwright.routes.kernels import relays as kernels
 
         chosen = np.isin(topics, split)
         split_ptr = np.concatenate(([0], np.cumsum(sizes[split])))
