@@ -85,10 +85,11 @@ def test_trees_span_the_interested_only(overlay: Overlay, objective: str) -> Non
     assert not len(trees.unreachable)
 
 
-@given(overlays(), objectives)
-def test_partial_overlays_get_relays(overlay: Overlay, objective: str) -> None:
+@given(overlays(), objectives, seeds)
+def test_partial_overlays_get_relays(overlay: Overlay, objective: str, seed: int) -> None:
     """Whatever the links, a tree is there where there can be one, and its relays are few and needed."""
-    trees = route(overlay, objective)
+    rates = np.random.default_rng(seed).pareto(1.0, overlay.interest.num_topics)
+    trees = route(overlay, objective, rates=rates)
     check(trees)
     costs = measure.filtering_costs(overlay)
     assert trees.unreachable.tolist() == costs.unreachable.tolist()

@@ -141,7 +141,8 @@ def route(
         for topic in order:
             first, last = topic_ptr[topic], topic_ptr[topic + 1]
             count = last - first
-            if count < 2:
+            # Links are barred in the last turn; relays that were left out may not be reached without them.
+            if count < 2 or (turn > 0 and turn == turns - 1 and sizes[topic] < count):
                 continue
             members = carriers[first:last]
             induce(members, ptr, nodes, edges, local, sub_ptr, sub, sub_edges)
