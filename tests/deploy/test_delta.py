@@ -140,6 +140,18 @@ def test_a_circle_of_waiting_is_cut() -> None:
     assert any("cut off" in line for line in explained(found))
 
 
+def test_who_moves_acts_first() -> None:
+    """A broker at another address restarts, and after it those that dial it, with all their lines to it."""
+    wiring = Wiring(("a", "b", "c"), {("b", "a"): {"x": "both"}, ("c", "b"): {"x": "both"}})
+    found = delta(wiring, wiring, moved={"b"})
+    assert [[step.broker for step in wave] for wave in found.waves] == [["b"], ["c"]]
+    assert [len(step.added) for step in found.steps] == [0, 1]
+    assert {step.action for step in delta(wiring, wiring, version="2.1", moved={"b"}).steps} == {
+        RESTART,
+        "reload",
+    }
+
+
 def test_bridges_to_the_gone_need_no_restart() -> None:
     """A broker that leaves is stopped; who dialled it in vain from then on is named, not restarted."""
     old = Wiring(("a", "b"), {("b", "a"): {"x": "both"}})

@@ -39,7 +39,7 @@ def apply(
     from meshwright.cli import output
     from meshwright.cli.export import settings_of
     from meshwright.deploy.delta import delta, explained
-    from meshwright.deploy.inventory import extended
+    from meshwright.deploy.inventory import extended, moved
     from meshwright.deploy.keeping import ask, is_kept
     from meshwright.deploy.updating import update_folders
     from meshwright.errors import InputError
@@ -57,7 +57,10 @@ def apply(
         places = deploy.read_inventory(inventory).of(wiring.order)
     else:
         places = extended(deployed.inventory, wiring.order)
-    found = delta(deployed.wiring, wiring, version=settings.version, secured=deployed.secured)
+    found = delta(
+        deployed.wiring, wiring, version=settings.version, secured=deployed.secured,
+        moved=moved(deployed.inventory, places),
+    )  # fmt: skip
     changed: list[str] = []
     if not dry_run and kept:
         changed = ask(federation, plan, places, overlaps=overlaps, relays=allow_relays)

@@ -8,7 +8,7 @@ does no harm; it vanishes from the file, and with the next restart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -97,8 +97,13 @@ class Delta:
         }
 
 
-def delta(old: Wiring, new: Wiring, *, version: str = "2.0", secured: bool = False) -> Delta:
-    """Find the steps from one wiring to another; the new one must keep the order of brokers that stay."""
+def delta(
+    old: Wiring, new: Wiring, *, version: str = "2.0", secured: bool = False, moved: Collection[str] = ()
+) -> Delta:
+    """Find the steps from one wiring to another; the new one must keep the order of brokers that stay.
+
+    Brokers that `moved` to another address act first, then those that dial them.
+    """
     here, there = set(old.order), set(new.order)
     waves = [tuple(Step(STOP, broker) for broker in old.order if broker not in there)]
     changes: dict[str, tuple[set[Line], set[Line]]] = {}
@@ -107,8 +112,9 @@ def delta(old: Wiring, new: Wiring, *, version: str = "2.0", secured: bool = Fal
         before = _lines(old, broker) if broker in here else set()
         after = _lines(new, broker)
         gone = {line for line in before - after if line[0] in there}
-        if gone or after - before or broker not in here:
-            changes[broker] = (gone, after - before)
+        more = {line for line in after if line not in before or line[0] in moved}
+        if gone or more or broker not in here or broker in moved:
+            changes[broker] = (gone, more)
         elif before - after:
             quiet.append(broker)
     if secured:
@@ -120,7 +126,7 @@ def delta(old: Wiring, new: Wiring, *, version: str = "2.0", secured: bool = Fal
             )
         )
     act = RELOAD if version == "2.1" else RESTART
-    waves += _ordered(old, new, changes, act)
+    waves += _ordered(old, new, changes, act, moved)
     return Delta(old, new, tuple(wave for wave in waves if wave), tuple(quiet))
 
 
@@ -133,7 +139,11 @@ def _lines(wiring: Wiring, broker: str) -> set[Line]:
 
 
 def _ordered(
-    old: Wiring, new: Wiring, changes: Mapping[str, tuple[set[Line], set[Line]]], act: str
+    old: Wiring,
+    new: Wiring,
+    changes: Mapping[str, tuple[set[Line], set[Line]]],
+    act: str,
+    moved: Collection[str],
 ) -> list[tuple[Step, ...]]:
     """Put changes in waves: nobody adds a topic while another has yet to take it away.
 
@@ -143,7 +153,7 @@ def _ordered(
     here = set(old.order)
     losing = {broker: set(gone) for broker, (gone, _) in changes.items() if gone}
     gaining = {broker: set(more) for broker, (_, more) in changes.items()}
-    present = set(here & set(new.order))
+    present = (here & set(new.order)) - set(moved)
     waves: list[tuple[Step, ...]] = []
     while gaining:
         keepers: dict[str, set[str]] = {}
@@ -159,7 +169,7 @@ def _ordered(
             wave = []
             for broker in ready:
                 gone, more = losing.pop(broker, set()), gaining.pop(broker)
-                action = act if broker in here else START
+                action = START if broker not in here else RESTART if broker in moved else act
                 wave.append(Step(action, broker, _sorted(gone), _sorted(more), dict(new.dialled_by(broker))))
         else:
             wave = []

@@ -71,6 +71,12 @@ class Inventory:
         return Inventory({broker: self.places[broker] for broker in wanted})
 
 
+def moved(before: Inventory, after: Inventory) -> set[str]:
+    """Return the brokers that are in both, at another address or with another kind of connection."""
+    both = before.places.keys() & after.places.keys()
+    return {broker for broker in both if before.places[broker] != after.places[broker]}
+
+
 def extended(inventory: Inventory, brokers: Iterable[str]) -> Inventory:
     """Return the places of these brokers: known ones stay where they are, new ones get a free port here.
 

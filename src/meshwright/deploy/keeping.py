@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.delta import delta
 from meshwright.deploy.folders import read_federation
-from meshwright.deploy.inventory import Inventory, Place
+from meshwright.deploy.inventory import Inventory, Place, moved
 from meshwright.deploy.routed import Routed
 from meshwright.deploy.updating import perform, update_folders
 from meshwright.deploy.wiring import wire
@@ -101,7 +101,10 @@ def _done(here: Running, request: dict[str, Any]) -> dict[str, Any]:
         routed = Routed.of(trees).checked(overlaps=request["overlaps"], relays=request["relays"])
         wiring = wire(routed, before.wiring.order)
         inventory = Inventory({broker: Place(**place) for broker, place in request["places"].items()})
-        found = delta(before.wiring, wiring, version=here.settings.version, secured=before.secured)
+        found = delta(
+            before.wiring, wiring, version=here.settings.version, secured=before.secured,
+            moved=moved(before.inventory, inventory),
+        )  # fmt: skip
         for wave in found.waves:
             perform(wave, found, inventory, here.settings, here.brokers, here.logs)
         return {"changed": update_folders(routed, wiring, inventory, here.settings, folder)}
