@@ -93,6 +93,8 @@ def test_partial_plans_name_their_relays(made: tuple[Path, Path], tmp_path: Path
     meshwright("plan", made[1], "--algorithm", "gpa", "--max-edges", "29", "--out", plan)
     answer = meshwright("route", plan, made[1], "--json")
     assert answer.json["relays"] > 0
+    assert sum(len(topic["relays"]) for topic in answer.json["topics"]) == answer.json["relays"]
+    assert max(topic["max_hops"] for topic in answer.json["topics"]) == answer.json["max_hops"]
     assert "relays: " in meshwright("route", plan, made[1]).out
     assert meshwright("verify", plan, made[1]).code == 0
     meshwright("plan", made[1], "--algorithm", "gpa", "--max-edges", "3", "--out", plan)

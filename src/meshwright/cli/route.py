@@ -71,9 +71,8 @@ def route(
     ways = {"mean_stretch": longer.mean, "max_stretch": longer.most, "stretch_sources": longer.sources}
     told = {**figures(trees), **ways}
     if json:
-        output.answer_json(
-            {"plan": str(plan), "objective": objective, **told, "unknown_publishers": strangers}
-        )
+        stated = {"plan": str(plan), "objective": objective, **told, "unknown_publishers": strangers}
+        output.answer_json({**stated, "topics": _by_topic(trees)})
     else:
         output.answer(*_told(trees, told, strangers), f"written to {plan}")
     if len(trees.unreachable):
@@ -97,6 +96,29 @@ def _published(rates: Path, interest: "Interest") -> tuple[dict[str, Any], int]:
     pairs = zip(who.filter(known).to_pylist(), what.filter(known).to_pylist(), strict=True)
     strangers = traffic.rates.column("publisher").filter(who.is_null()).unique()
     return {"rates": by_topic, "publishers": list(pairs)}, len(strangers)
+
+
+def _by_topic(trees: "Trees") -> list[dict[str, Any]]:
+    """Return hops and relays of each topic that has a tree."""
+    from meshwright.routes import hops
+
+    interest, way = trees.overlay.interest, hops(trees)
+    brokers, topics = interest.node_names.to_pylist(), interest.topic_names.to_pylist()
+    relays: dict[int, list[Any]] = {}
+    for entry in trees.relay.nonzero()[0].tolist():
+        relays.setdefault(int(trees.topics[entry]), []).append(brokers[trees.nodes[entry]])
+    return [
+        {
+            "topic": topics[topic],
+            "brokers": int(trees.ptr[topic + 1] - trees.ptr[topic]),
+            "mean_hops": float(way.mean_of_topic[topic]),
+            "usual_hops": int(way.usual_of_topic[topic]),
+            "max_hops": int(way.most_of_topic[topic]),
+            "relays": relays.get(topic, []),
+        }
+        for topic in range(interest.num_topics)
+        if trees.ptr[topic + 1] > trees.ptr[topic]
+    ]
 
 
 def _told(trees: "Trees", told: dict[str, Any], strangers: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -46,8 +47,7 @@ class Brokers:
     def start(self, broker: str) -> None:
         """Start a broker from its folder; it goes on to log where it stopped."""
         own = self.folder / folder_of(broker)
-        if os.getuid() == 0:
-            _hand_over(own)  # started by root, mosquitto becomes a user of its own
+        _hand_over(own)
         with self.log(broker).open("ab") as file:
             self.running[broker] = subprocess.Popen(
                 [self.program, "-c", CONFIGURATION],
@@ -78,6 +78,11 @@ class Brokers:
         self.stop(broker)
         self.start(broker)
 
+    def reload(self, broker: str) -> None:
+        """Let a broker read its folder again: who may connect and do what, and from 2.1 on its bridges."""
+        _hand_over(self.folder / folder_of(broker))
+        self.running[broker].send_signal(signal.SIGHUP)
+
     def check(self) -> None:
         """Refuse to go on if a broker ended by itself, and say why."""
         for broker, process in self.running.items():
@@ -107,7 +112,9 @@ class Brokers:
 
 
 def _hand_over(folder: Path) -> None:
-    """Give a broker's folder to the user that it becomes; paths in its settings are relative to it."""
+    """Give a broker's folder to the user that it becomes if root starts it; its paths are relative to it."""
+    if os.getuid() != 0:
+        return
     for user in ("mosquitto", "nobody"):
         with suppress(LookupError):
             for path in (folder, *folder.rglob("*")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,12 +76,13 @@ def federation_files(
 
 
 def write_described(folder: Path, wiring: Wiring, inventory: Inventory, settings: Settings) -> bool:
-    """Write what describes a federation, if it is not so already; say whether it was written."""
-    described = _described(wiring, inventory, settings)
+    """Write what describes a federation, whole, if it is not so already; say whether it was written."""
     file = folder / FEDERATION.file
     before = file.read_bytes() if file.is_file() else b""
-    write_header(folder, FEDERATION, described)
-    return file.read_bytes() != before
+    with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder) as beside:
+        write_header(Path(beside), FEDERATION, _described(wiring, inventory, settings))
+        made = Path(beside) / FEDERATION.file
+        return made.read_bytes() != before and bool(made.replace(file))
 
 
 def read_federation(path: str | Path) -> Deployed:

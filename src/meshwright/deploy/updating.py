@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,7 @@ def update_folders(
     """
     changed = []
     for name, text in federation_files(routed, wiring, inventory, settings).items():
-        if _put(folder / name, text, secret=settings.secret is not None and Path(name).name in SECRET_FILES):
+        if _put(folder / name, text, settings):
             changed.append(name)
     there = {folder_of(broker) for broker in wiring.order}
     for own in sorted(path for path in folder.iterdir() if path.is_dir() and path.name not in there):
@@ -48,14 +47,14 @@ def update_folders(
 GONE = ("mosquitto.conf", "mosquitto.service", "passwords", "access", "client.password")
 
 
-def _put(file: Path, text: str, *, secret: bool = False) -> bool:
+def _put(file: Path, text: str, settings: Settings) -> bool:
     """Write a file beside its place and rename it, if its text is another; say whether it was."""
     if file.is_file() and file.read_text(encoding="utf-8") == text:
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_name(f".{file.name}.writing")
     beside.write_text(text, encoding="utf-8")
-    if secret:
+    if settings.secret is not None and file.name in SECRET_FILES:
         beside.chmod(0o600)
     beside.replace(file)
     return True
@@ -84,7 +83,7 @@ def perform(
         elif step.action == RESTART:
             brokers.restart(step.broker)
         elif step.action == RELOAD:
-            brokers.running[step.broker].send_signal(signal.SIGHUP)
+            brokers.reload(step.broker)
     _wait(steps, found, marks, brokers, logs)
 
 
@@ -99,7 +98,7 @@ def _write_step(step: Step, new: Wiring, inventory: Inventory, settings: Setting
     if step.bridges is None:
         del names["mosquitto.conf"]
     for name, text in names.items():
-        _put(folder / folder_of(step.broker) / name, text)
+        _put(folder / folder_of(step.broker) / name, text, settings)
 
 
 def _wait(steps: list[Step], found: Delta, marks: dict[str, int], brokers: Brokers, logs: Logs) -> None:
