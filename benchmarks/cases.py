@@ -20,7 +20,9 @@ SPARK = "spark"
 CHURN, TIDY = "churn", "tidy"
 """And two on live overlays: the time of repairs beside a rebuild, and degrees after much churn."""
 DATA = "data"
-"""The last one: ingest and profile on Spark, beside DuckDB."""
+"""And one: ingest and profile on Spark, beside DuckDB."""
+ROUTES = "routes"
+"""The last one: trees for all topics, beside a plain reading."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Case:
     rounds: int = 1000
     encode_over_duckdb: float | None = None
     profile_over_duckdb: float | None = None
+    plain_over_routes: float | None = None
+    load_over_hops: float | None = None
 
     @property
     def name(self) -> str:
@@ -84,8 +88,8 @@ def _saving(cases: list[Case], *floors: tuple[float | None, float | None, float 
 _AGAINST_BOTH = (ENGINE, RULES, PAPER, PRODUCT)
 _TINY = Case("zipf", 1_000, 100, (10, 10), 0.5, (*_AGAINST_BOTH, BEST), best_gap=0.07)
 _SMALL = Case(
-    "zipf", 10_000, 200, (10, 10), 0.5, (*_AGAINST_BOTH, DESIGNS, BEST), 20.0, 0.10, 100.0,
-    best_seconds=60.0, best_gap=0.07,
+    "zipf", 10_000, 200, (10, 10), 0.5, (*_AGAINST_BOTH, DESIGNS, BEST, ROUTES), 20.0, 0.10, 100.0,
+    best_seconds=60.0, best_gap=0.07, plain_over_routes=30.0, load_over_hops=1.0,
 )  # fmt: skip
 _MIXED = Case(
     "zipf", 2_000, 200, (10, 90), 2.0, (*_AGAINST_BOTH, BEST, CHURN, TIDY),
@@ -93,7 +97,9 @@ _MIXED = Case(
 )  # fmt: skip
 _MANY_NODES = Case("unif", 20_000, 200, (10, 90), tasks=(CHURN,))
 _WIDE = Case("zipf", 2_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 4.0)
-_LARGE = Case("zipf", 10_000, 1_000, (20, 600), 2.0, _AGAINST_BOTH, 15.0, 0.7, 100.0)
+_LARGE = Case(
+    "zipf", 10_000, 1_000, (20, 600), 2.0, (*_AGAINST_BOTH, ROUTES), 15.0, 0.7, 100.0, load_over_hops=0.75
+)
 _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PRODUCT), None, 1.8, 100.0)
 _BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES), memory_mb=100.0)
 _TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE,), memory_mb=250.0)
@@ -141,7 +147,12 @@ _QUICK = Case(
 )
 
 QUICK: list[Case] = [
-    replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST, CHURN, TIDY), best_seconds=0.2, rounds=20),
+    replace(
+        _QUICK,
+        tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST, CHURN, TIDY, ROUTES),
+        best_seconds=0.2,
+        rounds=20,
+    ),
     replace(_QUICK, popularity="expo"),
     replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK, DATA)),
 ]

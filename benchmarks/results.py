@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from benchmarks.cases import BEST, DESIGNS, ENGINE, GROWTH, PAPER, PRODUCT, RULES, THREADS, Case
 from benchmarks.live_results import add_live_tables
+from benchmarks.routes_results import add_routes_table
 from benchmarks.spark_results import add_spark_tables
 from benchmarks.spelling import figure, row
 
@@ -31,6 +32,7 @@ class Page:
         self._growth()
         self._threads()
         add_live_tables(self)
+        add_routes_table(self)
         add_spark_tables(self)
         failed = [f"- {name} {task}: {it['error']}" for (name, task), it in records.items() if "error" in it]
         if failed:

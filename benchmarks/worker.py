@@ -24,6 +24,7 @@ from benchmarks.cases import (
     PAPER,
     PRODUCT,
     QUICK,
+    ROUTES,
     RULES,
     SPARK,
     THREADS,
@@ -34,6 +35,7 @@ from benchmarks.data_on_spark import measure_data
 from benchmarks.live import compare_repairs, compare_tidy
 from benchmarks.on_spark import measure_on_spark
 from benchmarks.paper_gm import paper_gm
+from benchmarks.routing import measure_routes
 from meshwright.designs import find
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
@@ -48,6 +50,8 @@ def measure(case: Case, task: str) -> dict[str, Any]:
         return compare_best(case)
     if task in (CHURN, TIDY):
         return {CHURN: compare_repairs, TIDY: compare_tidy}[task](case)
+    if task == ROUTES:
+        return measure_routes(case)
     small = case.workload(seed=1, most_nodes=WARM_NODES)
     if task == SPARK:
         return measure_on_spark(case.workload(), small, lambda: _memory("VmHWM"))

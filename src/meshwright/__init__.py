@@ -10,14 +10,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright import churn, measure, workloads
+    from meshwright import churn, measure, routes, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.designs import Plan, design
     from meshwright.errors import MeshwrightError
     from meshwright.greedy import candidates, grow, rules
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
-    from meshwright.store import load_costs, load_interest, read_plan, write_dataset, write_plan
+    from meshwright.routes import route
+    from meshwright.store import (
+        load_costs,
+        load_interest,
+        read_plan,
+        read_trees,
+        write_dataset,
+        write_plan,
+        write_trees,
+    )
     from meshwright.weighted import LinkCosts
 
 __all__ = [
@@ -35,10 +44,14 @@ __all__ = [
     "load_interest",
     "measure",
     "read_plan",
+    "read_trees",
+    "route",
+    "routes",
     "rules",
     "workloads",
     "write_dataset",
     "write_plan",
+    "write_trees",
 ]
 
 _ROOMS = {
@@ -54,15 +67,18 @@ _ROOMS = {
     "load_costs": "store",
     "load_interest": "store",
     "read_plan": "store",
+    "read_trees": "store",
+    "route": "routes",
     "rules": "greedy",
     "write_dataset": "store",
     "write_plan": "store",
+    "write_trees": "store",
 }
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `meshwright --help` answers at once."""
-    if name in ("churn", "measure", "workloads"):
+    if name in ("churn", "measure", "routes", "workloads"):
         return import_module(f"meshwright.{name}")
     if name in _ROOMS:
         return getattr(import_module(f"meshwright.{_ROOMS[name]}"), name)

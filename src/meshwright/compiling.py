@@ -115,7 +115,7 @@ def _digest(room: str) -> str:
     """Digest the sources of all kernels that a room may call, and what else their machine code depends on."""
     package = Path(__file__).parent
     sources = {Path(__file__)}
-    called = {room, "greedy", "search"} if room == "churn" else {room, "greedy"}
+    called = {room, "greedy", *{"churn": ["search"], "routes": ["measure"]}.get(room, [])}
     for callee in called:
         sources |= {*package.glob(f"{callee}/**/kernels.py"), *package.glob(f"{callee}/**/kernels/*.py")}
     machine = f"{numba.__version__} {np.__version__} {sys.version} {binding.get_host_cpu_name()}"

@@ -18,6 +18,7 @@ from benchmarks.cases import (
     PAPER,
     PRODUCT,
     QUICK,
+    ROUTES,
     RULES,
     SPARK,
     THREADS,
@@ -73,6 +74,7 @@ def test_quick_mode_runs_every_task(tmp_path: Path, capsys: pytest.CaptureFixtur
             "threads",
             "Repair under churn",
             "much churn",
+            "Trees for all topics",
         )
     )
     assert "Failed" not in text
@@ -192,6 +194,16 @@ def test_data_is_judged_against_duckdb() -> None:
     made = page(case, data={**data, "cpu": 9.0, "driver_mb": 300.0, "java_mb": None})
     assert (made.held, made.asked) == (1, 2)
     assert "| 1,000 | 8 | 2 | 4 | ≤ 5 | yes | 4 | 1 | 4 | ≤ 3 | **no** | 300 | – |" in made.text
+
+
+def test_trees_are_judged() -> None:
+    """The plain reading's time over ours, and the busiest link by load over that by hops, have floors."""
+    case = Case("zipf", 100, 20, (5, 5), tasks=(ROUTES,), plain_over_routes=50.0, load_over_hops=0.75)
+    hops = {"seconds": 0.1, "mean_hops": 5.0, "max_link_load": 200.0}
+    load = {"seconds": 0.2, "mean_hops": 5.5, "max_link_load": 160.0}
+    made = page(case, routes={"subscriptions": 1000, "hops": hops, "load": load, "plain": 6.0})
+    assert (made.held, made.asked) == (1, 2)
+    assert "| 1,000 | 0.1 | 0.2 | 60 | ≥ 50 | yes | 0.80 | ≤ 0.75 | **no** | 5.00 → 5.50 |" in made.text
 
 
 def test_growth_is_an_exponent() -> None:

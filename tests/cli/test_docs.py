@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+from meshwright import routes
 from meshwright.cli import advise, chaos, churn, compare, plan, soc, verify, workload
 from meshwright.cli.main import app
 from meshwright.designs import DESIGNS
@@ -45,7 +46,7 @@ def test_everything_is_documented() -> None:
         assert known.guarantee.replace("|", "\\|") in README
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/certificate.md", "docs/churn.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/certificate.md", "docs/churn.md", "docs/routes.md"])
 def test_the_pages_python_runs(page: str) -> None:
     """The Python of a page prints what its comments say."""
     text = (CHECKOUT / page).read_text(encoding="utf-8")
@@ -85,6 +86,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     event = '{"event": "join", "node": "paris", "topics": ["sun", "wind"]}\n'
     (tmp_path / "events.jsonl").write_text(event, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    routes.prepare()  # that kernels are compiled would be told
     shown = re.findall(r"^(meshwright .*?) *(?:#.*)?$", README, re.MULTILINE)
     examples = [
         *workload.EXAMPLES,

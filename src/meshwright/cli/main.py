@@ -15,15 +15,20 @@ import typer
 
 from meshwright.cli import (
     advise,
+    apply,
     bench,
     chaos,
     churn,
     compare,
     demo,
+    diff,
+    export,
+    federation,
     follow,
     ingest,
     plan,
     profile,
+    route,
     sample,
     soc,
     traffic,
@@ -63,6 +68,11 @@ app.command(epilog=_shown(traffic.EXAMPLES))(traffic.traffic)
 app.command(epilog=_shown(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_shown(verify.EXAMPLES))(verify.verify)
 app.command(epilog=_shown(soc.EXAMPLES))(soc.soc)
+app.command(epilog=_shown(route.EXAMPLES))(route.route)
+app.command(epilog=_shown(export.EXAMPLES))(export.export)
+app.command(epilog=_shown(diff.EXAMPLES))(diff.diff)
+app.command(epilog=_shown(apply.EXAMPLES))(apply.apply)
+app.command(epilog=_shown(federation.EXAMPLES))(federation.federation)
 app.command(epilog=_shown(advise.EXAMPLES))(advise.advise)
 app.command(epilog=_shown(compare.EXAMPLES))(compare.compare)
 app.command(epilog=_shown(churn.EXAMPLES))(churn.churn)

@@ -103,6 +103,7 @@ def _found(report: "PlanReport") -> dict[str, object]:
         "total_cost": report.total_cost,
         "lower_bound": report.lower_bound,
         "gap": report.gap,
+        "trees": report.trees,
         "cost_checked": None if report.stated_cost is None else report.total_cost is not None,
         "unchecked": list(report.unchecked),
         "disagreements": list(report.disagreements),
@@ -124,12 +125,14 @@ def _told(report: "PlanReport") -> list[str]:
             *_told_weak(report),
             *_told_cost(report),
             *_told_bound(report),
+            *_told_trees(report),
         ]
     names = report.overlay.interest.topic_names
     split = [names[topic].as_py() for topic in report.verification.split_topics.tolist()]
     support = percentage(report.verification.support)
     told = f"partial: {links} give {support} support; split topics: {first_five(split)}"
-    return [*lines, told, *_told_weak(report), *_told_cost(report), *_told_bound(report)]
+    more = (_told_weak, _told_cost, _told_bound, _told_trees)
+    return [*lines, told, *(line for tell in more for line in tell(report))]
 
 
 def _told_weak(report: "PlanReport") -> list[str]:
@@ -153,6 +156,7 @@ def _told_bound(report: "PlanReport") -> list[str]:
     reasons = {
         "solver_bound": "it is the solver's word",
         "lower_bound": "verify without --master to check it",
+        "trees": "verify without --master to check them",
     }
     left = [f"not checked: {name}; {reasons[name]}" for name in report.unchecked if name in reasons]
     if report.lower_bound is None:
@@ -160,6 +164,13 @@ def _told_bound(report: "PlanReport") -> list[str]:
     needed = f"the prices prove that connecting every topic needs at least {report.lower_bound:,} links"
     near = "" if report.gap is None else f"at most {excess(report.gap)} above the fewest links possible: "
     return [f"certified: {near}{needed}", *left]
+
+
+def _told_trees(report: "PlanReport") -> list[str]:
+    """Say that the trees were looked at."""
+    if report.trees is None or not report.ok:
+        return []
+    return [f"routed: {report.trees:,} trees span exactly the brokers that they should"]
 
 
 def _told_cost(report: "PlanReport") -> list[str]:

@@ -13,6 +13,7 @@ from meshwright.errors import InputError, first_five
 from meshwright.store.cost_check import cost_found, stated_cost_of
 from meshwright.store.plans import read_plan
 from meshwright.store.price_check import bound_found
+from meshwright.store.tree_check import tree_faults
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +50,8 @@ class PlanReport:
     """How many links its prices prove to be needed, if it states such a number."""
     unchecked: tuple[str, ...] = ()
     """Figures that the plan states and nobody computed anew."""
+    trees: int | None = None
+    """How many topics' trees were checked; None if it has none, or nobody looked."""
 
     @property
     def gap(self) -> float | None:
@@ -126,7 +129,8 @@ def judge(
 ) -> PlanReport:
     """Compare what was found of a plan with what it states; `wrong` are edges whose contribution differs.
 
-    Without `certificate_of`, the interest with all its subscriptions, the plan's prices are not added up.
+    Without `certificate_of`, the interest with all its subscriptions, the plan's prices are not added up and
+    its trees are not looked at.
     """
     figures: dict[str, int | float | None] = {
         "nodes": overlay.interest.num_nodes,
@@ -159,9 +163,13 @@ def judge(
     if cost is not None and stated_cost is not None and not math.isclose(cost, stated_cost, rel_tol=1e-9):
         disagreements.append(f"total_cost is {cost}, the plan states {stated_cost}")
     unchecked = {"solver_bound", *(("lower_bound", "gap") if certificate_of is None else ())}
+    left = [name for name in stored.figures if name in unchecked]
+    faults = None if certificate_of is None else tree_faults(stored, overlay)
+    if faults is None and "routes" in stored.metadata:
+        left.append("trees")
     return PlanReport(
-        overlay, found, tuple(disagreements), budgeted, k, weak, cost, stated_cost, bound,
-        tuple(name for name in stored.figures if name in unchecked),
+        overlay, found, (*disagreements, *(faults or ())), budgeted, k, weak, cost, stated_cost, bound,
+        tuple(left), None if faults is None else stored.metadata["routes"]["figures"]["trees"],
     )  # fmt: skip
 
 

@@ -1,0 +1,116 @@
+"""`meshwright federation --churn`: the loop from logs to brokers and back, closed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from meshwright.churn import Event
+    from meshwright.deploy import Routed
+    from meshwright.deploy.churn_verdict import Churned
+    from meshwright.deploy.federation import Running
+    from meshwright.interest import Interest
+
+OURS = r"^(local|meshwright|observer)[.\-]"
+"""Client ids of bridges and of those who only look on: no subscribers."""
+
+
+def churned(
+    routed: Routed,
+    links: list[tuple[str, str]],
+    trees: pa.Table,
+    events: int,
+    folder: Path,
+    place: Path,
+    rate: float,
+    seed: int,
+    ingest: bool,
+    drawing: Any,
+) -> tuple[dict[str, Any], list[str], bool]:
+    """Run a federation under churn; return figures, lines, and whether all is as it must be."""
+    from meshwright.cli.federation import told_verdict
+    from meshwright.deploy.churning import churn_live
+    from meshwright.deploy.living import LivingPlan
+
+    plan = LivingPlan(routed, links, trees, seed=seed)
+    before = plan.live.interest()
+    logs = place / "logs"
+
+    def look(here: Running) -> None:
+        logs.mkdir()
+        for broker in here.brokers.running:
+            shutil.copy(here.brokers.log(broker), logs / f"{here.brokers.log(broker).parent.name}.log")
+
+    found = churn_live(
+        plan, _events(before, events, seed), folder, rate=rate, seed=seed, look=look, progress=drawing
+    )
+    told = {
+        "events": len(found.windows),
+        "seconds": found.seconds,
+        "calm": found.calm.described(),
+        "final": found.final.described(),
+        "leaked": found.leaked,
+        "windows": [window.described() for window in found.windows],
+    }
+    lines = [
+        *_told(found),
+        f"outside of these: {told_verdict(found.calm)[0]}",
+        f"at the end: {told_verdict(found.final)[0]}",
+    ]
+    passed = found.passed
+    if ingest:
+        same = _ingested(logs, place, plan.live.interest())
+        told["interest_from_logs"] = same
+        what = "gives the interest that the live overlay has" if same else "does NOT give the live interest"
+        lines.append(f"the brokers' own logs, ingested by Spark: this {what}")
+        passed = passed and same
+    return told, lines, passed
+
+
+def _events(interest: Interest, count: int, seed: int) -> list[Event]:
+    """Return made-up churn, every other leave a crash."""
+    from meshwright.churn import Event, random_churn
+    from meshwright.churn.events import CRASH, LEAVE
+
+    happened = [event for events in random_churn(interest, count, seed=seed) for event in events]
+    leaves = [place for place, event in enumerate(happened) if event.event == LEAVE]
+    for place in leaves[1::2]:
+        happened[place] = Event(CRASH, happened[place].node)
+    return happened
+
+
+def _told(found: Churned) -> list[str]:
+    from meshwright.spelling import duration
+
+    lines = []
+    for window in found.windows:
+        restarts = f", {len(window.restarts)} restarted" if window.restarts else ""
+        lines.append(
+            f"{window.event} of {window.broker}: {duration(window.ended - window.began)}{restarts}; of "
+            f"{window.expected:,} deliveries on {len(window.touched):,} touched topics {window.missing:,} "
+            f"missing, {window.duplicate:,} duplicate"
+        )
+    return lines
+
+
+def _ingested(logs: Path, place: Path, expected: Interest) -> bool:
+    """Read logs by Spark, and say whether they tell of the subscriptions that there are."""
+    from urllib.parse import unquote
+
+    from meshwright.cli.spark import opened
+    from meshwright.pipeline.ingest import ingest
+    from meshwright.pipeline.options import Reading
+    from meshwright.store import load_interest
+
+    reading = Reading("mosquitto-log", node_from="broker", bridges=OURS)
+    ingest(opened(None, None), [logs], place / "dataset", reading)
+    found = load_interest(place / "dataset").to_arrow()
+    pairs = zip(found.column("node").to_pylist(), found.column("topic").to_pylist(), strict=True)
+    wanted = expected.to_arrow()
+    return {(unquote(node), topic) for node, topic in pairs} == set(
+        zip(wanted.column("node").to_pylist(), wanted.column("topic").to_pylist(), strict=True)
+    )

@@ -1,0 +1,184 @@
+"""Brokers that join, leave and crash while traffic flows: repaired, applied to the running, and counted.
+
+On a topic that no change touches every message must come once, all the time. Where a tree changes, or a
+broker of it restarts, messages may be lost or doubled from the moment the change begins until its last bridge
+is up: these are counted by themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
+from meshwright.deploy.churn_verdict import Churned, Window, sorted_out
+from meshwright.deploy.delta import RESTART, delta
+from meshwright.deploy.federation import publications, publish_all, running
+from meshwright.deploy.inventory import Inventory, Place
+from meshwright.deploy.program import free_ports
+from meshwright.deploy.traffic import Message, Observers, mqtt
+from meshwright.deploy.updating import perform, update_folders
+
+if TYPE_CHECKING:
+    from meshwright.deploy.delta import Delta
+    from meshwright.deploy.federation import Progress, Running
+    from meshwright.deploy.living import LivingPlan
+    from meshwright.deploy.routed import Routed
+
+RATE = 200.0
+"""Messages a second, in all, unless told."""
+CHATTERS = 4
+"""So many publish side by side: one that waits for a broker that is ending must not silence the others."""
+
+
+@dataclass
+class _State:
+    """What the traffic needs to know of the present."""
+
+    routed: Routed
+    version: int = 0
+    away: set[str] = field(default_factory=set)
+    over: bool = False
+
+
+def churn_live(
+    plan: LivingPlan,
+    events: Sequence[Event],
+    folder: Path,
+    *,
+    rate: float = RATE,
+    seed: int = 0,
+    pause: float = 0.5,
+    look: Callable[[Running], None] | None = None,
+    progress: Progress | None = None,
+) -> Churned:
+    """Run a federation, let events happen to it while messages flow, and count.
+
+    `look` is called at the end, while all brokers and their clients are still there.
+    """
+    with running(plan.routed, folder) as here:
+        return asyncio.run(_churn(plan, events, here, rate, seed, pause, look, progress))
+
+
+async def _churn(
+    plan: LivingPlan,
+    events: Sequence[Event],
+    here: Running,
+    rate: float,
+    seed: int,
+    pause: float,
+    look: Callable[[Running], None] | None,
+    progress: Progress | None,
+) -> Churned:
+    began = time.monotonic()
+    versions, windows = [plan.routed], []
+    state = _State(plan.routed)
+    sent: list[tuple[Message, int]] = []
+    places = dict(here.inventory.places)
+    used = {place.port for place in places.values()}
+    async with Observers(residents=True) as observers:
+        await observers.attach_all(places, _held(plan.routed))
+        chatter = asyncio.gather(
+            *(_chatter(observers, state, sent, rate / CHATTERS, (seed, each)) for each in range(CHATTERS))
+        )
+        for number, event in enumerate(events):
+            window = await _change(plan, event, here, observers, state, places, used)
+            windows.append(window)
+            versions.append(plan.routed)
+            if progress is not None:
+                progress(f"{event.event} of {event.node}", number + 1, len(events))
+            await asyncio.sleep(pause)
+        state.over = True
+        await chatter
+        await observers.settle(0)
+        final = await publish_all(observers, plan.routed)
+        here.brokers.check()
+        if look is not None:
+            await asyncio.to_thread(look, here)
+    calm, leaked = sorted_out(sent, versions, windows)
+    return Churned(calm, windows, leaked, final, plan.live.audit(), time.monotonic() - began)
+
+
+async def _chatter(
+    observers: Observers, state: _State, sent: list[tuple[Message, int]], rate: float, seed: tuple[int, int]
+) -> None:
+    """Publish at a steady rate, from brokers that are there, on topics that they hold."""
+    chance = np.random.Generator(np.random.PCG64(seed))
+    known, choices = -1, publications(state.routed)
+    due = time.monotonic()
+    while not state.over:
+        if known != state.version:
+            known, choices = state.version, publications(state.routed)
+        broker, topic, name = choices[int(chance.integers(len(choices)))]
+        if observers.attached(broker) and broker not in state.away:
+            version = state.version
+            # From a broker that is ending, nobody knows whether it got the message: that one does not count.
+            with suppress(mqtt().MqttError):
+                sent.append((await observers.publish(broker, topic, name), version))
+        due = max(due + 1 / rate, time.monotonic() - 0.1)
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+
+
+async def _change(
+    plan: LivingPlan,
+    event: Event,
+    here: Running,
+    observers: Observers,
+    state: _State,
+    places: dict[str, Place],
+    used: set[int],
+) -> Window:
+    """Let one event happen, and apply what follows from it to the running brokers."""
+    broker, before = str(event.node), plan.wiring
+    began = time.monotonic()
+    if event.event == CRASH:
+        await asyncio.to_thread(here.brokers.stop, broker, crash=True)
+    if event.event in (CRASH, LEAVE):
+        state.away.add(broker)
+        await observers.detach(broker)
+    held = _held(plan.routed).get(broker, set())
+    plan.happen([event])
+    found = delta(before, plan.wiring)
+    if event.event == JOIN:
+        # A port that was somebody's: bridges to that one may still dial it.
+        port = next(port for port in free_ports(len(used) + 1) if port not in used)
+        places[broker] = Place("127.0.0.1", port)
+        used.add(port)
+    elif event.event in (CRASH, LEAVE):
+        del places[broker]
+    window = Window(event.event, broker, began, found.touched | held, found.restarts)
+    cuts = observers.cuts.copy()
+    await _applied(plan, found, here, observers, Inventory(dict(places)))
+    state.routed, state.version = plan.routed, state.version + 1
+    window.ended = time.monotonic()
+    window.cut_off = sum(count for other, count in (observers.cuts - cuts).items() if other != broker)
+    return window
+
+
+async def _applied(
+    plan: LivingPlan, found: Delta, here: Running, observers: Observers, inventory: Inventory
+) -> None:
+    held = _held(plan.routed)
+    for wave in found.waves:
+        await asyncio.to_thread(perform, wave, found, inventory, here.settings, here.brokers, here.logs)
+        for broker in sorted({step.broker for step in wave if step.action == RESTART}):
+            await observers.detach(broker)
+            await observers.attach(broker, inventory.places[broker], held.get(broker, set()))
+    update_folders(plan.routed, plan.wiring, inventory, here.settings, here.brokers.folder)
+    for broker in sorted(set(inventory.places) - observers.present):
+        await observers.attach(broker, inventory.places[broker], held.get(broker, set()))
+
+
+def _held(routed: Routed) -> dict[str, set[str]]:
+    held: dict[str, set[str]] = {}
+    for topic, way in routed.ways.items():
+        for broker in way.subscribers:
+            held.setdefault(broker, set()).add(topic)
+    return held

@@ -1,0 +1,211 @@
+"""What changes between two wirings: on which broker, in which order, and by which means.
+
+For each topic, what is taken away goes before anything is added: the other order makes a loop for a moment,
+and doubles. Who joins dials all its neighbours, so nobody else has to do anything. Mosquitto 2.0 takes up
+changed bridges with a restart of the dialling end only, 2.1 with a reload. A bridge to a broker that is gone
+does no harm; it vanishes from the file, and with the next restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from meshwright.deploy.wiring import Wiring
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Line: TypeAlias = tuple[str, str, str]
+    """The other end, a topic, and its direction."""
+
+STOP, START, RESTART, RELOAD = "stop", "start", "restart", "reload"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is done to one broker, and the bridges it dials afterwards."""
+
+    action: str
+    broker: str
+    removed: tuple[Line, ...] = ()
+    added: tuple[Line, ...] = ()
+    bridges: Mapping[str, Mapping[str, str]] | None = None
+    """None: they stay as they are, and only who may connect changes."""
+
+    def __str__(self) -> str:
+        parts = [f"{self.action} {self.broker}"]
+        for what, lines in (("without", self.removed), ("with", self.added)):
+            if lines:
+                shown = ", ".join(f"{topic} ↔ {other}" for other, topic, _ in lines[:3])
+                parts.append(f"{what} {shown}" + (f" and {len(lines) - 3} more" if len(lines) > 3 else ""))
+        if self.bridges is None and self.action == RELOAD:
+            parts.append("for changed passwords and access")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class Delta:
+    """The way from one wiring to another: waves of steps, all of a wave at once, each wave after the last."""
+
+    old: Wiring
+    new: Wiring
+    waves: tuple[tuple[Step, ...], ...]
+    quiet: tuple[str, ...]
+    """Brokers whose files change and who need not act: what goes are bridges to brokers that are gone."""
+
+    @property
+    def steps(self) -> list[Step]:
+        """All steps, in order."""
+        return [step for wave in self.waves for step in wave]
+
+    @property
+    def restarts(self) -> list[str]:
+        """Brokers whose clients are cut off for a moment."""
+        return sorted({step.broker for step in self.steps if step.action == RESTART})
+
+    @property
+    def touched(self) -> set[str]:
+        """Topics that may lose messages meanwhile: their tree changes, or a broker of it restarts or ends."""
+        found = {topic for step in self.steps for _, topic, _ in (*step.removed, *step.added)}
+        for step in self.steps:
+            if step.action in (RESTART, STOP):
+                for wiring in (self.old, self.new):
+                    ends = (*wiring.dialled_by(step.broker).values(), *wiring.heard_by(step.broker).values())
+                    found |= {topic for lines in ends for topic in lines}
+        return found
+
+    def described(self) -> dict[str, Any]:
+        """Return what a JSON answer says of it."""
+        return {
+            "waves": [
+                [
+                    {
+                        "action": step.action,
+                        "broker": step.broker,
+                        "removed": [list(line) for line in step.removed],
+                        "added": [list(line) for line in step.added],
+                    }
+                    for step in wave
+                ]
+                for wave in self.waves
+            ],
+            "restarts": self.restarts,
+            "quiet": list(self.quiet),
+            "touched_topics": len(self.touched),
+        }
+
+
+def delta(
+    old: Wiring, new: Wiring, *, version: str = "2.0", secured: bool = False, moved: Collection[str] = ()
+) -> Delta:
+    """Find the steps from one wiring to another; the new one must keep the order of brokers that stay.
+
+    Brokers that `moved` to another address act first, then those that dial them.
+    """
+    here, there = set(old.order), set(new.order)
+    waves = [tuple(Step(STOP, broker) for broker in old.order if broker not in there)]
+    changes: dict[str, tuple[set[Line], set[Line]]] = {}
+    quiet = []
+    for broker in new.order:
+        before = _lines(old, broker) if broker in here else set()
+        after = _lines(new, broker)
+        gone = {line for line in before - after if line[0] in there}
+        more = {line for line in after if line not in before or line[0] in moved}
+        if gone or more or broker not in here or broker in moved:
+            changes[broker] = (gone, more)
+        elif before - after:
+            quiet.append(broker)
+    if secured:
+        waves.append(
+            tuple(
+                Step(RELOAD, broker)
+                for broker in new.order
+                if broker in here and old.heard_by(broker) != new.heard_by(broker)
+            )
+        )
+    act = RELOAD if version == "2.1" else RESTART
+    waves += _ordered(old, new, changes, act, moved)
+    return Delta(old, new, tuple(wave for wave in waves if wave), tuple(quiet))
+
+
+def _lines(wiring: Wiring, broker: str) -> set[Line]:
+    return {
+        (other, topic, way)
+        for other, lines in wiring.dialled_by(broker).items()
+        for topic, way in lines.items()
+    }
+
+
+def _ordered(
+    old: Wiring,
+    new: Wiring,
+    changes: Mapping[str, tuple[set[Line], set[Line]]],
+    act: str,
+    moved: Collection[str],
+) -> list[tuple[Step, ...]]:
+    """Put changes in waves: nobody adds a topic while another has yet to take it away.
+
+    Where brokers wait for each other in a circle, all of it that take something away do that first, and add
+    what they add later.
+    """
+    here = set(old.order)
+    losing = {broker: set(gone) for broker, (gone, _) in changes.items() if gone}
+    gaining = {broker: set(more) for broker, (_, more) in changes.items()}
+    present = (here & set(new.order)) - set(moved)
+    waves: list[tuple[Step, ...]] = []
+    while gaining:
+        keepers: dict[str, set[str]] = {}
+        for broker, gone in losing.items():
+            for _, topic, _ in gone:
+                keepers.setdefault(topic, set()).add(broker)
+        ready = [
+            broker
+            for broker, more in gaining.items()
+            if all(keepers.get(topic, set()) <= {broker} and other in present for other, topic, _ in more)
+        ]
+        if ready:
+            wave = []
+            for broker in ready:
+                gone, more = losing.pop(broker, set()), gaining.pop(broker)
+                action = START if broker not in here else RESTART if broker in moved else act
+                wave.append(Step(action, broker, _sorted(gone), _sorted(more), dict(new.dialled_by(broker))))
+        else:
+            wave = []
+            for broker in list(losing):
+                gone = losing.pop(broker)
+                left: dict[str, dict[str, str]] = {}
+                for other, lines in old.dialled_by(broker).items():
+                    kept = {t: way for t, way in lines.items() if (other, t, way) not in gone}
+                    if kept and other in set(new.order):
+                        left[other] = kept
+                wave.append(Step(act, broker, _sorted(gone), (), left))
+        waves.append(tuple(wave))
+        present |= {step.broker for step in wave}
+    return waves
+
+
+def _sorted(lines: set[Line]) -> tuple[Line, ...]:
+    return tuple(sorted(lines))
+
+
+def explained(found: Delta) -> Sequence[str]:
+    """Spell a delta for the person who is about to apply it."""
+    if not found.steps and not found.quiet:
+        return ["nothing changes"]
+    lines = []
+    for number, wave in enumerate(found.waves, start=1):
+        lines.append(f"wave {number}:")
+        lines += [f"  {step}" for step in wave]
+    if found.quiet:
+        shown = ", ".join(found.quiet[:5]) + (" …" if len(found.quiet) > 5 else "")
+        lines.append(
+            f"no action: {shown}; they dial brokers that are gone, in vain and harmlessly, until a restart"
+        )
+    if found.restarts:
+        lines.append(
+            f"clients of {len(found.restarts)} brokers are cut off for a moment; "
+            f"{len(found.touched)} topics may lose messages meanwhile"
+        )
+    return lines

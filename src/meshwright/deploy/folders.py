@@ -1,0 +1,145 @@
+"""A federation as a folder: one folder for each broker, and what an operator needs around them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meshwright.deploy.handbook import handbook
+from meshwright.deploy.inventory import Inventory, Place
+from meshwright.deploy.mosquitto import CONFIGURATION, broker_files, unit
+from meshwright.deploy.settings import Settings
+from meshwright.deploy.wiring import Wiring, check_folders, folder_of
+from meshwright.store.atomic import new_folder
+from meshwright.store.header import FEDERATION, damaged, read_header, write_header
+
+if TYPE_CHECKING:
+    from meshwright.deploy.routed import Routed
+
+IMAGE = "eclipse-mosquitto"
+DATA = "Mosquitto keeps here what it has queued.\n"
+SECRET_FILES = ("passwords", "client.password", CONFIGURATION)
+"""Files that may hold passwords: for their owner only, where there are any."""
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A federation as its folder describes it."""
+
+    wiring: Wiring
+    inventory: Inventory
+    settings: Settings
+    """Without the secret, which is in no file."""
+    secured: bool = False
+
+
+def write_federation(
+    routed: Routed, wiring: Wiring, inventory: Inventory, settings: Settings, path: str | Path
+) -> Path:
+    """Write the folders of all brokers, whole or not at all; the same input gives the same bytes."""
+    check_folders(wiring.order)
+    places = inventory.of(wiring.order)
+    with new_folder(path, FEDERATION) as folder:
+        for name, text in federation_files(routed, wiring, places, settings).items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+            if settings.secret is not None and file.name in SECRET_FILES:
+                file.chmod(0o600)
+        write_described(folder, wiring, places, settings)
+    return Path(path)
+
+
+def federation_files(
+    routed: Routed, wiring: Wiring, inventory: Inventory, settings: Settings
+) -> dict[str, str]:
+    """Return all files of a federation's folder, but for what describes it, by their names in it."""
+    files = {
+        f"{folder_of(broker)}/{name}": text
+        for broker in wiring.order
+        for name, text in (
+            *broker_files(wiring, inventory, settings, broker).items(),
+            ("mosquitto.service", unit(broker)),
+            *((("data/README", DATA),) if settings.profile == "durable" else ()),
+        )
+    }
+    return {
+        **files,
+        "start-order.txt": "".join(f"{folder_of(broker)}\n" for broker in wiring.order),
+        "docker-compose.yml": _compose(wiring, settings),
+        "plan.md": handbook(routed, wiring, inventory, settings),
+    }
+
+
+def write_described(folder: Path, wiring: Wiring, inventory: Inventory, settings: Settings) -> bool:
+    """Write what describes a federation, whole, if it is not so already; say whether it was written."""
+    file = folder / FEDERATION.file
+    before = file.read_bytes() if file.is_file() else b""
+    with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder) as beside:
+        write_header(Path(beside), FEDERATION, _described(wiring, inventory, settings))
+        made = Path(beside) / FEDERATION.file
+        return made.read_bytes() != before and bool(made.replace(file))
+
+
+def read_federation(path: str | Path) -> Deployed:
+    """Read what a federation's folder says of itself.
+
+    Raises
+    ------
+    InputError
+        If nothing is there.
+    FormatError
+        If it is something else, of a newer schema, or damaged.
+    """
+    folder = Path(path)
+    content = read_header(folder, FEDERATION)
+    try:
+        places = {
+            record["broker"]: Place(record["host"], record["port"], record["tls"])
+            for record in content["brokers"]
+        }
+        bridges = {
+            (bridge["dialler"], bridge["listener"]): dict(bridge["topics"]) for bridge in content["bridges"]
+        }
+        settings = Settings(content["profile"], content["mosquitto"])
+        return Deployed(Wiring(tuple(places), bridges), Inventory(places), settings, content["secured"])
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
+
+
+def _described(wiring: Wiring, inventory: Inventory, settings: Settings) -> dict[str, Any]:
+    return {
+        "profile": settings.profile,
+        "mosquitto": settings.version,
+        "secured": settings.secret is not None,
+        "brokers": [
+            {"broker": broker, "folder": folder_of(broker), **vars(inventory.places[broker])}
+            for broker in wiring.order
+        ],
+        "bridges": [
+            {"dialler": dialler, "listener": listener, "topics": dict(topics)}
+            for (dialler, listener), topics in wiring.bridges.items()
+        ],
+    }
+
+
+def _compose(wiring: Wiring, settings: Settings) -> str:
+    """Return a docker-compose file; JSON is YAML, and quotes what has to be."""
+    named = {broker: f"broker-{number:04}" for number, broker in enumerate(wiring.order)}
+    services: Mapping[str, Any] = {
+        named[broker]: {
+            "image": f"{IMAGE}:{settings.version}",
+            "network_mode": "host",
+            "working_dir": "/federation",
+            "command": ["mosquitto", "-c", f"/federation/{CONFIGURATION}"],
+            "volumes": [f"./{folder_of(broker)}:/federation"],
+            "restart": "unless-stopped",
+            "depends_on": [named[other] for other in wiring.dialled_by(broker)],
+        }
+        for broker in wiring.order
+    }
+    return json.dumps({"services": services}, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,105 @@
+"""`plan.md`: a federation explained to the person who runs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from meshwright.deploy.wiring import folder_of
+
+if TYPE_CHECKING:
+    from meshwright.deploy.inventory import Inventory
+    from meshwright.deploy.routed import Routed
+    from meshwright.deploy.settings import Settings
+    from meshwright.deploy.wiring import Wiring
+
+MOST_ROWS = 200
+
+
+def handbook(routed: Routed, wiring: Wiring, inventory: Inventory, settings: Settings) -> str:
+    """Return the page, in Markdown."""
+    parts = [
+        "# This federation",
+        f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.lines:,} topic lines for "
+        f"{sum(bool(way.links) for way in routed.ways.values()):,} topics. Every topic has one tree: each "
+        "message reaches every broker that asked for it once, and no other broker.",
+        *_promise(routed, settings),
+        "## Starting it",
+        "Copy each folder to its broker, as `/etc/meshwright/FOLDER`, and start the brokers in the order of "
+        "`start-order.txt`: each dials only brokers before it, so that nobody has to try twice. "
+        "`mosquitto.service` in each folder is a systemd unit; `docker-compose.yml` runs all of them on one "
+        "machine. To run one by hand: `cd FOLDER && mosquitto -c mosquitto.conf`.",
+        "## Changing it",
+        "Never add a bridge or a topic line by hand: one more link in a tree is a loop, and a loop is a "
+        "storm. Plan anew, look with `meshwright diff`, then `meshwright apply`. "
+        + (
+            "Mosquitto 2.1 takes a new configuration with SIGHUP."
+            if settings.version == "2.1"
+            else "Mosquitto 2.0 ignores bridges on SIGHUP: the dialling end must restart."
+        ),
+        *_security(inventory, settings),
+        "## The brokers",
+        _table(wiring, inventory),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _promise(routed: Routed, settings: Settings) -> list[str]:
+    parts = []
+    if settings.profile == "durable":
+        parts.append(
+            "Profile `durable`: while a link is down both ends queue, and deliver when it is up again. "
+            "Its trap: a topic line that is taken off a bridge later stays subscribed at the other end "
+            "until that session is cleared there. So when `meshwright diff` takes a topic off a bridge, stop "
+            "the dialling end, remove its session at the other end (connect once with the same client id "
+            "and a clean session), then start it."
+        )
+    else:
+        parts.append(
+            "Profile `plain`: exactly once while links are up. What is published while a link is down does "
+            "not cross it later. Retained messages are delivered again when a bridge reconnects."
+        )
+    merged = [way.merged for way in routed.ways.values() if way.merged]
+    if merged:
+        listed = "; ".join(", ".join(f"`{topic}`" for topic in group) for group in merged)
+        parts.append(
+            f"Relaxed: these topics overlap and share one tree, so that a broker that asked for one of them "
+            f"carries the messages of all: {listed}."
+        )
+    relayed = {topic: way.relays for topic, way in routed.ways.items() if way.relays}
+    if relayed:
+        listed = "; ".join(
+            f"`{topic}`: {', '.join(sorted(who))}" for topic, who in list(relayed.items())[:50]
+        )
+        parts.append(f"Relays, which carry what they did not ask for: {listed}.")
+    return parts
+
+
+def _security(inventory: Inventory, settings: Settings) -> list[str]:
+    parts = []
+    if settings.secret is not None:
+        parts.append(
+            "## Passwords\n\nEach bridge has a user of its own, whose access list holds the planned topics "
+            "and nothing else: a neighbour that is set up wrongly cannot leak. Clients of a broker connect "
+            "as user `client` with the password in `client.password`. Keep the folders private."
+        )
+    if any(place.tls for place in inventory.places.values()):
+        parts.append(
+            "## TLS\n\nBrokers with TLS expect `certs/ca.crt`, `certs/broker.crt` and `certs/broker.key` in "
+            "their folder, those that dial them `certs/ca.crt`; a certificate must name the broker's host."
+        )
+    return parts
+
+
+def _table(wiring: Wiring, inventory: Inventory) -> str:
+    rows = ["| broker | folder | address | dials | is dialled by |", "| --- | --- | --- | --- | --- |"]
+    for broker in wiring.order[:MOST_ROWS]:
+        cells = [
+            broker.replace("|", "\\|").replace("\n", " "),
+            f"`{folder_of(broker)}`",
+            inventory.places[broker].address,
+            ", ".join(folder_of(other) for other in wiring.dialled_by(broker)),
+            ", ".join(folder_of(other) for other in wiring.heard_by(broker)),
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    more = len(wiring.order) - MOST_ROWS
+    return "\n".join(rows) + (f"\n\n… and {more:,} more, in `federation.json`." if more > 0 else "")

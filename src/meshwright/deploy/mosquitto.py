@@ -1,0 +1,96 @@
+"""The configuration of one Mosquitto broker.
+
+Every choice here was seen to matter with real brokers: MQTT 5, whose no-local flag stops echoes; explicit
+client ids; one end that dials; QoS 1, as QoS 2 loses messages in a burst; a clean session, without which a
+topic that is taken off a bridge stays subscribed at the other end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from meshwright.deploy.access import access_file, client_password, password, password_file
+from meshwright.deploy.inventory import LOOPBACK
+from meshwright.deploy.wiring import client_id, folder_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from meshwright.deploy.inventory import Inventory
+    from meshwright.deploy.settings import Settings
+    from meshwright.deploy.wiring import Wiring
+
+CONFIGURATION = "mosquitto.conf"
+PLANNED = "# Planned by Meshwright, which writes this file anew: change the plan instead.\n"
+LOGGED = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
+
+
+def broker_files(wiring: Wiring, inventory: Inventory, settings: Settings, broker: str) -> dict[str, str]:
+    """Return the files of a broker's folder by name; paths in them are relative to that folder."""
+    files = {CONFIGURATION: configuration(wiring, inventory, settings, broker)}
+    if settings.secret is not None:
+        files["passwords"] = password_file(wiring, broker, settings.secret)
+        files["access"] = access_file(wiring, broker)
+        files["client.password"] = client_password(settings.secret, broker) + "\n"
+    return files
+
+
+def configuration(wiring: Wiring, inventory: Inventory, settings: Settings, broker: str) -> str:
+    """Return the text of a broker's mosquitto.conf."""
+    place = inventory.places[broker]
+    lines = [f"listener {place.port}" + (" 127.0.0.1" if place.host in LOOPBACK else "")]
+    if place.tls:
+        lines += ["cafile certs/ca.crt", "certfile certs/broker.crt", "keyfile certs/broker.key"]
+    if settings.secret is None:
+        lines.append("allow_anonymous true")
+    else:
+        lines += ["allow_anonymous false", "password_file passwords", "acl_file access"]
+    durable = settings.profile == "durable"
+    lines += ["persistence true", "persistence_location data/"] if durable else ["persistence false"]
+    # A thousand, as it is unless told, is less than a burst over one bridge can be.
+    lines += ["max_queued_messages 100000", "set_tcp_nodelay true"]
+    lines += ["log_dest stderr", *(f"log_type {kind}" for kind in LOGGED)]
+    parts = [PLANNED, *(f"{line}\n" for line in lines)]
+    for other, topics in wiring.dialled_by(broker).items():
+        parts.append("\n" + _bridge(inventory, settings, broker, other, topics))
+    return "".join(parts)
+
+
+def _bridge(
+    inventory: Inventory, settings: Settings, broker: str, other: str, topics: Mapping[str, str]
+) -> str:
+    name, place = client_id(broker, other), inventory.places[other]
+    lines = [
+        f"connection {name}",
+        f"address {place.address}",
+        f"remote_clientid {name}",
+        f"local_clientid local.{name}",
+    ]
+    if settings.profile == "durable":
+        lines += ["bridge_protocol_version mqttv311", "try_private true", "cleansession false"]
+    else:
+        lines += ["bridge_protocol_version mqttv50", "cleansession true"]
+    lines += ["notifications_local_only true", "restart_timeout 1 5"]
+    if settings.version == "2.1":
+        lines.append("bridge_reload_type immediate")
+    if settings.secret is not None:
+        lines += [f"remote_username {name}", f"remote_password {password(settings.secret, name)}"]
+    if place.tls:
+        lines.append("bridge_cafile certs/ca.crt")
+    lines += [f'topic {topic} {direction} 1 "" ""' for topic, direction in topics.items()]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def unit(broker: str) -> str:
+    """Return a systemd unit that runs a broker from /etc/meshwright."""
+    folder = f"/etc/meshwright/{folder_of(broker)}".replace("%", "%%")
+    return (
+        "[Unit]\n"
+        f"Description=Mosquitto broker {folder_of(broker).replace('%', '%%')}, planned by Meshwright\n"
+        "After=network-online.target\nWants=network-online.target\n\n"
+        "[Service]\n"
+        f"WorkingDirectory={folder}\n"
+        f"ExecStart=/usr/sbin/mosquitto -c {CONFIGURATION}\n"
+        "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
+        "[Install]\nWantedBy=multi-user.target\n"
+    )

@@ -1,0 +1,30 @@
+"""How a federation is set up beyond who dials whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from meshwright.errors import InputError
+
+PROFILES = ("plain", "durable")
+VERSIONS = ("2.0", "2.1")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an operator chooses for all brokers at once."""
+
+    profile: str = "plain"
+    """`plain`: exactly once while links are up. `durable`: both ends queue while a link is down."""
+    version: str = "2.0"
+    """The oldest Mosquitto there is: from 2.1 on, bridges change without a restart."""
+    secret: bytes | None = None
+    """What all passwords are derived from; without, there are neither passwords nor access lists."""
+
+    def __post_init__(self) -> None:
+        if self.profile not in PROFILES:
+            raise InputError(f"no profile {self.profile!r}: choose one of {', '.join(PROFILES)}")
+        if self.version not in VERSIONS:
+            raise InputError(f"no Mosquitto {self.version!r}: choose one of {', '.join(VERSIONS)}")
+        if self.secret is not None and len(self.secret) < 16:
+            raise InputError("the secret is shorter than 16 bytes: make one with openssl rand -hex 32")

@@ -1,0 +1,73 @@
+"""The pages on routes and deploying: their commands, and the examples of those commands' help, run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import meshwright as mw
+from brokers import PROGRAM
+from meshwright import routes
+from meshwright.cli import apply, diff, export, federation, route
+from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
+from terminal import meshwright
+
+DOCS = Path(__file__).parents[2] / "docs"
+HELD = {"berlin": {"rain", "wind"}, "oslo": {"rain", "wind"}, "rome": {"rain"}, "ulm": {"wind"}}
+
+
+def shown(page: str) -> list[str]:
+    """Return the commands of a page's shell blocks."""
+    blocks = re.findall(r"```sh\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line.partition(" #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Be in a folder with all that the examples name."""
+    routes.prepare()
+    monkeypatch.chdir(tmp_path)
+    interest = mw.Interest.from_dict(HELD)
+    mw.write_dataset(interest, "dataset")
+    rows = zip(*interest.to_arrow().to_pydict().values(), strict=True)
+    Path("subscriptions.csv").write_text(
+        "node,topic\n" + "".join(f"{node},{topic}\n" for node, topic in rows)
+    )
+    newer = mw.Interest.from_dict({**HELD, "paris": {"wind"}})
+    for name, of in (("plan", interest), ("plan-of-yesterday", interest), ("new-plan", newer)):
+        overlay = mw.design(of, "low")
+        mw.write_plan(overlay, name)
+        mw.write_trees(mw.route(overlay.overlay), name)
+    figures = {"messages": [9], "bytes": [0], "rate": [9.0], "byte_rate": [0.0]}
+    rates = pa.table({"publisher": ["ulm"], "channel": ["rain"], **figures}, schema=RATES)
+    channels = pa.table({"channel": ["rain"], "publishers": [1], **figures}, schema=CHANNELS)
+    write_traffic(Traffic(rates, channels, {}), "traffic")
+    return tmp_path
+
+
+def inventory(*brokers: str) -> None:
+    """Write where the brokers are."""
+    rows = "".join(f"{broker},{broker}.example,1883\n" for broker in brokers)
+    Path("brokers.csv").write_text(f"broker,host,port\n{rows}")
+
+
+@pytest.mark.usefixtures("spark")
+def test_commands_run(folder: Path) -> None:
+    """Every command of both pages and of the helps runs; those with brokers where there are some."""
+    commands = [
+        *shown("routes.md"), *shown("deploying.md"), *route.EXAMPLES, *export.EXAMPLES, *diff.EXAMPLES,
+        *apply.EXAMPLES, *federation.EXAMPLES,
+    ]  # fmt: skip
+    assert len(commands) > 15
+    for command in dict.fromkeys(commands):
+        words = shlex.split(command)[1:]
+        if words[0] == "federation" and PROGRAM is None:
+            continue
+        inventory(*HELD, *(["paris"] if words[0] == "apply" else []))
+        answer = meshwright(*words)
+        assert (answer.code, answer.err) == (0, ""), command

@@ -1,0 +1,118 @@
+"""`federation`, `diff` and `apply`: real brokers, told in figures, and changed as planned."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import meshwright as mw
+from brokers import PROGRAM
+from meshwright.deploy import read_federation
+from meshwright.workloads import zipf
+from terminal import meshwright
+
+needs_broker = pytest.mark.skipif(PROGRAM is None, reason="no mosquitto is installed")
+
+
+def planned(folder: Path, brokers: int = 6, *, seed: int = 0, today: Path | None = None) -> Path:
+    """Write a plan with trees, those of another kept as far as possible."""
+    interest = zipf(brokers, 5, size=3, seed=seed)
+    mw.write_dataset(interest, folder / f"dataset-{brokers}-{seed}")
+    plan = folder / f"plan-{brokers}-{seed}"
+    mw.write_plan(mw.design(interest, "gm", rounds=3), plan)
+    words: list[str | Path] = [] if today is None else ["--objective", "stable", "--today", today]
+    assert meshwright("route", plan, folder / f"dataset-{brokers}-{seed}", *words).code == 0
+    return plan
+
+
+@needs_broker
+def test_a_plan_is_proved(tmp_path: Path) -> None:
+    """The plan's brokers run, every message comes once, the storm is counted, and a picture is drawn."""
+    plan = planned(tmp_path)
+    words: list[str | Path] = ["--storm", "--picture", tmp_path / "f.png", "--out", tmp_path / "run"]
+    answer = meshwright("federation", plan, *words, "--json")
+    assert answer.code == 0
+    told = answer.json
+    assert (told["missing"], told["duplicate"], told["leaked"], told["passed"]) == (0, 0, 0, True)
+    assert told["brokers"] == 6
+    assert told["storm"]["factor"] > 100
+    assert (tmp_path / "f.png").stat().st_size > 0
+    assert len(list((tmp_path / "run").glob("*/broker.log"))) == 6
+
+
+@needs_broker
+def test_a_made_up_federation_under_churn() -> None:
+    """Without a plan one is made up; churn is told event by event, and the answer is yes."""
+    answer = meshwright("federation", "--brokers", "5", "--churn", "2", "--no-ingest")
+    assert (answer.code, answer.err) == (0, "")
+    assert "at the end: " in answer.out
+    assert answer.out.count(" touched topics ") == 2
+
+
+def test_federation_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No plan and no number, too many brokers, options that do not go together, and no mosquitto."""
+    if PROGRAM is not None:
+        assert "--brokers" in meshwright("federation").complaint
+        assert "--brokers 6" in meshwright("federation", planned(tmp_path), "--brokers", "3").complaint
+        assert "--churn" in meshwright("federation", "--brokers", "3", "--no-ingest").complaint
+        assert "--out" in meshwright("federation", "--brokers", "3", "--keep").complaint
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("meshwright.deploy.program.PLACES", str(tmp_path))
+    assert "apt install mosquitto" in meshwright("federation", "--brokers", "3").complaint
+
+
+def test_diff_then_apply(tmp_path: Path) -> None:
+    """Explained first, then applied to the folders; a second time nothing changes, no file is touched."""
+    old = planned(tmp_path)
+    new = planned(tmp_path, 8, seed=1, today=old)
+    told = meshwright("diff", old, new, "--json").json
+    starts = {step["broker"] for wave in told["waves"] for step in wave if step["action"] == "start"}
+    assert starts == {"b6", "b7"}
+    reloads = meshwright("diff", old, new, "--mosquitto", "2.1", "--json").json
+    assert (reloads["restarts"], bool(told["restarts"])) == ([], True)
+    assert meshwright("diff", old, old).out == "nothing changes\n"
+    folder = tmp_path / "federation"
+    assert meshwright("export", old, "--to", "mosquitto", "--out", folder).code == 0
+    before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    assert "dry run" in meshwright("apply", new, folder, "--dry-run").out
+    assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
+    assert meshwright("apply", new, folder).code == 0
+    assert set(read_federation(folder).wiring.order) == {f"b{number}" for number in range(8)}
+    again = meshwright("apply", new, folder, "--json").json
+    assert (again["waves"], again["files_changed"]) == ([], [])
+    assert meshwright("diff", folder, new).out == "nothing changes\n"
+    assert "passwords" in meshwright("apply", new, folder, "--secret", new / "plan.json").complaint
+    (tmp_path / "i.csv").write_text("broker,host,port\nb0,h,1\n")
+    words: list[str | Path] = ["--inventory", tmp_path / "i.csv"]
+    assert "no brokers 'b1'" in meshwright("apply", new, folder, *words).complaint
+
+
+@needs_broker
+def test_apply_to_a_running_federation(tmp_path: Path) -> None:
+    """A federation that is kept running takes a new plan; once is enough; Ctrl-C ends it with code 0."""
+    old = planned(tmp_path)
+    new = planned(tmp_path, 8, seed=1, today=old)
+    folder = tmp_path / "run"
+    command = [sys.executable, "-m", "meshwright", "federation", str(old), "--keep", "--out", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        assert "until Ctrl-C" in running.stderr.readline()
+        for _ in range(100):
+            if (folder / "running.json").is_file():
+                break
+            time.sleep(0.05)
+        answer = meshwright("apply", new, folder, "--json")
+        assert (answer.code, answer.err) == (0, "")
+        assert answer.json["running"]
+        assert answer.json["files_changed"]
+        assert (folder / "b7" / "broker.log").is_file()
+        assert meshwright("apply", new, folder, "--json").json["files_changed"] == []
+        running.send_signal(signal.SIGINT)
+        out, _ = running.communicate(timeout=60)
+    assert running.returncode == 0
+    assert "0 missing, 0 duplicate, 0 leaked" in out

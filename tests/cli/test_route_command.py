@@ -1,0 +1,146 @@
+"""`route`: trees into the plan, figures that are the library's, faults found by `verify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import meshwright as mw
+from meshwright.routes import figures, route
+from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
+from meshwright.workloads import unif
+from terminal import meshwright
+
+PUBLISHED = [("b00", "t0", 90.0), ("b01", "t1", 5.0), ("nobody", "t1", 5.0)]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> tuple[Path, Path]:
+    """Make a small dataset and a plan for it."""
+    interest = unif(30, 8, size=3, seed=2)
+    mw.write_dataset(interest, tmp_path / "dataset")
+    mw.write_plan(mw.design(interest, "low"), tmp_path / "plan")
+    return tmp_path / "plan", tmp_path / "dataset"
+
+
+def traffic(path: Path) -> Path:
+    """Write rates: much on t0, some on t1, and a publisher that is no broker."""
+    publisher, channel, rate = zip(*PUBLISHED, strict=True)
+    counts = {"messages": [9, 1, 1], "bytes": [0, 0, 0], "rate": rate, "byte_rate": [0.0] * 3}
+    rates = pa.table({"publisher": publisher, "channel": channel, **counts}, schema=RATES)
+    sums = {"messages": [9, 2], "bytes": [0, 0], "rate": [90.0, 10.0], "byte_rate": [0.0] * 2}
+    channels = pa.table({"channel": ["t0", "t1"], "publishers": [1, 2], **sums}, schema=CHANNELS)
+    return write_traffic(Traffic(rates, channels, {}), path)
+
+
+def test_trees_go_into_the_plan(made: tuple[Path, Path]) -> None:
+    """The plan holds what the library makes, states its figures, and verifies."""
+    answer = meshwright("route", *made, "--json")
+    interest = mw.load_interest(made[1])
+    expected = route(mw.read_plan(made[0]).overlay_on(interest))
+    assert answer.code == 0
+    assert answer.json.items() >= figures(expected).items()
+    stored = mw.read_trees(made[0])
+    assert stored.trees.equals(expected.to_arrow().combine_chunks().cast(stored.trees.schema))
+    assert stored.described["figures"] == figures(expected)
+    told = meshwright("verify", *made)
+    assert told.code == 0
+    assert f"routed: {len(expected):,} trees span exactly" in told.out
+    assert meshwright("route", *made).out.startswith(f"{len(expected):,} trees, by hops, over ")
+
+
+def test_stable_after_stable_changes_nothing(made: tuple[Path, Path]) -> None:
+    """Asked to keep today's trees, none changes; without any it says what to do first."""
+    assert "meshwright route" in meshwright("route", *made, "--objective", "stable").complaint
+    assert meshwright("route", *made, "--objective", "load").code == 0
+    before = _links(made[0])
+    assert meshwright("route", *made, "--objective", "stable").code == 0
+    assert _links(made[0]) == before
+    assert "--today" in meshwright("route", *made, "--today", made[0]).complaint
+    assert "hops, load, stable" in meshwright("route", *made, "--objective", "fast").complaint
+
+
+def _links(plan: Path) -> set[tuple[str, frozenset[str]]]:
+    rows = mw.read_trees(plan).trees.to_pylist()
+    return {(row["topic"], frozenset((row["parent"], row["child"]))) for row in rows if row["parent"]}
+
+
+def test_rates_and_publishers(made: tuple[Path, Path], tmp_path: Path) -> None:
+    """Rates come from the traffic's channels; publishers that do not subscribe are attached, one way."""
+    rates = traffic(tmp_path / "traffic")
+    answer = meshwright("route", *made, "--objective", "load", "--rates", rates, "--json")
+    assert answer.code == 0
+    assert answer.json["max_link_load"] in (90.0, 100.0)
+    interest = mw.load_interest(made[1])
+    alone = [(broker, topic) for broker, topic, _ in PUBLISHED[:2] if topic not in interest.topics_of(broker)]
+    assert answer.json["publishers"] == len(alone)
+    assert answer.json["unknown_publishers"] == 1
+    roles = mw.read_trees(made[0]).roles
+    attached = roles.filter(pc.equal(roles["role"], "publisher"))
+    found = set(zip(attached["broker"].to_pylist(), attached["topic"].to_pylist(), strict=True))
+    assert found == set(alone)
+    assert meshwright("verify", *made).code == 0
+
+
+def test_partial_plans_name_their_relays(made: tuple[Path, Path], tmp_path: Path) -> None:
+    """A plan under a budget gets relays, named; topics that nothing can span make the answer no."""
+    plan = tmp_path / "partial"
+    meshwright("plan", made[1], "--algorithm", "gpa", "--max-edges", "29", "--out", plan)
+    answer = meshwright("route", plan, made[1], "--json")
+    assert answer.json["relays"] > 0
+    assert sum(len(topic["relays"]) for topic in answer.json["topics"]) == answer.json["relays"]
+    assert max(topic["max_hops"] for topic in answer.json["topics"]) == answer.json["max_hops"]
+    assert "relays: " in meshwright("route", plan, made[1]).out
+    assert meshwright("verify", plan, made[1]).code == 0
+    meshwright("plan", made[1], "--algorithm", "gpa", "--max-edges", "3", "--out", plan)
+    told = meshwright("route", plan, made[1])
+    assert told.code == 1
+    assert "cannot reach each other" in told.out
+    assert meshwright("verify", plan, made[1]).code == 0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda rows: rows[:-1], "leave out subscribers"),
+        (lambda rows: rows[1:], "not one tree each"),
+        (lambda rows: [*rows, rows[-1]], "reach a broker twice"),
+        (lambda rows: [*rows[:-1], {**rows[-1], "child": "b99"}], "unknown 'b99'"),
+        (lambda rows: [*rows[:-1], {**rows[-1], "parent": rows[-1]["child"]}], "not one tree each"),
+        (lambda rows: [{**row, "topic": "t0"} for row in rows], "neither subscribers nor relays"),
+    ],
+)
+def test_verify_sees_spoilt_trees(made: tuple[Path, Path], spoil: object, told: str) -> None:
+    """A row dropped, doubled, or changed in the trees' file is told by `verify`."""
+    meshwright("route", *made)
+    file = made[0] / "trees.parquet"
+    table = pq.read_table(file)
+    rows = spoil(table.to_pylist())  # type: ignore[operator]
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), file)
+    answer = meshwright("verify", *made)
+    assert answer.code == 1
+    assert told in answer.out
+
+
+def test_a_link_that_is_not_there(made: tuple[Path, Path]) -> None:
+    """A tree over a link that the overlay does not have, and figures that are not so, are told."""
+    meshwright("route", *made)
+    table = pq.read_table(made[0] / "trees.parquet")
+    rows = table.to_pylist()
+    links = {frozenset(pair) for pair in mw.read_plan(made[0]).overlay_on(mw.load_interest(made[1])).edges}
+    for place, row in enumerate(rows):
+        others = [o["child"] for o in rows if o["topic"] == row["topic"] and o["parent"] is None]
+        if row["parent"] and frozenset((others[0], row["child"])) not in links:
+            rows[place] = {**row, "parent": others[0]}
+            break
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), made[0] / "trees.parquet")
+    assert "links that are not there" in meshwright("verify", *made).out
+    stated = json.loads((made[0] / "plan.json").read_text())
+    stated["routes"]["figures"]["relays"] = 7
+    (made[0] / "plan.json").write_text(json.dumps(stated))
+    assert "relays is 0, the plan states 7" in meshwright("verify", *made).out

@@ -1,0 +1,64 @@
+"""Plans with trees for hypothesis to draw, and configuration files read back by a parser of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from hypothesis import strategies as st
+
+from calls import crowds, seeds
+from meshwright import Interest
+from meshwright.deploy import Routed
+from meshwright.greedy import grow, rules
+from meshwright.routes import Trees, route
+from meshwright.store.routes import TREES, roles_of
+
+
+def routed_of(trees: Trees) -> Routed:
+    """Return trees by name, as from a stored plan."""
+    names = trees.overlay.interest.node_names.to_pylist()
+    return Routed.from_tables(trees.to_arrow().cast(TREES), roles_of(trees), map(str, names))
+
+
+@st.composite
+def routed_plans(draw: st.DrawFn) -> tuple[Interest, Trees]:
+    """Draw an interest and trees for it, by any objective, some with publishers."""
+    interest = draw(crowds(nodes=(2, 12), topics=(1, 8), subscriptions=60))
+    rng = np.random.default_rng(draw(seeds))
+    overlay = grow(interest, rules.low(3))
+    pairs = [(v, t) for v in range(interest.num_nodes) for t in range(interest.num_topics)]
+    publishers = [pair for pair in pairs if rng.random() < draw(st.sampled_from([0.0, 0.1]))]
+    objective = draw(st.sampled_from(["hops", "load"]))
+    return interest, route(overlay, objective, publishers=publishers, rates=rng.random(interest.num_topics))
+
+
+@dataclass
+class Bridge:
+    """One `connection` of a configuration file."""
+
+    options: dict[str, str]
+    topics: list[tuple[str, str]] = field(default_factory=list)
+
+
+def parsed(file: Path) -> tuple[dict[str, str], list[Bridge]]:
+    """Read a mosquitto.conf back: what concerns the broker, and its bridges."""
+    own: dict[str, str] = {}
+    bridges: list[Bridge] = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        key, _, value = line.partition(" ")
+        if not line or line.startswith("#"):
+            continue
+        if key == "connection":
+            bridges.append(Bridge({}))
+        if key == "topic":
+            topic, direction, qos, local, remote = value.split(" ")
+            assert (qos, local, remote) == ("1", '""', '""')
+            bridges[-1].topics.append((topic, direction))
+        elif bridges:
+            assert key not in bridges[-1].options
+            bridges[-1].options[key] = value
+        else:
+            own[key] = value
+    return own, bridges
