@@ -83,9 +83,7 @@ def capacity(given: ArrayLike, brokers: pa.Array) -> Floats:
     bad = np.flatnonzero(~(values >= 0))
     if len(bad):
         named = [brokers[int(row)].as_py() for row in bad[:6]]
-        raise InputError(
-            f"the capacities of brokers {first_five(named)} are negative or no number: mend them"
-        )
+        raise InputError(f"the capacities of brokers {first_five(named)} are below 0 or no number: mend them")
     return values
 
 

@@ -18,7 +18,7 @@ def cheapest(access: Array, user: int, load: Array, extra: float, room: Array) -
 
 @kernel
 def pack(access: Array, extra: Array, room: Array, load: Array, broker_of: Array) -> int:
-    """Give each user in turn its cheapest broker with room (cbps, Algorithm 1); return who is stuck, or −1."""
+    """Give each user in turn its cheapest broker with room; return who is stuck, or −1."""
     for user in range(len(extra)):
         broker = cheapest(access, user, load, extra[user], room)
         if broker < 0:
@@ -73,11 +73,9 @@ def draw(
             if weight <= 0.0 or load[broker] + extra[user] > room[broker]:
                 continue
             total += weight
-            if (
-                best < 0
-                or weight > weights[user, best]
-                or (weight == weights[user, best] and access[user, broker] < access[user, best])
-            ):
+            heavier = best < 0 or weight > weights[user, best]
+            level = best >= 0 and weight == weights[user, best]
+            if heavier or (level and access[user, broker] < access[user, best]):
                 best = broker
         if best < 0:
             best = cheapest(access, user, load, extra[user], room)
