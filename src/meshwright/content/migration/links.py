@@ -1,0 +1,108 @@
+"""Transport one: agents in one process, on links with delays of their own, on an asyncio loop.
+
+Messages of one link arrive in the order they were sent; those of different links overtake each other. A
+broker that dies takes with it what it has sent and has not arrived, and what is on its way to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from meshwright.content.migration.port import Agent
+from meshwright.content.migration.verbs import Message
+
+APART = 1e-7
+"""So far apart are two messages of one link at least: a heap of timers has no order among equals."""
+DRAWN = 65536
+
+
+class Links:
+    """All links between agents; `seen` hears of every message that is sent."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        delay: tuple[float, float],
+        seed: int,
+        seen: Callable[[int, int, Message], None],
+    ) -> None:
+        self._loop, self._seen = loop, seen
+        self._delays = _delays(delay, seed)
+        self._last: dict[tuple[int, int], float] = {}
+        self._agents: dict[int, Agent] = {}
+        self.dead: set[int] = set()
+        self.counts: Counter[type] = Counter()
+        self.unheard = 0
+        """How many have still to hear of a death."""
+
+    def join(self, address: int, agent: Agent) -> None:
+        """Add an agent."""
+        self._agents[address] = agent
+
+    def port(self, address: int) -> LinkPort:
+        """Return an agent's way out."""
+        return LinkPort(self, address, self._loop)
+
+    def send(self, sender: int, to: int, message: Message) -> None:
+        """Put a message on a link."""
+        if sender in self.dead:
+            return
+        self.counts[type(message)] += 1
+        at = self._loop.time() + next(self._delays)
+        key = sender, to
+        at = max(at, self._last.get(key, 0.0) + APART)
+        self._last[key] = at
+        self._loop.call_at(at, self._arrive, sender, to, message)
+        self._seen(sender, to, message)
+
+    def kill(self, broker: int) -> None:
+        """Let a broker die; everybody else hears of it, each after a while."""
+        if broker in self.dead:
+            return
+        self.dead.add(broker)
+        for address in self._agents:
+            if address not in self.dead:
+                self.unheard += 1
+                self._loop.call_later(2 * next(self._delays), self._tell, address, broker)
+
+    def _arrive(self, sender: int, to: int, message: Message) -> None:
+        if sender not in self.dead and to not in self.dead:
+            self._agents[to].handle(sender, message)
+
+    def _tell(self, address: int, broker: int) -> None:
+        self.unheard -= 1
+        if address not in self.dead:
+            self._agents[address].down(broker)
+
+
+class LinkPort:
+    """One agent's way out."""
+
+    def __init__(self, links: Links, address: int, loop: asyncio.AbstractEventLoop) -> None:
+        self._links, self._address, self._loop = links, address, loop
+
+    def send(self, to: int, message: Message) -> None:
+        """Send a message."""
+        self._links.send(self._address, to, message)
+
+    def later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call back, if alive."""
+        self._loop.call_later(seconds, self._call, call)
+
+    def now(self) -> float:
+        """Return the loop's time."""
+        return self._loop.time()
+
+    def _call(self, call: Callable[[], None]) -> None:
+        if self._address not in self._links.dead:
+            call()
+
+
+def _delays(delay: tuple[float, float], seed: int) -> Iterator[float]:
+    rng = np.random.Generator(np.random.PCG64(seed))
+    while True:
+        yield from rng.uniform(*delay, DRAWN).tolist()
