@@ -15,8 +15,8 @@ import numpy as np
 from meshwright.content.migration.port import Agent
 from meshwright.content.migration.verbs import Message
 
-APART = 1e-7
-"""So far apart are two messages of one link at least: a heap of timers has no order among equals."""
+TICK = 1e-4
+"""Messages arrive at multiples of this many seconds, all of one tick by one timer: a timer each is slow."""
 DRAWN = 65536
 
 
@@ -32,7 +32,8 @@ class Links:
     ) -> None:
         self._loop, self._seen = loop, seen
         self._delays = _delays(delay, seed)
-        self._last: dict[tuple[int, int], float] = {}
+        self._last: dict[tuple[int, int], int] = {}
+        self._arriving: dict[int, list[tuple[int, int, Message]]] = {}
         self._agents: dict[int, Agent] = {}
         self.dead: set[int] = set()
         self.counts: Counter[type] = Counter()
@@ -52,11 +53,16 @@ class Links:
         if sender in self.dead:
             return
         self.counts[type(message)] += 1
-        at = self._loop.time() + next(self._delays)
-        key = sender, to
-        at = max(at, self._last.get(key, 0.0) + APART)
-        self._last[key] = at
-        self._loop.call_at(at, self._arrive, sender, to, message)
+        now = self._loop.time()
+        link = sender, to
+        tick = max(int((now + next(self._delays)) / TICK), round(now / TICK)) + 1
+        tick = max(tick, self._last.get(link, 0))
+        self._last[link] = tick
+        arriving = self._arriving.get(tick)
+        if arriving is None:
+            arriving = self._arriving[tick] = []
+            self._loop.call_at(tick * TICK, self._arrive, tick)
+        arriving.append((sender, to, message))
         self._seen(sender, to, message)
 
     def kill(self, broker: int) -> None:
@@ -69,9 +75,11 @@ class Links:
                 self.unheard += 1
                 self._loop.call_later(2 * next(self._delays), self._tell, address, broker)
 
-    def _arrive(self, sender: int, to: int, message: Message) -> None:
-        if sender not in self.dead and to not in self.dead:
-            self._agents[to].handle(sender, message)
+    def _arrive(self, tick: int) -> None:
+        dead, agents = self.dead, self._agents
+        for sender, to, message in self._arriving.pop(tick):
+            if sender not in dead and to not in dead:
+                agents[to].handle(sender, message)
 
     def _tell(self, address: int, broker: int) -> None:
         self.unheard -= 1
