@@ -61,8 +61,10 @@ def publisher_tree_weights(workload: Workload) -> Floats:
         np.zeros(brokers, dtype=np.bool_),
         np.zeros(widest),
         np.zeros(widest, dtype=np.int32),
-        np.zeros(widest, dtype=np.bool_),
-        np.zeros(users, dtype=np.bool_),
+        *(np.zeros(widest, dtype=np.bool_) for _ in range(3)),
+        np.zeros(widest),
+        np.full(users, -1, dtype=np.int64),
+        np.zeros(len(order), dtype=np.int32),
         weights,
     )
     return weights

@@ -35,22 +35,19 @@ def grow_tree(
     distance: Array,
     parent: Array,
     attached: Array,
-) -> bool:
-    """Attach users to brokers in Prim's order, from a first broker on; say whether all are at that one.
+    leading: Array,
+) -> None:
+    """Attach users to brokers in Prim's order, from a first broker on.
 
     The nearest user comes next, by the broker that its way from the tree leads to; that one then belongs to
-    the tree. Users whose broker is in it already change nothing, so they are attached in one go. The user
-    `absent` is left out.
+    the tree. Users whose broker is in it already change nothing, so they are attached in one go; `leading`
+    are the others. The user `absent` is left out.
     """
-    star = True
     for place in range(len(users)):
         distance[place] = ways[start, place]
         parent[place] = lasts[start, place]
         attached[place] = users[place] == absent
-        if parent[place] != start and not attached[place]:
-            star = False
-    if star:
-        return True
+        leading[place] = False
     for broker in range(len(entered)):
         entered[broker] = broker == start
     while True:
@@ -60,7 +57,8 @@ def grow_tree(
             if new and (first < 0 or distance[place] < distance[first]):
                 first = place
         if first < 0:
-            return False
+            return
+        leading[first] = True
         broker, limit = parent[first], distance[first]
         entered[broker] = True
         for place in range(len(users)):
@@ -121,13 +119,18 @@ def literal_weights(
     distance: Array,
     parent: Array,
     attached: Array,
-    taker: Array,
+    leading: Array,
+    apart: Array,
+    mine: Array,
+    place_of: Array,
+    start_of: Array,
     weights: Array,
 ) -> None:
     """Add up what the links between users and brokers carry, over the trees of all channels and publishers.
 
-    A tree depends on the publisher only by its first broker, and by leaving it out if it subscribes itself:
-    publishers that do not subscribe share one for each first broker. Each has somebody to send to.
+    A tree depends on the publisher only by its first broker, and by leaving it out if it subscribes itself;
+    that changes nothing for others if it does not lead the way to a new broker. So publishers share a tree for
+    each first broker, but for those who lead in it. Each has somebody to send to.
     """
     brokers = access.shape[1]
     for channel in range(len(audience_ptr) - 1):
@@ -142,22 +145,42 @@ def literal_weights(
                 lasts[broker, place] = via[users[place], broker]
         find_nearest(users, ways, nearest, near, next_near)
         for place in range(len(users)):
-            taker[users[place]] = True
+            place_of[users[place]] = place
         for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
-            user, own = publishers[slot], published[slot]
-            start = first_broker(user, access, nearest, near, next_near)
-            weights[user, start] += own
-            if not taker[user]:
-                carried[start] += own
-                continue
-            grow_tree(start, user, users, ways, lasts, entered, distance, parent, attached)
-            for place in range(len(users)):
-                if users[place] != user:
-                    weights[users[place], parent[place]] += own
+            start = first_broker(publishers[slot], access, nearest, near, next_near)
+            weights[publishers[slot], start] += published[slot]
+            start_of[slot] = start
+            carried[start] += published[slot]
         for start in range(brokers):
-            if carried[start] > 0.0:
-                grow_tree(start, -1, users, ways, lasts, entered, distance, parent, attached)
+            if carried[start] <= 0.0:
+                continue
+            grow_tree(start, -1, users, ways, lasts, entered, distance, parent, attached, leading)
+            for place in range(len(users)):
+                mine[place] = 0.0
+            shared = 0.0
+            for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
+                if start_of[slot] != start:
+                    continue
+                place = place_of[publishers[slot]]
+                if place < 0:
+                    shared += published[slot]
+                elif not leading[place]:
+                    mine[place] = published[slot]
+            subscribing = 0.0
+            for place in range(len(users)):
+                subscribing += mine[place]
+            for place in range(len(users)):
+                others = subscribing - mine[place] if subscribing > mine[place] else 0.0
+                weights[users[place], parent[place]] += shared + others
+            for place in range(len(users)):
+                apart[place] = leading[place]
+            for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
+                user = publishers[slot]
+                if start_of[slot] != start or place_of[user] < 0 or not apart[place_of[user]]:
+                    continue
+                grow_tree(start, user, users, ways, lasts, entered, distance, parent, attached, leading)
                 for place in range(len(users)):
-                    weights[users[place], parent[place]] += carried[start]
+                    if users[place] != user:
+                        weights[users[place], parent[place]] += published[slot]
         for place in range(len(users)):
-            taker[users[place]] = False
+            place_of[users[place]] = -1
