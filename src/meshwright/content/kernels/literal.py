@@ -129,8 +129,8 @@ def literal_weights(
     """Add up what the links between users and brokers carry, over the trees of all channels and publishers.
 
     A tree depends on the publisher only by its first broker, and by leaving it out if it subscribes itself;
-    that changes nothing for others if it does not lead the way to a new broker. So publishers share a tree for
-    each first broker, but for those who lead in it. Each has somebody to send to.
+    that changes nothing for others if it does not lead the way to a new broker. So publishers share a tree
+    for each first broker, but for those who lead in it. Each has somebody to send to.
     """
     brokers = access.shape[1]
     for channel in range(len(audience_ptr) - 1):
