@@ -10,16 +10,19 @@ import numpy as np
 from meshwright.content.cost import Cost
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from meshwright.content.demand import Floats
-    from meshwright.interest import Ids
+
+    Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class BrokerTree:
     """A tree of all brokers, and what crosses its links: link `k` joins `u[k]` and `v[k]`, u < v."""
 
-    u: Ids
-    v: Ids
+    u: Numbers
+    v: Numbers
     traffic: Floats
     core: float
     """What the traffic on all links costs; access links cost what they did."""
@@ -41,15 +44,15 @@ def broker_tree(known: Cost) -> BrokerTree:
     stars = core @ alone
     centre = int(np.argmin(stars))
     if stars[centre] < best:
-        others = np.delete(np.arange(len(core), dtype=np.int32), centre)
-        order = np.concatenate((np.array([centre], dtype=np.int32), others))
-        up = np.zeros(len(order), dtype=np.int32)
+        others = np.delete(np.arange(len(core), dtype=np.int64), centre)
+        order = np.concatenate((np.array([centre], dtype=np.int64), others))
+        up = np.zeros(len(order), dtype=np.int64)
         traffic, best = alone[others], float(stars[centre])
     child, parent = order[1:], order[up[1:]]
     return BrokerTree(np.minimum(child, parent), np.maximum(child, parent), traffic, best)
 
 
-def tree_traffic(known: Cost, order: Ids, up: Ids) -> Floats:
+def tree_traffic(known: Cost, order: Numbers, up: Numbers) -> Floats:
     """Return what crosses the links of any tree: broker `order[k]` hangs on broker `order[up[k]]`.
 
     A link carries what is sent below it on channels with subscribers above, and the other way round.
@@ -75,15 +78,15 @@ def _leaf_traffic(known: Cost) -> Floats:
     return np.array(made)
 
 
-def _crossing(sent: Floats, wanted: Ids, all_sent: Floats, all_wanted: Ids) -> float:
+def _crossing(sent: Floats, wanted: Numbers, all_sent: Floats, all_wanted: Numbers) -> float:
     outward = sent[all_wanted > wanted].sum()
     inward = np.maximum(all_sent - sent, 0.0)[wanted > 0].sum()
     return float(outward + inward)
 
 
-def _minimum_spanning_tree(core: Floats) -> tuple[Ids, Ids]:
+def _minimum_spanning_tree(core: Floats) -> tuple[Numbers, Numbers]:
     from meshwright.content.kernels.trees import span
 
-    order, up = np.arange(len(core), dtype=np.int32), np.zeros(len(core), dtype=np.int32)
+    order, up = np.arange(len(core), dtype=np.int64), np.zeros(len(core), dtype=np.int64)
     span(core, order, len(core), up, np.zeros(len(core)))
     return order, up

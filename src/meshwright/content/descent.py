@@ -16,6 +16,7 @@ from meshwright.content.packing import packing
 from meshwright.content.running import standing
 from meshwright.content.steiner import channel_tree_weights, mixed
 from meshwright.errors import InputError
+from meshwright.interest import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -88,7 +89,7 @@ def descent(
             progress(done, min(max(spent), 1.0), f"cost {total:,.6g}")
         if max(spent) >= 1.0:
             break
-    better: Ids = at.broker_of
+    better: Ids = at.broker_of.astype(np.int32)
     return better if cost(workload, better).total < known.total else given
 
 
@@ -129,7 +130,8 @@ def _search(workload: Workload, at: Standing, least: float) -> Iterator[tuple[fl
     from meshwright.content.kernels.descending import sweep_channels, sweep_users
 
     users, channels, brokers = workload.num_users, workload.num_channels, workload.num_brokers
-    ptr, audience = workload.audience
+    ptr, members = workload.audience
+    audience = frozen(members, np.int64)
     widest = max(int(np.diff(ptr).max(initial=0)), 2)
     guess, gain = np.zeros(brokers), np.zeros(brokers)
     group = [np.zeros(widest, dtype=np.int64) for _ in range(3)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from meshwright.compiling import kernel
 from meshwright.content.kernels.guessing import attempt, guess_change, guess_changes, opening
 from meshwright.content.kernels.standing import Standing, fresh_change, move, move_change, rewire
-from meshwright.content.kernels.trees import Array
+from meshwright.content.kernels.trees import NO, NONE, ZERO, Array
 
 TRIES = 3
 """Of the brokers that look best for a user, so many are tried."""
@@ -33,8 +33,8 @@ def sweep_users(
     for user in range(first, last):
         home, load = at.broker_of[user], at.load[user]
         guess_changes(at, user, hopeful, guess)
-        blocked = -1
-        best = -1
+        blocked = NONE
+        best = NONE
         change = -least
         tries = brokers if hopeful else TRIES
         for target in range(brokers):
@@ -44,7 +44,7 @@ def sweep_users(
         wish = guess[blocked] if blocked >= 0 else 0.0
         while tries > 0:
             tries -= 1
-            next_one = -1
+            next_one = NONE
             for target in range(brokers):
                 if target == home or at.broker_load[target] + load > at.room[target]:
                     continue
@@ -77,7 +77,7 @@ def swap(
 ) -> float:
     """Let a user change places with the one at its full target that loses least; return what that saves."""
     home = at.broker_of[user]
-    best = -1
+    best = NONE
     change = -wish
     for other in range(len(at.broker_of)):
         if at.broker_of[other] != target:
@@ -92,7 +92,7 @@ def swap(
         return 0.0
     users[0], targets[0] = user, target
     users[1], targets[1] = best, home
-    return attempt(at, users, targets, homes, 2, least)
+    return attempt(at, users, targets, homes, ZERO + 2, least)
 
 
 @kernel
@@ -147,12 +147,12 @@ def open_one(
         gain[broker] = 0.0
     for place in range(len(members)):
         home = at.broker_of[members[place]]
-        guess_changes(at, members[place], False, guess)
+        guess_changes(at, members[place], NO, guess)
         for broker in range(brokers):
             if at.audience[channel, broker] == 0:
                 gain[broker] += min(0.0, guess[broker] - opening(at, channel, home, broker))
     home = at.broker_of[members[0]]
-    best = -1
+    best = NONE
     for broker in range(brokers):
         if at.audience[channel, broker] == 0:
             gain[broker] += opening(at, channel, home, broker)
@@ -160,7 +160,7 @@ def open_one(
                 best = broker
     if best < 0:
         return 0.0
-    count = 0
+    count = ZERO
     load = at.broker_load[best]
     for place in range(len(members)):
         user = members[place]
@@ -187,7 +187,7 @@ def leave_one(
 ) -> float:
     """Let a channel's audience at one broker leave it: each to the best other one, or all to a new one."""
     brokers = len(guess)
-    count = 0
+    count = ZERO
     load = 0.0
     apart = 0.0
     for target in range(brokers):
@@ -196,8 +196,8 @@ def leave_one(
         user = members[place]
         if at.broker_of[user] != broker:
             continue
-        guess_changes(at, user, False, guess)
-        best = -1
+        guess_changes(at, user, NO, guess)
+        best = NONE
         for target in range(brokers):
             if target == broker:
                 continue
@@ -211,12 +211,12 @@ def leave_one(
         apart += guess[best] if best >= 0 else float("inf")
         load += at.load[user]
         count += 1
-    rewire(at, channel, broker, -1)
+    rewire(at, channel, broker, NONE)
     if apart + fresh_change(at, channel) < -least:
         saved = attempt(at, users, targets, homes, count, least)
         if saved > 0.0:
             return saved
-    together = -1
+    together = NONE
     for target in range(brokers):
         free = at.audience[channel, target] == 0 and at.broker_load[target] + load <= at.room[target]
         if free and (together < 0 or gain[target] < gain[together]):

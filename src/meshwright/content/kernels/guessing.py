@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshwright.compiling import kernel
 from meshwright.content.kernels.standing import Standing, fresh_change, move, move_change, rewire
-from meshwright.content.kernels.trees import Array
+from meshwright.content.kernels.trees import NONE, Array
 
 
 @kernel
@@ -40,7 +40,7 @@ def guess_changes(at: Standing, user: int, hopeful: bool, guess: Array) -> None:
             continue
         left = 0.0
         if at.audience[channel, home] == 1:
-            rewire(at, channel, home, -1)
+            rewire(at, channel, home, NONE)
             left = fresh_change(at, channel)
         for target in range(len(guess)):
             guess[target] += left

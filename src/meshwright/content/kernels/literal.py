@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshwright.compiling import kernel
-from meshwright.content.kernels.trees import Array
+from meshwright.content.kernels.trees import NONE, ZERO, Array
 
 
 @kernel
@@ -154,7 +154,7 @@ def literal_weights(
         for start in range(brokers):
             if carried[start] <= 0.0:
                 continue
-            grow_tree(start, -1, users, ways, lasts, entered, distance, parent, attached, leading)
+            grow_tree(start, NONE, users, ways, lasts, entered, distance, parent, attached, leading)
             for place in range(len(users)):
                 mine[place] = 0.0
             shared = 0.0
@@ -175,7 +175,7 @@ def literal_weights(
             for place in range(len(users)):
                 apart[place] = leading[place]
             for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
-                user = publishers[slot]
+                user = ZERO + publishers[slot]
                 if start_of[slot] != start or place_of[user] < 0 or not apart[place_of[user]]:
                     continue
                 grow_tree(start, user, users, ways, lasts, entered, distance, parent, attached, leading)
