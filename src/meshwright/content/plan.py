@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from meshwright.content.broker_tree import BrokerTree, broker_tree
 from meshwright.content.chance import random
 from meshwright.content.cost import Cost, cost
+from meshwright.content.preparing import prepare
 from meshwright.content.registry import find
 from meshwright.errors import InputError
 
@@ -119,6 +120,7 @@ def assign(
     if wrong:
         takes = ", ".join(known.parameters) or "no parameters"
         raise InputError(f"{algorithm} does not take {', '.join(wrong)}: it takes {takes}")
+    prepare(algorithm, progress)
     workload.load, workload.audience  # noqa: B018  worked out before the clock runs
     began = time.perf_counter()
     broker_of, bound = known.make(workload, seed=seed, progress=progress, **given)
