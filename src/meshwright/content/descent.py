@@ -57,7 +57,7 @@ def descent(
     seconds
         Stop after so long, as good as it is by then; the paper's algorithms are not cut short.
     steps
-        Stop after so many users and channels have been looked at: the same on every machine.
+        Stop when so many users and channels have been looked at, at most 499 more: as on every machine.
     start
         Improve this assignment instead.
     seed
@@ -78,6 +78,8 @@ def descent(
     known = cost(workload, given)
     if not known.within_capacity:
         raise InputError("the assignment to start from exceeds a capacity: give one that does not")
+    if seconds == 0 or steps == 0:
+        return given
     at = standing(known)
     total, done = known.total, 0
     for saved, looked in _search(workload, at, LEAST * known.total):
