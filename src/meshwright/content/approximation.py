@@ -91,6 +91,9 @@ def _split(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 def _published(densities: Sequence[Density], pieces: Boxes) -> float:
     """Return what all users publish in all pieces, counted once for each piece."""
+    if len(densities) == 1:
+        ends = densities[0].total(np.concatenate((pieces.high[:, 0], pieces.low[:, 0])))
+        return float(ends[: len(pieces.user)].sum() - ends[len(pieces.user) :].sum())
     total = 0.0
     users = len(densities[0])
     each = max(1, AT_ONCE // max(len(pieces.user), 1))

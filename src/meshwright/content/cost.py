@@ -150,7 +150,7 @@ def tree_weights(workload: Workload, sets: NDArray[np.uint8]) -> Floats:
 
     brokers = workload.num_brokers
     weights = np.zeros((len(sets), brokers))
-    order, up = np.zeros(brokers, dtype=np.int32), np.zeros(brokers, dtype=np.int32)
+    order, up = np.zeros(brokers, dtype=np.int64), np.zeros(brokers, dtype=np.int64)
     length, reach = np.zeros(brokers), np.zeros(brokers)
     weights_of_sets(workload.core, frozen(sets, np.uint8), order, up, length, reach, weights)
     return weights

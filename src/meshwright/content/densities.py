@@ -30,6 +30,9 @@ class Density(Protocol):
         The points are one row for all users, or a row for each.
         """
 
+    def total(self, points: Floats) -> Floats:
+        """Return the rate of all users together up to each point, but for the same constant everywhere."""
+
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
@@ -62,6 +65,27 @@ class Quadratic:
             made += np.where(positive, _primitive(a, b, c, inside) - _primitive(a, b, c, from_zero), 0.0)
         return made
 
+    def total(self, points: Floats) -> Floats:
+        """Return the integral of the sum: between two roots of anybody's it is one quadratic."""
+        a, b, c = (np.asarray(given, dtype=np.float64) for given in (self.a, self.b, self.c))
+        first, last = float(np.min(points, initial=0.0)), float(np.max(points, initial=0.0))
+        low, high = (np.clip(root[:, 0], first, last) for root in _roots(a[:, None], b[:, None], c[:, None]))
+        ends = np.stack((np.full_like(low, first), low, high, np.full_like(low, last)))
+        middle = (ends[1:] + ends[:-1]) / 2
+        piece, user = np.nonzero(((a * middle + b) * middle + c > 0) & (ends[1:] > ends[:-1]))
+        parts = np.stack((a[user] / 3, b[user] / 2, c[user]))
+        begins, stops = ends[piece, user], ends[piece + 1, user]
+        made = np.zeros(np.shape(points))
+        # Every piece counts from its begin on, and from its end on no further: as two that differ in sign.
+        for sign, at in ((1.0, begins), (-1.0, stops)):
+            order = np.argsort(at, kind="stable")
+            before = ((parts[0] * at + parts[1]) * at + parts[2]) * at
+            sums = np.cumsum(np.concatenate((parts, before[None]))[:, order], axis=1)
+            sums = np.concatenate((np.zeros((4, 1)), sums), axis=1)
+            three, two, one, none = sums[:, np.searchsorted(at[order], points, side="right")]
+            made += sign * (((three * points + two) * points + one) * points - none)
+        return made
+
 
 @dataclass(frozen=True, eq=False)
 class Piecewise:
@@ -76,6 +100,11 @@ class Piecewise:
     def taken(self, users: NDArray[np.int64]) -> Piecewise:
         """Return the densities of some of the users."""
         return Piecewise(self.knots, self.heights[users])
+
+    def total(self, points: Floats) -> Floats:
+        """Return the integral of the sum."""
+        summed = Piecewise(self.knots, np.sum(self.heights, axis=0, keepdims=True))
+        return np.asarray(summed.cumulative(points)[0])
 
     def cumulative(self, points: Floats) -> Floats:
         """Return the integral from the first knot on."""
@@ -104,6 +133,11 @@ class Histogram:
     def taken(self, users: NDArray[np.int64]) -> Histogram:
         """Return the densities of some of the users."""
         return Histogram(self.edges, self.rates[users])
+
+    def total(self, points: Floats) -> Floats:
+        """Return the integral of the sum."""
+        summed = Histogram(self.edges, np.sum(self.rates, axis=0, keepdims=True))
+        return np.asarray(summed.cumulative(points)[0])
 
     def cumulative(self, points: Floats) -> Floats:
         """Return the integral from the first edge on."""

@@ -47,7 +47,7 @@ def _walked(cost: Cost, *, listed: bool) -> tuple[Floats, CoreTrees]:
     rate = np.zeros(sets.shape)
     np.add.at(rate, which, cost.rate)
     brokers = cost.workload.num_brokers
-    order, up = np.zeros(brokers, dtype=np.int32), np.zeros(brokers, dtype=np.int32)
+    order, up = np.zeros(brokers, dtype=np.int64), np.zeros(brokers, dtype=np.int64)
     length = np.zeros(brokers)
     rows = 0
     while True:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.content.cost import Cost, cost
-from meshwright.content.kernels.standing import Standing, move, move_change, move_changes
 from meshwright.errors import InputError
+from meshwright.interest import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from meshwright.content.demand import Floats
+    from meshwright.content.kernels.standing import Standing
     from meshwright.content.workload import Workload
     from meshwright.interest import Ids
 
@@ -32,7 +33,7 @@ class RunningCost:
     @property
     def broker_of(self) -> Ids:
         """The broker of each user, now: a copy."""
-        made: Ids = self.standing.broker_of.copy()
+        made: Ids = self.standing.broker_of.astype(np.int32)
         return made
 
     @property
@@ -56,10 +57,14 @@ class RunningCost:
 
     def change(self, user: int, broker: int) -> float:
         """Return by how much the cost would rise if a user moved to a broker; capacity is not looked at."""
+        from meshwright.content.kernels.standing import move_change
+
         return float(move_change(self.standing, self._user(user), self._broker(broker)))
 
     def changes(self, user: int) -> Floats:
         """Return by how much the cost would rise, for each broker that a user might move to."""
+        from meshwright.content.kernels.standing import move_changes
+
         made = np.zeros(self.workload.num_brokers)
         move_changes(self.standing, self._user(user), made)
         return made
@@ -72,6 +77,8 @@ class RunningCost:
         InputError
             If there is no such user or broker, or no room.
         """
+        from meshwright.content.kernels.standing import move
+
         rise = self.change(user, broker)
         if not self.has_room(user, broker):
             names = self.workload.user_names[user].as_py(), self.workload.broker_names[broker].as_py()
@@ -95,7 +102,13 @@ class RunningCost:
 
 
 def standing(known: Cost) -> Standing:
-    """Return the arrays that kernels keep up to date, from an assignment and its cost."""
+    """Return the arrays that kernels keep up to date, from an assignment and its cost.
+
+    All numbers of users, brokers and channels are of one type: kernels that call each other are compiled once
+    for each.
+    """
+    from meshwright.content.kernels.standing import Standing
+
     workload, demand = known.workload, known.workload.demand
     brokers = workload.num_brokers
     return Standing(
@@ -104,19 +117,19 @@ def standing(known: Cost) -> Standing:
         workload.load,
         workload.room,
         demand.ptr,
-        demand.channels,
+        frozen(demand.channels, np.int64),
         demand.sent,
         workload.subscription_ptr,
-        workload.subscription_channels,
+        frozen(workload.subscription_channels, np.int64),
         demand.own,
         demand.channel_rate,
-        np.array(known.broker_of, dtype=np.int32),
+        np.array(known.broker_of, dtype=np.int64),
         np.array(known.load, dtype=np.float64),
         np.array(known.rate, dtype=np.float64),
         np.array(known.audience, dtype=np.int32),
         np.array(known.weight, dtype=np.float64),
-        np.zeros(brokers, dtype=np.int32),
-        np.zeros(brokers, dtype=np.int32),
+        np.zeros(brokers, dtype=np.int64),
+        np.zeros(brokers, dtype=np.int64),
         np.zeros(brokers),
         np.zeros(brokers),
         np.zeros(brokers),

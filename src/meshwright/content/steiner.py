@@ -60,7 +60,7 @@ def channel_tree_weights(workload: Workload) -> Floats:
     brokers = workload.num_brokers
     attached = np.zeros(len(audience), dtype=np.int32)
     widest = int(np.diff(ptr).max(initial=0))
-    order, up = np.zeros(brokers, dtype=np.int32), np.zeros(brokers, dtype=np.int32)
+    order, up = np.zeros(brokers, dtype=np.int64), np.zeros(brokers, dtype=np.int64)
     open_brokers(
         workload.core,
         workload.access,

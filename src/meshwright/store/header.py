@@ -24,7 +24,9 @@ PLAN = Kind("plan", "plan.json", 1)
 FRONT = Kind("front", "front.json", 1)
 TRAFFIC = Kind("traffic", "traffic.json", 1)
 CHURN = Kind("churn run", "churn.json", 1)
-KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN)
+WORKLOAD = Kind("workload", "workload.json", 1)
+CONTENT_PLAN = Kind("content plan", "plan.json", 1)
+KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN, WORKLOAD, CONTENT_PLAN)
 
 
 def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:

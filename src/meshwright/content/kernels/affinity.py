@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshwright.compiling import kernel
-from meshwright.content.kernels.trees import Array
+from meshwright.content.kernels.trees import NONE, Array
 
 
 @kernel
@@ -139,7 +139,7 @@ def gather(
             channel = taken[slot]
             for broker in range(brokers):
                 traffic[broker] += rate[channel, broker]
-        best = -1
+        best = NONE
         most = 0.0
         for broker in range(brokers):
             if load[broker] + extra[user] > room[broker]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshwright.compiling import kernel
-from meshwright.content.kernels.trees import Array, span, span_with
+from meshwright.content.kernels.trees import ZERO, Array, span, span_with
 
 
 @kernel
@@ -57,7 +57,7 @@ def open_brokers(
                 saving[broker] += max(0.0, access[user, root] - access[user, broker])
         opened[root] = True
         order[0] = root
-        size = 1
+        size = ZERO + 1
         weight = 0.0
         while size < brokers:
             best = -1

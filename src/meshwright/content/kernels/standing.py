@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from meshwright.compiling import kernel
-from meshwright.content.kernels.trees import Array, weights_of_set
+from meshwright.content.kernels.trees import NONE, ZERO, Array, weights_of_set
 
 
 class Standing(NamedTuple):
@@ -37,7 +37,7 @@ class Standing(NamedTuple):
 @kernel
 def rewire(at: Standing, channel: int, left: int, joined: int) -> None:
     """Leave in `fresh` the weights of a channel's trees after one broker has left its set and one joined."""
-    size = 0
+    size = ZERO
     for broker in range(len(at.fresh)):
         if broker == joined or (at.audience[channel, broker] > 0 and broker != left):
             at.order[size] = broker
@@ -70,8 +70,8 @@ def move_change(at: Standing, user: int, target: int) -> float:
         change += at.sent[slot] * (at.weight[channel, target] - at.weight[channel, home])
     for slot in range(at.taken_ptr[user], at.taken_ptr[user + 1]):
         channel = at.taken_channels[slot]
-        left = home if at.audience[channel, home] == 1 else -1
-        joined = target if at.audience[channel, target] == 0 else -1
+        left = home if at.audience[channel, home] == 1 else NONE
+        joined = target if at.audience[channel, target] == 0 else NONE
         if (left >= 0 or joined >= 0) and at.channel_rate[channel] > 0.0:
             rewire(at, channel, left, joined)
             before = at.weight[channel, target] - at.weight[channel, home]
@@ -92,8 +92,8 @@ def move(at: Standing, user: int, target: int) -> None:
         at.rate[channel, target] += at.sent[slot]
     for slot in range(at.taken_ptr[user], at.taken_ptr[user + 1]):
         channel = at.taken_channels[slot]
-        left = home if at.audience[channel, home] == 1 else -1
-        joined = target if at.audience[channel, target] == 0 else -1
+        left = home if at.audience[channel, home] == 1 else NONE
+        joined = target if at.audience[channel, target] == 0 else NONE
         if left >= 0 or joined >= 0:
             rewire(at, channel, left, joined)
             for broker in range(len(at.fresh)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshwright.compiling import kernel
-from meshwright.content.kernels.trees import Array, span
+from meshwright.content.kernels.trees import ZERO, Array, span
 
 
 @kernel
@@ -57,7 +57,7 @@ def link_traffic(
             carried = inside if source < 0 else rate[row, source]
             if carried <= 0.0:
                 continue
-            size = 0
+            size = ZERO
             for broker in range(brokers):
                 if held[row, broker] or broker == source:
                     order[size] = broker

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from meshwright.compiling import kernel
 
 Array = Any
 """A numpy array; numba works out of what."""
+NONE: Any = np.int64(-1)
+ZERO: Any = np.int64(0)
+NO: Any = np.bool_(False)
+"""What kernels hand on to others: for a plain −1, 0 or False these would be compiled once more."""
 
 
 @kernel
@@ -83,7 +89,7 @@ def weights_of_sets(
 ) -> None:
     """Fill in the weights of many sets: a row of `held` says which brokers are in it."""
     for row in range(len(held)):
-        size = 0
+        size = ZERO
         for broker in range(held.shape[1]):
             if held[row, broker]:
                 order[size] = broker
