@@ -17,7 +17,7 @@ from meshwright.content.migration.verbs import Message
 
 TICK = 1e-4
 """Messages arrive at multiples of this many seconds, all of one tick by one timer: a timer each is slow."""
-DRAWN = 65536
+DRAWN = 4096
 
 
 class Links:

@@ -102,9 +102,9 @@ class Ring:
             return
         self._heard.clear()
         latest = max(max(each.turn, each.sent_turn) for each in told)
-        if any(each.turn == latest and not each.stopped for each in told):
+        if any(0 <= each.turn == latest and not each.stopped for each in told):
             return  # somebody alive has it
-        if any(each.sent_turn == latest and each.sent_to in desk.alive for each in told) and not any(
+        if any(0 <= each.sent_turn == latest and each.sent_to in desk.alive for each in told) and not any(
             each.stopped and each.turn == latest for each in told
         ):
             return  # it is on its way to somebody alive

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from meshwright.content.cost import cost
 from meshwright.content.migration.result import Migration, Sample, concluded
-from meshwright.content.migration.terms import Terms
+from meshwright.content.migration.terms import CrashAt, Terms
 from meshwright.content.migration.world import World
 from meshwright.errors import InputError
 
@@ -56,7 +56,7 @@ def migrate(
     ------
     InputError
         If there is no user, the assignment is none, a broker has more than it can carry, or there is no such
-        transport.
+        transport or broker to crash.
     """
     if transport not in TRANSPORTS:
         raise InputError(f"no transport {transport!r}: choose {' or '.join(TRANSPORTS)}")
@@ -66,6 +66,9 @@ def migrate(
     if not cost(workload, chosen).within_capacity:
         raise InputError("some broker has more users than it can carry: start from another assignment")
     terms = terms or Terms()
+    for crash in terms.crashes:
+        if isinstance(crash, CrashAt) and not 0 <= crash.broker < workload.num_brokers:
+            raise InputError(f"no broker {crash.broker} to crash: there are 0 to {workload.num_brokers - 1}")
     world = World(workload, chosen, terms, seed)
     samples: list[Sample] = []
 

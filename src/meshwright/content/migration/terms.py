@@ -75,10 +75,10 @@ class Terms:
         least, most = self.delay
         if not 0 <= least <= most:
             raise InputError(f"delays from {least} to {most} seconds: give two numbers in order, from zero on")
-        for name in ("seconds", "ttl", "pause", "gather"):
+        for name in ("seconds", "ttl", "gather"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"{name} of {getattr(self, name)} seconds: give zero or more")
-        for name in ("patience", "limit"):
+        for name in ("pause", "patience", "limit"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} of {getattr(self, name)} seconds: give more than zero")
         if any(isinstance(crash, Crash) and crash.side not in ("home", "foreign") for crash in self.crashes):

@@ -132,6 +132,7 @@ class UserAgent:
     def _returned(self, _: int, message: verbs.Returned) -> None:
         number = message.publication.number
         if number in self.outbox:
+            self.outbox[number][1] = None  # nobody has it yet
             self._send(number)
 
     def _request(self, sender: int, message: verbs.RequestToMove) -> None:

@@ -63,7 +63,8 @@ class World(Diary):
         self.turns: list[float] = []
         self.rested_at: float | None = None
         self.crashed: list[tuple[float, int]] = []
-        self._published = self._replicates = 0
+        self._replicates = 0
+        self._all_due = False
         self._now: Callable[[], float] = lambda: 0.0
 
     def populate(self, transport: Transport) -> None:
@@ -96,6 +97,7 @@ class World(Diary):
             yield time, self._publishing(user, channel)
         for crash in crashes:
             yield crash.seconds, self._killing(crash.broker)
+        self._all_due = True
 
     def seen(self, sender: int, to: int, message: Message) -> None:
         """Watch a message go by; a broker may have to die because of it."""
@@ -114,7 +116,7 @@ class World(Diary):
     def over(self) -> bool:
         """Whether nothing is left to do: all published and settled, nobody without a broker, no move pays."""
         return (
-            self._published == len(self.flow.time)
+            self._all_due
             and self.rested_at is not None
             and not self._transport.unheard
             and all(user.stranded or (user.broker is not None and not user.outbox) for user in self.users)
@@ -143,11 +145,7 @@ class World(Diary):
         return bool(self._chance.random() >= self.terms.decline)
 
     def _publishing(self, user: int, channel: int) -> Callable[[], None]:
-        def publish() -> None:
-            self._published += 1
-            self.users[user].publish(channel)
-
-        return publish
+        return lambda: self.users[user].publish(channel)
 
     def _killing(self, broker: int) -> Callable[[], None]:
         return lambda: self._kill(broker)
