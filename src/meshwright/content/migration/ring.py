@@ -80,10 +80,10 @@ class Ring:
 
     def down(self) -> None:
         """Tell the first broker alive what we know, after some broker has died."""
-        desk = self._desk
+        desk, entries = self._desk, self._desk.ledger.entries
         dead = [broker for broker in range(desk.brokers) if broker not in desk.alive]
         told = Census(
-            dead, self.turn, self.sent_turn, self.sent_to, self.stopped, self.generation, desk.ledger.entries
+            dead, self.turn, self.sent_turn, self.sent_to, self.stopped, self.generation, list(entries)
         )
         first = min(desk.alive)
         if first == desk.me:
