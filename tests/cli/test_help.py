@@ -20,7 +20,9 @@ PROGRAM: Any = get_command(app)
 HEAVY = ("numba", "scipy", "pyspark", "numpy", "pyarrow", "matplotlib", "pandas", "llvmlite")
 
 
-@pytest.mark.parametrize("words", [["--help"], ["plan", "--help"], ["content", "assign", "--help"], ["--version"], []])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["plan", "--help"], ["content", "assign", "--help"], ["--version"], []]
+)
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     """Asking for help or the version leaves numba, scipy and their like unimported."""
     look = (
