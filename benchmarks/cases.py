@@ -20,7 +20,10 @@ SPARK = "spark"
 CHURN, TIDY = "churn", "tidy"
 """And two on live overlays: the time of repairs beside a rebuild, and degrees after much churn."""
 DATA = "data"
-"""The last one: ingest and profile on Spark, beside DuckDB."""
+"""One more: ingest and profile on Spark, beside DuckDB."""
+CONTENT, CONTENT_EVALUATION, CONTENT_MEMORY = "content", "content-evaluation", "content-memory"
+"""The last ones: users on brokers. There nodes are users, topics channels, popularity is the cost model, and
+sizes are subscriptions a user and the number of brokers if told."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Case:
     rounds: int = 1000
     encode_over_duckdb: float | None = None
     profile_over_duckdb: float | None = None
+    content_floors: bool = False
 
     @property
     def name(self) -> str:
@@ -124,6 +128,9 @@ FULL: list[Case] = [
     _MANY_NODES,
     _TEN_MILLION,
     replace(_TEN_MILLION, nodes=5 * _TEN_MILLION.nodes),
+    Case("uniform", 10_000, 100, (1, 1), tasks=(CONTENT, CONTENT_EVALUATION), rounds=3, content_floors=True),
+    Case("plane", 10_000, 100, (1, 1), tasks=(CONTENT, CONTENT_EVALUATION), rounds=3, content_floors=True),
+    Case("plane", 100_000, 100, (1, 300), tasks=(CONTENT_MEMORY,), content_floors=True),
 ]  # fmt: skip
 
 _QUICK = Case(
@@ -141,6 +148,7 @@ QUICK: list[Case] = [
     replace(_QUICK, tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST, CHURN, TIDY), best_seconds=0.2, rounds=20),
     replace(_QUICK, popularity="expo"),
     replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK, DATA)),
+    Case("plane", 200, 20, (1, 2), tasks=(CONTENT, CONTENT_EVALUATION, CONTENT_MEMORY), rounds=1),
 ]
 """To see that everything runs; too small for floors."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from benchmarks.cases import BEST, DESIGNS, ENGINE, GROWTH, PAPER, PRODUCT, RULES, THREADS, Case
+from benchmarks.content_results import add_content_tables
 from benchmarks.live_results import add_live_tables
 from benchmarks.spark_results import add_spark_tables
 from benchmarks.spelling import figure, row
@@ -32,6 +33,7 @@ class Page:
         self._threads()
         add_live_tables(self)
         add_spark_tables(self)
+        add_content_tables(self)
         failed = [f"- {name} {task}: {it['error']}" for (name, task), it in records.items() if "error" in it]
         if failed:
             self.tables.append("\n".join(["## Failed", "", *failed]))

@@ -50,7 +50,7 @@ def workloads(
         [f"b{number}" for number in range(brokers)],
         [f"c{number}" for number in range(channels)],
         rates=(*np.array(slots).T, rates),
-        subscriptions=tuple(np.array(wanted, dtype=np.int64).reshape(-1, 2).T),
+        subscriptions=([user for user, _ in wanted], [channel for _, channel in wanted]),
         capacity=capacity,
         **costs,
     )

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright import churn, measure, workloads
+    from meshwright import churn, content, measure, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.designs import Plan, design
     from meshwright.errors import MeshwrightError
@@ -29,6 +29,7 @@ __all__ = [
     "Plan",
     "candidates",
     "churn",
+    "content",
     "design",
     "grow",
     "load_costs",
@@ -62,7 +63,7 @@ _ROOMS = {
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `meshwright --help` answers at once."""
-    if name in ("churn", "measure", "workloads"):
+    if name in ("churn", "content", "measure", "workloads"):
         return import_module(f"meshwright.{name}")
     if name in _ROOMS:
         return getattr(import_module(f"meshwright.{_ROOMS[name]}"), name)

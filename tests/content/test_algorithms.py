@@ -139,7 +139,7 @@ def test_descent_stops_when_told() -> None:
     workload = synthetic(500, 10, 20, model="plane", seed=4)
     start = best_start(workload)
     for nothing in ({"steps": 0}, {"seconds": 0.0}):
-        assert np.array_equal(descent(workload, **nothing), start)  # type: ignore[arg-type]
+        assert np.array_equal(descent(workload, **nothing), start)
     spent = [cost(workload, descent(workload, steps=steps)).total for steps in (1, 1500, 100_000)]
     assert spent[0] >= spent[1] >= spent[2]
     assert spent[2] < cost(workload, start).total

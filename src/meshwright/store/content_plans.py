@@ -98,10 +98,7 @@ def read_content_plan(path: str | Path) -> StoredContentPlan:
         if not isinstance(metadata.get(name), kind):
             raise damaged(folder / CONTENT_PLAN.file, f"it states no {name}")
     table = NamedColumns.read(folder / "assignment.parquet")
-    users = table.names("user", unique=False)
-    if len(users) < table.table.num_rows:
-        raise damaged(folder / "assignment.parquet", "a user is there twice")
-    return StoredContentPlan(folder, metadata, users, table.names("broker"))
+    return StoredContentPlan(folder, metadata, table.distinct("user"), table.names("broker"))
 
 
 def _tables(plan: ContentPlan) -> dict[str, pa.Table]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,10 +50,17 @@ class NamedColumns:
             raise FormatError(f"{self.file} has no {name} in rows {first_five(rows.tolist())}: fill them")
         return column
 
-    def names(self, name: str, *, unique: bool = True) -> list[str]:
-        """Return a column of names, as texts."""
-        column = self._texts(name)
-        made: list[str] = (column if unique else column.unique()).to_pylist()
+    def names(self, name: str) -> list[str]:
+        """Return a column of names, as texts, in its order."""
+        made: list[str] = self._texts(name).to_pylist()
+        return made
+
+    def distinct(self, name: str) -> list[str]:
+        """Return a column of names that must be there once each."""
+        made = self.names(name)
+        if len(set(made)) < len(made):
+            twice = [one for one, times in Counter(made).items() if times > 1]
+            raise InputError(f"{self.file} has the {name}s {first_five(twice)} twice: keep one of each")
         return made
 
     def positions(self, name: str, known: Sequence[str]) -> NDArray[np.int64]:

@@ -95,7 +95,7 @@ def read_workload(path: str | Path) -> Workload:
         name: NamedColumns.read(folder / f"{name}.parquet")
         for name in ("users", "brokers", "rates", "subscriptions")
     }
-    users, brokers = tables["users"].names("user"), tables["brokers"].names("broker")
+    users, brokers = tables["users"].distinct("user"), tables["brokers"].distinct("broker")
     rated, wanted = tables["rates"], tables["subscriptions"]
     channels = _channels(described.get("channels"), rated, wanted, folder)
     rates = (rated.positions("user", users), rated.positions("channel", channels), rated.numbers("rate"))
@@ -172,7 +172,7 @@ def _whole(file: Path, costs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _channels(given: Any, rated: NamedColumns, wanted: NamedColumns, folder: Path) -> list[str]:
     if given is None:
-        return sorted({*rated.names("channel", unique=False), *wanted.names("channel", unique=False)})
+        return sorted({*rated.names("channel"), *wanted.names("channel")})
     if not isinstance(given, list) or not all(isinstance(name, (str, int)) for name in given):
         raise damaged(folder / WORKLOAD.file, "channels is no list of names")
     return [str(name) for name in given]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from meshwright.compiling import kernel
 from meshwright.content.kernels.trees import ZERO, Array, span, span_with
 
+ROUNDING = 1e-12
+"""A gain below this part of what it is the difference of may be none at all."""
+
 
 @kernel
 def open_brokers(
@@ -63,11 +66,12 @@ def open_brokers(
             best = -1
             gain = 0.0
             for broker in range(brokers):
-                if opened[broker] or saving[broker] <= 0.0:
+                if opened[broker]:
                     continue
                 growth = span_with(core, broker, order, size, up, length, reach) - weight
-                if saving[broker] - growth > gain * (1.0 + 1e-12):
-                    best, gain = broker, saving[broker] - growth
+                more = saving[broker] - growth
+                if more > ROUNDING * (saving[broker] + weight) and (best < 0 or more > gain):
+                    best, gain = broker, more
             if best < 0:
                 break
             opened[best] = True
