@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from meshwright.cli import content_assign, content_compare, content_exact, content_workload
+from meshwright.cli import content_assign, content_compare, content_exact, content_migrate, content_workload
 
 EXAMPLES = (
     "meshwright content workload --users 2000 --out workload",
@@ -25,4 +25,5 @@ def content_app(shown: Callable[[Sequence[str]], str]) -> typer.Typer:
     app.command(epilog=shown(content_assign.EXAMPLES))(content_assign.assign)
     app.command(epilog=shown(content_compare.EXAMPLES))(content_compare.compare)
     app.command(epilog=shown(content_exact.EXAMPLES))(content_exact.exact)
+    app.command(epilog=shown(content_migrate.EXAMPLES))(content_migrate.migrate)
     return app

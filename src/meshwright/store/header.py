@@ -26,7 +26,8 @@ TRAFFIC = Kind("traffic", "traffic.json", 1)
 CHURN = Kind("churn run", "churn.json", 1)
 WORKLOAD = Kind("workload", "workload.json", 1)
 CONTENT_PLAN = Kind("content plan", "plan.json", 1)
-KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN, WORKLOAD, CONTENT_PLAN)
+MIGRATION = Kind("migration", "migration.json", 1)
+KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN, WORKLOAD, CONTENT_PLAN, MIGRATION)
 
 
 def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING
 
 from meshwright.content.cost import cost
 from meshwright.content.migration.result import Migration, Sample, concluded
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from meshwright.content.workload import Workload
 
-TransportName: TypeAlias = Literal["asyncio", "mosquitto"]
-TRANSPORTS: tuple[str, ...] = get_args(TransportName)
+TRANSPORTS = ("asyncio", "mosquitto")
+"""How messages may travel."""
 
 
 def migrate(
@@ -25,7 +25,7 @@ def migrate(
     broker_of: ArrayLike,
     terms: Terms | None = None,
     *,
-    transport: TransportName = "asyncio",
+    transport: str = "asyncio",
     seed: int = 0,
     progress: Callable[[float, int, int], None] | None = None,
 ) -> Migration:
