@@ -22,9 +22,7 @@ def migrate(
     *,
     start: Annotated[
         str,
-        typer.Option(
-            "--start", metavar="NAME", help="The algorithm by which users are on brokers at first."
-        ),
+        typer.Option("--start", metavar="NAME", help="The algorithm by which users are on brokers at first."),
     ] = "random",
     transport: Annotated[
         str,

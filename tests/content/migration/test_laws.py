@@ -73,7 +73,7 @@ def check_ledger(run: Migration) -> None:
     assert (places == run.broker_of).all()
 
 
-@settings(max_examples=examples(120, 5))
+@settings(max_examples=examples(80, 5))
 @given(worlds(), st.data())
 def test_without_crashes_every_message_has_one_copy(world: tuple[Workload, int], data: st.DataObject) -> None:
     """If no broker dies, nothing is lost, and nothing is even sent twice; whatever the TTL."""
@@ -86,7 +86,7 @@ def test_without_crashes_every_message_has_one_copy(world: tuple[Workload, int],
     check_ledger(run)
 
 
-@settings(max_examples=examples(250, 10))
+@settings(max_examples=examples(120, 10))
 @given(worlds(), st.data())
 def test_whoever_dies(world: tuple[Workload, int], data: st.DataObject) -> None:
     """If brokers die, it still comes to rest, and every user on a broker has every message once."""
@@ -100,7 +100,7 @@ def test_whoever_dies(world: tuple[Workload, int], data: st.DataObject) -> None:
     assert on_dead == set(run.stranded) & on_dead
 
 
-@settings(max_examples=examples(60, 3))
+@settings(max_examples=examples(40, 3))
 @given(worlds(), st.data())
 def test_at_rest_no_move_pays(world: tuple[Workload, int], data: st.DataObject) -> None:
     """If nobody declines, then in the end no user can move to a broker alive with room and save anything."""

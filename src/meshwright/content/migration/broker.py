@@ -54,7 +54,9 @@ class BrokerAgent:
             verbs.Carry: lambda _, m: self.custody.carry(m.publication, m.origin, m.branch),
             verbs.Acknowledge: self._acknowledge,
             verbs.Redirect: lambda _, m: self.custody.take(m.user, m.parcel),
-            verbs.Bounce: lambda sender, m: self.custody.bounced(sender, m.user, m.parcel, m.broker, m.version),
+            verbs.Bounce: lambda sender, m: self.custody.bounced(
+                sender, m.user, m.parcel, m.broker, m.version
+            ),
             verbs.Located: self._located,
             verbs.Accept: lambda _, m: self.bargain.answered(m.user, m.broker, agreed=True),
             verbs.Decline: lambda _, m: self.bargain.answered(m.user, m.broker, agreed=False),

@@ -74,7 +74,9 @@ class Terms:
             )
         least, most = self.delay
         if not 0 <= least <= most:
-            raise InputError(f"delays from {least} to {most} seconds: give two numbers in order, from zero on")
+            raise InputError(
+                f"delays from {least} to {most} seconds: give two numbers in order, from zero on"
+            )
         for name in ("seconds", "ttl", "gather"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise InputError(f"{name} of {getattr(self, name)} seconds: give zero or more")
