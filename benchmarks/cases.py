@@ -20,9 +20,12 @@ SPARK = "spark"
 CHURN, TIDY = "churn", "tidy"
 """And two on live overlays: the time of repairs beside a rebuild, and degrees after much churn."""
 DATA = "data"
-"""And one: ingest and profile on Spark, beside DuckDB."""
+"""One more: ingest and profile on Spark, beside DuckDB."""
 ROUTES = "routes"
-"""The last one: trees for all topics, beside a plain reading."""
+"""And one: trees for all topics, beside a plain reading."""
+CONTENT, CONTENT_EVALUATION, CONTENT_MEMORY = "content", "content-evaluation", "content-memory"
+"""The last ones: users on brokers. There nodes are users, topics channels, popularity is the cost model, and
+sizes are subscriptions a user and the number of brokers if told."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Case:
     profile_over_duckdb: float | None = None
     plain_over_routes: float | None = None
     load_over_hops: float | None = None
+    content_floors: bool = False
 
     @property
     def name(self) -> str:
@@ -133,6 +137,9 @@ FULL: list[Case] = [
     _MANY_NODES,
     _TEN_MILLION,
     _FIFTY_MILLION,
+    Case("uniform", 10_000, 100, (1, 1), tasks=(CONTENT, CONTENT_EVALUATION), rounds=3, content_floors=True),
+    Case("plane", 10_000, 100, (1, 1), tasks=(CONTENT, CONTENT_EVALUATION), rounds=3, content_floors=True),
+    Case("plane", 100_000, 100, (1, 300), tasks=(CONTENT_MEMORY,), content_floors=True),
 ]  # fmt: skip
 
 _QUICK = Case(
@@ -155,6 +162,7 @@ QUICK: list[Case] = [
     ),
     replace(_QUICK, popularity="expo"),
     replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK, DATA)),
+    Case("plane", 200, 20, (1, 2), tasks=(CONTENT, CONTENT_EVALUATION, CONTENT_MEMORY), rounds=1),
 ]
 """To see that everything runs; too small for floors."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from benchmarks.cases import BEST, DESIGNS, ENGINE, GROWTH, PAPER, PRODUCT, RULES, THREADS, Case
+from benchmarks.content_results import add_content_tables
 from benchmarks.live_results import add_live_tables
 from benchmarks.routes_results import add_routes_table
 from benchmarks.spark_results import add_spark_tables
@@ -34,6 +35,7 @@ class Page:
         add_live_tables(self)
         add_routes_table(self)
         add_spark_tables(self)
+        add_content_tables(self)
         failed = [f"- {name} {task}: {it['error']}" for (name, task), it in records.items() if "error" in it]
         if failed:
             self.tables.append("\n".join(["## Failed", "", *failed]))

@@ -17,6 +17,9 @@ from benchmarks.best import compare_best
 from benchmarks.cases import (
     BEST,
     CHURN,
+    CONTENT,
+    CONTENT_EVALUATION,
+    CONTENT_MEMORY,
     DATA,
     DESIGNS,
     ENGINE,
@@ -31,6 +34,7 @@ from benchmarks.cases import (
     TIDY,
     Case,
 )
+from benchmarks.content import compare_content, evaluate_content, measure_large
 from benchmarks.data_on_spark import measure_data
 from benchmarks.live import compare_repairs, compare_tidy
 from benchmarks.on_spark import measure_on_spark
@@ -52,6 +56,10 @@ def measure(case: Case, task: str) -> dict[str, Any]:
         return {CHURN: compare_repairs, TIDY: compare_tidy}[task](case)
     if task == ROUTES:
         return measure_routes(case)
+    if task in (CONTENT, CONTENT_EVALUATION):
+        return {CONTENT: compare_content, CONTENT_EVALUATION: evaluate_content}[task](case)
+    if task == CONTENT_MEMORY:
+        return measure_large(case, lambda: _memory("VmHWM"))
     small = case.workload(seed=1, most_nodes=WARM_NODES)
     if task == SPARK:
         return measure_on_spark(case.workload(), small, lambda: _memory("VmHWM"))

@@ -6,6 +6,7 @@ date. Help is read from the commands' own structure, not from the text that some
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,14 @@ def algorithms() -> str:
 def commands() -> str:
     """Return the help of the program and of each command, for docs/command-line.md."""
     program: Any = get_command(app)
-    parts = [_section("meshwright", program)]
-    parts += [_section(f"meshwright {name}", command) for name, command in program.commands.items()]
-    return "\n\n".join(parts)
+    return "\n\n".join(_section(name, command) for name, command in every_command("meshwright", program))
+
+
+def every_command(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Give a command and all those below it, each with its whole name."""
+    yield name, command
+    for below, one in getattr(command, "commands", {}).items():
+        yield from every_command(f"{name} {below}", one)
 
 
 def _section(name: str, command: Any) -> str:
@@ -57,6 +63,8 @@ def _section(name: str, command: Any) -> str:
     shown = "\n".join(line.strip() for line in examples)
     parts = [f"## {name}", command.help.strip(), heading, f"```sh\n{shown}\n```"]
     rows = [_row(given) for given in command.params]
+    if not rows:
+        return "\n\n".join(parts)
     return "\n\n".join([*parts, table(["argument or option", "meaning", "default"], rows)])
 
 

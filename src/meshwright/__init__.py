@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright import churn, measure, routes, workloads
+    from meshwright import churn, content, measure, routes, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.designs import Plan, design
     from meshwright.errors import MeshwrightError
@@ -38,6 +38,7 @@ __all__ = [
     "Plan",
     "candidates",
     "churn",
+    "content",
     "design",
     "grow",
     "load_costs",
@@ -78,7 +79,7 @@ _ROOMS = {
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `meshwright --help` answers at once."""
-    if name in ("churn", "measure", "routes", "workloads"):
+    if name in ("churn", "content", "measure", "routes", "workloads"):
         return import_module(f"meshwright.{name}")
     if name in _ROOMS:
         return getattr(import_module(f"meshwright.{_ROOMS[name]}"), name)

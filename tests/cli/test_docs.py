@@ -14,7 +14,20 @@ import pytest
 from typer.main import get_command
 
 from meshwright import routes
-from meshwright.cli import advise, chaos, churn, compare, plan, soc, verify, workload
+from meshwright.cli import (
+    advise,
+    chaos,
+    churn,
+    compare,
+    content,
+    content_assign,
+    content_compare,
+    content_workload,
+    plan,
+    soc,
+    verify,
+    workload,
+)
 from meshwright.cli.main import app
 from meshwright.designs import DESIGNS
 from terminal import meshwright
@@ -35,8 +48,8 @@ def test_everything_is_documented() -> None:
     """Every command and option, and every design with its guarantee, is in its page."""
     command_line = (CHECKOUT / "docs" / "command-line.md").read_text(encoding="utf-8")
     program: Any = get_command(app)
-    for name, command in program.commands.items():
-        assert f"## meshwright {name}\n" in command_line
+    for name, command in GENERATE["every_command"]("meshwright", program):
+        assert f"## {name}\n" in command_line
         for given in command.params:
             assert given.metavar is None or given.metavar.replace("|", "\\|") in command_line
             assert given.param_type_name == "argument" or all(f"`{o}" in command_line for o in given.opts)
@@ -46,7 +59,9 @@ def test_everything_is_documented() -> None:
         assert known.guarantee.replace("|", "\\|") in README
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/certificate.md", "docs/churn.md", "docs/routes.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/certificate.md", "docs/churn.md", "docs/content.md", "docs/routes.md"]
+)
 def test_the_pages_python_runs(page: str) -> None:
     """The Python of a page prints what its comments say."""
     text = (CHECKOUT / page).read_text(encoding="utf-8")
@@ -97,6 +112,10 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         *compare.EXAMPLES,
         *churn.EXAMPLES,
         *chaos.EXAMPLES,
+        *content.EXAMPLES,
+        *content_workload.EXAMPLES,
+        *content_assign.EXAMPLES,
+        *content_compare.EXAMPLES,
         *shown,
     ]
     assert len(shown) >= 3

@@ -20,7 +20,9 @@ PROGRAM: Any = get_command(app)
 HEAVY = ("numba", "scipy", "pyspark", "numpy", "pyarrow", "matplotlib", "pandas", "llvmlite")
 
 
-@pytest.mark.parametrize("words", [["--help"], ["plan", "--help"], ["--version"], []])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["plan", "--help"], ["content", "assign", "--help"], ["--version"], []]
+)
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     """Asking for help or the version leaves numba, scipy and their like unimported."""
     look = (
@@ -34,13 +36,19 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
     assert "meshwright" in done.stdout.lower()
 
 
-@pytest.mark.parametrize("name", PROGRAM.commands)
+COMMANDS = {
+    **PROGRAM.commands,
+    **{f"content {name}": command for name, command in PROGRAM.commands["content"].commands.items()},
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str) -> None:
     """Each command's help shows an example of that command, and says what each option means."""
-    answer = meshwright(name, "--help")
+    answer = meshwright(*name.split(), "--help")
     assert answer.code == 0
     assert f"  meshwright {name}" in answer.out
-    assert all(given.help for given in PROGRAM.commands[name].params)
+    assert all(given.help for given in COMMANDS[name].params)
 
 
 def test_commands_are_the_promised_ones() -> None:
@@ -52,6 +60,7 @@ def test_commands_are_the_promised_ones() -> None:
         "chaos",
         "churn",
         "compare",
+        "content",
         "demo",
         "diff",
         "export",

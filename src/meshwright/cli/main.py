@@ -20,6 +20,7 @@ from meshwright.cli import (
     chaos,
     churn,
     compare,
+    content,
     demo,
     diff,
     export,
@@ -78,6 +79,7 @@ app.command(epilog=_shown(compare.EXAMPLES))(compare.compare)
 app.command(epilog=_shown(churn.EXAMPLES))(churn.churn)
 app.command(epilog=_shown(chaos.EXAMPLES))(chaos.chaos)
 app.command(epilog=_shown(bench.EXAMPLES))(bench.bench)
+app.add_typer(content.content_app(_shown), name="content")
 
 
 def _version(asked: bool) -> None:

@@ -1,6 +1,7 @@
 """Reading and writing: datasets, plans, and the plain files that interests come in."""
 
 from meshwright.store.churn_runs import write_churn
+from meshwright.store.content_plans import StoredContentPlan, read_content_plan, write_content_plan
 from meshwright.store.costs import load_costs
 from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.store.files import load_interest
@@ -8,21 +9,27 @@ from meshwright.store.plans import StoredPlan, read_plan, write_plan
 from meshwright.store.routes import StoredTrees, read_trees, write_trees
 from meshwright.store.traces import read_trace, write_trace
 from meshwright.store.verification import PlanReport, verify_plan
+from meshwright.store.workloads import read_workload, write_workload
 
 __all__ = [
     "PlanReport",
+    "StoredContentPlan",
     "StoredPlan",
     "StoredTrees",
     "load_costs",
     "load_interest",
+    "read_content_plan",
     "read_dataset",
     "read_plan",
     "read_trace",
     "read_trees",
+    "read_workload",
     "verify_plan",
     "write_churn",
+    "write_content_plan",
     "write_dataset",
     "write_plan",
     "write_trace",
     "write_trees",
+    "write_workload",
 ]

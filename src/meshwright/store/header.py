@@ -25,7 +25,10 @@ FRONT = Kind("front", "front.json", 1)
 TRAFFIC = Kind("traffic", "traffic.json", 1)
 CHURN = Kind("churn run", "churn.json", 1)
 FEDERATION = Kind("federation", "federation.json", 1)
-KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN, FEDERATION)
+WORKLOAD = Kind("workload", "workload.json", 1)
+CONTENT_PLAN = Kind("content plan", "plan.json", 1)
+MIGRATION = Kind("migration", "migration.json", 1)
+KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN, FEDERATION, WORKLOAD, CONTENT_PLAN, MIGRATION)
 
 
 def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:

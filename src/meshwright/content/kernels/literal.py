@@ -1,0 +1,186 @@
+"""The paper's Algorithm 3 to the letter: a tree for each channel and each of its publishers."""
+
+from __future__ import annotations
+
+from meshwright.compiling import kernel
+from meshwright.content.kernels.trees import NONE, ZERO, Array
+
+
+@kernel
+def shortest_ways(core: Array, access: Array, far: Array, via: Array) -> None:
+    """Fill in, for each user and broker, the cheapest way between them and the last broker on it.
+
+    The direct link wins ties, then the first broker.
+    """
+    for user in range(len(access)):
+        for broker in range(len(core)):
+            far[user, broker] = access[user, broker]
+            via[user, broker] = broker
+        for last in range(len(core)):
+            for broker in range(len(core)):
+                way = core[last, broker] + access[user, last]
+                if way < far[user, broker]:
+                    far[user, broker] = way
+                    via[user, broker] = last
+
+
+@kernel
+def grow_tree(
+    start: int,
+    absent: int,
+    users: Array,
+    ways: Array,
+    lasts: Array,
+    entered: Array,
+    distance: Array,
+    parent: Array,
+    attached: Array,
+    leading: Array,
+) -> None:
+    """Attach users to brokers in Prim's order, from a first broker on.
+
+    The nearest user comes next, by the broker that its way from the tree leads to; that one then belongs to
+    the tree. Users whose broker is in it already change nothing, so they are attached in one go; `leading`
+    are the others. The user `absent` is left out.
+    """
+    for place in range(len(users)):
+        distance[place] = ways[start, place]
+        parent[place] = lasts[start, place]
+        attached[place] = users[place] == absent
+        leading[place] = False
+    for broker in range(len(entered)):
+        entered[broker] = broker == start
+    while True:
+        first = -1
+        for place in range(len(users)):
+            new = not attached[place] and not entered[parent[place]]
+            if new and (first < 0 or distance[place] < distance[first]):
+                first = place
+        if first < 0:
+            return
+        leading[first] = True
+        broker, limit = parent[first], distance[first]
+        entered[broker] = True
+        for place in range(len(users)):
+            if attached[place]:
+                continue
+            nearer = distance[place] < limit or (distance[place] == limit and place <= first)
+            if nearer:
+                attached[place] = True
+            elif ways[broker, place] < distance[place]:
+                distance[place] = ways[broker, place]
+                parent[place] = lasts[broker, place]
+
+
+@kernel
+def find_nearest(users: Array, ways: Array, nearest: Array, near: Array, next_near: Array) -> None:
+    """Fill in, for each broker, its nearest user and the ways to that one and to the next one."""
+    for broker in range(len(near)):
+        nearest[broker] = -1
+        near[broker] = next_near[broker] = float("inf")
+        for place in range(len(users)):
+            way = ways[broker, place]
+            if way < near[broker]:
+                next_near[broker] = near[broker]
+                nearest[broker], near[broker] = users[place], way
+            else:
+                next_near[broker] = min(next_near[broker], way)
+
+
+@kernel
+def first_broker(user: int, access: Array, nearest: Array, near: Array, next_near: Array) -> int:
+    """Return the broker by which a publisher's way to its nearest subscriber starts."""
+    best = 0
+    cost = float("inf")
+    for broker in range(len(near)):
+        way = next_near[broker] if nearest[broker] == user else near[broker]
+        if access[user, broker] + way < cost:
+            best, cost = broker, access[user, broker] + way
+    return best
+
+
+@kernel
+def literal_weights(
+    access: Array,
+    far: Array,
+    via: Array,
+    audience_ptr: Array,
+    audience: Array,
+    publisher_ptr: Array,
+    publishers: Array,
+    published: Array,
+    ways: Array,
+    lasts: Array,
+    nearest: Array,
+    near: Array,
+    next_near: Array,
+    carried: Array,
+    entered: Array,
+    distance: Array,
+    parent: Array,
+    attached: Array,
+    leading: Array,
+    apart: Array,
+    mine: Array,
+    place_of: Array,
+    start_of: Array,
+    weights: Array,
+) -> None:
+    """Add up what the links between users and brokers carry, over the trees of all channels and publishers.
+
+    A tree depends on the publisher only by its first broker, and by leaving it out if it subscribes itself;
+    that changes nothing for others if it does not lead the way to a new broker. So publishers share a tree
+    for each first broker, but for those who lead in it. Each has somebody to send to.
+    """
+    brokers = access.shape[1]
+    for channel in range(len(audience_ptr) - 1):
+        users = audience[audience_ptr[channel] : audience_ptr[channel + 1]]
+        if len(users) == 0:
+            continue
+        for broker in range(brokers):
+            carried[broker] = 0.0
+        for place in range(len(users)):
+            for broker in range(brokers):
+                ways[broker, place] = far[users[place], broker]
+                lasts[broker, place] = via[users[place], broker]
+        find_nearest(users, ways, nearest, near, next_near)
+        for place in range(len(users)):
+            place_of[users[place]] = place
+        for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
+            start = first_broker(publishers[slot], access, nearest, near, next_near)
+            weights[publishers[slot], start] += published[slot]
+            start_of[slot] = start
+            carried[start] += published[slot]
+        for start in range(brokers):
+            if carried[start] <= 0.0:
+                continue
+            grow_tree(start, NONE, users, ways, lasts, entered, distance, parent, attached, leading)
+            for place in range(len(users)):
+                mine[place] = 0.0
+            shared = 0.0
+            for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
+                if start_of[slot] != start:
+                    continue
+                place = place_of[publishers[slot]]
+                if place < 0:
+                    shared += published[slot]
+                elif not leading[place]:
+                    mine[place] = published[slot]
+            subscribing = 0.0
+            for place in range(len(users)):
+                subscribing += mine[place]
+            for place in range(len(users)):
+                others = subscribing - mine[place] if subscribing > mine[place] else 0.0
+                weights[users[place], parent[place]] += shared + others
+            for place in range(len(users)):
+                apart[place] = leading[place]
+            for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
+                user = ZERO + publishers[slot]
+                if start_of[slot] != start or place_of[user] < 0 or not apart[place_of[user]]:
+                    continue
+                grow_tree(start, user, users, ways, lasts, entered, distance, parent, attached, leading)
+                for place in range(len(users)):
+                    if users[place] != user:
+                        weights[users[place], parent[place]] += published[slot]
+        for place in range(len(users)):
+            place_of[users[place]] = -1

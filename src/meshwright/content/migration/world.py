@@ -1,0 +1,158 @@
+"""A whole run: the agents, what flows, what goes wrong, and when it is over. Transports only drive it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from meshwright.content.migration import verbs
+from meshwright.content.migration.broker import BrokerAgent
+from meshwright.content.migration.flow import Onlooker, draw_flow
+from meshwright.content.migration.knowledge import rows_of
+from meshwright.content.migration.ring import Diary
+from meshwright.content.migration.terms import Crash, CrashAt, Terms
+from meshwright.content.migration.user import UserAgent
+from meshwright.content.migration.verbs import Entry, Message
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from meshwright.content.migration.port import Agent, Port
+    from meshwright.content.workload import Workload
+    from meshwright.interest import Ids
+
+DECLINING, FLOWING, DELAYING = 1, 2, 3
+"""What is drawn at random, each by a seed of its own."""
+
+
+class Transport(Protocol):
+    """What a world needs of its transport."""
+
+    dead: set[int]
+    counts: Counter[type]
+    unheard: int
+
+    def port(self, address: int) -> Port:
+        """Return an agent's way out."""
+
+    def join(self, address: int, agent: Agent) -> None:
+        """Add an agent."""
+
+    def kill(self, broker: int) -> None:
+        """Let a broker die."""
+
+
+def derived(seed: int, purpose: int) -> int:
+    """Return a seed for one purpose."""
+    return int(np.random.SeedSequence([seed, purpose]).generate_state(1)[0])
+
+
+class World(Diary):
+    """Everything but the transport."""
+
+    def __init__(self, workload: Workload, broker_of: Ids, terms: Terms, seed: int) -> None:
+        self.workload, self.broker_of, self.terms = workload, broker_of, terms
+        self.flow = draw_flow(workload, terms, derived(seed, FLOWING))
+        self.onlooker = Onlooker(workload, self.flow)
+        self._chance = np.random.Generator(np.random.PCG64(derived(seed, DECLINING)))
+        self.brokers: list[BrokerAgent] = []
+        self.users: list[UserAgent] = []
+        self.lines: list[tuple[float, Entry]] = []
+        self.turns: list[float] = []
+        self.rested_at: float | None = None
+        self.crashed: list[tuple[float, int]] = []
+        self._replicates = 0
+        self._all_due = False
+        self._now: Callable[[], float] = lambda: 0.0
+
+    def populate(self, transport: Transport) -> None:
+        """Make all agents, and let them begin."""
+        self._transport = transport
+        self._now = transport.port(0).now
+        expected = np.bincount(self.broker_of, minlength=self.workload.num_brokers).tolist()
+        for broker, users in enumerate(expected):
+            known = self.workload.core, self.workload.capacity, self.workload.num_channels
+            port = transport.port(broker)
+            self.brokers.append(BrokerAgent(broker, users, *known, port, self.terms, self))
+            transport.join(broker, self.brokers[-1])
+        for row, broker in zip(rows_of(self.workload), self.broker_of.tolist(), strict=True):
+            address = len(expected) + row.user
+            port, received = transport.port(address), self.onlooker.received
+            self.users.append(UserAgent(row, broker, port, self.terms, self._agrees, received))
+            transport.join(address, self.users[-1])
+        for agent in (*self.brokers, *self.users):
+            agent.start()
+
+    def due(self) -> Iterator[tuple[float, Callable[[], None]]]:
+        """Give what is to happen when: publications and crashes, in order of time."""
+        crashes = sorted(crash for crash in self.terms.crashes if isinstance(crash, CrashAt))
+        times = self.flow.time.tolist()
+        for time, user, channel in zip(
+            times, self.flow.user.tolist(), self.flow.channel.tolist(), strict=True
+        ):
+            while crashes and crashes[0].seconds <= time:
+                yield crashes[0].seconds, self._killing(crashes.pop(0).broker)
+            yield time, self._publishing(user, channel)
+        for crash in crashes:
+            yield crash.seconds, self._killing(crash.broker)
+        self._all_due = True
+
+    def seen(self, sender: int, to: int, message: Message) -> None:
+        """Watch a message go by; a broker may have to die because of it."""
+        if type(message) is verbs.Replicate:
+            self._replicates += 1
+            for crash in self.terms.crashes:
+                if isinstance(crash, Crash) and crash.replicate == self._replicates:
+                    self._kill(sender if crash.side == "home" else to)
+
+    @property
+    def ready(self) -> bool:
+        """Whether every broker knows all users."""
+        return all(broker.desk.ready for broker in self.brokers)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to do: all published and settled, nobody without a broker, no move pays."""
+        return (
+            self._all_due
+            and self.rested_at is not None
+            and not self._transport.unheard
+            and all(user.stranded or (user.broker is not None and not user.outbox) for user in self.users)
+        )
+
+    # What the ring tells.
+
+    def written(self, entry: Entry) -> None:
+        """Keep a line."""
+        self.lines.append((self._now(), entry))
+
+    def turned(self, turn: int) -> None:
+        """Count the baton's turns."""
+        self.turns.append(self._now())
+        self.rested_at = None
+
+    def restored(self, lines: int) -> None:
+        """Forget lines that were lost with whoever wrote them."""
+        del self.lines[lines:]
+
+    def rested(self, turn: int) -> None:
+        """Note the time."""
+        self.rested_at = self._now()
+
+    def _agrees(self) -> bool:
+        return bool(self._chance.random() >= self.terms.decline)
+
+    def _publishing(self, user: int, channel: int) -> Callable[[], None]:
+        return lambda: self.users[user].publish(channel)
+
+    def _killing(self, broker: int) -> Callable[[], None]:
+        return lambda: self._kill(broker)
+
+    def _kill(self, broker: int) -> None:
+        """Let a broker die, but never the last, nor any before everybody is known to all."""
+        dead = self._transport.dead
+        if self.ready and broker not in dead and len(dead) < len(self.brokers) - 1:
+            self.crashed.append((self._now(), broker))
+            self._transport.kill(broker)

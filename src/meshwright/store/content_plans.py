@@ -1,0 +1,165 @@
+"""Plans of the content-based half: an assignment as a folder, with its trees and where its cost arises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright.errors import InputError, first_five
+from meshwright.store.atomic import new_folder
+from meshwright.store.header import CONTENT_PLAN, damaged, read_header, write_header
+from meshwright.store.named_columns import NamedColumns
+from meshwright.store.tables import write_table
+
+if TYPE_CHECKING:
+    from meshwright.content import ContentPlan, Workload
+    from meshwright.interest import Ids
+
+
+@dataclass(frozen=True, eq=False)
+class StoredContentPlan:
+    """An assignment as it was read: what is said of it, and who goes where by name."""
+
+    path: Path
+    metadata: dict[str, Any]
+    users: list[str]
+    brokers: list[str]
+
+    def broker_of(self, workload: Workload) -> Ids:
+        """Return the id of each user's broker in the workload that it was made for.
+
+        Raises
+        ------
+        InputError
+            If it was made for another workload.
+        FormatError
+            If it does not name each user once, or names an unknown broker.
+        """
+        if self.metadata["workload"] != workload.fingerprint:
+            raise InputError(
+                f"plan {self.path} was made for another workload (fingerprint "
+                f"{self.metadata['workload'][:12]}…, this one has {workload.fingerprint[:12]}…): "
+                "give the one it was made for"
+            )
+        known = {name: number for number, name in enumerate(workload.broker_names.to_pylist())}
+        lost = [name for name in self.brokers if name not in known]
+        if lost:
+            raise damaged(self.path, f"it names the unknown brokers {first_five(dict.fromkeys(lost))}")
+        chosen = {user: known[broker] for user, broker in zip(self.users, self.brokers, strict=True)}
+        names = workload.user_names.to_pylist()
+        if len(chosen) != len(self.users) or chosen.keys() != set(names):
+            raise damaged(self.path, "it does not give each user one broker")
+        return np.array([chosen[name] for name in names], dtype=np.int32)
+
+
+def write_content_plan(
+    plan: ContentPlan, path: str | Path, *, report: Callable[[Path], object] | None = None
+) -> Path:
+    """Write an assignment as a folder, whole or not at all; `report` is called with the place for its page.
+
+    `assignment.parquet` holds `user, broker`, `trees.parquet` the core links `channel, source, u, v` of each
+    channel's trees (source null: for all brokers with a subscriber), `broker_tree.parquet` the one tree that
+    brokers could be wired as instead, and `cost_of_….parquet` where the cost arises.
+    """
+    with new_folder(path, CONTENT_PLAN) as folder:
+        for name, table in _tables(plan).items():
+            write_table(table, folder / f"{name}.parquet")
+        if report is not None:
+            report(folder / "report.html")
+        content = {
+            "algorithm": plan.algorithm,
+            "parameters": dict(plan.parameters),
+            "seed": plan.seed,
+            "workload": plan.workload.fingerprint,
+            "figures": plan.figures,
+        }
+        write_header(folder, CONTENT_PLAN, content)
+    return Path(path)
+
+
+def read_content_plan(path: str | Path) -> StoredContentPlan:
+    """Read the folder of an assignment.
+
+    Raises
+    ------
+    InputError
+        If nothing is there.
+    FormatError
+        If it is something else, of a newer schema, or damaged.
+    """
+    folder = Path(path)
+    metadata = read_header(folder, CONTENT_PLAN)
+    for name, kind in (("algorithm", str), ("parameters", dict), ("workload", str), ("figures", dict)):
+        if not isinstance(metadata.get(name), kind):
+            raise damaged(folder / CONTENT_PLAN.file, f"it states no {name}")
+    table = NamedColumns.read(folder / "assignment.parquet")
+    return StoredContentPlan(folder, metadata, table.distinct("user"), table.names("broker"))
+
+
+def _tables(plan: ContentPlan) -> dict[str, pa.Table]:
+    from meshwright.content.links import core_trees, link_traffic
+
+    workload, cost = plan.workload, plan.cost
+    users, brokers, channels = workload.user_names, workload.broker_names, workload.channel_names
+    trees = core_trees(cost)
+    order = np.argsort(trees.tree_set, kind="stable")
+    sets = np.searchsorted(trees.tree_set[order], np.arange(trees.set_of_channel.max(initial=-1) + 2))
+    rows = [order[sets[one] : sets[one + 1]] for one in trees.set_of_channel.tolist()]
+    flat = np.concatenate([*rows, np.zeros(0, dtype=np.int64)])
+    of_channel = np.repeat(np.arange(len(rows)), [len(own) for own in rows])
+    source = trees.source[flat]
+    traffic = link_traffic(cost)
+    u, v = np.nonzero(traffic)
+    tree = plan.tree
+    return {
+        "assignment": pa.table({"user": users, "broker": brokers.take(pa.array(cost.broker_of))}),
+        "trees": pa.table(
+            {
+                "channel": channels.take(pa.array(of_channel)),
+                "source": brokers.take(pa.array(source, mask=source < 0)),
+                "u": brokers.take(pa.array(trees.u[flat])),
+                "v": brokers.take(pa.array(trees.v[flat])),
+            }
+        ),
+        "broker_tree": pa.table(
+            {
+                "u": brokers.take(pa.array(tree.u)),
+                "v": brokers.take(pa.array(tree.v)),
+                "traffic": pa.array(tree.traffic),
+            }
+        ),
+        "cost_of_users": pa.table(
+            {"user": users, "load": pa.array(workload.load), "cost": pa.array(cost.of_user)}
+        ),
+        "cost_of_brokers": pa.table(
+            {
+                "broker": brokers,
+                "users": pa.array(np.bincount(cost.broker_of, minlength=len(brokers))),
+                "load": pa.array(cost.load),
+                "capacity": pa.array(workload.capacity),
+                "cost": pa.array(cost.of_broker),
+            }
+        ),
+        "cost_of_channels": pa.table(
+            {
+                "channel": channels,
+                "subscribers": pa.array(cost.audience.sum(axis=1)),
+                "brokers": pa.array((cost.audience > 0).sum(axis=1)),
+                "rate": pa.array(workload.demand.channel_rate),
+                "cost": pa.array(cost.of_channel),
+            }
+        ),
+        "cost_of_links": pa.table(
+            {
+                "u": brokers.take(pa.array(u)),
+                "v": brokers.take(pa.array(v)),
+                "traffic": pa.array(traffic[u, v]),
+                "cost": pa.array(traffic[u, v] * workload.core[u, v]),
+            }
+        ),
+    }

@@ -1,0 +1,205 @@
+"""Workloads from the pipeline's traffic: who published how much, who wants what, and where everybody is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.content import Places, Workload
+from meshwright.content.approximation import Approximation, over_approximation
+from meshwright.content.densities import Histogram
+from meshwright.content.integration import channel_rates
+from meshwright.content.space import Attribute, Boxes, grid, induced
+from meshwright.errors import InputError, first_five
+from meshwright.interest import MOST_SUBSCRIPTIONS
+from meshwright.store.columns import check_names, csv_names, parquet_names, read_csv, read_parquet, reading
+from meshwright.store.files import load_interest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.store.traffic import Traffic
+
+
+class Sources(NamedTuple):
+    """The files beside a traffic folder: CSV or Parquet.
+
+    Subscriptions have the columns `node, topic` for traffic by topics, `user, low, high` for traffic by
+    content values; users `user, x, y`; brokers `broker, x, y`, and `capacity` if they like.
+    """
+
+    subscriptions: Path
+    users: Path
+    brokers: Path
+
+
+def workload_from_traffic(
+    traffic: Traffic,
+    sources: Sources,
+    *,
+    channels: int | None = None,
+    cells: bool = False,
+    figure: str = "rate",
+    core_weight: float = 1.0,
+) -> tuple[Workload, Approximation | None]:
+    """Make a workload of traffic that was measured.
+
+    Traffic by topics gives a channel for each topic. Traffic by content values is a histogram of each user's
+    rate: it is integrated over channels that may be cut anew.
+
+    Parameters
+    ----------
+    traffic
+        What the pipeline has summed up.
+    sources
+        Who wants what, and where users and brokers are.
+    channels
+        Cut the content values into so many equal channels; as they were summed up if not told.
+    cells
+        Cut them along the subscriptions themselves instead.
+    figure
+        `rate` for messages a second, `byte_rate` for bytes a second.
+    core_weight
+        What a core link costs for each unit of distance; an access link costs 1.
+
+    Raises
+    ------
+    InputError
+        If somebody has no place, a column is missing, or a figure cannot be used.
+    """
+    made_by = dict(traffic.described.get("made_by") or {})
+    valued = made_by.get("value") is not None
+    if not valued and (channels is not None or cells):
+        raise InputError(
+            "this traffic is by topics, each a channel of its own: leave out how to cut channels"
+        )
+    if valued:
+        names, rates, wanted, labels, spare = _by_values(
+            traffic, sources, made_by, channels=channels, cells=cells, figure=figure
+        )
+    else:
+        names, rates, wanted, labels = _by_topics(traffic, sources, figure)
+        spare = None
+    user_places = _places(sources.users, "user", names)
+    broker_names = _names(sources.brokers, "broker")
+    columns = [*("broker", "x", "y"), *(["capacity"] if "capacity" in _columns(sources.brokers) else [])]
+    brokers = _read(sources.brokers, columns)
+    workload = Workload.build(
+        names,
+        broker_names,
+        labels,
+        rates=rates,
+        subscriptions=wanted,
+        places=Places(user_places, _places(sources.brokers, "broker", broker_names), core_weight),
+        capacity=_numbers(brokers, "capacity") if "capacity" in columns else None,
+        described={"traffic": made_by, "figure": figure, "cells": cells, "channels": channels},
+    )
+    return workload, spare
+
+
+Columns = tuple[Any, ...]
+
+
+def _by_topics(
+    traffic: Traffic, sources: Sources, figure: str
+) -> tuple[list[str], Columns, Columns, list[str]]:
+    interest = load_interest(sources.subscriptions)
+    takers = interest.node_names.cast(pa.string()).to_pylist()
+    names = sorted({*takers, *traffic.publishers})
+    topics = interest.topic_names.cast(pa.string()).to_pylist()
+    labels = sorted({*topics, *traffic.channels.column("channel").to_pylist()})
+    user_at, label_at = _positions(names), _positions(labels)
+    rates = (
+        [user_at[name] for name in traffic.rates.column("publisher").to_pylist()],
+        [label_at[name] for name in traffic.rates.column("channel").to_pylist()],
+        traffic.rates.column(figure).to_numpy(),
+    )
+    wanted = (
+        np.array([user_at[name] for name in takers], dtype=np.int64)[interest.node_of_slot],
+        np.array([label_at[name] for name in topics], dtype=np.int64)[interest.node_topics],
+    )
+    return names, rates, wanted, labels
+
+
+def _by_values(
+    traffic: Traffic,
+    sources: Sources,
+    made_by: dict[str, Any],
+    *,
+    channels: int | None,
+    cells: bool,
+    figure: str,
+) -> tuple[list[str], Columns, Columns, list[str], Approximation]:
+    counted = int(made_by.get("channels", 100))
+    space = Attribute(str(made_by["value"]), made_by.get("low", 0.0), made_by.get("high", 1.0))
+    table = _read(sources.subscriptions, ["user", "low", "high"])
+    takers = table.column("user").to_pylist()
+    names = sorted({*takers, *traffic.publishers})
+    at = _positions(names)
+    histogram = np.zeros((len(names), counted))
+    rows = [at[name] for name in traffic.rates.column("publisher").to_pylist()]
+    bins = traffic.rates.column("channel").cast(pa.int64()).to_numpy()
+    np.add.at(histogram, (rows, bins), traffic.rates.column(figure).to_numpy())
+    density = Histogram(np.linspace(space.low, space.high, counted + 1), histogram)
+    ends = [_numbers(table, end)[:, None] for end in ("low", "high")]
+    boxes = Boxes(np.array([at[name] for name in takers], dtype=np.int64), *ends).checked([space], len(names))
+    cut = induced([space], boxes, len(names)) if cells else grid([space], [channels or counted])
+    rates = channel_rates([density], cut)
+    publisher, published = np.nonzero(rates)
+    return (
+        names,
+        (publisher, published, rates[publisher, published]),
+        cut.met_by(boxes),
+        list(cut.names),
+        over_approximation([density], cut, boxes),
+    )
+
+
+def _positions(names: list[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}
+
+
+def _columns(path: Path) -> list[str]:
+    if not path.is_file():
+        raise InputError(f"no file {path}: nothing is there")
+    with reading(path):
+        return parquet_names(path) if path.name.lower().endswith(".parquet") else csv_names(path)
+
+
+def _read(path: Path, columns: list[str]) -> pa.Table:
+    _columns(path)
+    with reading(path):
+        if path.name.lower().endswith(".parquet"):
+            table = read_parquet(path, columns, MOST_SUBSCRIPTIONS)
+        else:
+            table = read_csv(path, columns)
+        check_names(table.column(columns[0]), columns[0])
+    return table
+
+
+def _numbers(table: pa.Table, name: str) -> NDArray[np.float64]:
+    try:
+        made: NDArray[np.float64] = table.column(name).cast(pa.float64()).to_numpy()
+    except pa.ArrowException as error:
+        raise InputError(f"a {name} is no number: give numbers") from error
+    return made
+
+
+def _names(path: Path, what: str) -> list[str]:
+    names: list[str] = _read(path, [what]).column(what).to_pylist()
+    return names
+
+
+def _places(path: Path, what: str, names: list[str]) -> NDArray[np.float64]:
+    """Return the places of those names, in their order."""
+    table = _read(path, [what, "x", "y"])
+    found = pc.index_in(pa.array(names, pa.string()), table.column(what).combine_chunks())
+    if found.null_count:
+        lost = [name for name, there in zip(names, found.is_valid().to_pylist(), strict=True) if not there]
+        raise InputError(f"{path} has no place for {what}s {first_five(lost)}: add a row for each")
+    rows = found.to_numpy()
+    return np.stack((_numbers(table, "x")[rows], _numbers(table, "y")[rows]), axis=1)

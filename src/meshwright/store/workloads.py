@@ -1,0 +1,184 @@
+"""Workloads of the content-based half as folders: made by a command, by the pipeline, or by hand.
+
+`workload.json` names the channels and says how it was made; `users.parquet` holds `user, x, y`,
+`brokers.parquet` `broker, x, y, capacity`, `rates.parquet` `user, channel, rate`, `subscriptions.parquet`
+`user, channel`. Links cost distances in the plane, those between brokers times `core_weight`, unless there
+are `access.parquet` (`user, broker, cost`) and `core.parquet` (`u, v, cost`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright.content import Places, Workload
+from meshwright.errors import FormatError, InputError
+from meshwright.store.atomic import new_folder
+from meshwright.store.header import WORKLOAD, damaged, read_header, write_header
+from meshwright.store.named_columns import NamedColumns
+from meshwright.store.tables import write_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def write_workload(workload: Workload, path: str | Path) -> Path:
+    """Write a workload as a folder, whole or not at all; one that is there already is replaced."""
+    places = workload.places
+    user = np.repeat(np.arange(workload.num_users), np.diff(workload.rate_ptr))
+    taker = np.repeat(np.arange(workload.num_users), np.diff(workload.subscription_ptr))
+    users, brokers, channels = workload.user_names, workload.broker_names, workload.channel_names
+    tables = {
+        "users": {"user": users, **_coordinates(None if places is None else places.users, len(users))},
+        "brokers": {
+            "broker": brokers,
+            **_coordinates(None if places is None else places.brokers, len(brokers)),
+            "capacity": pa.array(workload.capacity),
+        },
+        "rates": {
+            "user": users.take(pa.array(user)),
+            "channel": channels.take(pa.array(workload.rate_channels)),
+            "rate": pa.array(workload.rates),
+        },
+        "subscriptions": {
+            "user": users.take(pa.array(taker)),
+            "channel": channels.take(pa.array(workload.subscription_channels)),
+        },
+    }
+    if places is None:
+        each = np.indices(workload.access.shape).reshape(2, -1)
+        u, v = np.triu_indices(len(brokers), 1)
+        tables["access"] = {
+            "user": users.take(pa.array(each[0])),
+            "broker": brokers.take(pa.array(each[1])),
+            "cost": pa.array(workload.access.reshape(-1)),
+        }
+        tables["core"] = {
+            "u": brokers.take(pa.array(u)),
+            "v": brokers.take(pa.array(v)),
+            "cost": pa.array(workload.core[u, v]),
+        }
+    described = {
+        "channels": channels.to_pylist(),
+        "seed": workload.described.get("seed"),
+        "core_weight": None if places is None else places.core_weight,
+        "counts": {"users": len(users), "brokers": len(brokers), "channels": len(channels)},
+        "fingerprint": workload.fingerprint,
+        "made_by": dict(workload.described),
+    }
+    with new_folder(path, WORKLOAD) as folder:
+        for name, columns in tables.items():
+            write_table(pa.table(columns), folder / f"{name}.parquet")
+        write_header(folder, WORKLOAD, described)
+    return Path(path)
+
+
+def read_workload(path: str | Path) -> Workload:
+    """Read a workload folder.
+
+    Names may be texts or integers. Capacities may be left out, and so may `channels` in `workload.json`: then
+    they are those that rates and subscriptions name.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or a workload cannot be as it says.
+    FormatError
+        If it is something else, of a newer schema, or damaged.
+    """
+    folder = Path(path)
+    described = read_header(folder, WORKLOAD)
+    tables = {
+        name: NamedColumns.read(folder / f"{name}.parquet")
+        for name in ("users", "brokers", "rates", "subscriptions")
+    }
+    users, brokers = tables["users"].distinct("user"), tables["brokers"].distinct("broker")
+    rated, wanted = tables["rates"], tables["subscriptions"]
+    channels = _channels(described.get("channels"), rated, wanted, folder)
+    rates = (rated.positions("user", users), rated.positions("channel", channels), rated.numbers("rate"))
+    try:
+        return Workload.build(
+            users,
+            brokers,
+            channels,
+            rates=rates,
+            subscriptions=(wanted.positions("user", users), wanted.positions("channel", channels)),
+            capacity=tables["brokers"].optional("capacity"),
+            described=dict(described.get("made_by") or {}),
+            **_costs(folder, described, tables, users, brokers),
+        )
+    except InputError as error:
+        raise InputError(f"{folder}: {error}") from error
+
+
+def _costs(
+    folder: Path,
+    described: dict[str, Any],
+    tables: dict[str, NamedColumns],
+    users: list[str],
+    brokers: list[str],
+) -> dict[str, Any]:
+    """Return what links cost: by two tables, or by places."""
+    files = [folder / "access.parquet", folder / "core.parquet"]
+    if any(file.exists() for file in files):
+        if not all(file.exists() for file in files):
+            missing = next(file.name for file in files if not file.exists())
+            raise damaged(folder, f"{missing} is missing; access and core costs belong together")
+        access, core = (NamedColumns.read(file) for file in files)
+        row, column = access.positions("user", users), access.positions("broker", brokers)
+        u, v = core.positions("u", brokers), core.positions("v", brokers)
+        costs = core.numbers("cost")
+        between = _filled(files[1], (len(brokers), len(brokers)), u, v, costs)
+        between = np.where(np.isnan(between), between.T, between)
+        loops = np.diagonal(between)  # a broker's way to itself need not be there
+        between[np.diag_indices(len(brokers))] = np.where(np.isnan(loops), 0.0, loops)
+        return {
+            "access": _whole(
+                files[0], _filled(files[0], (len(users), len(brokers)), row, column, access.numbers("cost"))
+            ),
+            "core": _whole(files[1], between),
+        }
+    points = []
+    for name in ("users", "brokers"):
+        x, y = tables[name].optional("x"), tables[name].optional("y")
+        if x is None or y is None:
+            raise damaged(folder, f"{name}.parquet has no places x, y, and there is no access.parquet")
+        points.append(np.stack((x, y), axis=1))
+    weight = described.get("core_weight", 1.0)
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+        raise damaged(folder / WORKLOAD.file, f"core_weight {weight!r} is no number")
+    return {"places": Places(points[0], points[1], float(weight))}
+
+
+def _filled(
+    file: Path, shape: tuple[int, int], row: NDArray[Any], column: NDArray[Any], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    if len(np.unique(row * shape[1] + column)) < len(row):
+        raise FormatError(f"{file} has more than one cost for a pair: keep one of each")
+    made = np.full(shape, np.nan)
+    made[row, column] = values
+    return made
+
+
+def _whole(file: Path, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    lost = int(np.isnan(costs).sum())
+    if lost:
+        raise FormatError(f"{file} has no cost for {lost} pairs: add a row for every pair")
+    return costs
+
+
+def _channels(given: Any, rated: NamedColumns, wanted: NamedColumns, folder: Path) -> list[str]:
+    if given is None:
+        return sorted({*rated.names("channel"), *wanted.names("channel")})
+    if not isinstance(given, list) or not all(isinstance(name, (str, int)) for name in given):
+        raise damaged(folder / WORKLOAD.file, "channels is no list of names")
+    return [str(name) for name in given]
+
+
+def _coordinates(points: NDArray[np.float64] | None, count: int) -> dict[str, pa.Array]:
+    if points is None:
+        return {axis: pa.nulls(count, pa.float64()) for axis in ("x", "y")}
+    return {"x": pa.array(points[:, 0]), "y": pa.array(points[:, 1])}

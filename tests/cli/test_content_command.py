@@ -1,0 +1,155 @@
+"""`content`: workloads, assignments, comparisons and optima on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from meshwright.content import ALGORITHMS, assign
+from meshwright.content.cost import cost
+from meshwright.store.content_plans import read_content_plan
+from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
+from meshwright.store.workloads import read_workload
+from terminal import meshwright
+
+FIGURES = {"algorithm", "cost", "access_cost", "core_cost", "crr", "max_load", "seconds"}
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Path:
+    """Make a small workload by the command."""
+    words = "--users 120 --brokers 4 --channels 6 --model plane --length 0.3 --seed 3"
+    answer = meshwright("content", "workload", *words.split(), "--out", tmp_path / "workload", "--json")
+    assert (answer.code, answer.err) == (0, "")
+    assert (answer.json["users"], answer.json["brokers"], answer.json["channels"]) == (120, 4, 6)
+    assert answer.json["volume_ratio"] > 1
+    return tmp_path / "workload"
+
+
+def test_assign_keeps_a_plan(workload: Path, tmp_path: Path) -> None:
+    """The figures are the library's, the folder is what was told, and its page shows a map."""
+    answer = meshwright("content", "assign", workload, "--out", tmp_path / "plan", "--json")
+    assert answer.code == 0
+    assert answer.json.keys() >= FIGURES
+    known = read_workload(workload)
+    stored = read_content_plan(tmp_path / "plan")
+    assert cost(known, stored.broker_of(known)).total == pytest.approx(answer.json["cost"])
+    assert assign(known).cost.total == pytest.approx(answer.json["cost"])
+    page = (tmp_path / "plan" / "report.html").read_text(encoding="utf-8")
+    assert "data:image/png;base64," in page
+    assert "Descent: 120 users on 4 brokers" in page
+    again = meshwright("content", "assign", workload, "--out", tmp_path / "again")
+    assert f"written to {tmp_path / 'again'}" in again.out
+    for name in ("assignment.parquet", "trees.parquet", "cost_of_links.parquet"):
+        assert (tmp_path / "plan" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_compare_tells_all(workload: Path, tmp_path: Path) -> None:
+    """Every algorithm has its row, random's CRR is 1 and descent's the highest; a chart is drawn."""
+    answer = meshwright("content", "compare", workload, "--chart", tmp_path / "c.svg", "--json")
+    ratios = {plan["algorithm"]: plan["crr"] for plan in answer.json["plans"]}
+    assert set(ratios) == set(ALGORITHMS) - {"exact"}
+    assert ratios["random"] == 1.0
+    assert ratios["descent"] == max(ratios.values())
+    assert (tmp_path / "c.svg").stat().st_size > 1000
+    table = meshwright("content", "compare", workload, "--algorithms", "packing,steiner", "--argmax").out
+    assert "Greedy packing" in table
+    assert "Steiner mixing, heaviest" in table
+
+
+def test_exact_says_whether_it_is_proven(tmp_path: Path) -> None:
+    """A small workload has a proven optimum; without time the answer is no, with a bound."""
+    words = "--users 6 --brokers 2 --channels 3 --length 0.4"
+    meshwright("content", "workload", *words.split(), "--out", tmp_path / "small")
+    found = meshwright("content", "exact", tmp_path / "small", "--json")
+    assert (found.code, found.json["proven"], found.json["gap"]) == (0, True, pytest.approx(0, abs=1e-6))
+    assert "the optimum" in meshwright("content", "exact", tmp_path / "small").out
+    words = "--users 40 --brokers 3 --channels 4 --length 0.4"
+    meshwright("content", "workload", *words.split(), "--out", tmp_path / "larger")
+    short = meshwright("content", "exact", tmp_path / "larger", "--time-limit", "0", "--json")
+    assert (short.code, short.json["proven"]) == (1, False)
+    assert 0 < short.json["lower_bound"] < short.json["cost"]
+
+
+def traffic(folder: Path, *, valued: bool) -> Path:
+    """Write what the pipeline's traffic command leaves, by content values or by topics."""
+    channels = ["0", "3", "3"] if valued else ["rain", "sun", "sun"]
+    rates = {
+        "publisher": ["ann", "ann", "bob"],
+        "channel": channels,
+        "messages": [4, 8, 4],
+        "bytes": [40, 8, 4],
+    }
+    summed = {"channel": sorted(set(channels)), "publishers": [1, 2], "messages": [4, 12], "bytes": [40, 12]}
+    made = []
+    for columns, schema in ((rates, RATES), (summed, CHANNELS)):
+        messages, size = np.array(columns["messages"]), np.array(columns["bytes"])
+        made.append(pa.table({**columns, "rate": messages / 4, "byte_rate": size / 4}).cast(schema))
+    asked = {"command": "traffic", **({"value": "price", "channels": 4, "high": 8.0} if valued else {})}
+    write_traffic(Traffic(made[0], made[1], {"made_by": asked, "counts": {}, "seconds": 4.0}), folder)
+    (folder.parent / "users.csv").write_text("user,x,y\nann,0,0\nbob,3,4\ncid,0,1\n")
+    (folder.parent / "brokers.csv").write_text("broker,x,y\nnorth,0,1\nsouth,0,0\n")
+    return folder
+
+
+def from_traffic(folder: Path, *more: str | Path) -> list[str | Path]:
+    here = folder.parent
+    made: list[str | Path] = ["content", "workload", "--traffic", folder, "--out", here / "made"]
+    return [*made, "--user-places", here / "users.csv", "--broker-places", here / "brokers.csv", *more]
+
+
+def test_rates_come_from_publish_logs(tmp_path: Path) -> None:
+    """Traffic by content values is a histogram, integrated over channels as they were, or cut anew."""
+    folder = traffic(tmp_path / "traffic", valued=True)
+    (tmp_path / "wanted.csv").write_text("user,low,high\nbob,0,2\ncid,5,8\nann,7,8\n")
+    words = from_traffic(folder, "--subscriptions", tmp_path / "wanted.csv")
+    assert meshwright(*words).code == 0
+    plain = read_workload(tmp_path / "made")
+    assert plain.channel_names.to_pylist() == ["0", "1", "2", "3"]
+    assert plain.rates.tolist() == [1.0, 2.0, 1.0]
+    assert plain.demand.incoming.tolist() == [1.0, 1.0, 3.0]
+    answer = meshwright(*words, "--cells", "--bytes", "--json")
+    assert answer.json["traffic_ratio"] == pytest.approx(1.0)
+    cells = read_workload(tmp_path / "made")
+    assert cells.demand.incoming.tolist() == pytest.approx([0.5, 10.0, 3.0])
+    assert meshwright(*words, "--channels", "8").code == 0
+    assert read_workload(tmp_path / "made").num_channels == 8
+
+
+def test_topics_are_channels(tmp_path: Path) -> None:
+    """Traffic by topics makes each topic a channel; subscriptions are those of a dataset or file."""
+    folder = traffic(tmp_path / "traffic", valued=False)
+    (tmp_path / "wanted.csv").write_text("node,topic\nbob,rain\ncid,sun\ncid,wind\n")
+    words = from_traffic(folder, "--subscriptions", tmp_path / "wanted.csv")
+    assert meshwright(*words).code == 0
+    made = read_workload(tmp_path / "made")
+    assert made.channel_names.to_pylist() == ["rain", "sun", "wind"]
+    assert made.demand.incoming.tolist() == [0.0, 1.0, 3.0]
+    assert "each a channel of its own" in meshwright(*words, "--cells").complaint
+    (tmp_path / "users.csv").write_text("user,x,y\nann,0,0\n")
+    assert "has no place for users 'bob', 'cid'" in meshwright(*words).complaint
+
+
+def test_bad_words_get_one_line(workload: Path, tmp_path: Path) -> None:
+    """What cannot be is refused with exit code 2 and one line."""
+    out = ("--out", tmp_path / "x")
+    for words, told in (
+        (("workload", *out), "give --users"),
+        (("workload", "--users", "10", "--cells", *out), "--cells: --traffic is missing"),
+        (("workload", "--traffic", workload, "--users", "3", *out), "--users: --traffic says who"),
+        (("workload", "--traffic", workload, *out), "needs --subscriptions"),
+        (("workload", "--users", "10", "--model", "sphere", *out), "choose uniform or plane"),
+        (("workload", "--users", "10", "--out", __file__), "is a file"),
+        (("assign", tmp_path / "nothing"), "nothing is there"),
+        (("assign", workload, "--algorithm", "best"), "choose one of random, packing"),
+        (("assign", workload, "--algorithm", "packing", "--seconds", "1"), "packing does not take seconds"),
+        (("assign", workload, "--out", workload), "holds something else than a content plan"),
+        (("compare", workload, "--algorithms", "packing,packing"), "each once"),
+        (("compare", workload, "--algorithms", "packing", "--argmax"), "none of packing takes argmax"),
+        (("compare", workload, "--chart", tmp_path / "c.gif"), "what kind of chart"),
+        (("exact", workload, "--time-limit", "-1"), "content exact --help"),
+    ):
+        assert told in meshwright("content", *words).complaint

@@ -1,0 +1,61 @@
+"""`content migrate` on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from meshwright.content import synthetic
+from meshwright.store.workloads import write_workload
+from terminal import meshwright
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Path:
+    """Make a small workload."""
+    return write_workload(synthetic(80, 5, 10, seed=2), tmp_path / "workload")
+
+
+def test_migrate_keeps_its_course(workload: Path, tmp_path: Path) -> None:
+    """The folder holds the steps that the figures tell of, the final assignment and a chart."""
+    words = "--publications 400 --seconds 1 --decline 0.2 --crashes 1 --seed 3 --json".split()
+    answer = meshwright("content", "migrate", workload, *words, "--out", tmp_path / "run")
+    assert (answer.code, answer.err) == (0, "")
+    figures = answer.json
+    assert figures["sound"]
+    assert (figures["missing"], figures["twice"], figures["rises"], figures["crashes"]) == (0, 0, 0, 1)
+    assert figures["cost"] < figures["cost_before"]
+    steps = pq.read_table(tmp_path / "run" / "steps.parquet").to_pylist()
+    assert sum(step["paid"] for step in steps) == figures["moves"]
+    assert all(step["change"] < 0 for step in steps if step["paid"])
+    assert steps[-1]["cost"] == pytest.approx(figures["cost"])
+    samples = pq.read_table(tmp_path / "run" / "samples.parquet").to_pylist()
+    assert samples[-1]["messages"] == figures["messages"]
+    assert pq.read_table(tmp_path / "run" / "assignment.parquet").num_rows == 80
+    assert (tmp_path / "run" / "migration.png").stat().st_size > 10_000
+    again = meshwright("content", "migrate", workload, *words, "--out", tmp_path / "again")
+    assert again.out == answer.out
+    for name in ("steps.parquet", "samples.parquet", "migration.png"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
+
+
+def test_migrate_tells(workload: Path) -> None:
+    """Without --json it says in words what came of it."""
+    answer = meshwright("content", "migrate", workload, "--publications", "50", "--start", "packing")
+    assert answer.code == 0
+    assert "no move pays any more" in answer.out
+    assert "0 missing, 0 twice, 0 unexpected" in answer.out
+
+
+def test_bad_words(workload: Path, tmp_path: Path) -> None:
+    """What cannot be is refused in one line, before anything is written."""
+    for words, complaint in (
+        (["--transport", "pigeons"], "no transport 'pigeons': choose asyncio or mosquitto"),
+        (["--decline", "2"], "probability 2.0: give 0 to 1"),
+        (["--start", "nowhere"], "nowhere"),
+    ):
+        out = tmp_path / "never"
+        assert complaint in meshwright("content", "migrate", workload, *words, "--out", out).complaint
+        assert not out.exists()

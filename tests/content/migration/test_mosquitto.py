@@ -1,0 +1,36 @@
+"""Migration over a real Mosquitto."""
+
+from __future__ import annotations
+
+import pytest
+
+from brokers import PROGRAM
+from meshwright.content import synthetic
+from meshwright.content.chance import random
+from meshwright.content.migration import Crash, Terms, migrate
+from meshwright.errors import InputError
+
+needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
+
+
+@needs_broker
+@pytest.mark.parametrize("side", ["home", "foreign"])
+def test_over_a_real_broker(side: str) -> None:
+    """Over a real broker too nothing is lost or doubled, though a broker agent's connection is cut."""
+    workload = synthetic(24, 4, 6, seed=1)
+    terms = Terms(
+        publications=300, seconds=1.0, decline=0.2, pause=0.02, crashes=(Crash(4, side),), limit=60.0
+    )
+    run = migrate(workload, random(workload, seed=3), terms, seed=1, transport="mosquitto")
+    assert len(run.crashed) == 1
+    assert run.verdict.expected > 300
+    assert run.sound
+    assert run.messages["connect"] > 0
+    assert sum(not step.paid for step in run.steps) > 0
+
+
+def test_too_many_for_a_broker() -> None:
+    """More agents than there may be connections are refused before anything is started."""
+    workload = synthetic(300, 3, 6, seed=1)
+    with pytest.raises(InputError, match="303 users and brokers over mosquitto: take at most 250"):
+        migrate(workload, random(workload), transport="mosquitto")
