@@ -47,9 +47,8 @@ def descent(
 
     Users move one by one to the broker that saves most; where there is no room, another makes way, to where
     it loses least or to the place that gets free. A channel's audience at one broker moves as a whole where
-    single moves cannot gather or dissolve it. When nothing of
-    that pays, every user is tried once more at each broker that would pay if its trees did not grow. This is
-    ours, not the paper's.
+    single moves cannot gather or dissolve it. When nothing of that pays, every user is tried once more at
+    each broker that would pay if its trees did not grow. This is ours, not the paper's.
 
     Parameters
     ----------
