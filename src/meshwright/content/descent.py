@@ -45,10 +45,10 @@ def descent(
 ) -> Ids:
     """Improve the best of the paper's assignments by local search; never worse than any of them.
 
-    Users move one by one to the broker that saves most, or swap places where there is no room; a channel's
-    audience at one broker moves as a whole where single moves cannot gather or dissolve it. When nothing of
-    that pays, every user is tried once more at each broker that would pay if its trees did not grow. This is
-    ours, not the paper's.
+    Users move one by one to the broker that saves most; where there is no room, another makes way, to where
+    it loses least or to the place that gets free. A channel's audience at one broker moves as a whole where
+    single moves cannot gather or dissolve it. When nothing of that pays, every user is tried once more at
+    each broker that would pay if its trees did not grow. This is ours, not the paper's.
 
     Parameters
     ----------

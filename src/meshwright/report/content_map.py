@@ -21,6 +21,8 @@ MOST_LINKS = 400
 
 def content_map(plan: ContentPlan, path: Path) -> None:
     """Draw where users and brokers are, who is on which broker, the links' traffic and the brokers' load."""
+    from matplotlib.collections import LineCollection
+
     from meshwright.content.links import link_traffic
 
     users, brokers = _places(plan)
@@ -40,6 +42,8 @@ def content_map(plan: ContentPlan, path: Path) -> None:
             ends = brokers[[a, b]]
             plane.plot(ends[:, 0], ends[:, 1], color="#666666", linewidth=width, alpha=0.35, zorder=2)
         colour = np.array(COLOURS)[cost.broker_of % len(COLOURS)]
+        ways = list(np.stack((users, brokers[cost.broker_of]), axis=1))
+        plane.add_collection(LineCollection(ways, colors=list(colour), linewidths=0.4, alpha=0.2, zorder=0))
         size = float(np.clip(4000 / max(len(users), 1), 1.5, 20))
         plane.scatter(users[:, 0], users[:, 1], s=size, c=list(colour), linewidths=0, alpha=0.7, zorder=1)
         capacity = plan.workload.capacity

@@ -1,4 +1,4 @@
-"""Local search: single moves, swaps where there is no room, and moves of a channel's whole audience."""
+"""Local search: single moves, others making way where there is no room, moves of a channel's audience."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sweep_users(
     """Move each of some users in turn to the broker that saves most, if any does; return what that saves.
 
     The brokers that look best are tried; or, if `hopeful`, all that would pay if trees did not grow. If the
-    one that looks best has no room, a user there may swap places.
+    one that looks best has no room, a user there may have to make way.
     """
     saved = 0.0
     brokers = len(guess)
@@ -56,16 +56,18 @@ def sweep_users(
             guess[next_one] = float("inf")
             if found < change:
                 best, change = next_one, found
-        if best >= 0:
+        gained = 0.0
+        if blocked >= 0 and wish < change:
+            gained = displace(at, user, blocked, wish, least, users, targets, homes)
+        if gained == 0.0 and best >= 0:
             move(at, user, best)
-            saved -= change
-        elif blocked >= 0:
-            saved += swap(at, user, blocked, wish, least, users, targets, homes)
+            gained = -change
+        saved += gained
     return saved
 
 
 @kernel
-def swap(
+def displace(
     at: Standing,
     user: int,
     target: int,
@@ -75,23 +77,33 @@ def swap(
     targets: Array,
     homes: Array,
 ) -> float:
-    """Let a user change places with the one at its full target that loses least; return what that saves."""
+    """Let a user take the place of one at its full target, who goes where it loses least; return the saving.
+
+    That may be the place that the user leaves: then both swap.
+    """
     home = at.broker_of[user]
     best = NONE
+    refuge = NONE
     change = -wish
     for other in range(len(at.broker_of)):
-        if at.broker_of[other] != target:
+        load = at.load[other]
+        if at.broker_of[other] != target or at.broker_load[target] + at.load[user] - load > at.room[target]:
             continue
-        more = at.load[user] - at.load[other]
-        if at.broker_load[target] + more > at.room[target] or at.broker_load[home] - more > at.room[home]:
-            continue
-        found = guess_change(at, other, home)
-        if found < change:
-            best, change = other, found
+        here = at.access[other, target]
+        for broker in range(len(at.room)):
+            # What links to other brokers cost more is cheap to tell; trees grow besides, if at all.
+            if load * (at.access[other, broker] - here) >= change or broker == target:
+                continue
+            left = at.load[user] if broker == home else 0.0
+            if at.broker_load[broker] - left + load > at.room[broker]:
+                continue
+            found = guess_change(at, other, broker)
+            if found < change:
+                best, refuge, change = ZERO + other, ZERO + broker, found
     if best < 0:
         return 0.0
     users[0], targets[0] = user, target
-    users[1], targets[1] = best, home
+    users[1], targets[1] = best, refuge
     return attempt(at, users, targets, homes, ZERO + 2, least)
 
 
