@@ -97,8 +97,9 @@ def test_access_lists_stop_a_neighbour(tmp_path: Path) -> None:
         (dialler, listener) = next(pair for pair in here.wiring.bridges if "c" in pair)
         conf = tmp_path / "run" / dialler / "mosquitto.conf"
         conf.write_text(conf.read_text() + 'topic x both 1 "" ""\n')
-        marks = here.logs.marks()
-        here.brokers.restart(dialler)
+        marks = here.logs.marks([listener])
+        here.brokers.stop(dialler)
+        here.brokers.start(dialler)
         here.logs.wait({listener: {f"meshwright.{dialler}>{listener} 1 x"}}, marks)
         found = publish_everywhere(plan, here)
     assert found.passed

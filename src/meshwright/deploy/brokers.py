@@ -73,11 +73,6 @@ class Brokers:
             process.wait()
         self._tell(f"-{process.pid}")
 
-    def restart(self, broker: str) -> None:
-        """End a broker and start it again, with what its folder says now."""
-        self.stop(broker)
-        self.start(broker)
-
     def reload(self, broker: str) -> None:
         """Let a broker read its folder again: who may connect and do what, and from 2.1 on its bridges."""
         _hand_over(self.folder / folder_of(broker))

@@ -69,19 +69,19 @@ def perform(
     logs: Logs,
 ) -> None:
     """Do one wave of a delta to brokers that run here, and wait until every bridge of it is up."""
-    steps = list(wave)
-    marks = logs.marks()
+    rank = {broker: place for place, broker in enumerate(found.new.order)}
+    steps = sorted(wave, key=lambda step: rank.get(step.broker, -1))
+    running = list(brokers.running)
+    # All stop before any starts: who comes back early would be seen at one that is about to go.
     for step in steps:
-        if step.action == STOP:
-            if step.broker in brokers.running:
-                brokers.stop(step.broker)
-            continue
-        _write_step(step, found.new, inventory, settings, brokers.folder)
+        if step.action in (STOP, RESTART) and step.broker in brokers.running:
+            brokers.stop(step.broker)
+        if step.action != STOP:
+            _write_step(step, found.new, inventory, settings, brokers.folder)
+    marks = logs.marks(running)
     for step in steps:
-        if step.action == START:
+        if step.action in (START, RESTART):
             brokers.start(step.broker)
-        elif step.action == RESTART:
-            brokers.restart(step.broker)
         elif step.action == RELOAD:
             brokers.reload(step.broker)
     _wait(steps, found, marks, brokers, logs)
