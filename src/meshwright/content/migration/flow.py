@@ -70,7 +70,7 @@ class Onlooker:
         return len(self._got)
 
     def verdict(self, left_out: set[int]) -> Verdict:
-        """Compare with what each user should have: all of its channels but its own; but for those left out."""
+        """Compare with what each user should have: all on its channels but its own."""
         users = self._workload.num_users
         ptr, audience = self._workload.audience
         sizes = np.diff(ptr)[self._flow.channel]
