@@ -21,6 +21,7 @@ from meshwright.cli import (
     content,
     content_assign,
     content_compare,
+    content_migrate,
     content_workload,
     plan,
     soc,
@@ -58,7 +59,10 @@ def test_everything_is_documented() -> None:
         assert known.guarantee.replace("|", "\\|") in README
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/certificate.md", "docs/churn.md", "docs/content.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "docs/certificate.md", "docs/churn.md", "docs/content.md", "docs/migration.md"],
+)
 def test_the_pages_python_runs(page: str) -> None:
     """The Python of a page prints what its comments say."""
     text = (CHECKOUT / page).read_text(encoding="utf-8")
@@ -112,6 +116,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         *content_workload.EXAMPLES,
         *content_assign.EXAMPLES,
         *content_compare.EXAMPLES,
+        *content_migrate.EXAMPLES,
         *shown,
     ]
     assert len(shown) >= 3
