@@ -111,6 +111,7 @@ class Settling:
         desk, custody = self._desk, self.custody
         key = publication[:2]
         for user in sorted(lacking):
+            custody.look_again(user)
             kept = custody.kept.get(user, ())
             if not any(parcel.kind == DELIVERY and tuple(parcel.content[:2]) == key for parcel in kept):
                 desk.counts["sent again"] += 1
