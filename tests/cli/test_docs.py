@@ -22,6 +22,7 @@ from meshwright.cli import (
     content,
     content_assign,
     content_compare,
+    content_migrate,
     content_workload,
     plan,
     soc,
@@ -60,7 +61,11 @@ def test_everything_is_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/certificate.md", "docs/churn.md", "docs/content.md", "docs/routes.md"]
+    "page",
+    [
+        *("README.md", "docs/certificate.md", "docs/churn.md", "docs/content.md", "docs/migration.md"),
+        "docs/routes.md",
+    ],
 )
 def test_the_pages_python_runs(page: str) -> None:
     """The Python of a page prints what its comments say."""
@@ -116,6 +121,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         *content_workload.EXAMPLES,
         *content_assign.EXAMPLES,
         *content_compare.EXAMPLES,
+        *content_migrate.EXAMPLES,
         *shown,
     ]
     assert len(shown) >= 3

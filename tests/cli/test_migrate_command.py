@@ -20,7 +20,8 @@ def workload(tmp_path: Path) -> Path:
 
 def test_migrate_keeps_its_course(workload: Path, tmp_path: Path) -> None:
     """The folder holds the steps that the figures tell of, the final assignment and a chart."""
-    words = "--publications 400 --seconds 1 --decline 0.2 --crashes 1 --seed 3 --json".split()
+    flow = ("--publications", "400", "--seconds", "1")
+    words = (*flow, "--decline", "0.2", "--crashes", "1", "--seed", "3", "--json")
     answer = meshwright("content", "migrate", workload, *words, "--out", tmp_path / "run")
     assert (answer.code, answer.err) == (0, "")
     figures = answer.json

@@ -127,7 +127,7 @@ def _lines(run: "Migration") -> list[str]:
     ]
     if figures["crashes"]:
         lines.append(
-            f"{figures['crashes']:,} brokers died; {figures['let_in']:,} users taken in by others, "
+            f"brokers that died: {figures['crashes']:,}; {figures['let_in']:,} users taken in by others, "
             f"{figures['stranded']:,} found no room"
         )
     return lines

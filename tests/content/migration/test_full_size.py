@@ -11,7 +11,7 @@ from meshwright.content.migration import Crash, Terms, migrate
 
 @pytest.mark.slow
 def test_a_thousand_users_and_a_hundred_thousand_publications() -> None:
-    """With declines, delays, reordering and a crash nothing is lost or doubled, no move costs, and it rests."""
+    """With declines, delays, reordering and a crash nothing is lost or doubled, and it rests."""
     workload = synthetic(1000, 20, 100, seed=1)
     terms = Terms(publications=100_000, seconds=10.0, decline=0.2, crashes=(Crash(100, "home"),))
     run = migrate(workload, random(workload, seed=3), terms, seed=0)

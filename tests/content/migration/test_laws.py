@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from calls import COMPILED, examples, seeds
@@ -12,6 +12,7 @@ from meshwright.content.chance import random
 from meshwright.content.migration import Crash, CrashAt, Migration, Terms, migrate
 from meshwright.content.migration.ledger import WORTHWHILE
 from meshwright.content.running import RunningCost
+from meshwright.errors import InputError
 
 
 @st.composite
@@ -25,10 +26,15 @@ def worlds(draw: st.DrawFn) -> tuple[Workload, int]:
         model=draw(st.sampled_from(["uniform", "plane"])),
         length=draw(st.sampled_from([None, 0.3])),
         ratio=draw(st.sampled_from([0.2, 1.0, 5.0])),
-        capacity=draw(st.sampled_from([3.0, 10.0])) * brokers,
+        capacity=draw(st.sampled_from([1.4, 3.0 * brokers, 10.0 * brokers])),
         seed=draw(seeds),
     )
-    return workload, draw(seeds)
+    seed = draw(seeds)
+    try:
+        random(workload, seed=seed)
+    except InputError:
+        reject()
+    return workload, seed
 
 
 def crashes(brokers: int) -> st.SearchStrategy[tuple[Crash | CrashAt, ...]]:

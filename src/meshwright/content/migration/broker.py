@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class BrokerAgent:
-    """One broker. It knows the other brokers' links and capacities, and how many users will register first."""
+    """One broker. It knows all brokers' links and capacities, and how many users will register first."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class BrokerAgent:
             self._begin()
 
     def _begin(self) -> None:
-        """With the users of all brokers known, serve those that are here; the first broker starts the baton."""
+        """With the users of all brokers known, serve those here; the first broker starts the baton."""
         desk = self.desk
         if len(self._rows) < desk.brokers or len(self._rows[desk.me]) < self._expected:
             return

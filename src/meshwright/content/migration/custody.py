@@ -87,6 +87,12 @@ class Custody:
         self._desk.counts["kept"] += 1
         self.kept.setdefault(user, []).append(parcel)
 
+    def look_again(self, user: int) -> None:
+        """Try once more to send what is kept for a user, if it is thought to be on a broker alive."""
+        if self._desk.directory[user][0] in self._desk.alive:
+            for parcel in self.kept.pop(user, ()):
+                self._resolve(user, parcel)
+
     def _pass_on(self, user: int, parcel: Parcel) -> None:
         desk = self._desk
         gone = desk.departed.get(user)

@@ -67,7 +67,11 @@ class Handover:
         for number, channel, lacking in unsettled:
             known = guest.unsettled.get(number)
             left = set(lacking) - self._desk.lost
-            guest.unsettled[number] = channel, left if known is None else left & known[1]
+            left = left if known is None else left & known[1]
+            guest.unsettled[number] = channel, left
+            if not left:  # those who lacked it have found room nowhere since
+                del guest.unsettled[number]
+                self._settling.settle(user, guest, number)
         guest.home = None
         self._settling.custody.release(user)
 

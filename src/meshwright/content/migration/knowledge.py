@@ -13,6 +13,7 @@ from meshwright.interest import frozen
 
 if TYPE_CHECKING:
     from meshwright.content.demand import Floats
+    from meshwright.interest import Offsets
 
 
 def rows_of(workload: Workload) -> list[Row]:
@@ -34,7 +35,7 @@ def rows_of(workload: Workload) -> list[Row]:
 
 
 def workload_of(rows: Iterable[Row], core: Floats, capacity: Floats, channels: int) -> Workload:
-    """Put rows together to the workload that they tell of; users, brokers and channels are named by number."""
+    """Put rows together to the workload that they tell of; everything is named by number."""
     import pyarrow as pa
 
     known = sorted(rows)
@@ -53,6 +54,5 @@ def workload_of(rows: Iterable[Row], core: Floats, capacity: Floats, channels: i
     )
 
 
-def _offsets(sizes: Sequence[int]) -> Sequence[int]:
-    made: list[int] = np.concatenate(([0], np.cumsum(np.array(sizes, np.int64)))).tolist()
-    return made
+def _offsets(sizes: Sequence[int]) -> Offsets:
+    return np.concatenate(([0], np.cumsum(np.array(sizes, np.int64))))

@@ -64,7 +64,8 @@ async def _run(world: World, port: int, tick: Callable[[float, int], None]) -> M
     finally:
         watching.cancel()
         mail.close()
-        await asyncio.wait(serving, timeout=CLOSING)
+        alive = [task for address, task in enumerate(serving) if address not in mail.dead]
+        await asyncio.wait(alive, timeout=CLOSING)
     return mail
 
 

@@ -44,8 +44,8 @@ class Step(NamedTuple):
 class Migration:
     """A run of the protocol.
 
-    `steps` are the lines of the ledger; `verdict` is what the onlooker has counted; `messages` are those sent,
-    by verb.
+    `steps` are the lines of the ledger; `verdict` is what the onlooker has counted; `messages` those sent, by
+    verb.
     """
 
     workload: Workload

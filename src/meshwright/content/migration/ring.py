@@ -134,7 +134,8 @@ class Ring:
         """Say whether any user is to be let in, on its way here, or written down at a broker that is dead."""
         desk = self._desk
         places = desk.ledger.running.standing.broker_of
-        coming = (desk.guests.get(user) for user in np.flatnonzero(places == desk.me).tolist())
+        mine = set(np.flatnonzero(places == desk.me).tolist()) - desk.lost
+        coming = (desk.guests.get(user) for user in mine)
         if self._admission.waiting or not all(guest is not None and guest.settled_in for guest in coming):
             return True
         dead = [broker for broker in range(desk.brokers) if broker not in desk.alive]

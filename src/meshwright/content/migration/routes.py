@@ -59,8 +59,8 @@ def tree(core: Floats, root: int, targets: dict[int, list[int]]) -> Branch:
     up, length = np.zeros(size, dtype=np.int32), np.zeros(size)
     span(core, order, size, up, length)
     # Prim's algorithm starts with the root, so whoever joins later hangs on one that has joined before.
-    branches = [Branch(broker, targets[broker], []) for broker in order.tolist()]
+    below: list[list[Branch]] = [[] for _ in range(size)]
+    branches = [Branch(broker, targets[broker], below[place]) for place, broker in enumerate(order.tolist())]
     for place in range(1, size):
-        above: list[Branch] = branches[up[place]].branches  # type: ignore[assignment]
-        above.append(branches[place])
+        below[up[place]].append(branches[place])
     return branches[0]

@@ -38,7 +38,7 @@ class Settling:
         if desk.lost:
             lacking -= desk.lost
         if not lacking:
-            self._settle(publisher, guest, number)
+            self.settle(publisher, guest, number)
             return
         guest.unsettled[number] = channel, lacking
         branch, absent = self._routes.route(channel)
@@ -69,7 +69,7 @@ class Settling:
             kept[1].discard(user)
             if not kept[1]:
                 del guest.unsettled[number]
-                self._settle(publisher, guest, number)
+                self.settle(publisher, guest, number)
 
     def open(self, user: int, parcel: Parcel) -> None:
         """See to a parcel for the broker of a publisher, which is this one."""
@@ -111,12 +111,14 @@ class Settling:
         desk, custody = self._desk, self.custody
         key = publication[:2]
         for user in sorted(lacking):
+            custody.look_again(user)
             kept = custody.kept.get(user, ())
             if not any(parcel.kind == DELIVERY and tuple(parcel.content[:2]) == key for parcel in kept):
                 desk.counts["sent again"] += 1
                 custody.take(user, Parcel(DELIVERY, publication, desk.me))
 
-    def _settle(self, publisher: int, guest: Guest, number: int) -> None:
+    def settle(self, publisher: int, guest: Guest, number: int) -> None:
+        """Note that everybody has a publication; its publisher is told soon."""
         guest.settled.append(number)
         self._owed.add(publisher)
         self._gather()

@@ -69,8 +69,8 @@ class Terms:
             raise InputError(f"users decline with probability {self.decline}: give 0 to 1")
         if self.publications < 0 or self.requests < 1:
             raise InputError(
-                f"{self.publications} publications and {self.requests} requests at a time: give none or more, "
-                "and one or more"
+                f"{self.publications} publications and {self.requests} requests at a time: give none or "
+                "more of the former, and some of the latter"
             )
         least, most = self.delay
         if not 0 <= least <= most:

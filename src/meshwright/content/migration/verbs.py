@@ -49,7 +49,7 @@ class Parcel(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A line of the ledger: from here on a user is on a broker, by a move that pays or because it had none."""
+    """A line of the ledger: a user is on a broker from now on, by a move that pays or because it had none."""
 
     version: int
     user: int

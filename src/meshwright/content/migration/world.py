@@ -82,8 +82,10 @@ class World(Diary):
             port, received = transport.port(address), self.onlooker.received
             self.users.append(UserAgent(row, broker, port, self.terms, self._agrees, received))
             transport.join(address, self.users[-1])
-        for agent in (*self.brokers, *self.users):
-            agent.start()
+        for broker_agent in self.brokers:
+            broker_agent.start()
+        for user_agent in self.users:
+            user_agent.start()
 
     def due(self) -> Iterator[tuple[float, Callable[[], None]]]:
         """Give what is to happen when: publications and crashes, in order of time."""
