@@ -49,7 +49,7 @@ class Case:
     best_saves: tuple[float | None, float | None, float | None] = (None, None, None)
     """The share of links that `best` saves at least, by objective: edges, degree, balanced."""
     best_gap: float | None = None
-    """By which part `best` is above the fewest links at most, for the objective edges."""
+    """By which part `best` is above the fewest links at most, for each objective."""
     spark_over_engine: float | None = None
     spark_over_kernel: float | None = None
     two_tasks_gain: float | None = None

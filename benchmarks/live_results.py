@@ -30,7 +30,8 @@ def _repairs(page: Page) -> None:
             for name, floor in (("join", case.join_percent), ("leave", case.leave_percent)):
                 percent = 100 * record[name] / record["rebuild"]
                 cells += [figure(1e6 * record[name]), figure(percent), *page.floor(percent, "≤", floor)]
-            cells += [f"{record['join_edges']:.2f}", f"{record['leave_edges']:.2f}", figure(record["memory"])]
+            cells += [figure(record["rounds"]), f"{record['join_edges']:.2f}", f"{record['leave_edges']:.2f}"]
+            cells += [f"{record['max_degree']} / {record['rebuild_max_degree']}", figure(record["memory"])]
             rows.append([*cells, *page.floor(record["memory"], "≤", MOST_MEMORY)])
     timed = ("µs", "% of a rebuild", "floor", "holds")
     page.table(
@@ -40,7 +41,8 @@ def _repairs(page: Page) -> None:
         "live overlay over that of the plain interest and overlay.",
         [
             "case", "rebuild s", *(f"join {it}" for it in timed), *(f"leave {it}" for it in timed),
-            "links a join", "links a leave", "memory", "floor", "holds",
+            "1000 rounds s", "links a join", "links a leave", "max. degree after / of a rebuild",
+            "memory", "floor", "holds",
         ],
         rows,
     )  # fmt: skip

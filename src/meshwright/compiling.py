@@ -66,23 +66,25 @@ def announcement(room: str) -> str:
     return "compiling kernels, first run only"
 
 
-def announce(room: str, progress: Callable[[int, float, str], None] | None) -> None:
-    """Say through `progress` that a room's kernels have to be compiled first, if they have."""
-    if progress is not None and not is_kept(room):
-        progress(0, 0.0, announcement(room))
+def announce(kernels: str, progress: Callable[[int, float, str], None] | None) -> None:
+    """Say through `progress` that a room's kernels, or `room/some`, have to be compiled, if they have."""
+    if progress is not None and not is_kept(kernels):
+        progress(0, 0.0, announcement(kernels.partition("/")[0]))
 
 
-def is_kept(room: str) -> bool:
-    """Say whether a room's kernels were compiled before, on this machine and from these sources."""
+def is_kept(kernels: str) -> bool:
+    """Say whether a room's kernels, or `room/some` of them, were compiled before from these sources."""
+    room, _, some = kernels.partition("/")
     folder = cache_folder(room)
-    return bool(config.DISABLE_JIT) or (folder is not None and (folder / f"{room}.ready").exists())
+    return bool(config.DISABLE_JIT) or (folder is not None and (folder / f"{some or room}.ready").exists())
 
 
-def keep(room: str) -> None:
-    """Note that a room's kernels are compiled and kept."""
+def keep(kernels: str) -> None:
+    """Note that a room's kernels, or `room/some` of them, are compiled and kept."""
+    room, _, some = kernels.partition("/")
     folder = cache_folder(room)
     if folder is not None:
-        (folder / f"{room}.ready").touch()
+        (folder / f"{some or room}.ready").touch()
 
 
 @cache
@@ -119,7 +121,8 @@ def _digest(room: str) -> str:
     for callee in called:
         sources |= {*package.glob(f"{callee}/**/kernels.py"), *package.glob(f"{callee}/**/kernels/*.py")}
     machine = f"{numba.__version__} {np.__version__} {sys.version} {binding.get_host_cpu_name()}"
-    digest = hashlib.sha256(machine.encode())
+    # numba finds compiled code by the path of its source: another copy of the package compiles anew.
+    digest = hashlib.sha256(f"{machine} {package.resolve()}".encode())
     for source in sorted(sources):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

@@ -171,7 +171,7 @@ def test_compare_draws(dataset: Path) -> None:
     ("words", "expected"),
     [
         (["--algorithms", "gm,finest"], "gm, minmax, low, gpa, gpm, ring"),
-        (["--algorithms", " , "], "no algorithms"),
+        (["--algorithms", " , "], "names nothing"),
         (["--algorithms", "gm,gm"], "twice"),
         (["--algorithms", "gm,ring", "--k", "2"], "--k"),
         (["--algorithms", "gpa"], "--max-edges"),

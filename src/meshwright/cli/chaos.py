@@ -48,7 +48,7 @@ def chaos(
     from meshwright.cli.progress import ProgressDrawing
     from meshwright.store import read_plan
 
-    names = [name.strip() for name in policies.split(",") if name.strip()]
+    names = designing.names_in(policies, "--policies", "naive,shadow,tidy")
     for name in names:
         room.Policy(name)
     interest = designing.load(source)

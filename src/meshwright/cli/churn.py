@@ -100,16 +100,9 @@ def churn(
 
 def _names(policy: str, compare: str | None) -> list[str]:
     """Return the policies to run; each must be there once."""
-    from meshwright.errors import InputError
+    from meshwright.cli.designing import names_in
 
-    if compare is None:
-        return [policy]
-    names = [name.strip() for name in compare.split(",") if name.strip()]
-    if not names or len(set(names)) < len(names):
-        raise InputError(
-            f"--compare {compare!r}: name policies, each once, such as naive,shadow,tidy,rebuild"
-        )
-    return names
+    return [policy] if compare is None else names_in(compare, "--compare", "naive,shadow,tidy,rebuild")
 
 
 def _replayed(

@@ -59,16 +59,23 @@ def told(interest: Interest) -> str:
     )
 
 
+def names_in(text: str, option: str, example: str) -> list[str]:
+    """Split what an option lists at its commas; each name must be there once."""
+    from meshwright.errors import InputError
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"{option} {text!r} names nothing: name at least one, such as {option} {example}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{option} {text} names one twice: name each once")
+    return names
+
+
 def named(algorithms: str) -> list[str]:
     """Split 'gm,low' at its commas; each name must be a design's, and be there once."""
     from meshwright.designs import find
-    from meshwright.errors import InputError
 
-    names = [name.strip() for name in algorithms.split(",") if name.strip()]
-    if not names:
-        raise InputError("no algorithms: name at least one, such as --algorithms gm,low")
-    if len(set(names)) < len(names):
-        raise InputError(f"--algorithms {algorithms} names one twice: name each once")
+    names = names_in(algorithms, "--algorithms", "gm,low")
     for name in names:
         find(name)
     return names
@@ -88,9 +95,15 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> No
         takers = [known.name for known in DESIGNS.values() if parameter in known.parameters]
         if value is not None and not set(takers) & set(names):
             option = f"--{parameter.replace('_', '-')}"
+            take = "takes" if len(names) == 1 else "take"
             raise InputError(
-                f"{', '.join(names)} take no {option}: leave it out, or add {' or '.join(takers)}"
+                f"{', '.join(names)} {take} no {option}: leave it out, or add {' or '.join(takers)}"
             )
+    if given.get("seconds") is not None and given.get("steps") is not None:
+        raise InputError("--seconds and --steps both say how long to search: give one of them")
+    for_nothing = "best" in names and "low" not in names and given.get("objective") != "balanced"
+    if given.get("k") is not None and for_nothing:
+        raise InputError("--k shapes best with --objective balanced only: add that, or leave --k out")
 
 
 def make(

@@ -96,6 +96,7 @@ def plan(
     from meshwright.cli.front import check_front, plan_front
     from meshwright.cli.target import check_target
     from meshwright.designs import find
+    from meshwright.errors import InputError
     from meshwright.store import write_plan
 
     find(algorithm)  # a name misspelled, a place not writable: told before any long work
@@ -115,6 +116,8 @@ def plan(
     if front:
         check_front(algorithm, objective=objective, k=k)
     designing.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
+    if coverage is not None and parts is None and master is None:
+        raise InputError("--coverage shapes a plan made in parts: add --parts P, or leave it out")
     on_spark = any(option is not None for option in (master, conf, parts, coverage))
     if on_spark:
         constructing.check(algorithm, given, parts, coverage, costs)

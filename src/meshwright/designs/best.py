@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OBJECTIVES = ("edges", "degree", "balanced")
 STRIDE = 200
-"""Steps between two looks at the clock, at progress and at Ctrl-C."""
+"""Steps between two looks at the clock, at progress and at Ctrl-C, at most."""
 PRESSING_FROM = 2 / 3
 """The part of its time after which it also presses the maximum degree down."""
 IMPROVING = "improving"
@@ -62,15 +62,33 @@ def best(
     if prices is not None:
         other = priced(interest, prices, greedy, max_degree=None if objective == "edges" else limit)
         remaking = min(safe, _pruned(other, seed), key=len)
+    kept = _Kept(safe, limit)
+    kept.look(remaking)
     while not budget.spent and not is_optimal(remaking, prices):
         if budget.share > 1 / 2 and remaking.max_degree > limit:
             remaking = safe  # prices led above the limit, and the way down was too long
         pressing = budget.share > PRESSING_FROM
-        remaking.run(budget.take(STRIDE), max_degree=cap_of(remaking, limit, pressing=pressing))
+        steps = budget.take(min(STRIDE, len(remaking)))
+        remaking.run(steps, max_degree=cap_of(remaking, limit, pressing=pressing))
+        kept.look(remaking)
         if progress is not None:
             progress(len(remaking), budget.share, IMPROVING + _gap_told(remaking, prices))
     remaking.prune()
-    return remaking.overlay() if remaking.max_degree <= limit else safe.overlay()
+    kept.look(remaking)
+    return safe.overlay(kept.links)
+
+
+class _Kept:
+    """The links of the best overlay so far: the fewest, then the lowest maximum degree."""
+
+    def __init__(self, safe: search.Remaking, limit: int) -> None:
+        self.limit, self.rank, self.links = limit, (len(safe), safe.max_degree), safe.links()
+
+    def look(self, remaking: search.Remaking) -> None:
+        """Keep the links if they are better."""
+        rank = len(remaking), remaking.max_degree
+        if rank < self.rank and remaking.max_degree <= self.limit:
+            self.rank, self.links = rank, remaking.links()
 
 
 def prepare(progress: Progress | None = None) -> None:
@@ -95,11 +113,11 @@ def is_optimal(remaking: search.Remaking, prices: Prices | None) -> bool:
 def cap_of(remaking: search.Remaking, limit: int, *, pressing: bool) -> int:
     """Return how many links a node may have after it is given one: not above the most that one has now.
 
-    When pressing it is below that, but well above the average, so that the most falls; with hubs gone fewer
+    When pressing it is below that, but above the average, so that the most falls; with hubs gone fewer
     links can be saved.
     """
     average, most = 2 * len(remaking) / max(1, remaking.interest.num_nodes), remaking.max_degree
-    return min(limit, most, max(most - 1, math.ceil(average) + 3) if pressing else most)
+    return min(limit, most, max(most - 1, math.ceil(average) + 1) if pressing else most)
 
 
 def _gap_told(remaking: search.Remaking, prices: Prices | None) -> str:

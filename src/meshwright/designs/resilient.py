@@ -73,7 +73,7 @@ def prepare(progress: Progress | None = None) -> None:
     """Compile the kernels, or load them where they are kept; `resilient` does so when first called."""
     from meshwright import compiling
 
-    compiling.announce("designs", progress)
+    compiling.announce("designs/resilient", progress)
     _prepare_once()
 
 
@@ -84,7 +84,7 @@ def _prepare_once() -> None:
 
     trio = Interest.from_ids(pa.array(["a", "b", "c"]), pa.array(["t"]), np.arange(3), np.zeros(3))
     without_spare_links(grow_twofold(trio, RUNS[0]))
-    compiling.keep("designs")
+    compiling.keep("designs/resilient")
 
 
 def _of_run(progress: Progress | None, number: int) -> Progress | None:

@@ -29,7 +29,7 @@ def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Read
     values = ("float", "double") if reading.publications else ()
     names = {what: _name(table, found[what], what, values) for what in ("node", "topic")}
     time, bad_time = _time(table, found.get("time"))
-    sequence, bad_sequence = _sequence(table, found.get("sequence"))
+    sequence, bad_sequence = _sequence(found.get("sequence"))
     leaves, bad_operation = _leaves(found.get("operation"))
     reason = sf.coalesce(
         bad_time,
@@ -107,7 +107,7 @@ def _time(table: DataFrame, column: str | None) -> tuple[Column, Column]:
     return usable, sf.when(~blank & usable.isNull(), rows.BAD_TIME)
 
 
-def _sequence(table: DataFrame, column: str | None) -> tuple[Column, Column]:
+def _sequence(column: str | None) -> tuple[Column, Column]:
     from pyspark.sql import functions as sf
 
     if column is None:

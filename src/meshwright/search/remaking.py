@@ -76,9 +76,13 @@ class Remaking:
         overlay = self.overlay()
         prune(self.net, self.groups, self.desk, overlay.u[::-1].copy(), overlay.v[::-1].copy())
 
-    def overlay(self) -> Overlay:
-        """Return the overlay as it is now, in the order of its pairs."""
-        u, v = _links(self.net.head, self.net.target, self.net.following)
+    def links(self) -> tuple[Ids, Ids]:
+        """Return both ends of every link as it is now, the smaller first."""
+        return _links(self.net.head, self.net.target, self.net.following)
+
+    def overlay(self, links: tuple[Ids, Ids] | None = None) -> Overlay:
+        """Return the overlay as it is now, or as it was with these links, in the order of its pairs."""
+        u, v = self.links() if links is None else links
         order = np.lexsort((v, u))
         u, v = u[order], v[order]
         return Overlay(self.interest, u, v, contributions(self.interest, u, v))

@@ -37,13 +37,6 @@ def take(live: Live, v: Int, w: Int, rest: Bits) -> None:
 
 
 @kernel
-def give_up(live: Live, v: Int, w: Int) -> None:
-    """Let w no longer be a backup of v."""
-    discard(live, live.backup_first, live.backup_count, v, w)
-    discard(live, live.primary_first, live.primary_count, w, v)
-
-
-@kernel
 def pick(live: Live, rest: Bits, left: Int) -> Int:
     """Draw one of the `left` topics of a set."""
     skipped = draw(live, left)

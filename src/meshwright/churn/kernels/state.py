@@ -100,13 +100,6 @@ def set_topic(live: Live, v: Int, topic: Int) -> None:
 
 
 @kernel
-def clear_topic(live: Live, v: Int, topic: Int) -> None:
-    """Let a node no longer have a topic."""
-    word = np.uint64(topic)
-    live.bits[v, word >> SIX] &= ~(ONE << (word & SIXTY_THREE))
-
-
-@kernel
 def shift(live: Live, v: Int, change: Int) -> None:
     """Note that a node's degree has risen or fallen by one, so that the maximum degree is known."""
     degree = np.int64(live.degree[v])

@@ -111,7 +111,7 @@ def count_joined(net: Net, pieces: Pieces, partners: Partners, x: Int) -> Int:
         while record != NONE and v != x:
             topic = np.int64(pieces.topic[record])
             apart = pieces.label[pieces.slot[record]] > 0 and has_topic(net, x, topic)
-            if apart and label_of(net, pieces, x, topic) == 0:
+            if apart and label_of(pieces, x, topic) == 0:
                 count_one(partners.slices, np.uint64(v))
             record = pieces.next_of_node[record]
     return top

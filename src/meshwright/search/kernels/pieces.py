@@ -66,7 +66,7 @@ def slot_of(net: Net, topic: Int, v: Int) -> Int:
 
 
 @inlined
-def label_of(net: Net, pieces: Pieces, v: Int, topic: Int) -> Int:
+def label_of(pieces: Pieces, v: Int, topic: Int) -> Int:
     """Return the label of a subscriber of a topic."""
     record = pieces.node_first[v]
     while record != NONE:
@@ -165,7 +165,7 @@ def join_all(net: Net, pieces: Pieces, u: Int, v: Int) -> None:
             mine = np.int64(pieces.label[pieces.slot[record]])
             record = pieces.next_of_node[record]
             if has_topic(net, y, topic):
-                yours = label_of(net, pieces, y, topic)
+                yours = label_of(pieces, y, topic)
                 if mine != yours:
                     join(pieces, topic, mine, yours)
 
