@@ -153,6 +153,7 @@ def test_spark_is_judged_against_the_faster_engine() -> None:
 
 CHURN_RECORD: dict[str, Any] = {
     "join": 1e-4, "leave": 3e-4, "rebuild": 0.1, "join_edges": 4.5, "leave_edges": 12.0, "memory": 2.5,
+    "rounds": 0.4, "max_degree": 9, "rebuild_max_degree": 6,
 }  # fmt: skip
 
 
@@ -161,7 +162,7 @@ def test_repairs_are_judged_against_a_rebuild() -> None:
     case = Case("unif", 100, 20, (5, 5), tasks=(CHURN,), join_percent=0.2, leave_percent=0.2)
     made = page(case, churn=CHURN_RECORD)
     assert (
-        "| 0.1 | 100 | 0.1 | ≤ 0.2 | yes | 300 | 0.3 | ≤ 0.2 | **no** | 4.50 | 12.00 | 2.5 | ≤ 3 |"
+        "| 0.1 | 100 | 0.1 | ≤ 0.2 | yes | 300 | 0.3 | ≤ 0.2 | **no** | 0.4 | 4.50 | 12.00 | 9 / 6 | 2.5 |"
         in made.text
     )
     assert (made.held, made.asked) == (2, 3)
