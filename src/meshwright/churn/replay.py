@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from meshwright import measure
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
+from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class Replay:
     def figures(self) -> dict[str, str | int | float | None]:
         """Sum the rounds up, beside the overlay that Low-ODA makes of the same nodes from scratch.
 
-        Means and medians of what did not happen are None. Edges are those added and removed.
+        Means and medians of what did not happen are None. Edges are those added and removed. Where several
+        nodes join or leave at once, edges and seconds are for each of them.
         """
         live = self.live
         interest = live.interest()
@@ -72,12 +74,12 @@ class Replay:
         return {
             "policy": live.policy.name,
             "rounds": len(self.repairs),
-            "joins": len(joins),
-            "leaves": len(leaves),
-            "mean_join_edges": _mean([_edges(repair) for repair in joins]),
-            "mean_leave_edges": _mean([_edges(repair) for repair in leaves]),
-            "median_join_seconds": _median([repair.seconds for repair in joins]),
-            "median_leave_seconds": _median([repair.seconds for repair in leaves]),
+            "joins": _nodes(joins),
+            "leaves": _nodes(leaves),
+            "mean_join_edges": _edges(joins),
+            "mean_leave_edges": _edges(leaves),
+            "median_join_seconds": _median([repair.seconds / len(repair.nodes) for repair in joins]),
+            "median_leave_seconds": _median([repair.seconds / len(repair.nodes) for repair in leaves]),
             "mean_tidied_links": _mean([repair.tidied for repair in self.repairs]),
             "nodes": interest.num_nodes,
             "edges": live.num_edges,
@@ -101,19 +103,23 @@ def replay(
     """
     repairs: list[Repair] = []
     for events in rounds:
-        repairs.append(happen(live, events))
+        try:
+            repairs.append(happen(live, events))
+        except InputError as error:
+            raise InputError(f"round {len(repairs) + 1}: {error}") from error
         if progress is not None:
             progress(len(repairs), live.num_edges)
     return Replay(live, repairs)
 
 
 def happen(live: LiveOverlay, events: Sequence[Event]) -> Repair:
-    """Let one round happen: a single event by its own name, nodes that leave together as a crash."""
+    """Let one round happen: a single event by its own name, nodes that leave at once as a crash."""
     first = events[0]
     if len(events) > 1:
         if all(event.event in (LEAVE, CRASH) for event in events):
             return live.crash([event.node for event in events])
-        return live.apply(events)
+        done = live.apply(events)
+        return replace(done, event=JOIN) if all(event.event == JOIN for event in events) else done
     if first.event == LEAVE:
         return live.leave(first.node)
     if first.event == CRASH:
@@ -122,8 +128,14 @@ def happen(live: LiveOverlay, events: Sequence[Event]) -> Repair:
     return change[first.event](first.node, first.topics)
 
 
-def _edges(repair: Repair) -> int:
-    return len(repair.added) + len(repair.removed)
+def _nodes(repairs: Sequence[Repair]) -> int:
+    return sum(len(repair.nodes) for repair in repairs)
+
+
+def _edges(repairs: Sequence[Repair]) -> float | None:
+    """Return the edges added and removed for each node."""
+    edges = sum(len(repair.added) + len(repair.removed) for repair in repairs)
+    return edges / _nodes(repairs) if repairs else None
 
 
 def _mean(values: Sequence[float]) -> float | None:
