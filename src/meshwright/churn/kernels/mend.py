@@ -172,8 +172,9 @@ def choose(live: Live, bench: Bench, k: float, top: Int, cap: Int) -> Int:
 
 @kernel
 def cap_of(live: Live, slack: Int) -> Int:
-    """Return how many links are enough: so many more than the mean."""
-    return np.int64(2 * live.tally[LINKS] // max(np.int64(1), live.tally[NODES])) + slack
+    """Return how many links are enough: so many more than the mean, rounded."""
+    nodes = max(np.int64(1), live.tally[NODES])
+    return np.int64((2 * live.tally[LINKS] + nodes // 2) // nodes) + slack
 
 
 @compiled
