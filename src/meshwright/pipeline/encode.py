@@ -101,7 +101,7 @@ def names_of(pairs: DataFrame) -> Names:
     return Names(both[0], both[1], pc.sum(found.column("rows")).as_py() or 0)
 
 
-def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _blocks(batches: Iterator[pa.RecordBatch], most: int = ROWS_IN_A_BLOCK) -> Iterator[pa.Table]:
     """Put batches together to blocks: what is done once for a block takes its time."""
     import pyarrow as pa
 
@@ -111,7 +111,7 @@ def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         if batch.num_rows:
             held.append(batch)
             rows += batch.num_rows
-        if rows >= ROWS_IN_A_BLOCK:
+        if rows >= most:
             yield pa.Table.from_batches(held)
             held, rows = [], 0
     if held:
@@ -122,17 +122,20 @@ def _distinct(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return the distinct names of what one task reads; the first node counts the rows."""
     import pyarrow as pa
 
-    known = [pa.chunked_array([], pa.string())] * 2
+    known: list[list[pa.Array]] = [[], []]
     read = 0
     for block in _blocks(batches):
         read += block.num_rows
-        for kind, column in enumerate(block.columns):
-            fresh = column.unique().cast(pa.string())
-            known[kind] = pa.chunked_array([pa.chunked_array([*known[kind].chunks, fresh]).unique()])
+        for names, column in zip(known, block.columns, strict=True):
+            names.append(column.unique().cast(pa.string()))
+            # All together only when they are twice as many as the last time: so each is hashed a few times.
+            if sum(map(len, names)) > 2 * max(len(names[0]), ROWS_IN_A_BLOCK):
+                names[:] = [pa.chunked_array(names).unique()]
     for is_node, names in zip((True, False), known, strict=True):
-        rows = np.zeros(len(names), dtype=np.int64)
+        distinct = pa.chunked_array(names, pa.string()).unique()
+        rows = np.zeros(len(distinct), dtype=np.int64)
         rows[:1] = read * is_node
-        columns = [pa.repeat(is_node, len(names)), names.combine_chunks(), pa.array(rows)]
+        columns = [pa.repeat(is_node, len(distinct)), distinct, pa.array(rows)]
         yield pa.record_batch(columns, ["is_node", "name", "rows"])
 
 
@@ -145,7 +148,8 @@ def _looking_up(names: Names, firsts: NDArray[np.int64]) -> Batches:
     def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow.compute as pc
 
-        for block in _blocks(batches):
+        # Names are hashed anew for each block: in blocks of as many rows that is a part of the work only.
+        for block in _blocks(batches, max(ROWS_IN_A_BLOCK, len(names.nodes) + len(names.topics))):
             ids = [
                 pc.index_in(column, value_set=known).combine_chunks()
                 for column, known in zip(block.columns, (names.nodes, names.topics), strict=True)
