@@ -20,10 +20,11 @@ settings.register_profile("meshwright", deadline=None, derandomize=True, max_exa
 settings.load_profile("meshwright")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the marks are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Say which tests belong into one process."""
     for item in items:
-        together = "spark" if "spark" in getattr(item, "fixturenames", ()) else str(Path(item.path).parent)
+        together = "spark" if "spark" in getattr(item, "fixturenames", ()) else Path(item.path).parent.name
         item.add_marker(pytest.mark.xdist_group(together))
 
 
