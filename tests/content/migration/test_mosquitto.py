@@ -13,6 +13,7 @@ from meshwright.errors import InputError
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 
 
+@pytest.mark.slow
 @needs_broker
 @pytest.mark.parametrize("side", ["home", "foreign"])
 def test_over_a_real_broker(side: str) -> None:
