@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from itertools import zip_longest
 
 from meshwright.errors import InputError, first_five
 
@@ -49,10 +50,7 @@ def overlap(one: str, other: str) -> bool:
     >>> overlap("a/+", "a/b"), overlap("a/#", "a"), overlap("a/+/c", "a/b/+"), overlap("a/+", "b/+")
     (True, True, True, False)
     """
-    left, right = one.split("/"), other.split("/")
-    for depth in range(max(len(left), len(right)) + 1):
-        here = left[depth] if depth < len(left) else None
-        there = right[depth] if depth < len(right) else None
+    for here, there in zip_longest(one.split("/"), other.split("/")):
         if here == "#" or there == "#":
             return True
         if here is None or there is None:
@@ -68,10 +66,7 @@ def covers(wide: str, narrow: str) -> bool:
     >>> covers("a/#", "a/b/+"), covers("a/+", "a/#"), covers("+/b", "a/b"), covers("a/#", "a")
     (True, False, True, True)
     """
-    left, right = wide.split("/"), narrow.split("/")
-    for depth in range(max(len(left), len(right)) + 1):
-        here = left[depth] if depth < len(left) else None
-        there = right[depth] if depth < len(right) else None
+    for here, there in zip_longest(wide.split("/"), narrow.split("/")):
         if here == "#":
             return True
         if here is None or there is None or there == "#":

@@ -93,10 +93,7 @@ def read_content_plan(path: str | Path) -> StoredContentPlan:
         If it is something else, of a newer schema, or damaged.
     """
     folder = Path(path)
-    metadata = read_header(folder, CONTENT_PLAN)
-    for name, kind in (("algorithm", str), ("parameters", dict), ("workload", str), ("figures", dict)):
-        if not isinstance(metadata.get(name), kind):
-            raise damaged(folder / CONTENT_PLAN.file, f"it states no {name}")
+    metadata = read_header(folder, CONTENT_PLAN, algorithm=str, parameters=dict, workload=str, figures=dict)
     table = NamedColumns.read(folder / "assignment.parquet")
     return StoredContentPlan(folder, metadata, table.distinct("user"), table.names("broker"))
 

@@ -38,8 +38,8 @@ def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
     (folder / kind.file).write_text(text + "\n", encoding="utf-8")
 
 
-def read_header(folder: Path, kind: Kind) -> dict[str, Any]:
-    """Read the description of a folder, or say why it is not one of this kind."""
+def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
+    """Read the description of a folder, or say why it is not one of this kind, with these fields."""
     if not folder.exists():
         raise InputError(f"no {kind.name} {folder}: nothing is there")
     if not (folder / kind.file).is_file():
@@ -61,6 +61,9 @@ def read_header(folder: Path, kind: Kind) -> dict[str, Any]:
             f"{folder} has schema {schema}, newer than {kind.schema}, which this version reads: "
             "upgrade meshwright"
         )
+    for name, of in fields.items():
+        if not isinstance(content.get(name), of):
+            raise damaged(file, f"it states no {name}")
     return content
 
 

@@ -104,10 +104,7 @@ def read_plan(path: str | Path) -> StoredPlan:
         If it is something else, of a newer schema, or damaged.
     """
     folder = Path(path)
-    metadata = read_header(folder, PLAN)
-    for name, kind in (("algorithm", str), ("parameters", dict), ("dataset", str), ("figures", dict)):
-        if not isinstance(metadata.get(name), kind):
-            raise damaged(folder / PLAN.file, f"it states no {name}")
+    metadata = read_header(folder, PLAN, algorithm=str, parameters=dict, dataset=str, figures=dict)
     for name in FIGURES:
         if type(metadata["figures"].get(name)) not in (int, float):
             raise damaged(folder / PLAN.file, f"figure {name!r} is no number")

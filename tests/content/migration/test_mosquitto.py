@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+
 import pytest
 
 from brokers import PROGRAM
 from meshwright.content import synthetic
 from meshwright.content.chance import random
 from meshwright.content.migration import Crash, Terms, migrate
+from meshwright.content.migration.mosquitto import is_closed_socket
 from meshwright.errors import InputError
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 
 
-@pytest.mark.slow
 @needs_broker
 @pytest.mark.parametrize("side", ["home", "foreign"])
 def test_over_a_real_broker(side: str) -> None:
@@ -28,6 +31,19 @@ def test_over_a_real_broker(side: str) -> None:
     assert run.sound
     assert run.messages["connect"] > 0
     assert sum(not step.paid for step in run.steps) > 0
+
+
+def test_a_socket_that_is_closed_by_now_is_told_from_other_failures() -> None:
+    """What the loop says of a socket that was closed before it looked is known, and nothing else is."""
+    loop, (one, other) = asyncio.new_event_loop(), socket.socketpair()
+    number = one.fileno()
+    one.close()
+    other.close()
+    with pytest.raises(OSError) as raised:  # noqa: PT011 the number of the error is what is looked at
+        loop.add_writer(number, print)
+    loop.close()
+    assert is_closed_socket(raised.value)
+    assert not any(map(is_closed_socket, (None, ConnectionResetError(104, "reset"), ValueError())))
 
 
 def test_too_many_for_a_broker() -> None:

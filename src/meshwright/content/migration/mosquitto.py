@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Callable
 from typing import Any
 
@@ -46,13 +47,14 @@ def run_mosquitto(world: World, tick: Callable[[float, int], None]) -> Mail:
 async def _run(world: World, port: int, tick: Callable[[float, int], None]) -> Mail:
     loop = asyncio.get_running_loop()
     over: asyncio.Future[None] = loop.create_future()
+    mail = Mail(port, world.workload.num_brokers, world.seen)
 
     def failed(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        if not over.done():
-            over.set_exception(context.get("exception") or RuntimeError(context["message"]))
+        error = context.get("exception")
+        if not over.done() and not (mail.dead and is_closed_socket(error)):
+            over.set_exception(error or RuntimeError(context["message"]))
 
     loop.set_exception_handler(failed)
-    mail = Mail(port, world.workload.num_brokers, world.seen)
     agents = world.workload.num_brokers + world.workload.num_users
     connected = asyncio.Semaphore(0)
     serving = [asyncio.create_task(mail.serve(address, connected.release)) for address in range(agents)]
@@ -67,6 +69,15 @@ async def _run(world: World, port: int, tick: Callable[[float, int], None]) -> M
         alive = [task for address, task in enumerate(serving) if address not in mail.dead]
         await asyncio.wait(alive, timeout=CLOSING)
     return mail
+
+
+def is_closed_socket(error: BaseException | None) -> bool:
+    """Say whether the loop was asked to watch a socket that is closed by now.
+
+    That happens when a connection is cut while its client has something to write: it asks, and the loop does
+    so in its next turn only.
+    """
+    return isinstance(error, OSError) and error.errno == errno.EBADF
 
 
 async def _watch(
