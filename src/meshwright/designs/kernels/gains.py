@@ -8,7 +8,7 @@ import numpy as np
 
 from meshwright.compiling import kernel, lowest_bit
 from meshwright.designs.kernels.picking import LENGTH, LEVEL, PLACE, leave_out
-from meshwright.greedy.kernels.rows import add_eight, add_four, count_one, ripple
+from meshwright.greedy.kernels.rows import add_eight, add_four, count_one, keep_largest, ripple
 from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
 
 if TYPE_CHECKING:
@@ -67,15 +67,8 @@ def fill_window(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lac
     for j in range(words):
         best[j] = picking.open_nodes[j]
     leave_out(picking, best, u)
-    level = 0
-    for k in range(count_gains(held, scratch, lacking) - 1, -1, -1):
-        digits, some = scratch.slices[k], NOTHING
-        for j in range(words):
-            some |= best[j] & digits[j]
-        if some != NOTHING:
-            level |= 1 << k
-            for j in range(words):
-                best[j] &= digits[j]
+    top = count_gains(held, scratch, lacking)
+    level = keep_largest(best, scratch.slices, top, NOTHING, words)
     window, length = picking.window[u], 0
     if level > 0:
         for j in range(words):

@@ -3,6 +3,9 @@
 Each heavy topic has a bit row over the nodes, and each of its large components one more, "topic minus
 component". The rows of u's topics are summed by carry-save adders into bit-sliced counters; light topics are
 added subscriber by subscriber. The best pairs are then selected by radix on the counters.
+
+Loops from the highest slice down go by the bit, not by the slice's number: where rows are seen to follow each
+other backwards, the compiled check for overlapping arrays always fails, and words are worked on one by one.
 """
 
 from __future__ import annotations
@@ -217,52 +220,63 @@ def allow(state: State, sweep: Sweep, scratch: Scratch, u: Int, first: Int) -> N
 
 
 @inlined
-def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: Int) -> int:
+def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: Int) -> Int:
     """Return the (wanted + 1)-th largest count among the allowed nodes, by radix; 0 if there are fewer.
 
     Afterwards `above` marks the nodes with a larger count, at most `wanted` of them.
     """
-    source, mask, above = scratch.allowed, scratch.mask, scratch.above
+    mask, above = scratch.mask, scratch.above
+    bit = ONE << np.uint64(top)
     digits, count = scratch.slices[top - 1], 0
     for j in range(low, high):
         above[j] = NOTHING
-        count += popcount(source[j] & digits[j])
-    value = larger = 0
-    for k in range(top - 1, -1, -1):
-        # Narrow the mask by slice k, and count at once how many of the rest have the next bit.
-        digits, following, ahead = scratch.slices[k], scratch.slices[max(k - 1, 0)], 0
+        mask[j] = scratch.allowed[j]
+        count += popcount(mask[j] & digits[j])
+    value, larger = NOTHING, 0
+    while bit > ONE:
+        bit >>= ONE
+        # Narrow the mask by this slice, and count at once how many of the rest have the next bit.
+        digits, following = scratch.slices[lowest_bit(bit)], scratch.slices[lowest_bit(max(bit >> ONE, ONE))]
+        ahead = 0
         if larger + count > wanted:
-            value |= 1 << k
+            value |= bit
             for j in range(low, high):
-                left = source[j] & digits[j]
+                left = mask[j] & digits[j]
                 mask[j] = left
                 ahead += popcount(left & following[j])
         else:
             larger += count
             for j in range(low, high):
-                left, gone = source[j] & ~digits[j], source[j] & digits[j]
+                left, gone = mask[j] & ~digits[j], mask[j] & digits[j]
                 above[j] |= gone
                 mask[j] = left
                 ahead += popcount(left & following[j])
-        source, count = mask, ahead
-    return value
+        count = ahead
+    return np.int64(value)
 
 
-@kernel
-def largest_count(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64) -> int:
-    """Return the largest count of all nodes, allowed or not."""
-    mask, value = scratch.mask, 0
-    for j in range(low, high):
-        mask[j] = ALL_ONES
-    for k in range(top - 1, -1, -1):
-        digits, some = scratch.slices[k], NOTHING
+@inlined
+def keep_largest(mask: Bits, slices: Bits, top: Int, low: np.uint64, high: np.uint64) -> Int:
+    """Narrow a mask to its nodes with the largest count, and return that; 0 narrows nothing."""
+    value, bit = NOTHING, ONE << np.uint64(top)
+    while bit > ONE:
+        bit >>= ONE
+        digits, some = slices[lowest_bit(bit)], NOTHING
         for j in range(low, high):
             some |= mask[j] & digits[j]
         if some != NOTHING:
-            value |= 1 << k
+            value |= bit
             for j in range(low, high):
                 mask[j] &= digits[j]
-    return value
+    return np.int64(value)
+
+
+@kernel
+def largest_count(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64) -> Int:
+    """Return the largest count of all nodes, allowed or not."""
+    for j in range(low, high):
+        scratch.mask[j] = ALL_ONES
+    return keep_largest(scratch.mask, scratch.slices, top, low, high)
 
 
 @kernel
@@ -272,9 +286,11 @@ def at_least(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, level:
     for j in range(low, high):
         mask[j] = scratch.allowed[j]
         above[j] = NOTHING
-    for k in range(top - 1, -1, -1):
-        digits = scratch.slices[k]
-        if (level >> k) & 1:
+    bit = ONE << np.uint64(top)
+    while bit > ONE:
+        bit >>= ONE
+        digits = scratch.slices[lowest_bit(bit)]
+        if np.uint64(level) & bit:
             for j in range(low, high):
                 mask[j] &= digits[j]
         else:
@@ -300,7 +316,7 @@ def fill_window(
             count = NOTHING
             for k in range(np.uint64(top)):
                 count |= ((scratch.slices[k, j] >> bit) & ONE) << k
-            capped = min(int(count), level)
+            capped = min(np.int64(count), level)
             sweep.window_node[at] = np.int64((j << SIX) | bit)
             sweep.window_count[at] = capped
             largest = max(largest, capped)

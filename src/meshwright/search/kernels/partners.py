@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.compiling import inlined, kernel, lowest_bit
-from meshwright.greedy.kernels.rows import count_one
+from meshwright.greedy.kernels.rows import count_one, keep_largest, ripple
 from meshwright.search.kernels.net import NONE, ONE, SIX, SIXTY_THREE, draw, has_topic
 from meshwright.search.kernels.pieces import LOOSE, TOUCHED, label_of
 
@@ -73,27 +73,18 @@ def slices_for(count: Int) -> Int:
 
 
 @kernel
-def add_row(partners: Partners, count: Int) -> None:
-    """Add the row `carry`, the `count`-th, to the counters: carries cannot go further than its digits."""
-    for i in range(slices_for(count)):
-        for j in range(len(partners.carry)):
-            both = partners.slices[i, j] & partners.carry[j]
-            partners.slices[i, j] ^= partners.carry[j]
-            partners.carry[j] = both
-
-
-@kernel
 def count_joined(net: Net, pieces: Pieces, partners: Partners, x: Int) -> Int:
     """Count for every node what a link from x would join; return how many slices are in use."""
+    words = np.uint64(len(partners.carry))
     top = slices_for(np.int64(pieces.tally[TOUCHED]))  # a link joins each of these once at most
     for i in range(top):
-        for j in range(len(partners.carry)):
+        for j in range(words):
             partners.slices[i, j] = ZERO
     count, record = np.int64(0), pieces.node_first[x]
     while record != NONE:
         topic, mine = np.int64(pieces.topic[record]), pieces.label[pieces.slot[record]]
         if mine > 0:
-            for j in range(len(partners.carry)):
+            for j in range(words):
                 partners.carry[j] = partners.subscribers[topic, j]
             other = pieces.topic_first[topic]
             while other != NONE:
@@ -101,8 +92,8 @@ def count_joined(net: Net, pieces: Pieces, partners: Partners, x: Int) -> Int:
                     same = np.uint64(pieces.node[other])
                     partners.carry[same >> SIX] &= ~(ONE << (same & SIXTY_THREE))
                 other = pieces.next_of_topic[other]
-            count += 1
-            add_row(partners, count)
+            count += 1  # so many rows: carries go no further than the digits of that
+            ripple(partners.slices, partners.carry, np.int64(0), slices_for(count), ZERO, words)
         record = pieces.next_of_node[record]
     # Loose nodes may also be joined in topics in which x itself is part of the rest.
     for i in range(pieces.tally[LOOSE]):
@@ -126,25 +117,18 @@ def look_around(net: Net, pieces: Pieces, partners: Partners, position: Int, cap
     if net.degree[x] >= cap:
         return
     top = count_joined(net, pieces, partners, x)
-    for j in range(len(partners.carry)):
+    words = np.uint64(len(partners.carry))
+    for j in range(words):
         partners.carry[j] = ~partners.barred[j]
     for end in range(2):
         if partners.forbidden[end] == x:
             other = np.uint64(partners.forbidden[1 - end])
             partners.carry[other >> SIX] &= ~(ONE << (other & SIXTY_THREE))
-    most = np.int64(0)
-    for i in range(top - 1, -1, -1):
-        some = ZERO
-        for j in range(len(partners.carry)):
-            some |= partners.carry[j] & partners.slices[i, j]
-        if some != ZERO:
-            most |= np.int64(1) << np.int64(i)
-            for j in range(len(partners.carry)):
-                partners.carry[j] &= partners.slices[i, j]
+    most = keep_largest(partners.carry, partners.slices, top, ZERO, words)
     if most == 0:
         return
     best, ties = np.int64(NONE), np.int64(0)
-    for j in range(len(partners.carry)):
+    for j in range(words):
         left = partners.carry[j]
         while left != ZERO:
             v = np.int64(j) * 64 + np.int64(lowest_bit(left))
