@@ -54,7 +54,7 @@ def chaos(
     interest = designing.load(source)
     overlay = read_plan(plan).overlay_on(interest)
     with ProgressDrawing("chaos", forced=progress) as drawing:
-        room.prepare(drawing)
+        room.prepare_chaos(drawing)
         found = room.chaos(
             overlay,
             most=most,
