@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from meshwright.preparing import prepares
 
 if TYPE_CHECKING:
     from meshwright.greedy import Progress
     from meshwright.overlay import Overlay
 
 
-def prepare(progress: Progress | None = None) -> None:
+@prepares("churn")
+def prepare() -> None:
     """Compile the kernels, or load them where they are kept; a live overlay does so when first used."""
-    from meshwright import compiling
-
-    compiling.announce("churn", progress)
-    _prepare_once()
-
-
-def prepare_chaos(progress: Progress | None = None) -> None:
-    """Compile what `chaos` needs, the kernels of live overlays and its own, or load them."""
-    from meshwright import compiling
-
-    prepare(progress)
-    compiling.announce("churn/chaos", progress)
-    _prepare_chaos_once()
-
-
-@cache
-def _prepare_once() -> None:
-    """Let every kind of change happen once in the smallest of overlays."""
-    from meshwright import compiling
+    # Let every kind of change happen once in the smallest of overlays.
     from meshwright.churn.live import LiveOverlay
 
     for policy in ("tidy", "rebuild"):
@@ -42,17 +26,20 @@ def _prepare_once() -> None:
         live.unsubscribe("c", ["t"])
         live.leave("b")
         live.neighbours("a"), live.backups("a")
-    compiling.keep("churn")
 
 
-@cache
-def _prepare_chaos_once() -> None:
+def prepare_chaos(progress: Progress | None = None) -> None:
+    """Compile what `chaos` needs, the kernels of live overlays and its own, or load them."""
+    prepare(progress)
+    _prepare_chaos(progress)
+
+
+@prepares("churn/chaos")
+def _prepare_chaos() -> None:
     """Let one of two nodes fail."""
-    from meshwright import compiling
     from meshwright.churn.chaos import chaos
 
     chaos(_pair(), most=1, samples=1, policies=())
-    compiling.keep("churn/chaos")
 
 
 def _pair() -> Overlay:
