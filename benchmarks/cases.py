@@ -23,6 +23,8 @@ DATA = "data"
 """One more: ingest and profile on Spark, beside DuckDB."""
 ROUTES = "routes"
 """And one: trees for all topics, beside a plain reading."""
+WORKLOAD, BOUND = "workload", "bound"
+"""And two beside designs: making a workload up, and the bound on links, beside GM."""
 CONTENT, CONTENT_EVALUATION, CONTENT_MEMORY = "content", "content-evaluation", "content-memory"
 """The last ones: users on brokers. There nodes are users, topics channels, popularity is the cost model, and
 sizes are subscriptions a user and the number of brokers if told."""
@@ -92,7 +94,7 @@ def _saving(cases: list[Case], *floors: tuple[float | None, float | None, float 
 _AGAINST_BOTH = (ENGINE, RULES, PAPER, PRODUCT)
 _TINY = Case("zipf", 1_000, 100, (10, 10), 0.5, (*_AGAINST_BOTH, BEST), best_gap=0.07)
 _SMALL = Case(
-    "zipf", 10_000, 200, (10, 10), 0.5, (*_AGAINST_BOTH, DESIGNS, BEST, ROUTES), 20.0, 0.10, 100.0,
+    "zipf", 10_000, 200, (10, 10), 0.5, (*_AGAINST_BOTH, DESIGNS, BEST, BOUND, ROUTES), 20.0, 0.10, 100.0,
     best_seconds=60.0, best_gap=0.07, plain_over_routes=30.0, load_over_hops=1.0,
 )  # fmt: skip
 _MIXED = Case(
@@ -130,9 +132,10 @@ FULL: list[Case] = [
     Case("unif", 100_000, 1_000, (10, 10), tasks=(SPARK,), spark_over_engine=2.5),
     Case("unif", 300_000, 1_000, (10, 10), tasks=(SPARK,), two_tasks_gain=1.5),
     Case(
-        "unif", 1_000_000, 1_000, (10, 10), tasks=(ENGINE, SPARK), memory_mb=1536.0,
+        "unif", 1_000_000, 1_000, (10, 10), tasks=(WORKLOAD, ENGINE, SPARK), memory_mb=1536.0,
         spark_over_engine=1.5, spark_over_kernel=3.0, two_tasks_gain=1.5,
     ),
+    Case("zipf", 1_000_000, 1_000, (10, 10), tasks=(WORKLOAD,)),
     Case("unif", 20_000, 1_000, (10, 90), tasks=(CHURN,), join_percent=0.02, leave_percent=0.05),
     _MANY_NODES,
     _TEN_MILLION,
@@ -156,7 +159,7 @@ _QUICK = Case(
 QUICK: list[Case] = [
     replace(
         _QUICK,
-        tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST, CHURN, TIDY, ROUTES),
+        tasks=(*_AGAINST_BOTH, THREADS, DESIGNS, BEST, WORKLOAD, BOUND, CHURN, TIDY, ROUTES),
         best_seconds=0.2,
         rounds=20,
     ),

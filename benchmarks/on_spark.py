@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from benchmarks.timing import note_wall
 from meshwright.greedy import candidates, grow, rules, waves
 from meshwright.greedy.tuning import Tuning
 from meshwright.interest import Interest
@@ -81,9 +82,9 @@ def _compare_plans(spark: SparkSession, interest: Interest, record: dict[str, An
     """Measure GM here, on one thread and on two, and with its waves on Spark."""
     made = {}
     for threads, name in ((1, "one"), (2, "two")):
-        made[name] = _timed(record, name, partial(grow, interest, rules.gm, threads=threads))
+        made[name] = note_wall(record, name, partial(grow, interest, rules.gm, threads=threads))
     sent, before = Timed(spark), record.get("cluster", np.inf)
-    overlay: Overlay = _timed(record, "cluster", lambda: grow(interest, rules.gm, elsewhere=sent))
+    overlay: Overlay = note_wall(record, "cluster", lambda: grow(interest, rules.gm, elsewhere=sent))
     if record["cluster"] < before:
         record["in_waves"], record["waves"] = sent.seconds, sent.rows
     for other in made.values():
@@ -105,9 +106,9 @@ def _compare_verdicts(spark: SparkSession, overlay: Overlay, record: dict[str, A
             table = pq.read_table(dataset / "subscriptions")
             return examine(question, table.column("node").to_numpy(), table.column("topic").to_numpy())
 
-        found = _timed(record, "kernel", alone)
+        found = note_wall(record, "kernel", alone)
         asked = subscriptions(spark, dataset)
-        verified, wrong, _ = _timed(record, "verify", lambda: examine_on_cluster(spark, overlay, asked))
+        verified, wrong, _ = note_wall(record, "verify", lambda: examine_on_cluster(spark, overlay, asked))
     if len(wrong) or verified.components.total != int(found["components"].sum()) or not verified.connected:
         raise AssertionError("Spark gave another verdict than the kernel alone")
 
@@ -121,16 +122,8 @@ def _compare_cores(spark: SparkSession, interest: Interest, record: dict[str, An
     wave = waves.Wave(nothing, nothing, rows, level, False, level, 0)
     for tasks in (1, 2):
         sent = ClusterWaves(spark, tasks=tasks)
-        _timed(record, f"wave_{tasks}", partial(_rebuilt, sent, task, wave))
+        note_wall(record, f"wave_{tasks}", partial(_rebuilt, sent, task, wave))
 
 
 def _rebuilt(sent: ClusterWaves, task: waves.Task, wave: waves.Wave) -> int:
     return sum(len(windows.rows) for windows in sent(task, wave))
-
-
-def _timed(record: dict[str, Any], name: str, call: Callable[[], Any]) -> Any:
-    """Keep the best wall time of a call under a name, and return what it returns."""
-    began = time.perf_counter()
-    result = call()
-    record[name] = min(time.perf_counter() - began, record.get(name, np.inf))
-    return result

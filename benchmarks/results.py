@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from benchmarks.cases import BEST, DESIGNS, ENGINE, GROWTH, PAPER, PRODUCT, RULES, THREADS, Case
 from benchmarks.content_results import add_content_tables
 from benchmarks.live_results import add_live_tables
+from benchmarks.making_results import add_making_tables
 from benchmarks.routes_results import add_routes_table
 from benchmarks.spark_results import add_spark_tables
 from benchmarks.spelling import figure, row
@@ -30,6 +31,7 @@ class Page:
         self._rules()
         self._designs()
         self._best()
+        add_making_tables(self)
         self._growth()
         self._threads()
         add_live_tables(self)

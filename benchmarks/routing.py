@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks.cases import Case
 from benchmarks.plain_routes import plain_routes
+from benchmarks.timing import cpu_seconds
 from meshwright.greedy import grow, rules
-from meshwright.overlay import Overlay
 from meshwright.routes import Trees, figures, route
 
 
@@ -28,27 +28,15 @@ def measure_routes(case: Case) -> dict[str, Any]:
     np.random.Generator(np.random.PCG64(0)).shuffle(rates)
     record: dict[str, Any] = {"links": len(overlay), "subscriptions": interest.num_subscriptions}
     for objective in ("hops", "load"):
-        seconds, trees = _timed(overlay, objective, rates)
+        seconds, trees = cpu_seconds(partial(route, overlay, objective, rates=rates), runs=2)
         told = figures(trees)
         names = ("mean_hops", "max_hops", "max_link_load", "mean_link_load")
         record[objective] = {"seconds": seconds, **{name: told[name] for name in names}}
     if case.plain_over_routes is not None or interest.num_subscriptions < 10_000:
-        began = time.process_time()
-        depth = plain_routes(overlay)
-        record["plain"] = time.process_time() - began
+        record["plain"], depth = cpu_seconds(lambda: plain_routes(overlay))
         if not np.array_equal(depth, _depths(route(overlay))):
             raise AssertionError("the plain reading found trees of another depth")
     return record
-
-
-def _timed(overlay: Overlay, objective: str, rates: Any) -> tuple[float, Trees]:
-    """Return the CPU seconds of the better of two runs, and the trees."""
-    spent = []
-    for _ in range(2):
-        began = time.process_time()
-        trees = route(overlay, objective, rates=rates)
-        spent.append(time.process_time() - began)
-    return min(spent), trees
 
 
 def _depths(trees: Trees) -> Any:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +13,7 @@ import numpy as np
 from benchmarks.best import compare_best
 from benchmarks.cases import (
     BEST,
+    BOUND,
     CHURN,
     CONTENT,
     CONTENT_EVALUATION,
@@ -32,14 +30,17 @@ from benchmarks.cases import (
     SPARK,
     THREADS,
     TIDY,
+    WORKLOAD,
     Case,
 )
 from benchmarks.content import compare_content, evaluate_content, measure_large
 from benchmarks.data_on_spark import measure_data
 from benchmarks.live import compare_repairs, compare_tidy
+from benchmarks.making import measure_bound, measure_workload
 from benchmarks.on_spark import measure_on_spark
 from benchmarks.paper_gm import paper_gm
 from benchmarks.routing import measure_routes
+from benchmarks.timing import cpu_seconds, peak_memory, reset_peak
 from meshwright.designs import find
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
@@ -54,17 +55,17 @@ def measure(case: Case, task: str) -> dict[str, Any]:
         return compare_best(case)
     if task in (CHURN, TIDY):
         return {CHURN: compare_repairs, TIDY: compare_tidy}[task](case)
-    if task == ROUTES:
-        return measure_routes(case)
+    if task in (ROUTES, WORKLOAD, BOUND):
+        return {ROUTES: measure_routes, WORKLOAD: measure_workload, BOUND: measure_bound}[task](case)
     if task in (CONTENT, CONTENT_EVALUATION):
         return {CONTENT: compare_content, CONTENT_EVALUATION: evaluate_content}[task](case)
     if task == CONTENT_MEMORY:
-        return measure_large(case, lambda: _memory("VmHWM"))
+        return measure_large(case, peak_memory)
     small = case.workload(seed=1, most_nodes=WARM_NODES)
     if task == SPARK:
-        return measure_on_spark(case.workload(), small, lambda: _memory("VmHWM"))
+        return measure_on_spark(case.workload(), small, peak_memory)
     if task == DATA:
-        return measure_data(case.workload(), small, lambda: _memory("VmHWM"))
+        return measure_data(case.workload(), small, peak_memory)
     for warm in _calls(small, task).values():
         warm()
     del small
@@ -74,10 +75,10 @@ def measure(case: Case, task: str) -> dict[str, Any]:
         return _compare_threads(calls)
     if task == DESIGNS:
         return _compare_designs(calls)
-    idle = _reset_peak()
+    idle = reset_peak()
     first_name, first = next(iter(calls.items()))
-    seconds, result = _timed(first)
-    peak = _memory("VmHWM")
+    seconds, result = cpu_seconds(first)
+    peak = peak_memory()
     record: dict[str, Any] = {"peak_mb": None if idle is None or peak is None else peak - idle}
     if task == ENGINE:
         degree = np.bincount(np.concatenate((result.u, result.v)), minlength=interest.num_nodes)
@@ -93,7 +94,7 @@ def measure(case: Case, task: str) -> dict[str, Any]:
     for name, call in calls.items():
         spent = [seconds] if name == first_name else []
         while (len(spent) < runs and sum(spent) < 20) or (len(spent) < 20 and sum(spent) < 0.5):
-            spent.append(_timed(call)[0])
+            spent.append(cpu_seconds(call)[0])
         record[name] = min(spent)
     return record
 
@@ -158,39 +159,11 @@ def _compare_designs(calls: dict[str, Callable[[], Any]]) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for _ in range(10):
         for name, call in calls.items():
-            seconds, overlay = _timed(call)
+            seconds, overlay = cpu_seconds(call)
             degrees = np.bincount(np.concatenate((overlay.u, overlay.v)))
             best = min(seconds, record[name]["seconds"]) if name in record else seconds
             record[name] = {"seconds": best, "edges": len(overlay), "max_degree": int(degrees.max())}
     return record
-
-
-def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the CPU seconds of a call, and what it returns."""
-    gc.collect()
-    began = time.process_time()
-    result = call()
-    return time.process_time() - began, result
-
-
-def _reset_peak() -> float | None:
-    """Give freed memory back, forget the peak so far where possible, and return what is in use."""
-    gc.collect()
-    try:
-        ctypes.CDLL("libc.so.6").malloc_trim(0)
-        Path("/proc/self/clear_refs").write_text("5")
-    except (OSError, AttributeError):
-        return _memory("VmHWM")  # the peak of building the workload counts as idle then
-    return _memory("VmRSS")
-
-
-def _memory(field: str) -> float | None:
-    """Return a field of /proc/self/status in MB, or None where there is no such file."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return None
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
 
 
 if __name__ == "__main__":

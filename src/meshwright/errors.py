@@ -41,3 +41,13 @@ def first_five(items: Iterable[object]) -> str:
     listed = list(items)
     more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
     return ", ".join(repr(item) for item in listed[:5]) + more
+
+
+def first_rows(positions: Iterable[int]) -> str:
+    """Name the rows at fault by their numbers from 1: the first five.
+
+    >>> first_rows([0]), first_rows([1, 2])
+    ('row 1', 'rows 2, 3')
+    """
+    numbers = [int(position) + 1 for position in positions]
+    return f"{'row' if len(numbers) == 1 else 'rows'} {first_five(numbers)}"

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.errors import InputError, MissingDependencyError, first_five
+from meshwright.errors import InputError, MissingDependencyError, first_five, first_rows
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -321,7 +321,9 @@ def _names(values: Iterable[Name], what: str) -> pa.ChunkedArray:
             column = _decoded(column)
         if column.null_count:
             rows = np.flatnonzero(column.is_null().to_numpy())
-            raise InputError(f"no {what} name in row {first_five(rows.tolist())}: fill or drop these rows")
+            raise InputError(
+                f"no {what} name in {first_rows(rows)} (from 1): fill every gap, or drop its row"
+            )
         if pa.types.is_integer(column.type):
             return column.cast(pa.int64())
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError) as error:

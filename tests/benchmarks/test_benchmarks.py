@@ -1,6 +1,7 @@
 """The benchmark runs, keeps what it measured, and judges by its floors."""
 
 import json
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -75,6 +76,8 @@ def test_quick_mode_runs_every_task(tmp_path: Path, capsys: pytest.CaptureFixtur
             "Repair under churn",
             "much churn",
             "Trees for all topics",
+            "Workloads made up",
+            "The price bound",
         )
     )
     assert "Failed" not in text
@@ -82,6 +85,31 @@ def test_quick_mode_runs_every_task(tmp_path: Path, capsys: pytest.CaptureFixtur
     # A run that goes on from these records measures nothing again.
     resumed = main(quick=True, only=[name], out=tmp_path / "again.md", resume=journal)
     assert resumed.results == outcome.results
+
+
+KINDS = {
+    "one rule": (QUICK[1], ["Memory"]),
+    "users on brokers": (
+        QUICK[3],
+        ["speed", "descent", "reduction by users", "reduction by ratio", "memory"],
+    ),
+    "Spark": (QUICK[2], ["paper's own", "Memory", "GM on Spark", "Verification on Spark", "Data on Spark"]),
+}
+"""The other cases of a quick run, and the tables that each must give."""
+
+
+@pytest.mark.parametrize(
+    "kind", ["one rule", "users on brokers", pytest.param("Spark", marks=pytest.mark.slow)]
+)
+def test_every_kind_of_case_runs(tmp_path: Path, kind: str) -> None:
+    """A case of each kind measures what it should, and every table of it is on the page."""
+    case, titles = KINDS[kind]
+    outcome = main(quick=True, only=[case.name], out=tmp_path / "page.md")
+    assert [(it["case"], it["task"]) for it in outcome.results] == [(case.name, it) for it in case.tasks]
+    told = re.findall(r"^## (.*)$", (tmp_path / "page.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(told) == len(titles)
+    assert all(words in title for words, title in zip(titles, told, strict=True)), told
+    assert not any("error" in it for it in outcome.results)
 
 
 def test_unknown_names_are_refused() -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from small_datasets import subscriptions_file
 from terminal import meshwright
 
 GOOD = "node,topic\na,x\nb,x\nb,y\nc,y\n"
@@ -20,9 +21,7 @@ GOOD = "node,topic\na,x\nb,x\nb,y\nc,y\n"
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """Write a good CSV file, the only file in its folder."""
-    path = tmp_path / "subscriptions.csv"
-    path.write_text(GOOD, encoding="utf-8")
-    return path
+    return subscriptions_file(tmp_path, GOOD)
 
 
 def refused(source: Path, *words: str | Path) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
+from small_datasets import subscriptions_file
 from terminal import meshwright
 
 GOOD = "node,topic\na,x\nb,x\nb,y\nc,y\nc,x\n"
@@ -17,9 +18,7 @@ PLACES = "node,x,y\na,0,0\nb,3,4\nc,3,5\n"
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """Write subscriptions of three brokers."""
-    path = tmp_path / "subscriptions.csv"
-    path.write_text(GOOD, encoding="utf-8")
-    return path
+    return subscriptions_file(tmp_path, GOOD)
 
 
 @pytest.fixture

@@ -10,22 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from small_datasets import planned, small_dataset
 from terminal import meshwright
 
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
     """Make up a small dataset."""
-    shape = ["--nodes", "30", "--topics", "8", "--size", "3"]
-    assert meshwright("workload", "zipf", *shape, "--out", tmp_path / "dataset").code == 0
-    return tmp_path / "dataset"
-
-
-def plan(dataset: Path, *words: str) -> Path:
-    """Plan a dataset and return the plan's folder."""
-    out = dataset.parent / "plan"
-    assert meshwright("plan", dataset, "--out", out, *words).code == 0
-    return out
+    return small_dataset(tmp_path)
 
 
 def rewrite(plan: Path, first: int, **figures: Any) -> None:
@@ -40,7 +32,7 @@ def rewrite(plan: Path, first: int, **figures: Any) -> None:
 @pytest.mark.parametrize("algorithm", ["gm", "minmax", "low", "ring"])
 def test_a_whole_plan_is_verified(dataset: Path, algorithm: str) -> None:
     """Every design without a budget passes, and is complete."""
-    made = plan(dataset, "--algorithm", algorithm)
+    made = planned(dataset, "--algorithm", algorithm)
     answer = meshwright("verify", made, dataset, "--json")
     assert (answer.code, answer.err) == (0, "")
     assert answer.json["verified"]
@@ -55,7 +47,7 @@ def test_a_whole_plan_is_verified(dataset: Path, algorithm: str) -> None:
 )
 def test_a_partial_plan_that_says_so_is_verified(dataset: Path, budget: list[str]) -> None:
     """A plan under a budget that agrees with what it states is no failure, but is called partial."""
-    made = plan(dataset, "--algorithm", *budget)
+    made = planned(dataset, "--algorithm", *budget)
     answer = meshwright("verify", made, dataset)
     assert answer.code == 0
     assert "partial: " in answer.out
@@ -68,7 +60,7 @@ def test_a_partial_plan_that_says_so_is_verified(dataset: Path, budget: list[str
 
 def test_a_plan_that_states_too_much_is_not(dataset: Path) -> None:
     """A plan whose figures do not fit its edges fails, and each figure is named."""
-    made = plan(dataset)
+    made = planned(dataset)
     rewrite(made, 3)
     answer = meshwright("verify", made, dataset)
     assert (answer.code, answer.err) == (1, "")
@@ -82,7 +74,7 @@ def test_a_plan_that_states_too_much_is_not(dataset: Path) -> None:
 
 def test_a_plan_without_a_budget_must_be_complete(dataset: Path) -> None:
     """A plan that claims to connect every topic fails when one is split, be its figures never so true."""
-    made = plan(dataset)
+    made = planned(dataset)
     rewrite(made, 3)
     found = meshwright("verify", made, dataset, "--json").json
     true = {name: found[name] for name in ("edges", "average_degree", "max_degree", "support")}
@@ -95,7 +87,7 @@ def test_a_plan_without_a_budget_must_be_complete(dataset: Path) -> None:
 
 def test_wrong_contributions_are_found(dataset: Path) -> None:
     """A plan whose edges state other contributions than they have fails."""
-    made = plan(dataset)
+    made = planned(dataset)
     table = pq.read_table(made / "edges.parquet")
     column = pa.array([gain + 1 for gain in table["contribution"].to_pylist()], pa.int32())
     altered = table.set_column(3, table.schema.field("contribution"), column)

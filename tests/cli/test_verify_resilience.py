@@ -11,23 +11,14 @@ import pytest
 from meshwright import load_interest, measure
 from meshwright.errors import InputError
 from meshwright.store import read_plan, verify_plan
+from small_datasets import planned, small_dataset
 from terminal import meshwright
 
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make up a small dataset."""
-    folder = tmp_path_factory.mktemp("resilience")
-    shape = ["--nodes", "30", "--topics", "8", "--size", "3"]
-    assert meshwright("workload", "zipf", *shape, "--out", folder / "dataset").code == 0
-    return folder / "dataset"
-
-
-def plan(dataset: Path, *words: str) -> Path:
-    """Plan a dataset and return the plan's folder."""
-    out = dataset.parent / "plan"
-    assert meshwright("plan", dataset, "--out", out, *words).code == 0
-    return out
+    return small_dataset(tmp_path_factory.mktemp("resilience"))
 
 
 def shorten(made: Path, dataset: Path) -> None:
@@ -47,7 +38,7 @@ def shorten(made: Path, dataset: Path) -> None:
 @pytest.mark.parametrize("words", [["resilient"], ["resilient", "--k", "2"], ["ring"]])
 def test_what_survives_a_failure_is_verified(dataset: Path, words: list[str]) -> None:
     """A resilient plan passes, and so does one of rings when it is asked."""
-    made = plan(dataset, "--algorithm", *words)
+    made = planned(dataset, "--algorithm", *words)
     answer = meshwright("verify", made, dataset, "--k", "2")
     assert (answer.code, answer.err) == (0, "")
     assert "resilient: no failure of a single broker splits a topic" in answer.out
@@ -57,7 +48,7 @@ def test_what_survives_a_failure_is_verified(dataset: Path, words: list[str]) ->
 
 def test_what_does_not_is_named(dataset: Path) -> None:
     """GM's plan is sound, but not for k = 2: the first five topics are told, and who splits them."""
-    made = plan(dataset)
+    made = planned(dataset)
     answer = meshwright("verify", made, dataset, "--k", "2")
     assert answer.code == 1
     interest = load_interest(str(dataset))
@@ -77,7 +68,7 @@ def test_what_does_not_is_named(dataset: Path) -> None:
 
 def test_a_resilient_plan_must_keep_its_claim(dataset: Path) -> None:
     """No link can go: a plan that claims k = 2 fails without being asked, all other figures being right."""
-    made = plan(dataset, "--algorithm", "resilient")
+    made = planned(dataset, "--algorithm", "resilient")
     shorten(made, dataset)
     answer = meshwright("verify", made, dataset)
     assert answer.code == 1
@@ -87,7 +78,7 @@ def test_a_resilient_plan_must_keep_its_claim(dataset: Path) -> None:
 
 def test_one_that_claims_less_need_not(dataset: Path) -> None:
     """With k = 1 it claims to be connected, and is asked no more; its JSON tells which k was looked at."""
-    made = plan(dataset, "--algorithm", "resilient", "--k", "1")
+    made = planned(dataset, "--algorithm", "resilient", "--k", "1")
     told = meshwright("verify", made, dataset, "--json")
     assert (told.code, told.json["k"], told.json["weak_topics"]) == (0, 1, None)
     assert meshwright("verify", made, dataset, "--k", "2").code == 1
@@ -95,7 +86,7 @@ def test_one_that_claims_less_need_not(dataset: Path) -> None:
 
 def test_a_budget_is_no_excuse_when_asked(dataset: Path) -> None:
     """A partial plan passes until somebody asks that topics be connected; split topics are told as such."""
-    made = plan(dataset, "--algorithm", "gpa", "--max-edges", "5")
+    made = planned(dataset, "--algorithm", "gpa", "--max-edges", "5")
     assert meshwright("verify", made, dataset).code == 0
     assert meshwright("verify", made, dataset, "--k", "1").code == 1
     answer = meshwright("verify", made, dataset, "--k", "2")
@@ -105,7 +96,7 @@ def test_a_budget_is_no_excuse_when_asked(dataset: Path) -> None:
 
 def test_other_k_are_bad_input(dataset: Path) -> None:
     """No plan is asked for what cannot be answered."""
-    made = plan(dataset)
+    made = planned(dataset)
     assert meshwright("verify", made, dataset, "--k", "3").code == 2
     with pytest.raises(InputError, match="k is 3: give 1"):
         verify_plan(made, load_interest(str(dataset)), k=3)

@@ -11,10 +11,10 @@ import aiomqtt
 import pytest
 
 from brokers import PROGRAM, broker
-from meshwright import load_interest
 from meshwright.pipeline.ingest import ingest
 from meshwright.pipeline.mosquitto_lines import Event, Log
 from meshwright.pipeline.options import BRIDGES, Reading
+from small_datasets import pairs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,11 +32,6 @@ def told(*lines: str) -> list[Event]:
 
 def connected(client: str, clean: int = 1) -> str:
     return f"New client connected from 127.0.0.1:1 as {client} (p2, c{clean}, k60)."
-
-
-def held(dataset: Path) -> set[tuple[str, str]]:
-    """Return the pairs of a dataset."""
-    return {(row["node"], row["topic"]) for row in load_interest(dataset).to_arrow().to_pylist()}
 
 
 async def live(port: int) -> set[tuple[str, str]]:
@@ -106,12 +101,12 @@ def test_real_logs_fold_to_what_clients_hold(spark: SparkSession, tmp_path: Path
     last = max(number for number, line in enumerate(lines) if "of/the/new" in line)
     copy.write_text("".join(lines[: last + 1]))
     outcome = ingest(spark, [copy], tmp_path / "clients")
-    assert held(tmp_path / "clients") == expected
+    assert pairs_of(tmp_path / "clients") == expected
     assert (outcome.node_from, outcome.quarantined) == ("client", 0)
     (copy.parent / "oslo.log").write_text(connected("x") + "\nx 0 a/+\nx 0 new\n")
     outcome = ingest(spark, [copy.parent], tmp_path / "brokers", Reading("mosquitto-log"))
     assert outcome.node_from == "broker"
-    assert held(tmp_path / "brokers") == {("berlin", topic) for _, topic in expected} | {
+    assert pairs_of(tmp_path / "brokers") == {("berlin", topic) for _, topic in expected} | {
         ("oslo", "a/+"),
         ("oslo", "new"),
     }
@@ -126,7 +121,7 @@ def test_before_its_connect(spark: SparkSession, tmp_path: Path) -> None:
     )
     outcome = ingest(spark, [tmp_path / "b.log"], tmp_path / "out", max_bad=0.5)
     assert (outcome.read, outcome.kept, outcome.quarantined) == (2, 1, 1)
-    assert held(tmp_path / "out") == {("late", "a/b")}
+    assert pairs_of(tmp_path / "out") == {("late", "a/b")}
 
 
 def test_the_longest_known_id_is_meant() -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from meshwright import load_interest
 from meshwright.errors import FormatError
 from meshwright.pipeline.ingest import ingest
 from meshwright.pipeline.options import Reading
+from small_datasets import pairs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,10 +33,6 @@ def emqx(page: int, more: bool, *entries: tuple[str, str, str | None]) -> str:
     return json.dumps({"data": data, "meta": {"page": page, "limit": 2, "count": 3, "hasnext": more}})
 
 
-def pairs(dataset: Path) -> set[tuple[str, str]]:
-    return {(row["node"], row["topic"]) for row in load_interest(dataset).to_arrow().to_pylist()}
-
-
 def test_connz(spark: SparkSession, tmp_path: Path) -> None:
     """Subjects of all pages of all servers are read, inboxes and links between servers left out."""
     (tmp_path / "a0.json").write_text(connz("A", 0, 2, connection(1, "x", "_INBOX.q.1")))
@@ -45,10 +41,10 @@ def test_connz(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(connz("C", 0, 1, connection(7, "z")))
     outcome = ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz"))
     assert (outcome.read, outcome.kept, outcome.duplicates) == (4, 3, 1)
-    assert pairs(tmp_path / "out") == {("A", "x"), ("A", "y"), ("C", "z")}
+    assert pairs_of(tmp_path / "out") == {("A", "x"), ("A", "y"), ("C", "z")}
     by_client = Reading("nats-connz", node_from="client")
     ingest(spark, [tmp_path / "a?.json"], tmp_path / "out", by_client)
-    assert pairs(tmp_path / "out") == {("1", "x"), ("2", "x"), ("2", "y")}
+    assert pairs_of(tmp_path / "out") == {("1", "x"), ("2", "x"), ("2", "y")}
     (tmp_path / "a0.json").unlink()
     with pytest.raises(FormatError, match=r"server A hold 1 of 2 connections: .*offset=0"):
         ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz"))
@@ -61,7 +57,7 @@ def test_emqx(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "2.json").write_text(emqx(2, False, ("n2", "c3", None)))
     outcome = ingest(spark, [tmp_path], tmp_path / "out", Reading("emqx"), max_bad=0.5)
     assert (outcome.read, outcome.kept, outcome.duplicates, outcome.quarantined) == (3, 1, 1, 1)
-    assert pairs(tmp_path / "out") == {("n1", "t")}
+    assert pairs_of(tmp_path / "out") == {("n1", "t")}
     (tmp_path / "2.json").unlink()
     with pytest.raises(FormatError, match="page 2 of the EMQX subscriptions is missing"):
         ingest(spark, [tmp_path], tmp_path / "out", Reading("emqx"))

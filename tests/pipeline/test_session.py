@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
 from meshwright.pipeline import java
-from meshwright.pipeline.cluster import check_reachable, check_workers
+from meshwright.pipeline.cluster import check_master, check_reachable, check_workers
 from meshwright.pipeline.session import session
 from standalone import standalone
 
@@ -93,6 +94,37 @@ def test_the_packaged_java_takes_sparks_words(monkeypatch: pytest.MonkeyPatch, t
     asked = subprocess.run([program, *words], capture_output=True, check=False, text=True)
     assert asked.returncode == 0
     assert "told = a b  'c'" in asked.stderr
+
+
+@pytest.mark.parametrize(
+    "master", ["bogus", "", "local[", "local[two]", "local-cluster[2]", "spark://host", "mesos://host:5050"]
+)
+def test_what_is_no_master(master: str) -> None:
+    """A master that is misspelled is named, with what may stand there, before anything is started."""
+    with pytest.raises(
+        InputError, match=rf"{re.escape(repr(master))} is no Spark master: give local"
+    ) as told:
+        session(master)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "master",
+    [
+        "local",
+        "local[*]",
+        "local[*,3]",
+        "local-cluster[2,1,1024]",
+        "yarn",
+        "spark://a:7077,[::1]:7078",
+        "k8s://https://host:443",
+        "sc://host:15002/;token=x",
+        "sc://host",
+    ],
+)
+def test_what_is_a_master(master: str) -> None:
+    """All that Spark takes is let through."""
+    check_master(master)
 
 
 def test_a_master_that_is_not_there() -> None:

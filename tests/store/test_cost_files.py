@@ -86,7 +86,7 @@ BAD_FILES: dict[str, tuple[str, bytes, type[Exception], str]] = {
     "empty": ("a.csv", b"", InputError, "is empty: it needs the columns u, v, cost or node, x, y"),
     "other columns": ("a.csv", b"from,to,cost\na,b,1\n", InputError, "'from', 'to', 'cost': .* not neither"),
     "both kinds": ("a.csv", b"u,v,cost,node,x,y\na,b,1,a,1,1\n", InputError, "and not both"),
-    "blank name": ("a.csv", b"node,x,y\na,1,1\n,2,2\n", InputError, "no node name in rows 2 "),
+    "blank name": ("a.csv", b"node,x,y\na,1,1\n,2,2\n", InputError, "no node name in row 2 "),
     "no number": ("a.csv", b"u,v,cost\na,b,1\na,c,dear\n", InputError, "cost is 'dear' in row 2 "),
     "blank number": ("a.csv", b"u,v,cost\na,b,\n", InputError, "cost is '' in row 1 "),
     "unknown node": ("a.csv", b"node,x,y\nmars,1,1\n", InputError, "name nodes 'mars' that"),
@@ -115,8 +115,8 @@ def test_nulls_in_parquet(tmp_path: Path) -> None:
     """Nulls among names and costs are told with their rows."""
     file = tmp_path / "a.parquet"
     for columns, said in (
-        ({"u": ["a", None], "v": ["b", "c"], "cost": [1.0, 1.0]}, "no u name in rows 2 "),
-        ({"u": ["a", "a"], "v": ["b", "c"], "cost": [None, 1.0]}, "no cost in rows 1 "),
+        ({"u": ["a", None], "v": ["b", "c"], "cost": [1.0, 1.0]}, "no u name in row 2 "),
+        ({"u": ["a", "a"], "v": ["b", "c"], "cost": [None, 1.0]}, "no cost in row 1 "),
     ):
         pq.write_table(pa.table(columns), file)
         with pytest.raises(InputError, match=f"{file}: {said}"):

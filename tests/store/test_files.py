@@ -144,7 +144,7 @@ BAD_FILES: dict[str, tuple[str, bytes, type[Exception], str]] = {
     "no column": ("a.csv", b"node,subject\na,x\n", InputError, "no column 'topic'.* 'node', 'subject'"),
     "no column in json": ("a.jsonl", b'{"node": "a"}\n', InputError, "no column 'topic' in line 1.*'node'"),
     "blank name": ("a.csv", b"node,topic\na,x\n,x\n  ,y\n", InputError, "no node name in rows 2, 3 "),
-    "blank topic": ("a.jsonl", b'{"node": "a", "topic": ""}\n', InputError, "no topic name in rows 1 "),
+    "blank topic": ("a.jsonl", b'{"node": "a", "topic": ""}\n', InputError, "no topic name in row 1 "),
     "null": ("a.jsonl", b'{"node": null, "topic": "x"}\n', InputError, "no node name in line 1"),
     "float": ("a.jsonl", b'\n{"node": 1.5, "topic": "x"}\n', InputError, r"in line 2 is 1\.5"),
     "boolean": ("a.jsonl", b'{"node": true, "topic": "x"}\n', InputError, "is True"),
@@ -177,10 +177,10 @@ def test_bad_parquet_columns(tmp_path: Path) -> None:
     """Nulls, missing columns and types that are no names are told, with the file."""
     file = tmp_path / "a.parquet"
     cases = (
-        (pa.table({"node": ["a", None], "topic": ["x", "x"]}), "no node name in rows 2 "),
+        (pa.table({"node": ["a", None], "topic": ["x", "x"]}), "no node name in row 2 "),
         (pa.table({"node": ["a"]}), "no column 'topic'; the columns are 'node'"),
         (pa.table({"node": ["a"], "topic": [1.5]}), "topic names are of type double"),
-        (pa.table({"node": [None], "topic": ["x"]}), "no node name in rows 1 "),
+        (pa.table({"node": [None], "topic": ["x"]}), "no node name in row 1 "),
     )
     for table, said in cases:
         pq.write_table(table, file)

@@ -97,7 +97,7 @@ def change(file: Path, column: str, values: list[Any] | None) -> None:
         ("subscriptions", "channel", ["x"], "names the unknown channels 'x'"),
         ("brokers", "capacity", [-1.0], "capacities of brokers"),
         ("users", "user", ["twice"], "has the users 'twice' twice"),
-        ("access", "cost", [None], "has no cost in rows"),
+        ("access", "cost", [None], "has no cost in rows 1, 2, "),
         ("access", "broker", ["broker0"], "more than one cost for a pair"),
         ("core", "cost", [1.0, 1.0, 9.0], "triangle inequality"),
     ],

@@ -264,7 +264,7 @@ def test_bad_places() -> None:
         ((["a"], ["b"], pa.array(["1", "dear"])), "cost must be all numbers"),
         (([["a"]], ["b"], [1]), "u must be node names"),
         (([1, "a"], ["b", "b"], [1, 1]), "u must be node names"),
-        (([None], ["b"], [1]), "no u in rows 1"),
+        (([None], ["b"], [1]), "no u in row 1 "),
     ],
 )
 def test_bad_columns(columns: tuple[Any, Any, Any], said: str) -> None:

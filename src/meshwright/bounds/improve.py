@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import Prices
 from meshwright.errors import InputError
 from meshwright.interest import Interest
+from meshwright.preparing import prepares
 
 if TYPE_CHECKING:
     from meshwright.greedy import Progress
@@ -87,24 +87,14 @@ def prices(
     return best
 
 
-def prepare(progress: Progress | None = None) -> None:
+@prepares("bounds")
+def prepare() -> None:
     """Compile the kernels of the price bound, or load them where they are kept; `prices` does so itself."""
-    from meshwright import compiling
-
-    compiling.announce("bounds", progress)
-    _prepare_once()
-
-
-@cache
-def _prepare_once() -> None:
-    """Call every kernel once on the smallest of interests."""
-    from meshwright import compiling
-
+    # Call every kernel once on the smallest of interests.
     loads = Loads(Interest.from_dict({"a": {"t"}, "b": {"t"}}))
     ascent = Ascent(loads, first_prices(loads).q.astype(np.float32), STEPS - 1)
     ascent.round()
     polished(loads, ascent.best)
-    compiling.keep("bounds")
 
 
 def _check(

@@ -74,6 +74,9 @@ def advise(
         running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices")}
         return designing.make(interest, algorithm, given, progress=progress, **running)
 
+    designing.prepare_measures("diameter", "redundancy")
+    if resilient:
+        designing.prepare_measures("resilience")
     timing = {} if seconds is None else {"seconds": seconds}
     advice = ask(interest, wishes, **timing, steps=steps, seed=seed, threads=threads, make=make)
     title = f"{source}: {designing.told(interest)}"

@@ -54,7 +54,7 @@ def chaos(
     interest = designing.load(source)
     overlay = read_plan(plan).overlay_on(interest)
     with ProgressDrawing("chaos", forced=progress) as drawing:
-        room.prepare(drawing)
+        room.prepare_chaos(drawing)
         found = room.chaos(
             overlay,
             most=most,
@@ -72,14 +72,10 @@ def chaos(
 
 
 def _table(found: "list[Scenario]", policies: list[str]) -> "Table":
-    from rich import box
-    from rich.table import Table
+    from meshwright.report.plain_table import plain_table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("\nwho fails")
     headings = ["at\nonce", "\ntried", "splits\na topic", "topics\nsplit", "at\nmost", "cut\noff", "at\nmost"]
-    for heading in [*headings, *(f"links,\n{name}" for name in policies)]:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("\nwho fails", [*headings, *(f"links,\n{name}" for name in policies)])
     for each in found:
         table.add_row(
             each.kind,

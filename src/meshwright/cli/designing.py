@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from meshwright.designs import Plan
     from meshwright.designs.plan import Parameter
     from meshwright.interest import Interest
+    from meshwright.measure.preparing import Measure
     from meshwright.weighted import LinkCosts
 
 
@@ -44,11 +45,13 @@ def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -
         return load_costs(file, interest, check_triangle=metric)
 
 
-def prepare_measures() -> None:
-    """Compile or load what measures overlays, and say so when it takes its time."""
+def prepare_measures(*measures: Measure) -> None:
+    """Compile or load what measures overlays, and say so, once, when it takes its time."""
     from meshwright import measure
 
-    measure.prepare(lambda edges, support, what: note(what))
+    with ProgressDrawing("measures") as drawing:
+        for name in measures:
+            measure.prepare(drawing, name)
 
 
 def told(interest: Interest) -> str:

@@ -9,6 +9,7 @@ from meshwright.cli.options import Costs, Json, ShowProgress, Source
 from meshwright.cli.spark import Conf, Master
 
 if TYPE_CHECKING:
+    from meshwright.measure.preparing import Measure
     from meshwright.store import PlanReport
 
 EXAMPLES = (
@@ -55,7 +56,7 @@ def verify(
     else:
         interest = designing.load(source)
         link_costs = designing.load_costs(costs, interest)
-        designing.prepare_measures()
+        designing.prepare_measures("contributions", *_of_failures(plan, k))
         with output.working("verifying"):
             report = verify_plan(plan, interest, k=k, costs=link_costs)
     if json:
@@ -64,6 +65,14 @@ def verify(
         output.answer(*_told(report))
     if not report.passed:
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _of_failures(plan: Path, k: int | None) -> "list[Measure]":
+    """Name what measures failures, if the plan is to stand them."""
+    from meshwright.store import read_plan
+    from meshwright.store.verification import wanted_k
+
+    return ["resilience"] if wanted_k(read_plan(plan), k) == 2 else []
 
 
 def _on_spark(

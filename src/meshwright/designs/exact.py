@@ -145,7 +145,7 @@ def prepare(progress: Progress | None = None) -> None:
     """Compile the kernels that are used, or load them where they are kept; no part of the time limit."""
     engine.prepare(progress)
     measure.prepare(progress)
-    measure.redundant_edges(Overlay.empty(Interest.from_dict({})))
+    measure.prepare(progress, "redundancy")
 
 
 def _pruned(problem: Problem, rule: rules.Rule, threads: int) -> Chosen:

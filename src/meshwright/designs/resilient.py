@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from meshwright.designs.sparing import without_spare_links
 from meshwright.designs.twofold import grow_twofold
 from meshwright.errors import InputError
 from meshwright.interest import Interest
+from meshwright.preparing import prepares
 
 if TYPE_CHECKING:
     from meshwright.greedy import Progress
@@ -69,22 +69,12 @@ def resilient(
     return min(made, key=len)
 
 
-def prepare(progress: Progress | None = None) -> None:
+@prepares("designs/resilient")
+def prepare() -> None:
     """Compile the kernels, or load them where they are kept; `resilient` does so when first called."""
-    from meshwright import compiling
-
-    compiling.announce("designs/resilient", progress)
-    _prepare_once()
-
-
-@cache
-def _prepare_once() -> None:
-    """Call every kernel once on the smallest of interests."""
-    from meshwright import compiling
-
+    # Call every kernel once on the smallest of interests.
     trio = Interest.from_ids(pa.array(["a", "b", "c"]), pa.array(["t"]), np.arange(3), np.zeros(3))
     without_spare_links(grow_twofold(trio, RUNS[0]))
-    compiling.keep("designs/resilient")
 
 
 def _of_run(progress: Progress | None, number: int) -> Progress | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -16,6 +15,7 @@ from meshwright.greedy.tuning import Tuning
 from meshwright.greedy.waves import Task, Waves
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
+from meshwright.preparing import prepares
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Scratch, State, Sweep
@@ -104,18 +104,10 @@ def grow(
     return Overlay(interest, u, v, gains)
 
 
-def prepare(progress: Progress | None = None) -> None:
+@prepares("greedy")
+def prepare() -> None:
     """Compile the engine's kernels, or load them where they are kept; `grow` does so when first called."""
-    from meshwright import compiling
-
-    compiling.announce("greedy", progress)
-    _prepare_once()
-
-
-@cache
-def _prepare_once() -> None:
-    """Call every kernel once on the smallest of interests."""
-    from meshwright import compiling
+    # Call every kernel once on the smallest of interests.
     from meshwright.greedy import rules
     from meshwright.greedy.kernels.rows import rebuild_rows
     from meshwright.greedy.kernels.sweep import close_full
@@ -126,7 +118,6 @@ def _prepare_once() -> None:
     rebuild_rows(run.state, run.whole, run.whole, run.scratches[0], np.zeros(0, dtype=np.int32), 1)
     close_full(run.state, run.whole, 0, 1)
     run.finish()
-    compiling.keep("greedy")
 
 
 class _Run:

@@ -2,10 +2,11 @@
 
 from meshwright.measure.certificate import check_prices, gap
 from meshwright.measure.connectivity import Components, components, support
-from meshwright.measure.contribution import contributions, prepare, support_curve
+from meshwright.measure.contribution import contributions, support_curve
 from meshwright.measure.degree import Degrees, degrees
 from meshwright.measure.diameter import Diameters, diameters
 from meshwright.measure.filtering import FilteringCosts, filtering_costs
+from meshwright.measure.preparing import prepare
 from meshwright.measure.redundancy import redundant_edges
 from meshwright.measure.resilience import WeakTopics, weak_topics
 from meshwright.measure.scalability import SocAnswer, soc

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,13 +60,3 @@ def support_curve(overlay: Overlay) -> NDArray[np.float64]:
         return np.ones(len(overlay) + 1)
     curve: NDArray[np.float64] = np.concatenate(([0], gained)) / mergeable
     return curve
-
-
-def prepare(progress: Callable[[int, float, str], None] | None = None) -> None:
-    """Compile the kernel behind `contributions`, or load it where it is kept."""
-    from meshwright import compiling
-
-    compiling.announce("measure", progress)
-    nothing = np.zeros(0, dtype=np.int32)
-    contributions(Interest.from_dict({}), nothing, nothing)
-    compiling.keep("measure")

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from meshwright.errors import ClusterError
+from meshwright.errors import ClusterError, InputError
 from meshwright.pipeline import failures
 
 if TYPE_CHECKING:
@@ -23,6 +23,26 @@ WORK_SECONDS = 120.0
 """A cluster that starts no Python within this time has no free executors."""
 MISFIT = re.compile("PYTHON_VERSION_MISMATCH|Cannot run program|No module named|different version")
 """What Spark complains of when a worker's Python does not fit."""
+MASTERS = re.compile(
+    r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|yarn"
+    r"|spark://[^\s/]+:\d+|k8s://\S+|sc://\S+"
+)
+"""What can stand for a master; Spark itself answers anything else with an exception of Java's."""
+
+
+def check_master(master: str) -> None:
+    """Refuse what is no master at all.
+
+    Raises
+    ------
+    InputError
+        If so.
+    """
+    if MASTERS.fullmatch(master) is None:
+        raise InputError(
+            f"{master!r} is no Spark master: give local[*], local[2], spark://host:7077, yarn, "
+            "k8s://https://host:443 or sc://host:15002 with --master"
+        )
 
 
 def check_reachable(master: str, seconds: float = REACH_SECONDS) -> None:

@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
-from meshwright.pipeline.cluster import REACH_SECONDS, check_reachable, check_workers, unreachable
+from meshwright.pipeline.cluster import (
+    REACH_SECONDS,
+    check_master,
+    check_reachable,
+    check_workers,
+    unreachable,
+)
 from meshwright.pipeline.java import java_home
 
 if TYPE_CHECKING:
@@ -46,8 +52,10 @@ def session(master: str | None = None, *, conf: Mapping[str, str] | None = None)
     ClusterError
         If the master does not answer, takes up no work, or its workers' Python does not fit.
     InputError
-        If another session runs in this process, with another master.
+        If the master is none, or another session runs in this process, with another one.
     """
+    if master is not None:
+        check_master(master)
     try:
         import pyspark  # noqa: F401
     except ImportError as error:
@@ -101,6 +109,7 @@ def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
     launch: Any = java_gateway.launch_gateway
     own = _user_settings()
     where = master or conf.get("spark.master") or own.get("spark.master") or LOCAL
+    check_master(where)
     check_reachable(where)
     ours = {key: value for key, value in _defaults(where).items() if key not in own}
     settings = SparkConf(loadDefaults=False).setAll([*(ours | dict(conf) | {"spark.master": where}).items()])
@@ -113,7 +122,7 @@ def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
                 context.setLogLevel("ERROR")
                 started = SparkSession(context)
         except PySparkRuntimeError as error:
-            raise ClusterError(f"Spark does not start: {_last_words(Path(log.name))}") from error
+            raise ClusterError(f"Spark does not start at {where}: {_last_words(Path(log.name))}") from error
         except Exception as error:
             if type(error).__module__.startswith("py4j"):
                 raise ClusterError(f"Spark does not start at {where}: {_cause(error)}") from error

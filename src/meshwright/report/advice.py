@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from meshwright.report.labels import name_of
+from meshwright.report.plain_table import plain_table
 from meshwright.spelling import duration, excess, percentage
 
 if TYPE_CHECKING:
@@ -29,10 +29,7 @@ HEADINGS = (
 
 def advice_table(advice: Advice) -> Table:
     """Return a table with one row for each plan that was tried."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("\ndesign", overflow="fold")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("\ndesign", HEADINGS)
     table.add_column("\nfits", no_wrap=True)
     for own in advice.tried:
         style = TAKE if own is advice.chosen else ""

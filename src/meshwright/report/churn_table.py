@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from meshwright.report.plain_table import plain_table
 from meshwright.spelling import duration
 
 if TYPE_CHECKING:
@@ -29,10 +29,7 @@ def churn_table(replays: Iterable[Replay]) -> Table:
 
     Links are those added and removed, on average; times are medians.
     """
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("\npolicy")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("\npolicy", HEADINGS)
     scratch = None
     for replay in replays:
         scratch = replay.figures

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from meshwright.content.registry import find
+from meshwright.report.plain_table import plain_table
 from meshwright.report.tables import BEST
 from meshwright.spelling import amount, duration, percentage
 
@@ -29,10 +29,7 @@ HEADINGS = (
 
 def content_table(plans: Sequence[ContentPlan]) -> Table:
     """Return a table with a row for each plan; the least cost is set off."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("\nalgorithm", overflow="fold")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("\nalgorithm", HEADINGS)
     least = min((plan.cost.total for plan in plans), default=0.0)
     for plan in plans:
         best = len(plans) > 1 and plan.cost.total == least

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from meshwright.report.labels import name_of
+from meshwright.report.plain_table import plain_table
 from meshwright.spelling import amount, duration, excess, percentage
 
 if TYPE_CHECKING:
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 BEST = "bold green"
 """The best figure of each column is drawn so."""
+HEADINGS = (
+    "\nlinks",
+    "times the\nfewest",
+    "average\ndegree",
+    "highest\ndegree",
+    "\nsupport",
+    "\ntime",
+)
 
 
 def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None) -> Table:
@@ -29,17 +37,7 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     verified
         Whether each plan passed its check; adds a column when given.
     """
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("\ndesign", overflow="fold")
-    for heading in (
-        "\nlinks",
-        "times the\nfewest",
-        "average\ndegree",
-        "highest\ndegree",
-        "\nsupport",
-        "\ntime",
-    ):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = plain_table("\ndesign", HEADINGS)
     figures = [plan.figures for plan in plans]
     costly = bool(plans) and all("total_cost" in own for own in figures)
     if costly:

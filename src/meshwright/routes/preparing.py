@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.preparing import prepares
+
 if TYPE_CHECKING:
-    from meshwright.greedy import Progress
+    pass
 
 
-def prepare(progress: Progress | None = None) -> None:
+@prepares("routes")
+def prepare() -> None:
     """Compile the kernels, or load them where they are kept; routing does so when first used."""
-    from meshwright import compiling
-
-    compiling.announce("routes", progress)
-    _prepare_once()
-
-
-@cache
-def _prepare_once() -> None:
-    """Route and measure the smallest overlay that needs a relay."""
-    from meshwright import compiling
+    # Route and measure the smallest overlay that needs a relay.
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.routes.choosing import route
@@ -33,4 +26,3 @@ def _prepare_once() -> None:
     trees = route(Overlay(interest, ends, ends + 1, ends), "load")
     figures(trees)
     stretch(trees)
-    compiling.keep("routes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +10,10 @@ import pyarrow as pa
 from meshwright.interest import Interest, frozen
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
+from meshwright.preparing import prepares
 from meshwright.search.pricing import price_greedy
 
 if TYPE_CHECKING:
-    from meshwright.greedy import Progress
     from meshwright.interest import Ids
     from meshwright.search.kernels.fragments import Groups
     from meshwright.search.kernels.net import Bits, Net
@@ -88,24 +87,14 @@ class Remaking:
         return Overlay(self.interest, u, v, contributions(self.interest, u, v))
 
 
-def prepare(progress: Progress | None = None) -> None:
+@prepares("search")
+def prepare() -> None:
     """Compile the kernels, or load them where they are kept."""
-    from meshwright import compiling
-
-    compiling.announce("search", progress)
-    _prepare_once()
-
-
-@cache
-def _prepare_once() -> None:
-    from meshwright import compiling
-
     pair = Interest.from_ids(pa.array(["a", "b"]), pa.array(["t"]), np.array([0, 1]), np.array([0, 0]))
     remaking = Remaking(Overlay(pair, np.array([0]), np.array([1]), np.array([1])))
     remaking.prune()
     remaking.run(1)
     price_greedy(pair, np.array([[0, 1]]), np.ones(2))
-    compiling.keep("search")
 
 
 def _links(head: Ids, target: Ids, following: Ids) -> tuple[Ids, Ids]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.errors import FormatError, InputError, first_five
+from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.store.tables import first_line
 
 
@@ -100,6 +100,6 @@ def check_names(column: pa.ChunkedArray, what: str) -> None:
     rows = np.flatnonzero(pc.fill_null(blank, True).to_numpy())
     if len(rows):
         raise InputError(
-            f"no {what} name in rows {first_five((rows + 1).tolist())} (from 1, the header not counted): "
-            "fill or drop these rows"
+            f"no {what} name in {first_rows(rows)} (from 1, the header not counted): "
+            "fill every gap, or drop its row"
         )

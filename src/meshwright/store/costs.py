@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.errors import InputError, first_five
+from meshwright.errors import InputError, first_five, first_rows
 from meshwright.interest import MOST_SUBSCRIPTIONS
 from meshwright.store.columns import (
     check_names,
@@ -109,10 +109,10 @@ def _numbers(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
             f"{what} is {told or 'no number'} (from 1, the header not counted): give numbers"
         ) from None
     if numbers.null_count:
-        rows = np.flatnonzero(numbers.is_null().to_numpy()) + 1
+        rows = np.flatnonzero(numbers.is_null().to_numpy())
         raise InputError(
-            f"no {what} in rows {first_five(rows.tolist())} (from 1, the header not counted): "
-            "fill or drop these rows"
+            f"no {what} in {first_rows(rows)} (from 1, the header not counted): "
+            "fill every gap, or drop its row"
         )
     return numbers
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.errors import FormatError, InputError, first_five
+from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.store.header import damaged
 from meshwright.store.tables import first_line
 
@@ -46,8 +46,8 @@ class NamedColumns:
             raise FormatError(f"{self.file} has no column {name!r}; its columns are {told}: rename one")
         column = self.table.column(name)
         if column.null_count:
-            rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) + 1
-            raise FormatError(f"{self.file} has no {name} in rows {first_five(rows.tolist())}: fill them")
+            rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+            raise FormatError(f"{self.file} has no {name} in {first_rows(rows)}: fill every gap")
         return column
 
     def names(self, name: str) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.errors import InputError, first_five
+from meshwright.errors import InputError, first_five, first_rows
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids, Interest
@@ -26,8 +26,8 @@ def node_ids(interest: Interest, names: Iterable[Any], what: str) -> Ids:
             f"{what} must be node names, all strings or all integers: {str(error).splitlines()[0]}"
         ) from error
     if column.null_count:
-        rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) + 1
-        raise InputError(f"no {what} in rows {first_five(rows.tolist())} (from 1): fill or drop these rows")
+        rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+        raise InputError(f"no {what} in {first_rows(rows)} (from 1): fill every gap, or drop its row")
     ids = pc.index_in(column, interest.node_names.cast(pa.string()))
     if ids.null_count:
         unknown = column.filter(ids.is_null()).unique().to_pylist()

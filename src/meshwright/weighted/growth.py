@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from meshwright.errors import InputError
 from meshwright.greedy import rules
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
+from meshwright.preparing import prepares
 from meshwright.weighted.costs import LinkCosts
 
 if TYPE_CHECKING:
@@ -73,23 +73,13 @@ def grow(
     return _grow(interest, rule, costs, max_edges, max_degree, progress, window)
 
 
-def prepare(progress: Progress | None = None) -> None:
+@prepares("weighted")
+def prepare() -> None:
     """Compile the kernels, or load them where they are kept; `grow` does so when first called."""
-    from meshwright import compiling
-
-    compiling.announce("weighted", progress)
-    _prepare_once()
-
-
-@cache
-def _prepare_once() -> None:
-    """Run on the smallest of interests."""
-    from meshwright import compiling
-
+    # Run on the smallest of interests.
     pair = Interest.from_dict({"a": {"t"}, "b": {"t"}})
     costs = LinkCosts.from_pairs(pair, ["a"], ["b"], [1.0], check_triangle=True)
     _grow(pair, rules.low(1), costs, None, None, None, WINDOW)
-    compiling.keep("weighted")
 
 
 def _grow(

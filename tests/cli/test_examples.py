@@ -1,0 +1,198 @@
+"""The examples of data commands, of `demo` and `bench`, and of the pages on churn and content, run."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import pkgutil
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+import meshwright as mw
+from meshwright import cli
+from meshwright.cli import (
+    bench,
+    content_exact,
+    demo,
+    follow,
+    ingest,
+    main,
+    plan,
+    profile,
+    sample,
+    traffic,
+    verify,
+)
+from meshwright.workloads import zipf
+from small_datasets import planned
+from terminal import meshwright
+
+CHECKOUT = Path(__file__).parents[2]
+HERE = (bench, content_exact, follow, ingest, profile, sample, traffic)
+IN_OTHER_TESTS = {
+    "test_docs.py": "workload plan verify soc advise compare churn chaos content content_workload "
+    "content_assign content_compare content_migrate",
+    "test_deploying_page.py": "route export diff apply federation",
+}
+"""Whose examples these run."""
+PAGES = {
+    "README.md": "test_docs.py",
+    "docs/churn.md": "test_examples.py",
+    "docs/command-line.md": "",  # the examples of all commands
+    "docs/content.md": "test_examples.py",
+    "docs/data.md": "test_data_page.py",
+    "docs/deploying.md": "test_deploying_page.py",
+    "docs/migration.md": "test_examples.py",
+    "docs/routes.md": "test_deploying_page.py",
+    "docs/spark.md": "",  # clusters that nobody has here
+}
+"""Which test runs a page's commands."""
+
+
+def commands(page: str) -> list[list[str]]:
+    """Return the words of each command in a page's shell blocks."""
+    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    blocks = "".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).replace("\\\n", " ")
+    return [shlex.split(line, comments=True)[1:] for line in blocks.splitlines() if line.startswith("mesh")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Be in a folder with all that the examples read."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("events", "incoming", "logs", "published"):
+        Path(name).mkdir()
+    many = zipf(1200, 40, size=4, seed=1).to_arrow().to_pydict()
+    nodes = [{"b0001": "berlin", "b0002": "oslo"}.get(node, node) for node in many["node"]]
+    interest = mw.Interest.from_pairs(nodes, many["topic"])
+    assert {"berlin", "oslo"} <= set(nodes)
+    mw.write_dataset(interest, "dataset")
+    mw.write_dataset(zipf(100, 40, size=4, seed=2), "sample")
+    pairs = [("berlin", "rain"), ("berlin", "wind"), ("oslo", "rain"), ("rome", "wind"), ("rome", "sun")]
+    rows = "".join(f"{node},{topic}\n" for node, topic in pairs)
+    Path("subscriptions.csv").write_text(f"node,topic\n{rows}")
+    lines = '{"broker": "oslo", "topic": "rain", "time": "2026-01-01T00:00:00Z"}\n'
+    Path("events/1.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    connected = "1700000000: New client connected from 127.0.0.1:1 as c (p2, c1, k60).\n"
+    for broker in ("berlin", "oslo"):
+        Path(f"logs/{broker}.log").write_text(f"{connected}1700000001: c 0 rain\n")
+    Path("follows.txt").write_text("1 2\n2 3\n")
+    published = "publisher,topic,time\nann,rain,1\nbob,rain,3\n"
+    Path("published/1.csv.gz").write_bytes(gzip.compress(published.encode()))
+    sold = [("ann", 10, 1), ("bob", 450, 3), ("ann", 20, 5)]
+    Path("messages.jsonl").write_text(
+        "".join(f'{{"publisher": "{who}", "price": {price}, "time": {at}}}\n' for who, price, at in sold)
+    )
+    Path("wanted.csv").write_text("user,low,high\nann,0,100\nbob,400,500\n")
+    Path("users.csv").write_text("user,x,y\nann,0,0\nbob,3,4\n")
+    Path("brokers.csv").write_text("broker,x,y\nnorth,0,1\nsouth,0,0\n")
+    return tmp_path
+
+
+def ready(words: list[str]) -> list[str]:
+    """Let a command end by itself, and run where there is a master."""
+    if words[0] == "follow":
+        shutil.rmtree("events")  # other examples read it, this one writes it
+        rows = {
+            "jsonl": '{"node": "rome", "topic": "rain", "time": 5}\n',
+            "csv": "node,topic,time\nrome,rain,5\n",
+        }
+        kind = words[words.index("--format") + 1]
+        Path(f"incoming/1.{kind}").write_text(rows[kind])
+        words = [*words, "--once"]
+    return [word.replace("spark://head:7077", "local[2]") for word in words]
+
+
+QUICK_ONES = [*ingest.EXAMPLES[:2], profile.EXAMPLES[1], sample.EXAMPLES[1]]
+"""A few seconds each, most of them Spark's; the second one of `traffic` stands on the page on content too."""
+ALL = [*ingest.EXAMPLES, *profile.EXAMPLES, *sample.EXAMPLES, *traffic.EXAMPLES, *follow.EXAMPLES]
+
+
+@pytest.mark.usefixtures("spark", "folder")
+@pytest.mark.parametrize(
+    "example", [pytest.param(it, marks=[] if it in QUICK_ONES else pytest.mark.slow) for it in ALL]
+)
+def test_examples_on_data_run(example: str) -> None:
+    """What the help of a data command shows can be typed, and leaves what it says."""
+    words = ready(shlex.split(example)[1:])
+    answer = meshwright(*words)
+    assert answer.code == 0, answer.err
+    for option in ("--out", "--chart"):
+        assert option not in words or Path(words[words.index(option) + 1]).exists()
+
+
+@pytest.mark.slow
+def test_the_benchmarks_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick run of `bench` measures everything and writes its page; the full one is the same, longer."""
+    assert bench.EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
+    monkeypatch.chdir(tmp_path)
+    answer = meshwright(*shlex.split(bench.EXAMPLES[1])[1:])
+    assert answer.code == 0, answer.err
+    assert "Failed" not in Path("results.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_churn_pages_commands_run() -> None:
+    """What the page on churn shows can be typed."""
+    planned(Path("subscriptions.csv").absolute())
+    shown = commands("docs/churn.md")
+    assert len(shown) >= 2
+    for words in shown:
+        answer = meshwright(*words)
+        assert (answer.code, answer.err) == (0, ""), words
+    assert Path("churn").is_dir()
+
+
+@pytest.mark.usefixtures("spark", "folder")
+def test_a_workload_of_logs_can_be_made() -> None:
+    """From publish logs to a workload: the page on content's last block."""
+    shown = commands("docs/content.md")[-2:]
+    assert [words[:2] for words in shown] == [["traffic", "messages.jsonl"], ["content", "workload"]]
+    for words in shown:
+        answer = meshwright(*words)
+        assert answer.code == 0, answer.err
+    assert Path("workload").is_dir()
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_exact_example_runs() -> None:
+    """The example of `content exact` proves its answer."""
+    shape = ["--users", "6", "--brokers", "2", "--channels", "3", "--length", "0.4"]
+    assert meshwright("content", "workload", *shape, "--out", "small").code == 0
+    for example in content_exact.EXAMPLES:
+        assert meshwright(*shlex.split(example)[1:]).code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["docs/content.md", "docs/migration.md"])
+def test_long_commands_run(page: str, folder: Path) -> None:
+    """What the pages on content and migration show can be typed; of 100,000 publications some will do."""
+    meshwright("content", "workload", "--users", "200", "--brokers", "4", "--out", "workload")
+    for words in commands(page):
+        if words[0] != "traffic" and "--traffic" not in words:
+            answer = meshwright(*(word.replace("100000", "2000") for word in words))
+            assert answer.code == 0, (words, answer.err)
+
+
+def test_no_example_is_left_out() -> None:
+    """Every command with examples, and every page with commands, is run by one of these tests."""
+    found = [it.name for it in pkgutil.iter_modules(cli.__path__)]
+    showing = {it for it in found if hasattr(importlib.import_module(f"meshwright.cli.{it}"), "EXAMPLES")}
+    # The README shows a run of the demo; what the program's own help shows is shown by its commands.
+    assert demo.EXAMPLES == ("meshwright demo --out out/demo",)
+    assert set(main.EXAMPLES) <= {"meshwright demo", *plan.EXAMPLES, *verify.EXAMPLES}
+    run = {it.__name__.rpartition(".")[2] for it in HERE} | {"demo", "main"}
+    for test, names in IN_OTHER_TESTS.items():
+        text = (Path(__file__).parent / test).read_text(encoding="utf-8")
+        assert all(f"*{name}.EXAMPLES" in text for name in names.split())
+        run |= set(names.split())
+    assert showing == run
+    pages = ["README.md", *(f"docs/{path.name}" for path in (CHECKOUT / "docs").glob("*.md"))]
+    assert {page for page in pages if commands(page)} == set(PAGES)
+    for page, test in PAGES.items():
+        text = (Path(__file__).parent / test).read_text(encoding="utf-8") if test else page
+        assert Path(page).name in text
