@@ -31,10 +31,9 @@ def batches_of(given: Pairs, cuts: Sequence[int]) -> list[pa.RecordBatch]:
     ]
 
 
-def blocks_of(given: Pairs, cuts: Sequence[int], at_once: int, in_a_block: int) -> list[pa.RecordBatch]:
+def blocks_of(given: Pairs, cuts: Sequence[int], most: int) -> list[pa.RecordBatch]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coding, "ROWS_AT_ONCE", at_once)
-        patch.setattr(coding, "ROWS_IN_A_BLOCK", in_a_block)
+        patch.setattr(coding, "BYTES_IN_A_BLOCK", most)
         return list(code(iter(batches_of(given, cuts))))
 
 
@@ -55,12 +54,11 @@ def decoded(block: pa.RecordBatch) -> Pairs:
 @given(
     st.lists(st.tuples(st.none() | few_names, st.none() | few_names), max_size=30),
     st.lists(st.integers(0, 30), max_size=4),
-    st.integers(1, 9),
-    st.integers(1, 12),
+    st.integers(1, 400),
 )
-def test_blocks_hold_the_pairs(given: Pairs, cuts: list[int], at_once: int, in_a_block: int) -> None:
+def test_blocks_hold_the_pairs(given: Pairs, cuts: list[int], most: int) -> None:
     """Blocks decode to the pairs, in order, each has its names once, and the same names mean the same key."""
-    blocks = blocks_of(given, cuts, at_once, in_a_block)
+    blocks = blocks_of(given, cuts, most)
     assert [pair for block in blocks for pair in decoded(block)] == given
     by_key: dict[str, set[str]] = {}
     for block in blocks:
@@ -79,20 +77,18 @@ def test_integers_are_names_too() -> None:
     assert decoded(block) == [("7", "x"), ("-1", "y"), ("7", "x")]
 
 
-def test_long_names_make_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block is closed when its names take much room, however few pairs there are."""
-    monkeypatch.setattr(coding, "ROWS_AT_ONCE", 1)
-    monkeypatch.setattr(coding, "BYTES_IN_A_BLOCK", 1000)
-    given: Pairs = [(letter * 600, "x") for letter in "abcd"]
-    blocks = list(code(iter(batches_of(given, [1, 2, 3]))))
+def test_blocks_are_of_a_size() -> None:
+    """A block is closed when its pairs take much room: names that stand in several are told by each."""
+    given: Pairs = [(letter * 600, "x") for letter in "abaa"]
+    blocks = blocks_of(given, [1, 2, 3], 1000)
     assert [block.column("rows")[0].as_py() for block in blocks] == [2, 2]
-    assert [pair for block in blocks for pair in decoded(block)] == given
+    assert [len(names_in(block, "nodes")) for block in blocks] == [2, 1]
 
 
-@given(pairs, st.integers(1, 9), st.integers(1, 12), st.integers(1, 4))
-def test_pieces_are_the_sorted_pairs(given: Pairs, at_once: int, in_a_block: int, parts: int) -> None:
+@given(pairs, st.integers(1, 400), st.integers(1, 4))
+def test_pieces_are_the_sorted_pairs(given: Pairs, most: int, parts: int) -> None:
     """Blocks that are numbered, cut into parts and put together there give each pair once, in order."""
-    blocks = blocks_of(given, range(0, len(given), 2), at_once, in_a_block)
+    blocks = blocks_of(given, range(0, len(given), 2), most)
     kinds = [number([unpacked(block.column(kind)[0].as_py()) for block in blocks]) for kind in coding.KINDS]
     names = [found.to_pylist() for found, _ in kinds]
     for i in (0, 1):

@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Codes: TypeAlias = "NDArray[np.int32]"
-ROWS_AT_ONCE = 1 << 20
-"""So many pairs are hashed at a time."""
-ROWS_IN_A_BLOCK = 1 << 23
 BYTES_IN_A_BLOCK = 1 << 28
-"""A block has fewer pairs, and fewer bytes of names, than this and what is hashed at a time."""
+"""A block is closed when its pairs took so much: the larger, the fewer names are told more than once."""
 KINDS = ("nodes", "topics")
 BLOCK = "key string, rows long, nodes binary, topics binary, node_codes binary, topic_codes binary"
-NAMES = [field.split()[0] for field in BLOCK.split(", ")]
+COLUMNS = [field.split()[0] for field in BLOCK.split(", ")]
 
 
 def coded(pairs: DataFrame) -> DataFrame:
@@ -51,19 +48,17 @@ def code(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Turn batches of two columns, each of strings or integers, into blocks."""
     import pyarrow as pa
 
-    held: list[list[tuple[pa.Array, Codes]]] = [[], []]
-    rows = size = 0
-    for table in _gathered(batches):
-        for parts, column in zip(held, table.columns, strict=True):
-            names, codes = united(column.chunks)
-            parts.append((names.cast(pa.string()), np.concatenate(codes)))
-            size += names.nbytes
-        rows += table.num_rows
-        if rows >= ROWS_IN_A_BLOCK or size >= BYTES_IN_A_BLOCK:
-            yield _block(held)
-            held, rows, size = [[], []], 0, 0
-    if rows:
-        yield _block(held)
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            size += batch.nbytes
+        if size >= BYTES_IN_A_BLOCK:
+            yield _block(pa.Table.from_batches(held))
+            held, size = [], 0
+    if held:
+        yield _block(pa.Table.from_batches(held))
 
 
 def united(arrays: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
@@ -76,34 +71,17 @@ def united(arrays: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
     return found.chunk(0).dictionary, [chunk.indices.to_numpy() for chunk in found.chunks]
 
 
-def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Put small batches together: what is done once for each takes its time."""
-    import pyarrow as pa
-
-    held: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        if batch.num_rows:
-            held.append(batch)
-            rows += batch.num_rows
-        if rows >= ROWS_AT_ONCE:
-            yield pa.Table.from_batches(held)
-            held, rows = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
-
-
-def _block(held: Sequence[Sequence[tuple[pa.Array, Codes]]]) -> pa.RecordBatch:
+def _block(pairs: pa.Table) -> pa.RecordBatch:
     import pyarrow as pa
 
     names, codes = [], []
-    for parts in held:
-        distinct, places = united([own for own, _ in parts])
-        names.append(_packed(distinct))
-        codes.append(np.concatenate([place[code] for place, (_, code) in zip(places, parts, strict=True)]))
+    for column in pairs.columns:
+        distinct, places = united(column.chunks)
+        names.append(_packed(distinct.cast(pa.string())))
+        codes.append(np.concatenate(places).astype("<i4", copy=False))
     key = hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in names)).hexdigest()
-    contents = [binary([value]) for value in (*names, *(code.astype("<i4", copy=False) for code in codes))]
-    return pa.record_batch([pa.array([key]), pa.array([len(codes[0])]), *contents], NAMES)
+    contents = [binary([value]) for value in (*names, *codes)]
+    return pa.record_batch([pa.array([key]), pa.array([pairs.num_rows]), *contents], COLUMNS)
 
 
 def binary(values: Iterable[Any]) -> pa.Array:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from meshwright.pipeline.coding import BLOCK, ROWS_AT_ONCE, code
+from meshwright.pipeline.coding import BLOCK, code
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BYTES_IN_A_SHARE = 64 << 20
 """So much of the files, and a row group more at most, is read by one task."""
+ROWS_AT_ONCE = 1 << 17
 KINDS: Mapping[str, Sequence[str]] = {
     "string": ("string", "large_string"),
     "tinyint": ("int8",),
