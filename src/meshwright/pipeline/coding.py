@@ -62,12 +62,11 @@ def code(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def united(arrays: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
-    """Return what is in arrays, each value once, and for each array where its values stand there."""
+    """Return what arrays hold, each value once, and for each array (none is empty) where its values are."""
     import pyarrow as pa
 
-    found = pa.chunked_array(arrays).dictionary_encode(
-        null_encoding="encode"
-    )  # its chunks share a dictionary
+    # All chunks share one dictionary, which has a null if there is one.
+    found = pa.chunked_array(arrays).dictionary_encode(null_encoding="encode")
     return found.chunk(0).dictionary, [chunk.indices.to_numpy() for chunk in found.chunks]
 
 

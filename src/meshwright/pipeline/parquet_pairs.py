@@ -43,7 +43,7 @@ def coded_files(spark: SparkSession, files: Sequence[SourceFile], columns: Colum
 
     A file that is not as expected gives a pair without names: then Spark is to tell what is the matter.
     """
-    if any("://" in file.path for file in files):
+    if not all(file.path.startswith("/") for file in files):
         return None
     cut = shares(files, BYTES_IN_A_SHARE)
     return spark.range(0, len(cut), 1, len(cut)).mapInArrow(partial(_read, cut, columns), BLOCK)
