@@ -94,8 +94,8 @@ def _data_on_spark(page: Page) -> None:
     page.table(
         "Data on Spark",
         "Wall time of ingesting a Parquet file of names into a dataset, and of profiling it, on Spark, "
-        "`local[2]`, over that of DuckDB on two threads for the same work; the ids are identical, or the "
-        "case fails. Last, the peak memory of the driver's Python and of Spark's Java.",
+        "`local[2]`, over that of DuckDB on two threads for the same work; ids and figures are identical, "
+        "or the case fails. Last, the peak memory of the driver's Python and of Spark's Java.",
         ["case", "rows", *told("ingest s"), *told("profile s"), "driver MB", "Java MB"],
         rows,
     )

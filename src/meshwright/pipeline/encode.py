@@ -1,33 +1,32 @@
 """From pairs of names to dense ids: the same whatever the order, the partitions or the cores.
 
-Names are numbered on the driver, in the order of their UTF-8 bytes. The pairs stay on the executors: they are
-looked up in the numbered names, sent block by block to the part that their node's number belongs to, sorted
-and freed of repetitions there, and come to the driver as a few large pieces, one after another.
+The executors turn pairs into blocks of codes (see `coding`). Only the distinct names of the blocks come to
+the driver, which numbers them in the order of their UTF-8 bytes and hands each block the numbers of its
+names. The pairs stay on the executors: they are numbered, sent to the part that their node's number belongs
+to, sorted and freed of repetitions there, and come to the driver as a few large pieces, one after another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.interest import MOST_SUBSCRIPTIONS
+from meshwright.pipeline.coding import KINDS, Codes, binary, united, unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
-BROADCAST_BYTES = 64 * 2**20
-"""Names that take more than this are not sent to every executor."""
-ROWS_IN_A_BLOCK = 1_000_000
-"""So many pairs are looked up at a time."""
 ROWS_IN_A_PART = 2_000_000
 """So many pairs, or fewer, are sorted by one task."""
-BLOCK = "part int, keys binary"
+PART = "part int, keys binary"
 PIECE = "first int, given long, sizes binary, topics binary"
 
 
@@ -41,7 +40,7 @@ class Encoded:
     duplicates: int
     pieces: DataFrame
 
-    def topics(self) -> Iterator[NDArray[np.int32]]:
+    def topics(self) -> Iterator[Codes]:
         """Yield what `Interest.node_topics` is, piece by piece."""
         for piece in self.pieces.select("topics").toLocalIterator(prefetchPartitions=True):
             yield np.frombuffer(piece.topics, dtype="<i4")
@@ -53,147 +52,55 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Names:
-    """The distinct names of pairs, each kind sorted by UTF-8 bytes, and how many pairs there are."""
+    """The distinct names of all blocks, each kind sorted by UTF-8 bytes, and how many pairs there are."""
 
     nodes: pa.Array
     topics: pa.Array
     rows: int
+    numbers: pa.Table
+    """For each block, by its key, the numbers of its names."""
 
 
-def encode(pairs: DataFrame, names: Names | None = None) -> Encoded:
-    """Give numbers to the names of pairs `node string, topic string`, and drop repetitions.
+def names_of(blocks: DataFrame) -> Names:
+    """Gather the names of blocks, and number them."""
+    import pyarrow as pa
 
-    The pairs are read twice, so they must be the same both times; once if their names are known already.
-    """
+    found = blocks.select("key", "rows", *KINDS).collect()
+    different = list({block.key: block for block in found}.values())
+    nodes, node_numbers = number([unpacked(block.nodes) for block in different])
+    topics, topic_numbers = number([unpacked(block.topics) for block in different])
+    columns = [pa.array([block.key for block in different], pa.string())]
+    columns += [binary(node_numbers), binary(topic_numbers)]
+    numbers = pa.table(columns, ["key", "node_numbers", "topic_numbers"])
+    return Names(nodes, topics, sum(block.rows for block in found), numbers)
+
+
+def number(blocks: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
+    """Return the distinct names of all blocks, sorted, and for each block the places of its names there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names, places = united(blocks) if blocks else (pa.array([], pa.string()), [])
+    order = pc.sort_indices(names)
+    numbers = np.empty(len(names), dtype="<i4")
+    numbers[order.to_numpy()] = np.arange(len(names), dtype="<i4")
+    return names.take(order), [numbers[place] for place in places]
+
+
+def encode(blocks: DataFrame, names: Names) -> Encoded:
+    """Give the pairs of blocks their numbers, and drop repetitions."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as sf
 
-    spark = pairs.sparkSession
-    known = names or names_of(pairs)
-    parts = max(-(-known.rows // ROWS_IN_A_PART), min(_cores(spark), len(known.nodes)), 1)
+    spark = blocks.sparkSession
+    parts = max(-(-names.rows // ROWS_IN_A_PART), min(_cores(spark), len(names.nodes)), 1)
     # A node's number says which part it belongs to: parts in order, each sorted, are sorted as a whole.
-    firsts = -(-np.arange(1, parts, dtype=np.int64) * len(known.nodes) // parts) << 32
-    if known.nodes.nbytes + known.topics.nbytes <= BROADCAST_BYTES:
-        blocks = pairs.select("node", "topic").mapInArrow(_looking_up(known, firsts), BLOCK)
-    else:
-        blocks = _joined(pairs, known).mapInArrow(_cutting(firsts), BLOCK)
-    pieces = blocks.repartitionById(parts, sf.col("part")).mapInArrow(_piece, PIECE)
-    return _gathered(pieces.persist(StorageLevel.MEMORY_AND_DISK), known)
-
-
-def names_of(pairs: DataFrame) -> Names:
-    """Gather the distinct names of pairs."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyspark.sql import functions as sf
-
-    found = (
-        pairs.select("node", "topic")
-        .mapInArrow(_distinct, "is_node boolean, name string, rows long")
-        .groupBy("is_node", "name")
-        .agg(sf.sum("rows").alias("rows"))
-    ).toArrow()
-    both = []
-    for is_node in (True, False):
-        names = found.filter(pc.equal(found.column("is_node"), is_node)).column("name")
-        names = names.combine_chunks().cast(pa.string())
-        both.append(names.take(pc.sort_indices(names)))
-    return Names(both[0], both[1], pc.sum(found.column("rows")).as_py() or 0)
-
-
-def _blocks(batches: Iterator[pa.RecordBatch], most: int = ROWS_IN_A_BLOCK) -> Iterator[pa.Table]:
-    """Put batches together to blocks: what is done once for a block takes its time."""
-    import pyarrow as pa
-
-    held: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        if batch.num_rows:
-            held.append(batch)
-            rows += batch.num_rows
-        if rows >= most:
-            yield pa.Table.from_batches(held)
-            held, rows = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
-
-
-def _distinct(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the distinct names of what one task reads; the first node counts the rows."""
-    import pyarrow as pa
-
-    known: list[list[pa.Array]] = [[], []]
-    read = 0
-    for block in _blocks(batches):
-        read += block.num_rows
-        for names, column in zip(known, block.columns, strict=True):
-            names.append(column.unique().cast(pa.string()))
-            # All together only when they are twice as many as the last time: so each is hashed a few times.
-            if sum(map(len, names)) > 2 * max(len(names[0]), ROWS_IN_A_BLOCK):
-                names[:] = [pa.chunked_array(names).unique()]
-    for is_node, names in zip((True, False), known, strict=True):
-        distinct = pa.chunked_array(names, pa.string()).unique()
-        rows = np.zeros(len(distinct), dtype=np.int64)
-        rows[:1] = read * is_node
-        columns = [pa.repeat(is_node, len(distinct)), distinct, pa.array(rows)]
-        yield pa.record_batch(columns, ["is_node", "name", "rows"])
-
-
-Batches: TypeAlias = "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]"
-
-
-def _looking_up(names: Names, firsts: NDArray[np.int64]) -> Batches:
-    """Return what gives pairs of names their numbers, where every executor can have all names."""
-
-    def numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow.compute as pc
-
-        # Names are hashed anew for each block: in blocks of as many rows that is a part of the work only.
-        for block in _blocks(batches, max(ROWS_IN_A_BLOCK, len(names.nodes) + len(names.topics))):
-            ids = [
-                pc.index_in(column, value_set=known).combine_chunks()
-                for column, known in zip(block.columns, (names.nodes, names.topics), strict=True)
-            ]
-            found = pc.and_(
-                ids[0].is_valid(), ids[1].is_valid()
-            )  # the others are missed when all are counted
-            nodes, topics = (column.filter(found).to_numpy().astype(np.int64) for column in ids)
-            yield _cut((nodes << 32) + topics, firsts)
-
-    return numbered
-
-
-def _joined(pairs: DataFrame, names: Names) -> DataFrame:
-    """Give pairs of names their numbers, where there are too many names: Spark joins both."""
-    import pyarrow as pa
-
-    spark = pairs.sparkSession
-    for what, column in (("node", names.nodes), ("topic", names.topics)):
-        numbers = pa.array(np.arange(len(column), dtype=np.int32))
-        pairs = pairs.join(spark.createDataFrame(pa.table({what: column, f"{what}_id": numbers})), what)
-    return pairs.selectExpr("shiftleft(cast(node_id as bigint), 32) + topic_id as key")
-
-
-def _cutting(firsts: NDArray[np.int64]) -> Batches:
-    """Return what cuts numbered pairs into parts."""
-
-    def cut(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for block in _blocks(batches):
-            yield _cut(block.column(0).to_numpy(), firsts)
-
-    return cut
-
-
-def _cut(keys: NDArray[np.int64], firsts: NDArray[np.int64]) -> pa.RecordBatch:
-    """Cut pairs (node · 2³² + topic) into parts, of which all but part 0 begin at these keys."""
-    import pyarrow as pa
-
-    keys = np.sort(keys)
-    cuts = np.split(keys, np.searchsorted(keys, firsts))
-    parts = [part for part, cut in enumerate(cuts) if len(cut)]
-    contents = [cuts[part].astype("<i8").tobytes() for part in parts]
-    columns = [pa.array(parts, pa.int32()), pa.array(contents, pa.binary())]
-    return pa.record_batch(columns, ["part", "keys"])
+    firsts = -(-np.arange(1, parts, dtype=np.int64) * len(names.nodes) // parts) << 32
+    numbers = sf.broadcast(spark.createDataFrame(names.numbers))
+    known = blocks.drop("rows", *KINDS).join(numbers, "key").drop("key")
+    cut = known.mapInArrow(partial(into_parts, firsts), PART)
+    pieces = cut.repartitionById(parts, sf.col("part")).mapInArrow(into_piece, PIECE)
+    return _counted(pieces.persist(StorageLevel.MEMORY_AND_DISK), names)
 
 
 def _cores(spark: SparkSession) -> int:
@@ -201,8 +108,26 @@ def _cores(spark: SparkSession) -> int:
     return int(spark.conf.get("spark.sql.shuffle.partitions", "2") or 2)
 
 
-def _piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn the blocks of one part into one piece: the sizes and topics of its nodes, each topic once."""
+def into_parts(firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turn the codes of blocks into pairs (node · 2³² + topic), cut where a part begins, each but part 0."""
+    import pyarrow as pa
+
+    columns = ("node_codes", "topic_codes", "node_numbers", "topic_numbers")
+    for batch in batches:
+        for block in zip(*map(batch.column, columns), strict=True):
+            codes, topic_codes, nodes, topics = (np.frombuffer(each.as_buffer(), "<i4") for each in block)
+            keys = nodes[codes].astype("<i8")
+            keys <<= 32
+            keys += topics[topic_codes]
+            keys.sort()
+            cuts = np.split(keys, np.searchsorted(keys, firsts))
+            filled = [part for part, cut in enumerate(cuts) if len(cut)]
+            made = [pa.array(filled, pa.int32()), binary(cuts[part] for part in filled)]
+            yield pa.record_batch(made, ["part", "keys"])
+
+
+def into_piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turn what came to one part into one piece: the sizes and topics of its nodes, each topic once."""
     import pyarrow as pa
 
     blocks = [np.frombuffer(keys.as_buffer(), "<i8") for batch in batches for keys in batch.column("keys")]
@@ -216,13 +141,13 @@ def _piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     columns = [
         pa.array([first], pa.int32()),
         pa.array([len(given)], pa.int64()),
-        pa.array([sizes.tobytes()], pa.binary()),
-        pa.array([topics.tobytes()], pa.binary()),
+        binary([sizes]),
+        binary([topics]),
     ]
     yield pa.record_batch(columns, ["first", "given", "sizes", "topics"])
 
 
-def _gathered(pieces: DataFrame, names: Names) -> Encoded:
+def _counted(pieces: DataFrame, names: Names) -> Encoded:
     """Make all pieces at once, and count from them."""
     sizes = np.zeros(len(names.nodes), dtype=np.int64)
     given = 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.pipeline.checking import name_reasons
+from meshwright.pipeline.coding import coded, kept
 from meshwright.pipeline.encode import Encoded, Names, encode, names_of
 from meshwright.pipeline.failures import telling
 from meshwright.pipeline.fold import folded
@@ -141,7 +142,8 @@ def _ingested(
     good = rows.where(sf.col("reason").isNull())
     standing = folded(good, chosen.as_of) if seen.leaves or chosen.as_of is not None else good
     node = sf.col("broker" if chosen.node_from == "broker" else "node")
-    encoded = encode(standing.select(node.alias("node"), "topic"))
+    with kept(coded(standing.select(node.alias("node"), "topic"))) as blocks:
+        encoded = encode(blocks, names_of(blocks))
     return _written(
         encoded, files, _outcome(seen.read, seen.bad, encoded, chosen), aside, chosen, out, sources
     )
@@ -152,10 +154,13 @@ def _clean(
 ) -> Outcome | None:
     """Ingest Parquet files in which every name can be used, by looking at distinct names alone; else None."""
     pairs = plain_pairs(spark, files, reading)
-    names = None if pairs is None else names_of(pairs)
-    if pairs is None or names is None or not names.rows or not _usable(names):
+    if pairs is None:
         return None
-    encoded = encode(pairs, names)
+    with kept(pairs) as blocks:
+        names = names_of(blocks)
+        if not names.rows or not _usable(names):
+            return None
+        encoded = encode(blocks, names)
     aside = QUARANTINE.empty_table()
     return _written(encoded, files, _outcome(names.rows, 0, encoded, reading), aside, reading, out, sources)
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from meshwright.errors import InputError, first_five
 from meshwright.pipeline import events, rows
 from meshwright.pipeline.checking import name_reason
+from meshwright.pipeline.coding import coded
 from meshwright.pipeline.options import MILLISECONDS_FROM
+from meshwright.pipeline.parquet_pairs import coded_files
 from meshwright.pipeline.sources import escaped
 
 if TYPE_CHECKING:
@@ -58,12 +60,15 @@ def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Read
 
 
 def plain_pairs(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame | None:
-    """Return nodes and topics as they are, unless rows are events."""
+    """Return nodes and topics as they are, in blocks of codes, unless rows are events."""
     table = spark.read.parquet(*[escaped(file.path) for file in files])
     found = columns_of(table, reading)
     if set(found) != {"node", "topic"}:
         return None
-    return table.select(*(_name(table, column, what, ()).alias(what) for what, column in found.items()))
+    names = [_name(table, found[what], what, ()).alias(what) for what in ("node", "topic")]
+    kinds = dict(table.dtypes)
+    blocks = coded_files(spark, files, [(found[what], kinds[found[what]]) for what in ("node", "topic")])
+    return coded(table.select(*names)) if blocks is None else blocks
 
 
 def columns_of(table: DataFrame, reading: Reading) -> dict[str, str]:
