@@ -44,7 +44,7 @@ class Policy:
     """tidy: how many nodes are linked anew, by way of trial, after each change."""
     lose: int = 5
     """tidy: how many links a trial takes from a node, at most."""
-    slack: int = 6
+    slack: int = 7
     """tidy: nobody gets more links than so many above the mean, where there is another way."""
     moves: int = 24
     """tidy: how many links are taken away or moved after each change, at most."""
