@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.handbook import handbook
 from meshwright.deploy.inventory import Inventory, Place
-from meshwright.deploy.mosquitto import CONFIGURATION, broker_files, unit
+from meshwright.deploy.mosquitto import CONFIGURATION, USER, broker_files, unit
 from meshwright.deploy.settings import Settings
 from meshwright.deploy.wiring import Wiring, check_folders, folder_of
 from meshwright.store.atomic import new_folder
@@ -47,11 +48,16 @@ def write_federation(
         for name, text in federation_files(routed, wiring, places, settings).items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-            if settings.secret is not None and file.name in SECRET_FILES:
-                file.chmod(0o600)
+            write_file(file, text, private=settings.secret is not None and file.name in SECRET_FILES)
         write_described(folder, wiring, places, settings)
     return Path(path)
+
+
+def write_file(file: Path, text: str, *, private: bool) -> None:
+    """Write a new file; a private one can be read by its owner only, from its first moment on."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+        opened.write(text)
 
 
 def federation_files(
@@ -135,7 +141,7 @@ def _compose(wiring: Wiring, settings: Settings) -> str:
             "image": f"{IMAGE}:{settings.version}",
             "network_mode": "host",
             "working_dir": "/federation",
-            "command": ["mosquitto", "-c", f"/federation/{CONFIGURATION}"],
+            "command": ["sh", "-c", f"chown -R {USER} . && exec mosquitto -c {CONFIGURATION}"],
             "volumes": [f"./{folder_of(broker)}:/federation"],
             "restart": "unless-stopped",
             "depends_on": [named[other] for other in wiring.dialled_by(broker)],

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from meshwright.deploy.wiring import Wiring
 
 CONFIGURATION = "mosquitto.conf"
+USER = "mosquitto"
+"""What Mosquitto becomes when root starts it: its folder has to be that user's."""
 PLANNED = "# Planned by Meshwright, which writes this file anew: change the plan instead.\n"
 LOGGED = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
 
@@ -90,6 +92,7 @@ def unit(broker: str) -> str:
         "After=network-online.target\nWants=network-online.target\n\n"
         "[Service]\n"
         f"WorkingDirectory={folder}\n"
+        f"ExecStartPre=+/bin/chown -R {USER} {folder}\n"
         f"ExecStart=/usr/sbin/mosquitto -c {CONFIGURATION}\n"
         "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
         "[Install]\nWantedBy=multi-user.target\n"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.deploy.delta import RELOAD, RESTART, START, STOP, Step
-from meshwright.deploy.folders import SECRET_FILES, federation_files, write_described
+from meshwright.deploy.folders import SECRET_FILES, federation_files, write_described, write_file
 from meshwright.deploy.logs import arrivals
 from meshwright.deploy.mosquitto import broker_files
 from meshwright.deploy.wiring import Wiring, folder_of
@@ -53,9 +54,11 @@ def _put(file: Path, text: str, settings: Settings) -> bool:
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_name(f".{file.name}.writing")
-    beside.write_text(text, encoding="utf-8")
-    if settings.secret is not None and file.name in SECRET_FILES:
-        beside.chmod(0o600)
+    beside.unlink(missing_ok=True)  # left by one that was cut short
+    write_file(beside, text, private=settings.secret is not None and file.name in SECRET_FILES)
+    if os.getuid() == 0:
+        owner = file.parent.stat()  # perhaps the user that the broker became: it must be able to read it
+        os.chown(beside, owner.st_uid, owner.st_gid)
     beside.replace(file)
     return True
 
