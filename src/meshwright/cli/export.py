@@ -77,6 +77,10 @@ def export(
     from meshwright.store import read_trees
 
     if to != "mosquitto":
+        _refuse(
+            to, inventory=inventory, profile=profile != "plain", mosquitto=mosquitto != "2.0", secret=secret,
+            overlaps=overlaps != "refuse", allow_relays=allow_relays,
+        )  # fmt: skip
         written = deploy.export(plan, to, out)
         if json:
             output.answer_json({"plan": str(plan), "to": to, "file": str(written)})
@@ -98,6 +102,15 @@ def export(
         *(f"merged, so that brokers of one carry all: {', '.join(group)}" for group in merged),
         f"written to {out}; plan.md in it explains how to start and change it",
     )
+
+
+def _refuse(to: str, **given: object) -> None:
+    """Refuse options that are about brokers, where there will be none."""
+    from meshwright.errors import InputError
+
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    if named:
+        raise InputError(f"{', '.join(named)} not with --to {to}: leave out, or export --to mosquitto")
 
 
 def places_of(inventory: Path | None, brokers: tuple[str, ...]) -> "Inventory":

@@ -22,7 +22,7 @@ def handbook(routed: Routed, wiring: Wiring, inventory: Inventory, settings: Set
         "# This federation",
         f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.lines:,} topic lines for "
         f"{sum(bool(way.links) for way in routed.ways.values()):,} topics. Every topic has one tree: each "
-        "message reaches every broker that asked for it once, and no other broker.",
+        f"message reaches every broker that asked for it once{_alone(routed)}.",
         *_promise(routed, settings),
         "## Starting it",
         "Copy each folder to its broker, as `/etc/meshwright/FOLDER`, and start the brokers in the order of "
@@ -45,6 +45,12 @@ def handbook(routed: Routed, wiring: Wiring, inventory: Inventory, settings: Set
         _table(wiring, inventory),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _alone(routed: Routed) -> str:
+    """Say who else a message reaches: nobody, unless brokers carry what they did not ask for."""
+    relaxed = any(way.merged or way.relays for way in routed.ways.values())
+    return ", and others only as far as is said here" if relaxed else ", and no other broker"
 
 
 def _promise(routed: Routed, settings: Settings) -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from meshwright.deploy.access import access_file, client_password, password, password_file
-from meshwright.deploy.inventory import LOOPBACK
 from meshwright.deploy.wiring import client_id, folder_of
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def broker_files(wiring: Wiring, inventory: Inventory, settings: Settings, broke
 def configuration(wiring: Wiring, inventory: Inventory, settings: Settings, broker: str) -> str:
     """Return the text of a broker's mosquitto.conf."""
     place = inventory.places[broker]
-    lines = [f"listener {place.port}" + (" 127.0.0.1" if place.host in LOOPBACK else "")]
+    lines = [f"listener {place.port}" + (f" {place.loopback}" if place.loopback else "")]
     if place.tls:
         lines += ["cafile certs/ca.crt", "certfile certs/broker.crt", "keyfile certs/broker.key"]
     if settings.secret is None:
