@@ -74,6 +74,7 @@ def export(
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.cli.target import check_target
+    from meshwright.deploy.keeping import check_free
     from meshwright.store import read_trees
 
     if to != "mosquitto":
@@ -88,6 +89,7 @@ def export(
             output.answer(f"written to {written}")
         return
     check_target(out, "federation")
+    check_free(out)
     routed = deploy.Routed.of(read_trees(plan)).checked(overlaps=overlaps, relays=allow_relays)
     wiring = deploy.wire(routed)
     places = places_of(inventory, wiring.order)

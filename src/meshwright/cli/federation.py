@@ -90,6 +90,7 @@ def federation(
     from meshwright.cli.failure import ANSWER_IS_NO
     from meshwright.cli.spark import StageDrawing
     from meshwright.cli.target import check_target
+    from meshwright.deploy.keeping import check_free
     from meshwright.deploy.program import find_mosquitto
     from meshwright.errors import InputError
     from meshwright.report.chart_file import check_chart
@@ -105,6 +106,7 @@ def federation(
         check_chart(picture)
     if out is not None:
         check_target(out, "federation")
+        check_free(out)
     routed, links, trees = _planned(plan, brokers, seed)
     routed = routed.checked(overlaps=overlaps, relays=allow_relays)
     if len(routed.brokers) > (brokers or MOST):

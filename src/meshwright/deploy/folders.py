@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from meshwright.deploy.access import fingerprint
 from meshwright.deploy.handbook import handbook
-from meshwright.deploy.inventory import Inventory, Place
+from meshwright.deploy.inventory import Inventory, Place, moved
 from meshwright.deploy.mosquitto import CONFIGURATION, USER, broker_files, unit
 from meshwright.deploy.settings import Settings
 from meshwright.deploy.wiring import Wiring, check_folders, folder_of
@@ -35,7 +36,22 @@ class Deployed:
     inventory: Inventory
     settings: Settings
     """Without the secret, which is in no file."""
-    secured: bool = False
+    fingerprint: str | None = None
+    """Of the secret that its passwords are derived from, if it has any."""
+
+    @property
+    def secured(self) -> bool:
+        """Whether there are passwords and access lists."""
+        return self.fingerprint is not None
+
+    def restless(self, inventory: Inventory, settings: Settings) -> set[str]:
+        """Return the brokers that must start anew even if their bridges stay: those at another address.
+
+        With another secret these are all: whoever dials must know the new password, and be known by it.
+        """
+        if self.fingerprint != fingerprint(settings.secret):
+            return self.inventory.places.keys() & inventory.places.keys()
+        return moved(self.inventory, inventory)
 
 
 def write_federation(
@@ -112,7 +128,7 @@ def read_federation(path: str | Path) -> Deployed:
             (bridge["dialler"], bridge["listener"]): dict(bridge["topics"]) for bridge in content["bridges"]
         }
         settings = Settings(content["profile"], content["mosquitto"])
-        return Deployed(Wiring(tuple(places), bridges), Inventory(places), settings, content["secured"])
+        return Deployed(Wiring(tuple(places), bridges), Inventory(places), settings, content["secret"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
 
@@ -121,7 +137,7 @@ def _described(wiring: Wiring, inventory: Inventory, settings: Settings) -> dict
     return {
         "profile": settings.profile,
         "mosquitto": settings.version,
-        "secured": settings.secret is not None,
+        "secret": fingerprint(settings.secret),
         "brokers": [
             {"broker": broker, "folder": folder_of(broker), **vars(inventory.places[broker])}
             for broker in wiring.order
