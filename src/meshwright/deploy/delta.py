@@ -8,7 +8,7 @@ does no harm; it vanishes from the file, and with the next restart.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +70,13 @@ class Delta:
     @property
     def touched(self) -> set[str]:
         """Topics that may lose messages meanwhile: their tree changes, or a broker of it restarts or ends."""
-        found = {topic for step in self.steps for _, topic, _ in (*step.removed, *step.added)}
-        for step in self.steps:
+        return set().union(*(self.touched_by(wave) for wave in self.waves))
+
+    def touched_by(self, wave: Iterable[Step]) -> set[str]:
+        """Return the topics that may lose messages while a wave lasts."""
+        found: set[str] = set()
+        for step in wave:
+            found |= {topic for _, topic, _ in (*step.removed, *step.added)}
             if step.action in (RESTART, STOP):
                 for wiring in (self.old, self.new):
                     ends = (*wiring.dialled_by(step.broker).values(), *wiring.heard_by(step.broker).values())
