@@ -174,3 +174,37 @@ def test_options_of_brokers_are_for_brokers(tmp_path: Path, words: list[str]) ->
     told = meshwright("export", plan, "--to", "json", "--out", out, *words).complaint
     assert f"{words[0]} not with --to json" in told
     assert not out.exists()
+
+
+@pytest.mark.parametrize("kind", ["graphml", "json", "dot", "networkx"])
+def test_one_way_links_and_brokers_apart(tmp_path: Path, kind: str) -> None:
+    """A publisher's link beside the overlay is there and told from the others; so is a broker without any."""
+    interest = mw.Interest.from_dict({"a": {"x"}, "b": {"x"}, "p": {"y"}, "q": {"z"}})
+    made = mw.design(interest, "gm")
+    mw.write_plan(made, tmp_path / "plan")
+    mw.write_trees(mw.route(made.overlay, publishers=[(2, 0)]), tmp_path / "plan")
+    answer = meshwright("export", tmp_path / "plan", "--to", kind, "--out", tmp_path / "out", "--json")
+    file = Path(answer.json["file"])
+    if kind == "json":
+        links = json.loads(file.read_text())["links"]
+        found = {(link["u"], link["v"], link["overlay"], *link["topics"]) for link in links}
+        assert found == {("a", "b", True, "x"), ("a", "p", False, "x")}
+        return
+    if kind == "dot":
+        lines = file.read_text().splitlines()
+        assert '  "q";' in lines
+        assert [("dashed" in line, '"p"' in line) for line in lines if " -- " in line] == [
+            (False, False),
+            (True, True),
+        ]
+        return
+    graph = (
+        nx.read_graphml(file)
+        if kind == "graphml"
+        else nx.node_link_graph(json.loads(file.read_text()), edges="edges")
+    )
+    assert set(graph) == {"a", "b", "p", "q"}
+    assert {(*sorted(ends), kept) for *ends, kept in graph.edges(data="overlay")} == {
+        ("a", "b", True),
+        ("a", "p", False),
+    }
