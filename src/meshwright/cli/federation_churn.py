@@ -90,8 +90,8 @@ def _told(found: Churned) -> list[str]:
     for window in found.windows:
         told = window.described()
         counts = [
-            f"of {count.expected:,} deliveries on {told[f'{kind}_topics']:,} {what} {count.missing:,} missing, "
-            f"{count.duplicate:,} duplicate"
+            f"of {count.expected:,} deliveries on {told[f'{kind}_topics']:,} {what} "
+            f"{count.missing:,} missing, {count.duplicate:,} duplicate"
             for kind, what, count in (
                 ("changed", "topics whose tree changes", window.of_changed),
                 ("restarted", "topics whose tree stays but a broker restarts", window.of_restarted),
