@@ -128,7 +128,9 @@ def read_federation(path: str | Path) -> Deployed:
             (bridge["dialler"], bridge["listener"]): dict(bridge["topics"]) for bridge in content["bridges"]
         }
         settings = Settings(content["profile"], content["mosquitto"])
-        return Deployed(Wiring(tuple(places), bridges), Inventory(places), settings, content["secret"])
+        return Deployed(
+            Wiring(tuple(places), bridges), Inventory(places), settings, content["secret_fingerprint"]
+        )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
 
@@ -137,7 +139,7 @@ def _described(wiring: Wiring, inventory: Inventory, settings: Settings) -> dict
     return {
         "profile": settings.profile,
         "mosquitto": settings.version,
-        "secret": fingerprint(settings.secret),
+        "secret_fingerprint": fingerprint(settings.secret),
         "brokers": [
             {"broker": broker, "folder": folder_of(broker), **vars(inventory.places[broker])}
             for broker in wiring.order
