@@ -67,7 +67,7 @@ def test_inventory_mistakes(tmp_path: Path, rows: str, told: str) -> None:
     [
         ({"a": {"wet rain"}, "b": {"wet rain"}}, "spaces"),
         ({"a": {"a/#/b"}, "b": {"a/#/b"}}, "# must be the last level"),
-        ({"a": {"x/#"}, "b": {"x/#", "x/y"}, "c": {"x/y"}}, "overlap"),
+        ({"a": {"x/#"}, "b": {"x/#", "x/y"}, "c": {"x/y"}}, "with --overlaps merge"),
     ],
 )
 def test_filter_mistakes(tmp_path: Path, topics: dict[str, set[str]], told: str) -> None:
@@ -82,7 +82,23 @@ def test_overlaps_can_be_merged(tmp_path: Path) -> None:
     plan = planned(tmp_path, {"a": {"x/#"}, "b": {"x/#", "x/y"}, "c": {"x/y"}})
     words: list[str | Path] = ["--to", "mosquitto", "--overlaps", "merge", "--out", tmp_path / "out"]
     assert "merged, so that brokers of one carry all: x/#, x/y" in meshwright("export", plan, *words).out
-    assert "Relaxed" in (tmp_path / "out" / "plan.md").read_text()
+    page = (tmp_path / "out" / "plan.md").read_text()
+    assert "Relaxed" in page
+    assert "no other broker" not in page
+
+
+def test_relays_are_told(tmp_path: Path) -> None:
+    """Allowed relays are named in plan.md, which then promises no more than that; without, it does."""
+    held = {"a": {"x", "y"}, "b": {"y", "z"}, "c": {"x", "z"}}
+    plan = planned(tmp_path, held, max_edges=2, algorithm="gpa")
+    words: list[str | Path] = ["--to", "mosquitto", "--allow-relays", "--out", tmp_path / "out"]
+    assert meshwright("export", plan, *words).code == 0
+    page = (tmp_path / "out" / "plan.md").read_text()
+    assert "Relays, which carry what they did not ask for" in page
+    assert "no other broker" not in page
+    whole = planned(tmp_path, held)
+    assert meshwright("export", whole, "--to", "mosquitto", "--out", tmp_path / "out").code == 0
+    assert "and no other broker" in (tmp_path / "out" / "plan.md").read_text()
 
 
 def test_partial_plans_are_refused(tmp_path: Path) -> None:
@@ -139,3 +155,56 @@ def test_other_programs(tmp_path: Path, kind: str, name: str) -> None:
         assert {frozenset((link["u"], link["v"])) for link in json.loads(file.read_text())["links"]} == links
     else:
         assert file.read_text().count(" -- ") == len(links)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--inventory", "i.csv"],
+        ["--profile", "durable"],
+        ["--mosquitto", "2.1"],
+        ["--secret", "none"],
+        ["--overlaps", "merge"],
+        ["--allow-relays"],
+    ],
+)
+def test_options_of_brokers_are_for_brokers(tmp_path: Path, words: list[str]) -> None:
+    """What is about brokers is refused where none are written, and nothing is written."""
+    plan, out = planned(tmp_path, SUBSCRIPTIONS), tmp_path / "out"
+    told = meshwright("export", plan, "--to", "json", "--out", out, *words).complaint
+    assert f"{words[0]} not with --to json" in told
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("kind", ["graphml", "json", "dot", "networkx"])
+def test_one_way_links_and_brokers_apart(tmp_path: Path, kind: str) -> None:
+    """A publisher's link beside the overlay is there and told from the others; so is a broker without any."""
+    interest = mw.Interest.from_dict({"a": {"x"}, "b": {"x"}, "p": {"y"}, "q": {"z"}})
+    made = mw.design(interest, "gm")
+    mw.write_plan(made, tmp_path / "plan")
+    mw.write_trees(mw.route(made.overlay, publishers=[(2, 0)]), tmp_path / "plan")
+    answer = meshwright("export", tmp_path / "plan", "--to", kind, "--out", tmp_path / "out", "--json")
+    file = Path(answer.json["file"])
+    if kind == "json":
+        links = json.loads(file.read_text())["links"]
+        found = {(link["u"], link["v"], link["overlay"], *link["topics"]) for link in links}
+        assert found == {("a", "b", True, "x"), ("a", "p", False, "x")}
+        return
+    if kind == "dot":
+        lines = file.read_text().splitlines()
+        assert '  "q";' in lines
+        assert [("dashed" in line, '"p"' in line) for line in lines if " -- " in line] == [
+            (False, False),
+            (True, True),
+        ]
+        return
+    graph = (
+        nx.read_graphml(file)
+        if kind == "graphml"
+        else nx.node_link_graph(json.loads(file.read_text()), edges="edges")
+    )
+    assert set(graph) == {"a", "b", "p", "q"}
+    assert {(*sorted(ends), kept) for *ends, kept in graph.edges(data="overlay")} == {
+        ("a", "b", True),
+        ("a", "p", False),
+    }

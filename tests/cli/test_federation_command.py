@@ -51,7 +51,7 @@ def test_a_made_up_federation_under_churn() -> None:
     answer = meshwright("federation", "--brokers", "5", "--churn", "2", "--no-ingest")
     assert (answer.code, answer.err) == (0, "")
     assert "at the end: " in answer.out
-    assert answer.out.count(" touched topics ") == 2
+    assert answer.out.count("topics whose tree changes") == 2
 
 
 def test_federation_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +92,41 @@ def test_diff_then_apply(tmp_path: Path) -> None:
     assert "no brokers 'b1'" in meshwright("apply", new, folder, *words).complaint
 
 
+def test_diff_says_what_apply_would_do(tmp_path: Path) -> None:
+    """From a folder for 2.1 with passwords, diff tells the waves that apply tells: reloads, access first."""
+    old = planned(tmp_path)
+    new = planned(tmp_path, 8, seed=1, today=old)
+    folder, secret = tmp_path / "federation", tmp_path / "secret"
+    secret.write_text("0123456789abcdef")
+    words: list[str | Path] = ["--mosquitto", "2.1", "--secret", secret, "--out", folder]
+    assert meshwright("export", old, "--to", "mosquitto", *words).code == 0
+    told = meshwright("diff", folder, new, "--json").json
+    asked = meshwright("apply", new, folder, "--secret", secret, "--dry-run", "--json").json
+    assert told["waves"] == asked["waves"]
+    assert not told["restarts"]
+    assert {step["action"] for step in told["waves"][0]} == {"reload"}
+    assert meshwright("diff", folder, new, "--mosquitto", "2.0", "--json").json["restarts"]
+
+
+def test_another_secret_is_another_federation(tmp_path: Path) -> None:
+    """Applied with another secret, every broker is told to start anew, once; the secret stands nowhere."""
+    plan, folder, secret = planned(tmp_path), tmp_path / "federation", tmp_path / "secret"
+    secret.write_text("0123456789abcdef")
+    words: list[str | Path] = [plan, folder, "--secret", secret]
+    assert meshwright("export", plan, "--to", "mosquitto", "--secret", secret, "--out", folder).code == 0
+    assert meshwright("apply", *words, "--json").json["files_changed"] == []
+    secret.write_text("fedcba9876543210")
+    answer = meshwright("apply", *words, "--dry-run")
+    assert "another secret" in answer.out
+    assert "nothing changes" not in answer.out
+    told = meshwright("apply", *words, "--json").json
+    assert told["new_secret"]
+    assert told["restarts"] == [f"b{number}" for number in range(6)]
+    assert "b0/passwords" in told["files_changed"]
+    assert "nothing changes" in meshwright("apply", *words).out
+    assert all(b"fedcba" not in file.read_bytes() for file in folder.rglob("*") if file.is_file())
+
+
 @needs_broker
 def test_apply_to_a_running_federation(tmp_path: Path) -> None:
     """A federation that is kept running takes a new plan; once is enough; Ctrl-C ends it with code 0."""
@@ -109,7 +144,10 @@ def test_apply_to_a_running_federation(tmp_path: Path) -> None:
         answer = meshwright("apply", new, folder, "--json")
         assert (answer.code, answer.err) == (0, "")
         assert answer.json["running"]
-        assert answer.json["files_changed"]
+        acted = {step["broker"] for wave in answer.json["waves"] for step in wave}
+        assert acted >= {"b6", "b7", *answer.json["restarts"]}
+        assert {f"{broker}/mosquitto.conf" for broker in acted} <= set(answer.json["files_changed"])
+        assert "is kept running" in meshwright("export", old, "--to", "mosquitto", "--out", folder).complaint
         assert (folder / "b7" / "broker.log").is_file()
         assert meshwright("apply", new, folder, "--json").json["files_changed"] == []
         running.send_signal(signal.SIGINT)

@@ -46,8 +46,10 @@ def check(found: Churned, events: int) -> None:
     assert len(found.windows) == events
     for window in found.windows:
         if window.event == JOIN:
-            assert (window.cut_off, window.restarts, window.missing, window.duplicate) == (0, [], 0, 0)
-        assert window.ended - window.began < 30
+            assert (window.cut_off, window.restarts, window.missing) == (0, [], 0)
+        assert (window.duplicate, window.unexcused) == (0, 0)
+        assert window.in_time
+        assert bool(window.of_restarted.published) <= bool(window.restarts)
     assert found.passed
 
 
@@ -79,7 +81,7 @@ def test_the_loop_is_closed(spark: SparkSession, tmp_path: Path) -> None:
 @needs_broker
 @pytest.mark.slow
 def test_much_churn(tmp_path: Path) -> None:
-    """20 brokers, 30 events under steady traffic: nothing lost or doubled where nothing changed."""
+    """20 brokers, 30 events under steady traffic: nothing doubled, and nothing lost but where it may be."""
     plan = living(20, 12, size=4)
     interest = plan.live.interest()
     events = [event for events in churn.random_churn(interest, 30, seed=2) for event in events]

@@ -143,10 +143,10 @@ def test_a_circle_of_waiting_is_cut() -> None:
 def test_who_moves_acts_first() -> None:
     """A broker at another address restarts, and after it those that dial it, with all their lines to it."""
     wiring = Wiring(("a", "b", "c"), {("b", "a"): {"x": "both"}, ("c", "b"): {"x": "both"}})
-    found = delta(wiring, wiring, moved={"b"})
+    found = delta(wiring, wiring, restless={"b"})
     assert [[step.broker for step in wave] for wave in found.waves] == [["b"], ["c"]]
     assert [len(step.added) for step in found.steps] == [0, 1]
-    assert {step.action for step in delta(wiring, wiring, version="2.1", moved={"b"}).steps} == {
+    assert {step.action for step in delta(wiring, wiring, version="2.1", restless={"b"}).steps} == {
         RESTART,
         "reload",
     }

@@ -8,11 +8,12 @@ from pathlib import Path
 import networkx as nx
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import meshwright as mw
 from meshwright.deploy import Inventory, Settings, Wiring, read_federation, wire, write_federation
-from meshwright.deploy.filters import overlapping
+from meshwright.deploy.filters import covers, overlapping
 from meshwright.deploy.wiring import client_id, folder_of
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route
@@ -38,7 +39,6 @@ def test_parsed_back_every_topic_is_a_spanning_tree(made: tuple[Interest, Trees]
         graphs: dict[str, nx.Graph] = {}
         one_way: dict[str, set[tuple[str, str]]] = {}
         owned: set[frozenset[str]] = set()
-        filters: set[str] = set()
         for broker in wiring.order:
             own, bridges = parsed(Path(place) / "out" / folder_of(broker) / "mosquitto.conf")
             assert at[f"127.0.0.1:{own['listener'].split()[0]}"] == broker
@@ -48,7 +48,6 @@ def test_parsed_back_every_topic_is_a_spanning_tree(made: tuple[Interest, Trees]
                 assert frozenset((broker, other)) not in owned
                 owned.add(frozenset((broker, other)))
                 for topic, direction in bridge.topics:
-                    filters.add(topic)
                     if direction == "both":
                         graph = graphs.setdefault(topic, nx.Graph())
                         assert not graph.has_edge(broker, other)
@@ -68,7 +67,36 @@ def test_parsed_back_every_topic_is_a_spanning_tree(made: tuple[Interest, Trees]
         for sender, receiver in one_way.get(str(name), set()):
             assert sender not in wanted
             assert receiver in wanted
-    assert not overlapping(filters)
+
+
+FILTERS = ("a/#", "a/+", "a/b", "a/b/c", "c/+", "c/d", "e", "f/+/g", "f/h/#")
+
+
+@settings(max_examples=25)
+@given(st.lists(st.sets(st.sampled_from(FILTERS)), min_size=1, max_size=6))
+def test_no_overlaps_are_left(held: list[set[str]]) -> None:
+    """Merged, the files' filters do not overlap, and each is a tree of all who asked for part of it."""
+    hub = set().union(*held)
+    groups = overlapping(hub)
+    assume(all(any(all(covers(wide, each) for each in group) for wide in group) for group in groups))
+    brokers = {"hub": hub} | {f"b{number}": own for number, own in enumerate(held)}
+    routed = routed_of(route(mw.design(Interest.from_dict(brokers), "gm").overlay)).checked(overlaps="merge")
+    wiring = wire(routed)
+    graphs: dict[str, nx.Graph] = {}
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "out"
+        write_federation(routed, wiring, Inventory.loopback(wiring.order), Settings(), folder)
+        at = {f"127.0.0.1:{18830 + i}": broker for i, broker in enumerate(wiring.order)}
+        for broker in wiring.order:
+            for bridge in parsed(folder / folder_of(broker) / "mosquitto.conf")[1]:
+                for topic, _ in bridge.topics:
+                    graphs.setdefault(topic, nx.Graph()).add_edge(broker, at[bridge.options["address"]])
+    assert not overlapping(graphs)
+    for topic, graph in graphs.items():
+        assert nx.is_tree(graph)
+        asked = {broker for broker, own in brokers.items() if any(covers(topic, each) for each in own)}
+        assert set(graph) == asked
+    assert set(hub) == {each for each in hub if any(covers(topic, each) for topic in routed.ways)}
 
 
 @settings(max_examples=10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -210,3 +211,24 @@ def test_bridges_over_tls(tmp_path: Path) -> None:
         for broker in wiring.order:
             brokers.start(broker)
         Logs(brokers).wait(arrivals(wiring, wiring.bridges), {}, seconds=30)
+
+
+def _speaks_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+@needs_broker
+@pytest.mark.skipif(not _speaks_ipv6(), reason="no IPv6 on loopback")
+def test_bridges_over_ipv6(tmp_path: Path) -> None:
+    """Brokers at ::1 listen there, and find each other there."""
+    plan = routed(Interest.from_dict({"a": {"x"}, "b": {"x"}}), "gm")
+    places = {broker: Place("::1", port) for broker, port in zip("ab", free_ports(2), strict=True)}
+    write_federation(plan, wire(plan), Inventory(places), Settings(), tmp_path / "run")
+    with Brokers(tmp_path / "run") as brokers:
+        for broker in "ab":
+            brokers.start(broker)
+        Logs(brokers).wait(arrivals(wire(plan), wire(plan).bridges), {}, seconds=10)

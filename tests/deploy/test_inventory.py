@@ -35,6 +35,10 @@ def test_all_spellings_say_the_same(tmp_path: Path, name: str, text: str) -> Non
     [
         ("i.csv", "broker,host\na,b\n", "no column 'port'"),
         ("i.csv", "broker,host,port\na,h,1\nb,h,1\n", "both at h:1"),
+        ("i.csv", "broker,host,port\na,localhost,1\nb,127.0.0.1,1\n", "both at 127.0.0.1:1"),
+        ("i.csv", "broker,host,port\na,::1,1\nb,LocalHost,1\n", "both at LocalHost:1"),
+        ("i.csv", "broker,host,port\na,127.0.0.2,1\nb,[::1],1\n", "both at ::1:1"),
+        ("i.csv", "broker,host,port\na,Oslo.example,1\nb,oslo.example,1\n", "both at oslo.example:1"),
         ("i.csv", "broker,host,port\na,h,1\na,h,2\n", "there twice"),
         ("i.csv", "broker,host,port\na,h,port\n", "from 1 to 65535"),
         ("i.csv", "broker,host,port\na,h,70000\n", "from 1 to 65535"),

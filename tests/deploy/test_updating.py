@@ -11,10 +11,11 @@ import meshwright as mw
 from brokers import PROGRAM
 from meshwright import churn
 from meshwright.churn.events import Event
-from meshwright.deploy import Inventory, Place, Settings
-from meshwright.deploy.delta import delta
+from meshwright.deploy import Inventory, Place, Settings, read_federation
+from meshwright.deploy.delta import RELOAD, delta
 from meshwright.deploy.federation import publish_everywhere, running
 from meshwright.deploy.living import LivingPlan
+from meshwright.deploy.logs import RELOADED
 from meshwright.deploy.program import free_ports
 from meshwright.deploy.updating import perform, update_folders
 from meshwright.store.routes import TREES
@@ -41,6 +42,36 @@ def test_a_secured_federation_changes(tmp_path: Path) -> None:
             assert any(step.bridges is None for step in found.steps)
             now = Inventory({broker: places[broker] for broker in plan.wiring.order})
             for wave in found.waves:
+                marks = here.logs.marks(here.brokers.running)
                 perform(wave, found, now, chosen, here.brokers, here.logs)
+                for step in wave:
+                    if step.bridges is None and step.broker in marks and step.action == RELOAD:
+                        assert RELOADED in here.logs.lines(step.broker, marks[step.broker])
             update_folders(plan.routed, plan.wiring, now, chosen, tmp_path / "run")
             assert publish_everywhere(plan.routed, replace(here, inventory=now)).passed
+
+
+@needs_broker
+def test_moved_brokers_and_new_passwords(tmp_path: Path) -> None:
+    """At another port, and then with another secret, brokers find each other again, each after one step."""
+    plan = routed_of(mw.route(mw.design(zipf(5, 4, size=3, seed=4), "low").overlay))
+    folder, chosen = tmp_path / "run", Settings(secret=b"0123456789abcdef")
+    with running(plan, folder, chosen) as here:
+        hub = here.wiring.order[0]
+        assert here.wiring.heard_by(hub)
+        places = Inventory({**here.inventory.places, hub: Place("127.0.0.1", free_ports(1)[0])})
+        for settings in (chosen, Settings(secret=b"another secret of 16")):
+            deployed = read_federation(folder)
+            restless = deployed.restless(places, settings)
+            assert restless == ({hub} if settings == chosen else set(here.wiring.order))
+            found = delta(here.wiring, here.wiring, secured=True, restless=restless)
+            changed = [
+                perform(wave, found, places, settings, here.brokers, here.logs) for wave in found.waves
+            ]
+            assert all(changed)
+            assert settings != chosen or changed[0] == [f"{hub}/mosquitto.conf"]
+            assert len(found.steps) == len({step.broker for step in found.steps})
+            now = replace(here, inventory=places, settings=settings)
+            assert publish_everywhere(plan, now).passed
+            update_folders(plan, here.wiring, places, settings, folder)
+            assert not read_federation(folder).restless(places, settings)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from meshwright.deploy import Routed, Way
-from meshwright.deploy.churn_verdict import UNDER_WAY, Churned, Window, sorted_out
+from meshwright.deploy.churn_verdict import Churned, sorted_out
+from meshwright.deploy.churn_window import UNDER_WAY, WAVE, Count, Window
 from meshwright.deploy.traffic import Message
 from meshwright.deploy.verdict import Verdict, hops_from, judge
 
@@ -49,17 +51,20 @@ def churned(sent: list[tuple[Message, int]], window: Window) -> tuple[Verdict, i
     return calm, leaked, Churned(calm, [window], leaked, nothing, (), 1.0).passed
 
 
-def window(event: str = "leave") -> Window:
-    return Window(event, "c", 20.0, {"x"}, [], ended=21.0)
+def window(event: str = "leave", topics: str = "x", **more: Any) -> Window:
+    """Return a change that takes `c` away within one second, and changes the tree of x."""
+    spans = dict.fromkeys(topics, (20.0, 21.0))
+    fields: dict[str, Any] = {"disturbed": frozenset("c"), "ended": 21.0, **more}
+    return Window(event, "c", 20.0, frozenset("x"), spans=spans, **fields)
 
 
 def test_losses_in_a_window_are_counted_apart() -> None:
-    """In the window of a touched topic losses and doubles are counted; elsewhere they are faults."""
-    around = window()
-    lost = [message("a", "a", sent=20.5), message("a", "aabb", sent=20.0 - UNDER_WAY / 2)]
+    """While waves touch a topic, losses by what they disturb are counted; elsewhere they are faults."""
+    around = window(disturbed=frozenset("bc"))
+    lost = [message("a", "a", sent=20.5), message("a", "ab", sent=20.0 - UNDER_WAY / 2)]
     calm, leaked, passed = churned([(each, 0) for each in lost], around)
     assert (calm.published, leaked, passed) == (0, 0, True)
-    assert (around.published, around.expected, around.missing, around.duplicate) == (2, 4, 1, 2)
+    assert (around.of_changed, around.of_restarted) == (Count(2, 4, 1, 0), Count())
     for late in (
         message("a", "a", sent=21.5),
         message("a", "a", sent=20.5, topic="y"),
@@ -70,6 +75,46 @@ def test_losses_in_a_window_are_counted_apart() -> None:
         assert not passed
 
 
+def test_unchanged_trees_are_counted_apart() -> None:
+    """A topic whose tree stays and a broker of it restarts is counted by itself."""
+    around = window(topics="xy", disturbed=frozenset("bc"))
+    assert churned([(message("a", "a", sent=20.5, topic="y"), 0)], around)[2]
+    assert (around.of_changed, around.of_restarted) == (Count(), Count(1, 2, 1, 0))
+    assert around.described()["restarted_topics"] == 1
+
+
+def test_what_nothing_disturbs_is_not_lost() -> None:
+    """In a window too a loss is a fault where the way stays and no broker on it ends or restarts."""
+    around = window()
+    assert not churned([(message("a", "a", sent=20.5), 0)], around)[2]
+    assert around.unexcused == 1
+    assert churned([(message("c", "c", sent=20.5), 0)], window())[2]
+
+
+def test_nothing_comes_twice() -> None:
+    """The order of waves promises no doubles, so one is a fault in every window."""
+    around = window()
+    assert not churned([(message("a", "abb", sent=20.5), 0)], around)[2]
+    assert around.duplicate == 1
+
+
+def test_windows_end_in_time() -> None:
+    """A change may take as long as its waves may, and no longer."""
+    assert churned([], window(ended=20.0 + WAVE))[2]
+    assert not churned([], window(ended=20.1 + WAVE))[2]
+    assert churned([], window(ended=20.1 + WAVE, waves=2))[2]
+
+
+def test_a_topic_is_calm_after_its_last_wave() -> None:
+    """While later waves touch others, a topic is judged by its new way, and nothing of it may be lost."""
+    around = window(ended=29.0)
+    calm, leaked, passed = churned([(message("a", "ab", sent=25.0), 0)], around)
+    assert (calm.expected, leaked, passed) == (2, 0, True)
+    assert not churned([(message("a", "a", sent=25.0), 0)], window(ended=29.0))[2]
+    around.touch("xz", 26.0, 27.0)
+    assert around.spans == {"x": (20.0, 27.0), "z": (26.0, 27.0)}
+
+
 def test_leaks_are_faults_everywhere() -> None:
     """A broker that asked for a topic neither before nor after must never see it, in no window."""
     _, leaked, passed = churned([(message("a", "abd", sent=20.5), 0)], window())
@@ -77,6 +122,17 @@ def test_leaks_are_faults_everywhere() -> None:
 
 
 def test_joins_take_nothing_away() -> None:
-    """In the window of a join a loss is a fault, and what was sent before it is not in it."""
-    assert not churned([(message("a", "a", sent=20.5), 0)], window("join"))[2]
-    assert churned([(message("a", "abc", sent=19.9), 0)], window("join"))[0].published == 1
+    """In the window of a join a loss is a fault, also of what was sent shortly before it."""
+    for sent in (20.5, 20.0 - UNDER_WAY / 2):
+        assert not churned([(message("a", "a", sent=sent), 0)], window("join", disturbed=frozenset("bc")))[2]
+        assert churned([(message("a", "ab", sent=sent), 0)], window("join"))[2]
+
+
+def test_what_was_sent_before_a_join_is_not_due_to_the_newcomer() -> None:
+    """Sent before one change was over and the next begins, a message is due to those of its own time."""
+    pair = Way((("a", "b"),), frozenset("ab"))
+    chain = Way((("a", "b"), ("b", "c")), frozenset("abc"))
+    versions = [Routed(tuple("abc"), {"x": way}) for way in (pair, chain, chain)]
+    spans = [Window("join", "c", 10.0, spans={"x": (10.6, 11.0)}), window()]
+    _, leaked = sorted_out([(message("a", "ab", sent=19.5), 0)], versions, spans)
+    assert (leaked, spans[1].of_changed) == (0, Count(1, 2, 0, 0))

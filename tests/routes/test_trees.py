@@ -119,6 +119,14 @@ def test_load_never_makes_the_heaviest_heavier(overlay: Overlay, seed: int) -> N
     assert after.sum() == pytest.approx(before.sum())
 
 
+@given(overlays(), seeds)
+def test_load_with_relays_never_makes_the_heaviest_heavier(overlay: Overlay, seed: int) -> None:
+    """With relays too the busiest link carries no more than with `hops`; the sum may be another."""
+    rates = np.random.default_rng(seed).pareto(1.0, overlay.interest.num_topics)
+    before, after = (loads(route(overlay, name, rates=rates)).of_link for name in ("hops", "load"))
+    assert after.max(initial=0.0) <= before.max(initial=0.0) * (1 + 1e-9)
+
+
 @given(connected(), seeds)
 def test_stable_keeps_what_it_can(overlay: Overlay, seed: int) -> None:
     """Every old link that is there and whose ends subscribe stays; without news nothing changes at all."""
@@ -197,6 +205,16 @@ def test_publishers_attach_to_a_carrier(overlay: Overlay, seed: int) -> None:
         wanted = subscribers(interest, topic)
         near = {a if b == broker else b for a, b in links_of(overlay) if broker in (a, b)} & wanted
         assert via in (near or wanted)
+
+
+@given(overlays(), seeds)
+def test_publishers_are_in_no_measure(overlay: Overlay, seed: int) -> None:
+    """Hops, stretch and loads are those of the trees: one-way links are counted, and change nothing else."""
+    rng = np.random.default_rng(seed)
+    interest = overlay.interest
+    pairs = [(v, t) for v in range(interest.num_nodes) for t in range(interest.num_topics)]
+    trees = route(overlay, publishers=[pair for pair in pairs if rng.random() < 0.5])
+    assert figures(trees) == {**figures(route(overlay)), "publishers": len(trees.publishers)}
 
 
 def test_refusals() -> None:

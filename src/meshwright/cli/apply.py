@@ -38,8 +38,9 @@ def apply(
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.cli.export import settings_of
+    from meshwright.deploy.access import fingerprint
     from meshwright.deploy.delta import delta, explained
-    from meshwright.deploy.inventory import extended, moved
+    from meshwright.deploy.inventory import extended
     from meshwright.deploy.keeping import ask, is_kept
     from meshwright.deploy.updating import update_folders
     from meshwright.errors import InputError
@@ -52,25 +53,31 @@ def apply(
     settings = settings_of(deployed.settings.profile, deployed.settings.version, secret)
     routed = deploy.Routed.of(read_trees(plan)).checked(overlaps=overlaps, relays=allow_relays)
     wiring = deploy.wire(routed, deployed.wiring.order)
-    kept = is_kept(federation)
+    kept, renewed = is_kept(federation), deployed.fingerprint != fingerprint(settings.secret)
+    if kept and renewed:
+        raise InputError(f"{federation} runs with another secret: end it, and start it anew with this one")
     if inventory is not None:
         places = deploy.read_inventory(inventory).of(wiring.order)
     else:
         places = extended(deployed.inventory, wiring.order)
     found = delta(
         deployed.wiring, wiring, version=settings.version, secured=deployed.secured,
-        moved=moved(deployed.inventory, places),
+        restless=deployed.restless(places, settings),
     )  # fmt: skip
     changed: list[str] = []
     if not dry_run and kept:
         changed = ask(federation, plan, places, overlaps=overlaps, relays=allow_relays)
     elif not dry_run:
         changed = update_folders(routed, wiring, places, settings, federation)
-    told = {"federation": str(federation), "dry_run": dry_run, "running": kept, **found.described()}
+    told = {
+        "federation": str(federation), "dry_run": dry_run, "running": kept, "new_secret": renewed,
+        **found.described(),
+    }  # fmt: skip
     if json:
         output.answer_json({**told, "files_changed": changed})
         return
-    lines = list(explained(found))
+    lines = ["another secret: every broker starts anew, with new passwords"] if renewed else []
+    lines += explained(found)
     if dry_run:
         lines.append("dry run: nothing was done")
     else:

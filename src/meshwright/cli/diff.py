@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.export import AllowRelays, MosquittoVersion, Overlaps
+from meshwright.cli.export import AllowRelays, Overlaps
 from meshwright.cli.options import Json
 
 if TYPE_CHECKING:
@@ -21,7 +21,12 @@ def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="A plan with trees, or a federation's folder.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="A plan with trees.")],
     *,
-    mosquitto: MosquittoVersion = "2.0",
+    mosquitto: Annotated[
+        str | None,
+        typer.Option(
+            "--mosquitto", metavar="2.0|2.1", help="The oldest Mosquitto there is; else as OLD says, or 2.0."
+        ),
+    ] = None,
     overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
     json: Json = False,
@@ -36,22 +41,24 @@ def diff(
     from meshwright.deploy.delta import delta, explained
     from meshwright.store import read_trees
 
-    deploy.Settings(version=mosquitto)
-    before = wiring_of(old, overlaps, allow_relays)
+    before, version, secured = _before(old, overlaps, allow_relays)
+    settings = deploy.Settings(version=mosquitto or version)
     routed = deploy.Routed.of(read_trees(new)).checked(overlaps=overlaps, relays=allow_relays)
-    found = delta(before, deploy.wire(routed, before.order), version=mosquitto)
+    found = delta(before, deploy.wire(routed, before.order), version=settings.version, secured=secured)
     if json:
         output.answer_json({"old": str(old), "new": str(new), **found.described()})
     else:
         output.answer(*explained(found))
 
 
-def wiring_of(path: Path, overlaps: str, allow_relays: bool) -> "Wiring":
-    """Return how a plan is wired, or how a federation's folder says that it is."""
+def _before(path: Path, overlaps: str, allow_relays: bool) -> "tuple[Wiring, str, bool]":
+    """Return how a plan is wired, or how a federation's folder is, for which Mosquitto, and if secured."""
     from meshwright import deploy
     from meshwright.store import read_trees
     from meshwright.store.header import FEDERATION, holds
 
     if holds(path, FEDERATION):
-        return deploy.read_federation(path).wiring
-    return deploy.wire(deploy.Routed.of(read_trees(path)).checked(overlaps=overlaps, relays=allow_relays))
+        found = deploy.read_federation(path)
+        return found.wiring, found.settings.version, found.secured
+    routed = deploy.Routed.of(read_trees(path)).checked(overlaps=overlaps, relays=allow_relays)
+    return deploy.wire(routed), deploy.Settings().version, False

@@ -74,9 +74,14 @@ def export(
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.cli.target import check_target
+    from meshwright.deploy.keeping import check_free
     from meshwright.store import read_trees
 
     if to != "mosquitto":
+        _refuse(
+            to, inventory=inventory, profile=profile != "plain", mosquitto=mosquitto != "2.0", secret=secret,
+            overlaps=overlaps != "refuse", allow_relays=allow_relays,
+        )  # fmt: skip
         written = deploy.export(plan, to, out)
         if json:
             output.answer_json({"plan": str(plan), "to": to, "file": str(written)})
@@ -84,6 +89,7 @@ def export(
             output.answer(f"written to {written}")
         return
     check_target(out, "federation")
+    check_free(out)
     routed = deploy.Routed.of(read_trees(plan)).checked(overlaps=overlaps, relays=allow_relays)
     wiring = deploy.wire(routed)
     places = places_of(inventory, wiring.order)
@@ -98,6 +104,15 @@ def export(
         *(f"merged, so that brokers of one carry all: {', '.join(group)}" for group in merged),
         f"written to {out}; plan.md in it explains how to start and change it",
     )
+
+
+def _refuse(to: str, **given: object) -> None:
+    """Refuse options that are about brokers, where there will be none."""
+    from meshwright.errors import InputError
+
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    if named:
+        raise InputError(f"{', '.join(named)} not with --to {to}: leave out, or export --to mosquitto")
 
 
 def places_of(inventory: Path | None, brokers: tuple[str, ...]) -> "Inventory":

@@ -90,6 +90,7 @@ def federation(
     from meshwright.cli.failure import ANSWER_IS_NO
     from meshwright.cli.spark import StageDrawing
     from meshwright.cli.target import check_target
+    from meshwright.deploy.keeping import check_free
     from meshwright.deploy.program import find_mosquitto
     from meshwright.errors import InputError
     from meshwright.report.chart_file import check_chart
@@ -105,7 +106,8 @@ def federation(
         check_chart(picture)
     if out is not None:
         check_target(out, "federation")
-    routed, links, trees = _planned(plan, brokers, seed)
+        check_free(out)
+    routed, links, trees = _planned(plan, brokers, seed, loops=storm)
     routed = routed.checked(overlaps=overlaps, relays=allow_relays)
     if len(routed.brokers) > (brokers or MOST):
         raise InputError(
@@ -133,13 +135,13 @@ def federation(
 
 
 def _planned(
-    plan: Path | None, brokers: int | None, seed: int
+    plan: Path | None, brokers: int | None, seed: int, *, loops: bool
 ) -> "tuple[Routed, list[tuple[str, str]], pa.Table]":
     """Return ways, links and trees: of a plan, or of a made-up federation."""
     from meshwright.deploy import Routed
+    from meshwright.deploy.made_up import made_up
     from meshwright.errors import InputError
     from meshwright.store import read_trees
-    from meshwright.store.routes import TREES, roles_of
 
     if plan is not None:
         stored = read_trees(plan)
@@ -148,16 +150,7 @@ def _planned(
         return Routed.of(stored), list(pairs), stored.trees
     if brokers is None:
         raise InputError("no plan: give one, or --brokers to make up a federation of so many")
-    from meshwright.designs import design
-    from meshwright.routes import route
-    from meshwright.workloads import zipf
-
-    topics = max(3, brokers // 2)
-    overlay = design(zipf(brokers, topics, size=3, seed=seed), "low").overlay
-    trees = route(overlay)
-    table = trees.to_arrow().cast(TREES)
-    names: list[Any] = overlay.interest.node_names.to_pylist()
-    return Routed.from_tables(table, roles_of(trees), names), overlay.edges, table  # type: ignore[return-value]
+    return made_up(brokers, loops=loops, seed=seed)
 
 
 def _checked(

@@ -88,12 +88,23 @@ def _told(found: Churned) -> list[str]:
 
     lines = []
     for window in found.windows:
+        told = window.described()
+        counts = [
+            f"of {count.expected:,} deliveries on {told[f'{kind}_topics']:,} {what} "
+            f"{count.missing:,} missing, {count.duplicate:,} duplicate"
+            for kind, what, count in (
+                ("changed", "topics whose tree changes", window.of_changed),
+                ("restarted", "topics whose tree stays but a broker restarts", window.of_restarted),
+            )
+            if told[f"{kind}_topics"]
+        ]
         restarts = f", {len(window.restarts)} restarted" if window.restarts else ""
-        lines.append(
-            f"{window.event} of {window.broker}: {duration(window.ended - window.began)}{restarts}; of "
-            f"{window.expected:,} deliveries on {len(window.touched):,} touched topics {window.missing:,} "
-            f"missing, {window.duplicate:,} duplicate"
-        )
+        took = f"{duration(window.ended - window.began)} in {window.waves} wave{'s' * (window.waves > 1)}"
+        faults = [
+            *([f"{window.unexcused:,} missing whose way nothing disturbed"] if window.unexcused else []),
+            *(["NOT over in time"] if not window.in_time else []),
+        ]
+        lines.append("; ".join([f"{window.event} of {window.broker}: {took}{restarts}", *counts, *faults]))
     return lines
 
 

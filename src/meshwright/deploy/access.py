@@ -19,12 +19,21 @@ CLIENT = "client"
 """The user that a broker's own clients are."""
 ROUNDS = 101
 """As often does Mosquitto 2.0 stretch a password."""
+SLOW = 200_000
+"""As often do we stretch the secret, for what anybody may read."""
 
 
 def password(secret: bytes, user: str) -> str:
     """Return the password of a user: the same for the same secret."""
     mixed = hmac.new(secret, b"password\0" + user.encode(), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(mixed).decode().rstrip("=")
+
+
+def fingerprint(secret: bytes | None) -> str | None:
+    """Return what tells one secret from another; slow to make, so that nobody finds the secret by trying."""
+    if secret is None:
+        return None
+    return hashlib.pbkdf2_hmac("sha256", secret, b"meshwright fingerprint", SLOW).hex()[:32]
 
 
 def client_password(secret: bytes, broker: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from meshwright.deploy.mosquitto import CONFIGURATION
+from meshwright.deploy.mosquitto import CONFIGURATION, USER
 from meshwright.deploy.program import find_mosquitto
 from meshwright.deploy.wiring import folder_of
 from meshwright.errors import InputError
@@ -110,7 +110,7 @@ def _hand_over(folder: Path) -> None:
     """Give a broker's folder to the user that it becomes if root starts it; its paths are relative to it."""
     if os.getuid() != 0:
         return
-    for user in ("mosquitto", "nobody"):
+    for user in (USER, "nobody"):
         with suppress(LookupError):
             for path in (folder, *folder.rglob("*")):
                 shutil.chown(path, user)

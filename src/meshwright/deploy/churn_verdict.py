@@ -4,56 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from meshwright.churn.events import JOIN
 from meshwright.deploy.verdict import Verdict, judge
 
 if TYPE_CHECKING:
-    from meshwright.deploy.routed import Routed
+    from meshwright.deploy.churn_window import Window
+    from meshwright.deploy.routed import Routed, Way
     from meshwright.deploy.traffic import Message
-
-UNDER_WAY = 1.0
-"""Seconds: what was sent so shortly before a change begins may not have come everywhere by then."""
-
-
-@dataclass
-class Window:
-    """One change: when it began and ended, what it touched, and what became of messages meanwhile."""
-
-    event: str
-    broker: str
-    began: float
-    touched: set[str]
-    restarts: list[str]
-    ended: float = float("inf")
-    published: int = 0
-    expected: int = 0
-    """Deliveries to those who asked for the topic before and after."""
-    missing: int = 0
-    duplicate: int = 0
-    cut_off: int = 0
-    """Clients whose connection broke, but for those of a broker that left or crashed."""
-
-    def holds(self, message: Message) -> bool:
-        """Say whether a message falls into it."""
-        before = 0.0 if self.event == JOIN else UNDER_WAY  # a join takes nothing away from anybody
-        return message.topic in self.touched and self.began - before <= message.sent <= self.ended
-
-    def described(self) -> dict[str, Any]:
-        """Return what a JSON answer says of it."""
-        return {
-            "event": self.event,
-            "broker": self.broker,
-            "seconds": self.ended - self.began,
-            "touched_topics": len(self.touched),
-            "restarts": self.restarts,
-            "published": self.published,
-            "expected": self.expected,
-            "missing": self.missing,
-            "duplicate": self.duplicate,
-            "cut_off": self.cut_off,
-        }
 
 
 @dataclass(frozen=True)
@@ -73,14 +32,19 @@ class Churned:
 
     @property
     def passed(self) -> bool:
-        """Whether calm and final traffic is exact, nothing leaked, and no join took anything from anybody."""
+        """Whether all is as the order of changes promises.
+
+        Calm and final traffic is exact, nothing leaked, and no join took anything from anybody. In windows
+        nothing came twice, nothing is missing whose way nothing disturbed, and each was over in time.
+        """
         joins = [window for window in self.windows if window.event == JOIN]
         return (
             self.calm.passed
             and self.final.passed
             and not self.leaked
             and not self.faults
-            and not any(it.cut_off or it.restarts or it.missing or it.duplicate for it in joins)
+            and not any(it.cut_off or it.restarts or it.missing for it in joins)
+            and not any(it.duplicate or it.unexcused or not it.in_time for it in self.windows)
         )
 
 
@@ -90,28 +54,32 @@ def sorted_out(
     """Judge calm messages by the ways of their time, and count what became of the others."""
     calm: list[Verdict] = []
     by_version: dict[int, list[Message]] = {}
+    paths = Paths(versions)
     leaked = 0
     for message, version in sent:
         around = [number for number, window in enumerate(windows) if window.holds(message)]
         if not around:
-            by_version.setdefault(version, []).append(message)
+            by_version.setdefault(_version(message, version, windows), []).append(message)
             continue
-        first, last = versions[around[0]].ways, versions[around[-1] + 1].ways
-        ways = [ways[message.topic] for ways in (first, last) if message.topic in ways]
+        # Sent shortly before a change, it may have begun before the last one was over.
+        began, ended = min(version, around[0]), around[-1] + 1
+        spanned = [v for v in range(began, ended + 1) if message.topic in versions[v].ways]
+        ways = [versions[v].ways[message.topic] for v in spanned]
         due = frozenset.intersection(*(way.subscribers for way in ways)) | {message.origin}
-        allowed = frozenset().union(
-            *(
-                versions[v].ways[message.topic].carriers
-                for v in range(around[0], around[-1] + 2)
-                if message.topic in versions[v].ways
-            )
-        )
+        allowed = frozenset().union(*(way.carriers for way in ways))
         window = max((windows[number] for number in around), key=lambda it: (it.event != JOIN, it.began))
-        window.published += 1
-        window.expected += len(due)
-        window.missing += len(due - set(message.seen))
-        window.duplicate += sum(count > 1 for count in message.seen.values())
+        missing = due - set(message.seen)
+        count = window.of_changed if message.topic in window.changed else window.of_restarted
+        count.published += 1
+        count.expected += len(due)
+        count.missing += len(missing)
+        count.duplicate += sum(seen > 1 for seen in message.seen.values())
         leaked += len(set(message.seen) - allowed - {message.origin})
+        disturbed = frozenset().union(*(windows[number].disturbed for number in around))
+        for broker in missing:
+            found = {paths.between(v, message.topic, message.origin, broker) for v in spanned}
+            same = found.pop() if len(found) == 1 else None
+            window.unexcused += same is not None and not disturbed & set(same)
     for version, messages in sorted(by_version.items()):
         calm.append(judge(messages, versions[version].ways))
     joined = Verdict(
@@ -123,3 +91,45 @@ def sorted_out(
         {},
     )
     return joined, leaked + len(joined.leaked)
+
+
+def _version(message: Message, version: int, windows: Sequence[Window]) -> int:
+    """Return by which ways a calm message went: the new ones too, if its topic's last wave was over."""
+    if version < len(windows):
+        spans = windows[version].spans
+        if message.topic in spans and message.sent > spans[message.topic][1]:
+            return version + 1
+    return version
+
+
+class Paths:
+    """Ways from broker to broker in the trees of all versions, each tree searched once for each origin."""
+
+    def __init__(self, versions: Sequence[Routed]) -> None:
+        self.versions = versions
+        self._before: dict[tuple[int, str, str], dict[str, str]] = {}
+
+    def between(self, version: int, topic: str, origin: str, broker: str) -> tuple[str, ...] | None:
+        """Return the brokers on the way, both ends included; None if there is none."""
+        key = (version, topic, origin)
+        if key not in self._before:
+            self._before[key] = _searched(self.versions[version].ways[topic], origin)
+        before, path = self._before[key], [broker]
+        while path[-1] in before and path[-1] != origin:
+            path.append(before[path[-1]])
+        return tuple(path) if path[-1] == origin else None
+
+
+def _searched(way: Way, origin: str) -> dict[str, str]:
+    """Return from which neighbour each carrier gets what is published at a broker."""
+    near: dict[str, list[str]] = {}
+    for a, b in way.links:
+        near.setdefault(a, []).append(b)
+        near.setdefault(b, []).append(a)
+    before, queue = {origin: origin}, [origin]
+    for here in queue:
+        for there in near.get(here, []):
+            if there not in before:
+                before[there] = here
+                queue.append(there)
+    return before

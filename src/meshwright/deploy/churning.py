@@ -1,8 +1,8 @@
 """Brokers that join, leave and crash while traffic flows: repaired, applied to the running, and counted.
 
 On a topic that no change touches every message must come once, all the time. Where a tree changes, or a
-broker of it restarts, messages may be lost or doubled from the moment the change begins until its last bridge
-is up: these are counted by themselves.
+broker of it restarts, messages may be lost while the waves last that touch the topic: these are counted by
+themselves, and no other way may lose any. Nothing may come twice.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
-from meshwright.deploy.churn_verdict import Churned, Window, sorted_out
-from meshwright.deploy.delta import RESTART, delta
+from meshwright.deploy.churn_verdict import Churned, sorted_out
+from meshwright.deploy.churn_window import Window
+from meshwright.deploy.delta import RESTART, START, STOP, delta
 from meshwright.deploy.federation import publications, publish_all, running
 from meshwright.deploy.inventory import Inventory, Place
 from meshwright.deploy.program import free_ports
@@ -143,7 +144,7 @@ async def _change(
     if event.event in (CRASH, LEAVE):
         state.away.add(broker)
         await observers.detach(broker)
-    held = _held(plan.routed).get(broker, set())
+    old = plan.routed
     plan.happen([event])
     found = delta(before, plan.wiring)
     if event.event == JOIN:
@@ -153,9 +154,13 @@ async def _change(
         used.add(port)
     elif event.event in (CRASH, LEAVE):
         del places[broker]
-    window = Window(event.event, broker, began, found.touched | held, found.restarts)
+    ending = frozenset(step.broker for step in found.steps if step.action in (RESTART, STOP))
+    changed = _changed(old, plan.routed)
+    window = Window(event.event, broker, began, changed, ending, found.restarts, len(found.waves))
+    # What goes through a broker that is gone is touched from the first moment on, before any wave.
+    window.touch(_held(old).get(broker, set()), began, began)
     cuts = observers.cuts.copy()
-    await _applied(plan, found, here, observers, Inventory(dict(places)))
+    await _applied(plan, old, found, here, observers, Inventory(dict(places)), window)
     state.routed, state.version = plan.routed, state.version + 1
     window.ended = time.monotonic()
     window.cut_off = sum(count for other, count in (observers.cuts - cuts).items() if other != broker)
@@ -163,17 +168,38 @@ async def _change(
 
 
 async def _applied(
-    plan: LivingPlan, found: Delta, here: Running, observers: Observers, inventory: Inventory
+    plan: LivingPlan,
+    old: Routed,
+    found: Delta,
+    here: Running,
+    observers: Observers,
+    inventory: Inventory,
+    window: Window,
 ) -> None:
-    held = _held(plan.routed)
+    """Do one wave after the other, and note which topics each touched, and when."""
+    was, held = _held(old), _held(plan.routed)
     for wave in found.waves:
+        began = time.monotonic()
         await asyncio.to_thread(perform, wave, found, inventory, here.settings, here.brokers, here.logs)
-        for broker in sorted({step.broker for step in wave if step.action == RESTART}):
-            await observers.detach(broker)
+        anew = sorted({step.broker for step in wave if step.action in (START, RESTART)})
+        touched = found.touched_by(wave)
+        for broker in anew:
+            if broker in observers.present:
+                await observers.detach(broker)
+                touched |= was.get(broker, set())
             await observers.attach(broker, inventory.places[broker], held.get(broker, set()))
+        window.touch(touched, began, time.monotonic())
     update_folders(plan.routed, plan.wiring, inventory, here.settings, here.brokers.folder)
-    for broker in sorted(set(inventory.places) - observers.present):
-        await observers.attach(broker, inventory.places[broker], held.get(broker, set()))
+
+
+def _changed(old: Routed, new: Routed) -> frozenset[str]:
+    """Return the topics whose tree is another: other links, or other brokers."""
+
+    def shape(routed: Routed, topic: str) -> object:
+        way = routed.ways.get(topic)
+        return way and (frozenset(map(frozenset, way.links)), way.carriers)
+
+    return frozenset(topic for topic in {*old.ways, *new.ways} if shape(old, topic) != shape(new, topic))
 
 
 def _held(routed: Routed) -> dict[str, set[str]]:

@@ -8,7 +8,7 @@ does no harm; it vanishes from the file, and with the next restart.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,8 @@ class Delta:
     waves: tuple[tuple[Step, ...], ...]
     quiet: tuple[str, ...]
     """Brokers whose files change and who need not act: what goes are bridges to brokers that are gone."""
+    restless: frozenset[str] = frozenset()
+    """Brokers that start anew whatever their bridges; who dials them finds them only after its own step."""
 
     @property
     def steps(self) -> list[Step]:
@@ -68,8 +70,13 @@ class Delta:
     @property
     def touched(self) -> set[str]:
         """Topics that may lose messages meanwhile: their tree changes, or a broker of it restarts or ends."""
-        found = {topic for step in self.steps for _, topic, _ in (*step.removed, *step.added)}
-        for step in self.steps:
+        return set().union(*(self.touched_by(wave) for wave in self.waves))
+
+    def touched_by(self, wave: Iterable[Step]) -> set[str]:
+        """Return the topics that may lose messages while a wave lasts."""
+        found: set[str] = set()
+        for step in wave:
+            found |= {topic for _, topic, _ in (*step.removed, *step.added)}
             if step.action in (RESTART, STOP):
                 for wiring in (self.old, self.new):
                     ends = (*wiring.dialled_by(step.broker).values(), *wiring.heard_by(step.broker).values())
@@ -98,11 +105,12 @@ class Delta:
 
 
 def delta(
-    old: Wiring, new: Wiring, *, version: str = "2.0", secured: bool = False, moved: Collection[str] = ()
+    old: Wiring, new: Wiring, *, version: str = "2.0", secured: bool = False, restless: Collection[str] = ()
 ) -> Delta:
     """Find the steps from one wiring to another; the new one must keep the order of brokers that stay.
 
-    Brokers that `moved` to another address act first, then those that dial them.
+    Brokers that are `restless`, at another address or with new passwords, act first, then those that dial
+    them.
     """
     here, there = set(old.order), set(new.order)
     waves = [tuple(Step(STOP, broker) for broker in old.order if broker not in there)]
@@ -112,8 +120,8 @@ def delta(
         before = _lines(old, broker) if broker in here else set()
         after = _lines(new, broker)
         gone = {line for line in before - after if line[0] in there}
-        more = {line for line in after if line not in before or line[0] in moved}
-        if gone or more or broker not in here or broker in moved:
+        more = {line for line in after if line not in before or line[0] in restless}
+        if gone or more or broker not in here or broker in restless:
             changes[broker] = (gone, more)
         elif before - after:
             quiet.append(broker)
@@ -122,12 +130,12 @@ def delta(
             tuple(
                 Step(RELOAD, broker)
                 for broker in new.order
-                if broker in here and old.heard_by(broker) != new.heard_by(broker)
+                if broker in here - set(restless) and old.heard_by(broker) != new.heard_by(broker)
             )
         )
     act = RELOAD if version == "2.1" else RESTART
-    waves += _ordered(old, new, changes, act, moved)
-    return Delta(old, new, tuple(wave for wave in waves if wave), tuple(quiet))
+    waves += _ordered(old, new, changes, act, restless)
+    return Delta(old, new, tuple(wave for wave in waves if wave), tuple(quiet), frozenset(restless))
 
 
 def _lines(wiring: Wiring, broker: str) -> set[Line]:
@@ -143,7 +151,7 @@ def _ordered(
     new: Wiring,
     changes: Mapping[str, tuple[set[Line], set[Line]]],
     act: str,
-    moved: Collection[str],
+    restless: Collection[str],
 ) -> list[tuple[Step, ...]]:
     """Put changes in waves: nobody adds a topic while another has yet to take it away.
 
@@ -153,7 +161,7 @@ def _ordered(
     here = set(old.order)
     losing = {broker: set(gone) for broker, (gone, _) in changes.items() if gone}
     gaining = {broker: set(more) for broker, (_, more) in changes.items()}
-    present = (here & set(new.order)) - set(moved)
+    present = (here & set(new.order)) - set(restless)
     waves: list[tuple[Step, ...]] = []
     while gaining:
         keepers: dict[str, set[str]] = {}
@@ -169,7 +177,7 @@ def _ordered(
             wave = []
             for broker in ready:
                 gone, more = losing.pop(broker, set()), gaining.pop(broker)
-                action = START if broker not in here else RESTART if broker in moved else act
+                action = START if broker not in here else RESTART if broker in restless else act
                 wave.append(Step(action, broker, _sorted(gone), _sorted(more), dict(new.dialled_by(broker))))
         else:
             wave = []

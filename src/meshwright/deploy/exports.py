@@ -52,8 +52,20 @@ def _topics(stored: StoredPlan) -> dict[tuple[str, str], list[str]]:
 
 
 def _links(stored: StoredPlan, topics: dict[tuple[str, str], list[str]]) -> list[dict[str, Any]]:
-    rows = stored.edges.to_pylist()
+    """Return the overlay's links with what each carries, then the one-way links of publishers beside it."""
+    rows = [{**row, "overlay": True} for row in stored.edges.to_pylist()]
+    known = {(row["u"], row["v"]) for row in rows}
+    beside = {"rank": None, "contribution": 0, "overlay": False}
+    rows += [{"u": u, "v": v, **beside} for u, v in sorted(topics.keys() - known)]
     return [{**row, "topics": topics.get((row["u"], row["v"]), [])} for row in rows]
+
+
+def _apart(stored: StoredPlan, links: list[dict[str, Any]]) -> list[str]:
+    """Return the brokers without any link, as far as a plan's trees tell of them."""
+    if "routes" not in stored.metadata:
+        return []
+    everyone = set(read_trees(stored.path).roles.column("broker").to_pylist())
+    return sorted(everyone - {link[end] for link in links for end in ("u", "v")})
 
 
 def _json(stored: StoredPlan, topics: dict[tuple[str, str], list[str]]) -> str:
@@ -67,9 +79,12 @@ def _json(stored: StoredPlan, topics: dict[tuple[str, str], list[str]]) -> str:
 
 def _dot(stored: StoredPlan, topics: dict[tuple[str, str], list[str]]) -> str:
     lines = ["graph federation {", "  layout=neato; overlap=false; node [shape=box];"]
-    for link in _links(stored, topics):
+    links = _links(stored, topics)
+    lines += [f"  {_quoted(broker)};" for broker in _apart(stored, links)]
+    for link in links:
         ends = " -- ".join(_quoted(link[end]) for end in ("u", "v"))
-        lines.append(f"  {ends} [contribution={link['contribution']}, topics={len(link['topics'])}];")
+        style = "" if link["overlay"] else ", style=dashed"
+        lines.append(f"  {ends} [contribution={link['contribution']}, topics={len(link['topics'])}{style}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -86,11 +101,12 @@ def _graph(stored: StoredPlan, topics: dict[tuple[str, str], list[str]]) -> Any:
             "networkx is not installed: pip install 'meshwright[networkx]'"
         ) from error
     graph = nx.Graph()
-    if "routes" in stored.metadata:
-        graph.add_nodes_from(read_trees(stored.path).roles.column("broker").to_pylist())
-    for link in _links(stored, topics):
-        figures = {"rank": link["rank"], "contribution": link["contribution"], "topics": len(link["topics"])}
-        graph.add_edge(link["u"], link["v"], **figures)
+    links = _links(stored, topics)
+    graph.add_nodes_from(_apart(stored, links))
+    for link in links:
+        figures = {"contribution": link["contribution"], "topics": len(link["topics"])}
+        rank = {} if link["rank"] is None else {"rank": link["rank"]}
+        graph.add_edge(link["u"], link["v"], **rank, **figures, overlay=link["overlay"])
     return graph
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from meshwright.deploy.access import fingerprint
 from meshwright.deploy.handbook import handbook
-from meshwright.deploy.inventory import Inventory, Place
-from meshwright.deploy.mosquitto import CONFIGURATION, broker_files, unit
+from meshwright.deploy.inventory import Inventory, Place, moved
+from meshwright.deploy.mosquitto import CONFIGURATION, USER, broker_files, unit
 from meshwright.deploy.settings import Settings
 from meshwright.deploy.wiring import Wiring, check_folders, folder_of
 from meshwright.store.atomic import new_folder
@@ -34,7 +36,22 @@ class Deployed:
     inventory: Inventory
     settings: Settings
     """Without the secret, which is in no file."""
-    secured: bool = False
+    fingerprint: str | None = None
+    """Of the secret that its passwords are derived from, if it has any."""
+
+    @property
+    def secured(self) -> bool:
+        """Whether there are passwords and access lists."""
+        return self.fingerprint is not None
+
+    def restless(self, inventory: Inventory, settings: Settings) -> set[str]:
+        """Return the brokers that must start anew even if their bridges stay: those at another address.
+
+        With another secret these are all: whoever dials must know the new password, and be known by it.
+        """
+        if self.fingerprint != fingerprint(settings.secret):
+            return self.inventory.places.keys() & inventory.places.keys()
+        return moved(self.inventory, inventory)
 
 
 def write_federation(
@@ -47,11 +64,16 @@ def write_federation(
         for name, text in federation_files(routed, wiring, places, settings).items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-            if settings.secret is not None and file.name in SECRET_FILES:
-                file.chmod(0o600)
+            write_file(file, text, private=settings.secret is not None and file.name in SECRET_FILES)
         write_described(folder, wiring, places, settings)
     return Path(path)
+
+
+def write_file(file: Path, text: str, *, private: bool) -> None:
+    """Write a new file; a private one can be read by its owner only, from its first moment on."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+        opened.write(text)
 
 
 def federation_files(
@@ -106,7 +128,9 @@ def read_federation(path: str | Path) -> Deployed:
             (bridge["dialler"], bridge["listener"]): dict(bridge["topics"]) for bridge in content["bridges"]
         }
         settings = Settings(content["profile"], content["mosquitto"])
-        return Deployed(Wiring(tuple(places), bridges), Inventory(places), settings, content["secured"])
+        return Deployed(
+            Wiring(tuple(places), bridges), Inventory(places), settings, content["secret_fingerprint"]
+        )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
 
@@ -115,7 +139,7 @@ def _described(wiring: Wiring, inventory: Inventory, settings: Settings) -> dict
     return {
         "profile": settings.profile,
         "mosquitto": settings.version,
-        "secured": settings.secret is not None,
+        "secret_fingerprint": fingerprint(settings.secret),
         "brokers": [
             {"broker": broker, "folder": folder_of(broker), **vars(inventory.places[broker])}
             for broker in wiring.order
@@ -135,7 +159,7 @@ def _compose(wiring: Wiring, settings: Settings) -> str:
             "image": f"{IMAGE}:{settings.version}",
             "network_mode": "host",
             "working_dir": "/federation",
-            "command": ["mosquitto", "-c", f"/federation/{CONFIGURATION}"],
+            "command": ["sh", "-c", f"chown -R {USER} . && exec mosquitto -c {CONFIGURATION}"],
             "volumes": [f"./{folder_of(broker)}:/federation"],
             "restart": "unless-stopped",
             "depends_on": [named[other] for other in wiring.dialled_by(broker)],

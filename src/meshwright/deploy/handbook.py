@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from meshwright.deploy.mosquitto import CONFIGURATION, USER
 from meshwright.deploy.wiring import folder_of
 
 if TYPE_CHECKING:
@@ -21,13 +22,16 @@ def handbook(routed: Routed, wiring: Wiring, inventory: Inventory, settings: Set
         "# This federation",
         f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.lines:,} topic lines for "
         f"{sum(bool(way.links) for way in routed.ways.values()):,} topics. Every topic has one tree: each "
-        "message reaches every broker that asked for it once, and no other broker.",
+        f"message reaches every broker that asked for it once{_alone(routed)}.",
         *_promise(routed, settings),
         "## Starting it",
         "Copy each folder to its broker, as `/etc/meshwright/FOLDER`, and start the brokers in the order of "
         "`start-order.txt`: each dials only brokers before it, so that nobody has to try twice. "
         "`mosquitto.service` in each folder is a systemd unit; `docker-compose.yml` runs all of them on one "
-        "machine. To run one by hand: `cd FOLDER && mosquitto -c mosquitto.conf`.",
+        f"machine. To run one by hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`. Started by root, "
+        f"Mosquitto becomes the user `{USER}`, who has to own the folder to read its passwords and keep its "
+        "queues. The unit and the compose file see to that; by hand, root does it with "
+        f"`chown -R {USER} FOLDER`.",
         "## Changing it",
         "Never add a bridge or a topic line by hand: one more link in a tree is a loop, and a loop is a "
         "storm. Plan anew, look with `meshwright diff`, then `meshwright apply`. "
@@ -41,6 +45,12 @@ def handbook(routed: Routed, wiring: Wiring, inventory: Inventory, settings: Set
         _table(wiring, inventory),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _alone(routed: Routed) -> str:
+    """Say who else a message reaches: nobody, unless brokers carry what they did not ask for."""
+    relaxed = any(way.merged or way.relays for way in routed.ways.values())
+    return ", and others only as far as is said here" if relaxed else ", and no other broker"
 
 
 def _promise(routed: Routed, settings: Settings) -> list[str]:

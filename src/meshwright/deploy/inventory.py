@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from meshwright.deploy.program import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
 
 COLUMNS = ("broker", "host", "port")
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 
 
@@ -26,8 +26,18 @@ class Place:
 
     @property
     def address(self) -> str:
-        """Host and port as a bridge names them."""
-        return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        """Host and port as a bridge names them: Mosquitto takes what follows the last colon for the port."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def loopback(self) -> str | None:
+        """The address of this machine that only it can reach, if the host is one."""
+        if self.host.lower() == "localhost":
+            return "127.0.0.1"
+        try:
+            return self.host if ip_address(self.host).is_loopback else None
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,9 @@ class Inventory:
     def __post_init__(self) -> None:
         taken: dict[tuple[str, int], str] = {}
         for broker, place in self.places.items():
-            other = taken.setdefault((place.host, place.port), broker)
+            # Every name and address of loopback is this one machine.
+            host = "localhost" if place.loopback else place.host.lower()
+            other = taken.setdefault((host, place.port), broker)
             if other != broker:
                 raise InputError(
                     f"brokers {other!r} and {broker!r} are both at {place.address}: give each its own port"
@@ -87,7 +99,7 @@ def extended(inventory: Inventory, brokers: Iterable[str]) -> Inventory:
     """
     places = {broker: inventory.places[broker] for broker in brokers if broker in inventory.places}
     new = [broker for broker in brokers if broker not in places]
-    if new and any(place.host not in LOOPBACK for place in inventory.places.values()):
+    if new and not all(place.loopback for place in inventory.places.values()):
         raise InputError(f"nobody says where the new brokers {first_five(new)} are: give an inventory")
     used = {place.port for place in inventory.places.values()}
     ports = (port for port in free_ports(len(new) + len(used)) if port not in used)
@@ -165,6 +177,8 @@ def _place(where: str, record: Mapping[str, Any]) -> tuple[str, Place]:
     broker, host, port = (str(record.get(column) or "").strip() for column in COLUMNS)
     if not broker:
         raise InputError(f"{where} names no broker: give its name")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
     if not host or any(letter.isspace() for letter in host):
         raise InputError(f"{where}: broker {broker!r} has host {host!r}: give a name or address")
     if not port.isdecimal() or not 1 <= int(port) <= 65_535:

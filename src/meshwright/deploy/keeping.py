@@ -10,13 +10,14 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.delta import delta
 from meshwright.deploy.folders import read_federation
-from meshwright.deploy.inventory import Inventory, Place, moved
+from meshwright.deploy.inventory import Inventory, Place
 from meshwright.deploy.routed import Routed
 from meshwright.deploy.updating import perform, update_folders
 from meshwright.deploy.wiring import wire
@@ -31,13 +32,48 @@ PAUSE, PATIENCE = 0.05, 120.0
 
 
 def is_kept(folder: Path) -> bool:
-    """Say whether a process that lives keeps a federation running from this folder."""
+    """Say whether a process that lives keeps a federation running from this folder: it holds a lock there.
+
+    Raises
+    ------
+    InputError
+        If that file is another user's, and may not be looked at.
+    """
+    import fcntl
+
     try:
-        pid = int(json.loads((folder / KEPT).read_text(encoding="utf-8"))["pid"])
-        os.kill(pid, 0)
-    except (OSError, ValueError, KeyError, TypeError):
+        with (folder / KEPT).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
         return False
-    return True
+    except PermissionError as error:
+        raise InputError(f"cannot read {folder / KEPT}: be the user that keeps the federation") from error
+    return False
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a folder whose federation is kept running: to write it anew would take it from under that."""
+    if is_kept(folder):
+        raise InputError(
+            f"the federation in {folder} is kept running: end it, or go there by meshwright apply"
+        )
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """Hold a file that says who we are; the system lets go of it when this process ends, however it does."""
+    import fcntl
+
+    with file.open("w", encoding="utf-8") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)  # who only looks holds it for a moment
+        json.dump({"pid": os.getpid()}, opened)
+        opened.flush()
+        try:
+            yield
+        finally:
+            file.unlink(missing_ok=True)
 
 
 def ask(
@@ -58,16 +94,20 @@ def ask(
         "relays": relays,
         "places": {broker: vars(place) for broker, place in places.places.items()},
     }
-    _put(folder / REQUEST, request)
     answer = folder / f"answer-{number}.json"
     end = time.monotonic() + PATIENCE
-    while not answer.is_file():
-        if not is_kept(folder) or time.monotonic() > end:
-            (folder / REQUEST).unlink(missing_ok=True)
-            raise InputError(f"the federation in {folder} does not answer: start it again and apply again")
-        time.sleep(PAUSE)
-    told: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
-    answer.unlink()
+    try:
+        _put(folder / REQUEST, request)
+        while not answer.is_file():
+            if not is_kept(folder) or time.monotonic() > end:
+                raise InputError(
+                    f"the federation in {folder} does not answer: start it again and apply again"
+                )
+            time.sleep(PAUSE)
+        told: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+    finally:
+        (folder / REQUEST).unlink(missing_ok=True)  # else the next one who keeps it would do it
+        answer.unlink(missing_ok=True)
     if "error" in told:
         raise InputError(told["error"])
     changed: list[str] = told["changed"]
@@ -77,8 +117,7 @@ def ask(
 def keep(here: Running, *, until: Callable[[], bool], tell: Callable[[str], None] | None = None) -> None:
     """Keep a federation running and do what it is asked to, until told otherwise."""
     folder = here.brokers.folder
-    _put(folder / KEPT, {"pid": os.getpid()})
-    try:
+    with _locked(folder / KEPT):
         while not until():
             here.brokers.check()
             if (folder / REQUEST).is_file():
@@ -89,8 +128,6 @@ def keep(here: Running, *, until: Callable[[], bool], tell: Callable[[str], None
                     tell(told.get("error") or f"{len(told['changed'])} files changed")
                 _put(folder / f"answer-{request['number']}.json", told)
             time.sleep(PAUSE)
-    finally:
-        (folder / KEPT).unlink(missing_ok=True)
 
 
 def _done(here: Running, request: dict[str, Any]) -> dict[str, Any]:
@@ -103,11 +140,13 @@ def _done(here: Running, request: dict[str, Any]) -> dict[str, Any]:
         inventory = Inventory({broker: Place(**place) for broker, place in request["places"].items()})
         found = delta(
             before.wiring, wiring, version=here.settings.version, secured=before.secured,
-            moved=moved(before.inventory, inventory),
+            restless=before.restless(inventory, here.settings),
         )  # fmt: skip
+        changed: set[str] = set()
         for wave in found.waves:
-            perform(wave, found, inventory, here.settings, here.brokers, here.logs)
-        return {"changed": update_folders(routed, wiring, inventory, here.settings, folder)}
+            changed.update(perform(wave, found, inventory, here.settings, here.brokers, here.logs))
+        changed.update(update_folders(routed, wiring, inventory, here.settings, folder))
+        return {"changed": sorted(changed)}
     except MeshwrightError as error:
         return {"error": str(error)}
 

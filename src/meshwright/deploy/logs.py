@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from meshwright.deploy.wiring import Wiring
 
 CONNECTED = re.compile(r"New (?:client|bridge) connected from \S+ as (.*) \(p\d+, c[01], k\d+")
+ENDED = re.compile(r"Client (\S+)(?: \[\S+\])? (?:disconnected|closed its connection|has exceeded timeout)")
 PAUSE = 0.01
+GONE, RELOADED = "gone", "Reloading config."
+"""What is said of a client that left, before its id; and by a broker that reads its files again.
+
+It reads them before it does anything else, so that all that comes later is by what they say.
+"""
 
 
 class Logs:
@@ -33,15 +39,17 @@ class Logs:
         return found
 
     def lines(self, broker: str, since: int = 0) -> list[str]:
-        """Return what a broker said after a mark, without times; connections as `connected ID`."""
+        """Return what a broker said after a mark, without times; clients as `connected ID` and `gone ID`."""
         with self.brokers.log(broker).open("rb") as file:
             file.seek(since)
             text = file.read()
         said = []
         for line in text[: text.rfind(b"\n") + 1].decode(errors="replace").splitlines():
             words = line.partition(": ")[2]
-            connected = CONNECTED.match(words)
-            said.append(f"connected {connected[1]}" if connected else words)
+            connected, ended = CONNECTED.match(words), ENDED.match(words)
+            said.append(
+                f"connected {connected[1]}" if connected else f"{GONE} {ended[1]}" if ended else words
+            )
         return said
 
     def wait(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from meshwright.deploy.access import access_file, client_password, password, password_file
-from meshwright.deploy.inventory import LOOPBACK
 from meshwright.deploy.wiring import client_id, folder_of
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from meshwright.deploy.wiring import Wiring
 
 CONFIGURATION = "mosquitto.conf"
+USER = "mosquitto"
+"""What Mosquitto becomes when root starts it: its folder has to be that user's."""
 PLANNED = "# Planned by Meshwright, which writes this file anew: change the plan instead.\n"
 LOGGED = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
 
@@ -38,7 +39,7 @@ def broker_files(wiring: Wiring, inventory: Inventory, settings: Settings, broke
 def configuration(wiring: Wiring, inventory: Inventory, settings: Settings, broker: str) -> str:
     """Return the text of a broker's mosquitto.conf."""
     place = inventory.places[broker]
-    lines = [f"listener {place.port}" + (" 127.0.0.1" if place.host in LOOPBACK else "")]
+    lines = [f"listener {place.port}" + (f" {place.loopback}" if place.loopback else "")]
     if place.tls:
         lines += ["cafile certs/ca.crt", "certfile certs/broker.crt", "keyfile certs/broker.key"]
     if settings.secret is None:
@@ -90,6 +91,7 @@ def unit(broker: str) -> str:
         "After=network-online.target\nWants=network-online.target\n\n"
         "[Service]\n"
         f"WorkingDirectory={folder}\n"
+        f"ExecStartPre=+/bin/chown -R {USER} {folder}\n"
         f"ExecStart=/usr/sbin/mosquitto -c {CONFIGURATION}\n"
         "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
         "[Install]\nWantedBy=multi-user.target\n"

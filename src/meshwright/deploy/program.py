@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import socket
-import subprocess
 from contextlib import ExitStack
 
 from meshwright.errors import MissingDependencyError
@@ -29,13 +27,6 @@ def find_mosquitto() -> str:
             "brew install mosquitto, and have it on the PATH"
         )
     return found
-
-
-def mosquitto_version(program: str) -> tuple[int, int]:
-    """Return major and minor version of a mosquitto program."""
-    told = subprocess.run([program, "-h"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"mosquitto version (\d+)\.(\d+)", told)
-    return (int(found[1]), int(found[2])) if found else (2, 0)
 
 
 def free_ports(count: int) -> list[int]:

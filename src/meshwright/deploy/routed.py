@@ -117,13 +117,13 @@ class Routed:
         if relayed and not relays:
             raise InputError(
                 f"not topic-connected: {first_five(relayed)} need relays, brokers that did not ask for them; "
-                "make a plan that connects every topic, or allow relays"
+                "make a plan that connects every topic, or take relays with --allow-relays"
             )
         groups = overlapping(self.ways)
         if groups and overlaps == "refuse":
             raise InputError(
                 f"topics {first_five(groups[0])} overlap, and messages would come twice: "
-                "rename them, or merge overlaps into one tree"
+                "rename them, or let them share one tree with --overlaps merge"
             )
         ways = dict(self.ways)
         for group in groups:

@@ -43,14 +43,14 @@ def storm(routed: Routed, links: Iterable[tuple[str, str]], folder: Path) -> Sto
 
     The brokers are killed after two seconds.
     """
-    wiring, topic = _untreed(routed, links)
+    wiring, topic = untreed(routed, links)
     if topic is None:
         return None
     with running(routed, folder, wiring=wiring) as here:
         return asyncio.run(_observe(routed, here, topic))
 
 
-def _untreed(routed: Routed, links: Iterable[tuple[str, str]]) -> tuple[Wiring, str | None]:
+def untreed(routed: Routed, links: Iterable[tuple[str, str]]) -> tuple[Wiring, str | None]:
     """Return bridges for all links with all common topics, and the topic with the most links too many."""
     order = wire(routed).order
     rank = {broker: place for place, broker in enumerate(order)}

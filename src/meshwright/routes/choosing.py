@@ -46,7 +46,8 @@ def route(
     objective
         `hops`: shortest ways from a root of the lowest eccentricity, so that no breadth-first tree from any
         other root is less deep. `load`: the messages of all topics spread over links; the heaviest link never
-        carries more than with `hops`. `stable`: as many links of `today` as possible stay.
+        carries more than with `hops`. `stable`: as many links of `today` as possible stay, for topics that
+        need no relays; these are chosen without a look at today's.
     rates
         Messages a second of each topic, by id; 1 for each unless told.
     today

@@ -1,4 +1,8 @@
-"""What is true of trees: hops, stretch, load of brokers and links, relays."""
+"""What is true of trees: hops, stretch, load of brokers and links, relays.
+
+Publisher-only brokers are in none of these but their number: a one-way link may lie outside of the overlay,
+and rates are known by topic, not by publisher. From such a broker it is one hop more than from its carrier.
+"""
 
 from __future__ import annotations
 
