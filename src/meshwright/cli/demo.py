@@ -75,7 +75,7 @@ def demo(
             f"dataset  {dataset}",
             f"plans    {', '.join(map(str, folders))}",
             "",
-            f"Try next: meshwright plan {dataset} --algorithm gpa --max-edges {len(plans[0].overlay) // 2} "
+            f"Try next: {_program()} plan {dataset} --algorithm gpa --max-edges {len(plans[0].overlay) // 2} "
             f"--out {out / 'plans' / 'gpa'}",
         )
     if not all(verified):
@@ -93,6 +93,17 @@ def _ingested(nodes: int, topics: int, seed: int, out: Path, progress: bool) -> 
     spark = opened(None, None)
     with StageDrawing(forced=progress) as drawing:
         return ingest(spark, files, out / "dataset", progress=drawing)
+
+
+def _program() -> str:
+    """Return how to call `meshwright` from here: by its name, or by its place if no path leads to it."""
+    import shutil
+    import sys
+
+    beside = Path(sys.executable).with_name("meshwright")
+    if shutil.which("meshwright") or not beside.exists():
+        return "meshwright"
+    return str(beside.relative_to(Path.cwd()) if beside.is_relative_to(Path.cwd()) else beside)
 
 
 def _remarks(plans: "list[Plan]") -> list[str]:
