@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from meshwright.content.chance import random
 from meshwright.content.clustering import clustering
 from meshwright.content.cost import cost
-from meshwright.content.literal import steiner_literal
+from meshwright.content.literal import publisher_tree_weights
 from meshwright.content.packing import packing
 from meshwright.content.running import standing
 from meshwright.content.steiner import channel_tree_weights, mixed
@@ -19,7 +20,7 @@ from meshwright.errors import InputError
 from meshwright.interest import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from meshwright.content.kernels.standing import Standing
     from meshwright.content.workload import Workload
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
     Progress = Callable[[int, float, str], None]
 
 USERS_AT_ONCE = 500
-CHANNELS_AT_ONCE = 5
-"""So many are looked at between two looks at the clock."""
+"""So many are looked at between two looks at the clock, or one channel."""
 LEAST = 1e-9
 """A move that saves less than this part of the cost is none."""
+ROUNDS, DISTURBANCES = 6, 20
+"""So often every channel is made anew, from the second time on from so many disturbed states, too."""
+ENOUGH = 1e-5
+"""Unless a round saves at least this part of the cost, no more of them are made."""
 
 
 def descent(
@@ -46,9 +50,10 @@ def descent(
     """Improve the best of the paper's assignments by local search; never worse than any of them.
 
     Users move one by one to the broker that saves most; where there is no room, another makes way, to where
-    it loses least or to the place that gets free. A channel's audience at one broker moves as a whole where
-    single moves cannot gather or dissolve it. When nothing of that pays, every user is tried once more at
-    each broker that would pay if its trees did not grow. This is ours, not the paper's.
+    it loses least or to the place that gets free. In turn with that each channel's brokers are chosen anew,
+    its audience moving together: brokers are opened, left and swapped for near ones, also after those of some
+    region were opened or closed at random. When nothing of that pays, every user is tried once more at each
+    broker that would pay if its trees did not grow. This is ours, not the paper's.
 
     Parameters
     ----------
@@ -61,7 +66,7 @@ def descent(
     start
         Improve this assignment instead.
     seed
-        For those of the starting assignments that are drawn.
+        For those of the starting assignments that are drawn, and for the regions.
     progress
         Called now and then with the steps so far, the part of the time or steps that is gone, and the cost.
 
@@ -82,7 +87,7 @@ def descent(
         return given
     at = standing(known)
     total, done = known.total, 0
-    for saved, looked in _search(workload, at, LEAST * known.total):
+    for saved, looked in search(workload, at, known.total, seed):
         total -= saved
         done += looked
         spent = [0.0 if seconds is None else (time.monotonic() - began) / max(seconds, 1e-9)]
@@ -103,18 +108,9 @@ def best_start(workload: Workload, *, seed: int = 0) -> Ids:
     InputError
         If in none of them all users find room.
     """
-    weights = channel_tree_weights(workload)
-    makers: list[Callable[[], Ids]] = [
-        lambda: mixed(workload, weights, argmax=True, seed=seed),
-        lambda: mixed(workload, weights, argmax=False, seed=seed),
-        lambda: packing(workload),
-        lambda: clustering(workload),
-        lambda: steiner_literal(workload, seed=seed),
-        lambda: random(workload, seed=seed),
-    ]
     found: list[tuple[float, Ids]] = []
     stuck: InputError | None = None
-    for make in makers:
+    for make in _makers(workload, seed):
         try:
             broker_of = make()
         except InputError as error:
@@ -127,36 +123,68 @@ def best_start(workload: Workload, *, seed: int = 0) -> Ids:
     return min(found, key=lambda it: it[0])[1]
 
 
-def _search(workload: Workload, at: Standing, least: float) -> Iterator[tuple[float, int]]:
-    """Search until nothing pays; tell after each part what it has saved and how many it has looked at."""
-    from meshwright.content.kernels.descending import sweep_channels, sweep_users
+def _makers(workload: Workload, seed: int) -> Iterator[Callable[[], Ids]]:
+    """Return the paper's algorithms in all variants, those that take longest last."""
+    yield lambda: packing(workload)
+    for weigh in (channel_tree_weights, publisher_tree_weights):
+        weights = weigh(workload)
+        for argmax in (True, False):
+            yield partial(mixed, workload, weights, argmax=argmax, seed=seed)
+        if weigh is channel_tree_weights:
+            yield lambda: random(workload, seed=seed)
+            yield lambda: clustering(workload)
 
-    users, channels, brokers = workload.num_users, workload.num_channels, workload.num_brokers
+
+def search(workload: Workload, at: Standing, total: float, seed: int) -> Iterator[tuple[float, int]]:
+    """Search until nothing pays; tell after each part what it has saved and how many it has looked at."""
+    from meshwright.content.kernels.descending import sweep_users
+    from meshwright.content.kernels.remaking import remake
+
+    users, brokers = workload.num_users, workload.num_brokers
     ptr, members = workload.audience
     audience = frozen(members, np.int64)
     widest = max(int(np.diff(ptr).max(initial=0)), 2)
-    guess, gain = np.zeros(brokers), np.zeros(brokers)
+    costs, guess = np.zeros((widest, brokers)), np.zeros(brokers)
+    held, kept, due = (np.zeros(brokers, dtype=np.bool_) for _ in range(3))
+    first_choice, second_choice = (np.zeros(widest, dtype=np.int64) for _ in range(2))
     group = [np.zeros(widest, dtype=np.int64) for _ in range(3)]
+    near, rng = _nearest(workload), np.random.Generator(np.random.PCG64(seed))
+    busy = np.flatnonzero((np.diff(ptr) > 1) & (workload.demand.channel_rate > 0))
 
     def over_users(hopeful: bool) -> Iterator[tuple[float, int]]:
         for first in range(0, users, USERS_AT_ONCE):
             last = min(first + USERS_AT_ONCE, users)
-            yield sweep_users(at, first, last, hopeful, least, guess, *group), last - first
+            yield sweep_users(at, first, last, hopeful, LEAST * total, guess, *group), last - first
 
-    def over_channels() -> Iterator[tuple[float, int]]:
-        for first in range(0, channels, CHANNELS_AT_ONCE):
-            last = min(first + CHANNELS_AT_ONCE, channels)
-            found = sweep_channels(at, ptr, audience, first, last, least, guess, gain, *group)
-            yield found, last - first
+    def over_channels(disturbances: int) -> Iterator[tuple[float, int]]:
+        for channel in busy.tolist():
+            them = audience[ptr[channel] : ptr[channel + 1]]
+            centres = rng.integers(brokers, size=disturbances)
+            saved = remake(
+                at, channel, them, centres, near, LEAST * total, costs, held, kept, due,
+                first_choice, second_choice, guess, *group,
+            )  # fmt: skip
+            yield saved, 1
 
+    for number in range(ROUNDS):
+        gained = 0.0
+        for parts in (over_channels(DISTURBANCES if number else 0), over_users(False)):
+            for saved, looked in parts:
+                gained += saved
+                yield saved, looked
+        if number and gained < ENOUGH * total:
+            break
     again = True
     while again:
         again = False
-        for parts in (over_users(False), over_channels()):
+        for parts in (over_users(False), over_channels(0), over_users(True)):
             for saved, looked in parts:
                 again = again or saved > 0.0
                 yield saved, looked
-        if not again:
-            for saved, looked in over_users(True):
-                again = again or saved > 0.0
-                yield saved, looked
+
+
+def _nearest(workload: Workload) -> NDArray[np.int64]:
+    """Return all brokers in order of their distance from each, that one first."""
+    apart = np.array(workload.core)
+    np.fill_diagonal(apart, -1.0)
+    return np.argsort(apart, axis=1, kind="stable")
