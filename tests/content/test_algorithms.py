@@ -182,8 +182,8 @@ def test_descent_stops_when_told() -> None:
     """No step leaves the start, more are never worse; a start of one's own is never made worse."""
     workload = synthetic(500, 10, 20, model="plane", seed=4)
     start = best_start(workload)
-    for nothing in ({"steps": 0}, {"seconds": 0.0}):
-        assert np.array_equal(descent(workload, **nothing), start)
+    assert np.array_equal(descent(workload, steps=0), start)
+    assert np.array_equal(descent(workload, seconds=0.0), packing(workload))
     spent = [cost(workload, descent(workload, steps=steps)).total for steps in (1, 1500, 100_000)]
     assert spent[0] >= spent[1] >= spent[2]
     assert spent[2] < cost(workload, start).total
@@ -191,6 +191,16 @@ def test_descent_stops_when_told() -> None:
         descent(workload, start=np.zeros(500, dtype=np.int32))
     with pytest.raises(InputError, match="-1 steps: give zero or more"):
         descent(workload, steps=-1)
+
+
+def test_slow_starts_are_left_out_when_it_is_late() -> None:
+    """Without time only the first start is made; the slowest one stops at the channel where it gets late."""
+    workload = synthetic(200, 5, 10, seed=4)
+    asked = iter([False, False, False, True])
+    assert publisher_tree_weights(workload, late=lambda: next(asked)) is None
+    assert next(asked, None) is None
+    assert np.array_equal(best_start(workload, seconds=0.0), packing(workload))
+    assert cost(workload, best_start(workload)).total < cost(workload, packing(workload)).total
 
 
 def test_who_finds_no_room_is_named() -> None:
