@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import content_numpy
-from benchmarks.cases import Case
+from benchmarks.cases import SEEDS, Case
 from meshwright.content import Workload, assign, cost, synthetic
 from meshwright.content.clustering import clustering
 from meshwright.content.descent import descent
@@ -65,11 +65,16 @@ def compare_content(case: Case) -> dict[str, Any]:
             raise AssertionError(f"{name} and its numpy reading differ")
         record[name] = {"seconds": seconds, "numpy": plain_seconds}
     record["steiner-literal"] = {"seconds": _best(lambda: steiner_literal(workload))[0], "numpy": None}
-    seconds, found = _best(lambda: descent(workload))
-    mixing = cost(workload, steiner(workload)).total
-    record["descent"] = {"seconds": seconds, "numpy": None}
-    record["below_mixing"] = 1 - cost(workload, found).total / mixing
+    record["networks"] = [_descend(drawn(case, seed=seed)) for seed in SEEDS]
+    record["descent"] = {"seconds": max(one["seconds"] for one in record["networks"]), "numpy": None}
     return record
+
+
+def _descend(workload: Workload) -> dict[str, float]:
+    """Return descent's time, and by which part of mixing's cost it is below that."""
+    seconds, found = _best(lambda: descent(workload), 2)
+    mixing = cost(workload, steiner(workload)).total
+    return {"seconds": seconds, "below_mixing": 1 - cost(workload, found).total / mixing}
 
 
 def evaluate_content(case: Case) -> dict[str, Any]:

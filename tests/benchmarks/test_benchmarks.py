@@ -150,6 +150,19 @@ def test_every_question_counts_its_floor() -> None:
     assert "3 of 4 floors hold" in made.text
 
 
+def test_descent_is_judged_network_by_network() -> None:
+    """Each network has its own floor below mixing: a good mean does not hide one that misses it."""
+    case = Case("plane", 10_000, 100, (1, 1), content_floors=True)
+    times: dict[str, Any] = {
+        name: {"seconds": 1.0, "numpy": None}
+        for name in ("cost", "packing", "clustering", "steiner", "steiner-literal", "descent")
+    }
+    networks = [{"seconds": 3.0, "below_mixing": below} for below in (0.03, 0.019, 0.02)]
+    made = page(case, content={**times, "networks": networks})
+    rows = [line for line in made.text.splitlines() if "≥ 0.02" in line]
+    assert [row.split("|")[-2].strip() for row in rows] == ["yes", "**no**", "yes"]
+
+
 def test_designs_are_judged_against_gm() -> None:
     """Each design adds a floor of twice GM's time; GM itself has none, and links and degrees are told."""
     made = page(

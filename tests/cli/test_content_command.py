@@ -142,6 +142,10 @@ def test_bad_words_get_one_line(workload: Path, tmp_path: Path) -> None:
         (("workload", "--traffic", workload, "--users", "3", *out), "--users: --traffic says who"),
         (("workload", "--traffic", workload, *out), "needs --subscriptions"),
         (("workload", "--users", "10", "--model", "sphere", *out), "choose uniform or plane"),
+        (
+            ("workload", "--users", "10", "--channels", "0", *out),
+            "content cut into 0 channels: give at least 1",
+        ),
         (("workload", "--users", "10", "--out", __file__), "is a file"),
         (("assign", tmp_path / "nothing"), "nothing is there"),
         (("assign", workload, "--algorithm", "best"), "choose one of random, packing"),

@@ -50,6 +50,17 @@ def test_migrate_tells(workload: Path) -> None:
     assert "0 missing, 0 twice, 0 unexpected" in answer.out
 
 
+def test_crashes_that_do_not_happen_are_told(tmp_path: Path) -> None:
+    """With fewer moves than crashes wait for, it says how many brokers died of those asked for."""
+    small = write_workload(synthetic(3, 2, 2, seed=1), tmp_path / "small")
+    words = ("content", "migrate", small, "--publications", "20", "--crashes", "2")
+    answer = meshwright(*words)
+    assert answer.code == 0
+    assert "brokers that died: 0 of 2 (there were too few moves to die in)" in answer.out
+    told = meshwright(*words, "--json").json
+    assert (told["crashes"], told["crashes_asked"]) == (0, 2)
+
+
 def test_bad_words(workload: Path, tmp_path: Path) -> None:
     """What cannot be is refused in one line, before anything is written."""
     for words, complaint in (

@@ -150,7 +150,8 @@ def test_pieces_do_not_overlap(asked: Boxes) -> None:
     [
         (lambda: grid([], []), "without attributes"),
         (lambda: grid([Attribute("x", 1, 1)], [2]), "'x' have no range"),
-        (lambda: grid([SPACE], [0]), "one or more for each"),
+        (lambda: grid([SPACE], [0]), "x cut into 0 channels: give at least 1"),
+        (lambda: grid([SPACE], [2, 2]), "2 numbers of parts for 1 attributes: give one for each"),
         (lambda: grid([SPACE, SPACE], [9000, 9000]), "take a coarser grid"),
         (
             lambda: Boxes(np.array([0]), np.array([[0.5]]), np.array([[0.5]])).checked([SPACE], 1),

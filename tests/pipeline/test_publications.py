@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from meshwright.content.cost import cost
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.publications import Publications, traffic
+from meshwright.store.content_plans import read_content_plan
 from meshwright.store.traffic import read_traffic, write_traffic
+from meshwright.store.workloads import read_workload
 from terminal import meshwright
 
 if TYPE_CHECKING:
@@ -67,6 +70,29 @@ def test_rates_by_content(spark: SparkSession, tmp_path: Path) -> None:
     assert made.channels.column("messages").to_pylist() == expected.tolist()
     assert made.described["counts"]["quarantined"] == 2
     assert made.matrix().sum() == pytest.approx(201 / 50)
+
+
+def test_a_publish_log_becomes_an_assignment(spark: SparkSession, tmp_path: Path) -> None:
+    """By `traffic`, `content workload` and `content assign`: each user receives what was counted."""
+    prices = {"ann": [1, 1, 9], "bob": [2, 6], "cid": [9, 9, 9, 3]}
+    lines = [{"publisher": who, "price": price} for who, all_ in prices.items() for price in all_]
+    (tmp_path / "log.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    (tmp_path / "wanted.csv").write_text("user,low,high\nann,8,10\nbob,0,4\ncid,6,8\n")
+    (tmp_path / "users.csv").write_text("user,x,y\nann,0,0\nbob,3,4\ncid,0,1\n")
+    (tmp_path / "brokers.csv").write_text("broker,x,y\nnorth,0,1\nsouth,3,3\n")
+    counted = ["--value", "price", "--low", "0", "--high", "10", "--channels", "5", "--seconds", "2"]
+    folders = [tmp_path / name for name in ("traffic", "workload", "plan")]
+    assert meshwright("traffic", tmp_path / "log.jsonl", *counted, "--out", folders[0]).code == 0
+    words: list[str | Path] = ["--traffic", folders[0], "--subscriptions", tmp_path / "wanted.csv"]
+    words += ["--user-places", tmp_path / "users.csv", "--broker-places", tmp_path / "brokers.csv"]
+    assert meshwright("content", "workload", *words, "--out", folders[1]).code == 0
+    made = read_workload(folders[1])
+    assert made.user_names.to_pylist() == ["ann", "bob", "cid"]
+    assert made.demand.incoming.tolist() == pytest.approx([3 / 2, 3 / 2, 1 / 2])
+    answer = meshwright("content", "assign", folders[1], "--out", folders[2], "--json")
+    assert answer.code == 0
+    kept = read_content_plan(folders[2]).broker_of(made)
+    assert cost(made, kept).total == pytest.approx(answer.json["cost"])
 
 
 def test_the_command(spark: SparkSession, tmp_path: Path) -> None:

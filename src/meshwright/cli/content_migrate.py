@@ -103,15 +103,22 @@ def migrate(
         )
     if json:
         output.answer_json(
-            {"start": start, "transport": transport, "seed": seed, "sound": run.sound, **run.figures}
+            {
+                "start": start,
+                "transport": transport,
+                "seed": seed,
+                "sound": run.sound,
+                "crashes_asked": crashes,
+                **run.figures,
+            }
         )
     else:
-        output.answer(title, *_lines(run), *([] if out is None else [f"written to {out}"]))
+        output.answer(title, *_lines(run, crashes), *([] if out is None else [f"written to {out}"]))
     if not run.sound:
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _lines(run: "Migration") -> list[str]:
+def _lines(run: "Migration", crashes: int) -> list[str]:
     figures = run.figures
     saved = 1 - figures["cost"] / figures["cost_before"] if figures["cost_before"] else 0.0
     ending = "no move pays any more" if run.rested else "it has NOT come to rest"
@@ -125,9 +132,10 @@ def _lines(run: "Migration") -> list[str]:
         f"{figures['messages']:,} messages; {figures['redirected']:,} redirected, "
         f"{figures['duplicates_dropped']:,} copies dropped",
     ]
-    if figures["crashes"]:
+    if crashes:
+        few = " (there were too few moves to die in)" if figures["crashes"] < crashes else ""
         lines.append(
-            f"brokers that died: {figures['crashes']:,}; {figures['let_in']:,} users taken in by others, "
-            f"{figures['stranded']:,} found no room"
+            f"brokers that died: {figures['crashes']:,} of {crashes:,}{few}; "
+            f"{figures['let_in']:,} users taken in by others, {figures['stranded']:,} found no room"
         )
     return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from meshwright.content.chance import random
 from meshwright.content.clustering import clustering
 from meshwright.content.cost import cost
-from meshwright.content.literal import steiner_literal
+from meshwright.content.literal import publisher_tree_weights
 from meshwright.content.packing import packing
 from meshwright.content.running import standing
 from meshwright.content.steiner import channel_tree_weights, mixed
@@ -19,7 +20,7 @@ from meshwright.errors import InputError
 from meshwright.interest import frozen
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from meshwright.content.kernels.standing import Standing
     from meshwright.content.workload import Workload
@@ -28,10 +29,15 @@ if TYPE_CHECKING:
     Progress = Callable[[int, float, str], None]
 
 USERS_AT_ONCE = 500
-CHANNELS_AT_ONCE = 5
-"""So many are looked at between two looks at the clock."""
+"""So many are looked at between two looks at the clock, or one channel."""
 LEAST = 1e-9
 """A move that saves less than this part of the cost is none."""
+ROUNDS, DISTURBANCES = 6, 20
+"""So often every channel is made anew, from the second time on from so many disturbed states, too."""
+SHARE = 0.25
+"""The part of the time in which the paper's assignments are made."""
+ENOUGH = 1e-5
+"""Unless a round saves at least this part of the cost, no more of them are made."""
 
 
 def descent(
@@ -46,22 +52,24 @@ def descent(
     """Improve the best of the paper's assignments by local search; never worse than any of them.
 
     Users move one by one to the broker that saves most; where there is no room, another makes way, to where
-    it loses least or to the place that gets free. A channel's audience at one broker moves as a whole where
-    single moves cannot gather or dissolve it. When nothing of that pays, every user is tried once more at
-    each broker that would pay if its trees did not grow. This is ours, not the paper's.
+    it loses least or to the place that gets free. In turn with that each channel's brokers are chosen anew,
+    its audience moving together: brokers are opened, left and swapped for near ones, also after those of some
+    region were opened or closed at random. When nothing of that pays, every user is tried once more at each
+    broker that would pay if its trees did not grow. This is ours, not the paper's.
 
     Parameters
     ----------
     workload
         The users and brokers.
     seconds
-        Stop after so long, as good as it is by then; the paper's algorithms are not cut short.
+        Stop after so long, as good as it is by then. Those of the paper's algorithms that are not done after
+        a quarter of it are left out, so that one of them may be better.
     steps
         Stop when so many users and channels have been looked at, at most 499 more: as on every machine.
     start
         Improve this assignment instead.
     seed
-        For those of the starting assignments that are drawn.
+        For those of the starting assignments that are drawn, and for the regions.
     progress
         Called now and then with the steps so far, the part of the time or steps that is gone, and the cost.
 
@@ -74,7 +82,10 @@ def descent(
         if limit is not None and not limit >= 0:
             raise InputError(f"{limit} {what}: give zero or more")
     began = time.monotonic()
-    given = best_start(workload, seed=seed) if start is None else workload.check_assignment(start)
+    if start is None:
+        given = best_start(workload, seed=seed, seconds=None if seconds is None else SHARE * seconds)
+    else:
+        given = workload.check_assignment(start)
     known = cost(workload, given)
     if not known.within_capacity:
         raise InputError("the assignment to start from exceeds a capacity: give one that does not")
@@ -82,7 +93,7 @@ def descent(
         return given
     at = standing(known)
     total, done = known.total, 0
-    for saved, looked in _search(workload, at, LEAST * known.total):
+    for saved, looked in search(workload, at, known.total, seed):
         total -= saved
         done += looked
         spent = [0.0 if seconds is None else (time.monotonic() - began) / max(seconds, 1e-9)]
@@ -95,68 +106,102 @@ def descent(
     return better if cost(workload, better).total < known.total else given
 
 
-def best_start(workload: Workload, *, seed: int = 0) -> Ids:
-    """Return the cheapest of the paper's assignments.
+def best_start(workload: Workload, *, seed: int = 0, seconds: float | None = None) -> Ids:
+    """Return the cheapest of the paper's assignments, or of those that can be made in some seconds.
+
+    The quickest come first, and one is made in any case.
 
     Raises
     ------
     InputError
         If in none of them all users find room.
     """
-    weights = channel_tree_weights(workload)
-    makers: list[Callable[[], Ids]] = [
-        lambda: mixed(workload, weights, argmax=True, seed=seed),
-        lambda: mixed(workload, weights, argmax=False, seed=seed),
-        lambda: packing(workload),
-        lambda: clustering(workload),
-        lambda: steiner_literal(workload, seed=seed),
-        lambda: random(workload, seed=seed),
-    ]
     found: list[tuple[float, Ids]] = []
     stuck: InputError | None = None
-    for make in makers:
+    until = None if seconds is None else time.monotonic() + seconds
+
+    def late() -> bool:
+        return bool(found) and until is not None and time.monotonic() >= until
+
+    for make in _makers(workload, seed, late):
         try:
             broker_of = make()
         except InputError as error:
             stuck = stuck or error
         else:
             found.append((cost(workload, broker_of).total, broker_of))
+        if late():
+            break
     if not found:
         assert stuck is not None
         raise stuck
     return min(found, key=lambda it: it[0])[1]
 
 
-def _search(workload: Workload, at: Standing, least: float) -> Iterator[tuple[float, int]]:
-    """Search until nothing pays; tell after each part what it has saved and how many it has looked at."""
-    from meshwright.content.kernels.descending import sweep_channels, sweep_users
+def _makers(workload: Workload, seed: int, late: Callable[[], bool]) -> Iterator[Callable[[], Ids]]:
+    """Give the paper's algorithms in all variants, those that take longest last; the last may be too late."""
+    yield lambda: packing(workload)
+    yield lambda: random(workload, seed=seed)
+    weights = channel_tree_weights(workload)
+    yield partial(mixed, workload, weights, argmax=True, seed=seed)
+    yield partial(mixed, workload, weights, argmax=False, seed=seed)
+    yield lambda: clustering(workload)
+    literal = publisher_tree_weights(workload, late=late)
+    if literal is not None:
+        yield partial(mixed, workload, literal, argmax=True, seed=seed)
+        yield partial(mixed, workload, literal, argmax=False, seed=seed)
 
-    users, channels, brokers = workload.num_users, workload.num_channels, workload.num_brokers
+
+def search(workload: Workload, at: Standing, total: float, seed: int) -> Iterator[tuple[float, int]]:
+    """Search until nothing pays; tell after each part what it has saved and how many it has looked at."""
+    from meshwright.content.kernels.descending import sweep_users
+    from meshwright.content.kernels.remaking import remake
+
+    users, brokers = workload.num_users, workload.num_brokers
     ptr, members = workload.audience
     audience = frozen(members, np.int64)
     widest = max(int(np.diff(ptr).max(initial=0)), 2)
-    guess, gain = np.zeros(brokers), np.zeros(brokers)
+    costs, guess = np.zeros((widest, brokers)), np.zeros(brokers)
+    held, kept, due = (np.zeros(brokers, dtype=np.bool_) for _ in range(3))
+    first_choice, second_choice = (np.zeros(widest, dtype=np.int64) for _ in range(2))
     group = [np.zeros(widest, dtype=np.int64) for _ in range(3)]
+    near, rng = _nearest(workload), np.random.Generator(np.random.PCG64(seed))
+    busy = np.flatnonzero((np.diff(ptr) > 1) & (workload.demand.channel_rate > 0))
 
     def over_users(hopeful: bool) -> Iterator[tuple[float, int]]:
         for first in range(0, users, USERS_AT_ONCE):
             last = min(first + USERS_AT_ONCE, users)
-            yield sweep_users(at, first, last, hopeful, least, guess, *group), last - first
+            yield sweep_users(at, first, last, hopeful, LEAST * total, guess, *group), last - first
 
-    def over_channels() -> Iterator[tuple[float, int]]:
-        for first in range(0, channels, CHANNELS_AT_ONCE):
-            last = min(first + CHANNELS_AT_ONCE, channels)
-            found = sweep_channels(at, ptr, audience, first, last, least, guess, gain, *group)
-            yield found, last - first
+    def over_channels(disturbances: int) -> Iterator[tuple[float, int]]:
+        for channel in busy.tolist():
+            them = audience[ptr[channel] : ptr[channel + 1]]
+            centres = rng.integers(brokers, size=disturbances)
+            saved = remake(
+                at, channel, them, centres, near, LEAST * total, costs, held, kept, due,
+                first_choice, second_choice, guess, *group,
+            )  # fmt: skip
+            yield saved, 1
 
+    for number in range(ROUNDS):
+        gained = 0.0
+        for parts in (over_channels(DISTURBANCES if number else 0), over_users(False)):
+            for saved, looked in parts:
+                gained += saved
+                yield saved, looked
+        if number and gained < ENOUGH * total:
+            break
     again = True
     while again:
         again = False
-        for parts in (over_users(False), over_channels()):
+        for parts in (over_users(False), over_channels(0), over_users(True)):
             for saved, looked in parts:
                 again = again or saved > 0.0
                 yield saved, looked
-        if not again:
-            for saved, looked in over_users(True):
-                again = again or saved > 0.0
-                yield saved, looked
+
+
+def _nearest(workload: Workload) -> NDArray[np.int64]:
+    """Return all brokers in order of their distance from each, that one first."""
+    apart = np.array(workload.core)
+    np.fill_diagonal(apart, -1.0)
+    return np.argsort(apart, axis=1, kind="stable")

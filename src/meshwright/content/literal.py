@@ -10,6 +10,8 @@ from meshwright.content.kernels.literal import literal_weights, shortest_ways
 from meshwright.content.steiner import mixed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from meshwright.content.demand import Floats
     from meshwright.content.workload import Workload
     from meshwright.interest import Ids
@@ -28,11 +30,16 @@ def steiner_literal(workload: Workload, *, argmax: bool = False, seed: int = 0) 
     InputError
         If some user finds no room.
     """
-    return mixed(workload, publisher_tree_weights(workload), argmax=argmax, seed=seed)
+    weights = publisher_tree_weights(workload)
+    assert weights is not None
+    return mixed(workload, weights, argmax=argmax, seed=seed)
 
 
-def publisher_tree_weights(workload: Workload) -> Floats:
-    """Return what the links between users and brokers carry by all trees: users × brokers."""
+def publisher_tree_weights(workload: Workload, *, late: Callable[[], bool] | None = None) -> Floats | None:
+    """Return what the links between users and brokers carry by all trees: users × brokers.
+
+    With many users that takes a while: `late` is asked before each channel, and if it is, that is all (None).
+    """
     demand, (ptr, audience) = workload.demand, workload.audience
     users, brokers = workload.num_users, workload.num_brokers
     order = np.argsort(demand.channels, kind="stable")
@@ -43,7 +50,7 @@ def publisher_tree_weights(workload: Workload) -> Floats:
     shortest_ways(workload.core, workload.access, far, via)
     widest = int(np.diff(ptr).max(initial=0))
     weights = np.zeros((users, brokers))
-    literal_weights(
+    state = (
         workload.access,
         far,
         via,
@@ -69,4 +76,8 @@ def publisher_tree_weights(workload: Workload) -> Floats:
         np.zeros(len(order), dtype=np.int32),
         weights,
     )
+    for channel in range(workload.num_channels):
+        if late is not None and late():
+            return None
+        literal_weights(channel, *state)
     return weights

@@ -98,7 +98,13 @@ ALGORITHMS = {
             ("argmax",),
             _literal,
         ),
-        Algorithm("descent", "Descent", "never worse than any of the above", ("seconds", "steps"), _descent),
+        Algorithm(
+            "descent",
+            "Descent",
+            "never worse than any of the above, given the time for them",
+            ("seconds", "steps"),
+            _descent,
+        ),
         Algorithm(
             "exact", "Exact", "the optimum, or a bound by the time limit; small ones", ("time_limit",), _exact
         ),

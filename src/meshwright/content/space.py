@@ -105,8 +105,11 @@ def grid(attributes: Sequence[Attribute], parts: Sequence[int]) -> Channels:
     ('0,0', '0,1', '1,0', '1,1')
     """
     attributes = _checked(attributes)
-    if len(parts) != len(attributes) or any(part < 1 for part in parts):
-        raise InputError(f"{list(parts)} parts of {len(attributes)} attributes: give one or more for each")
+    if len(parts) != len(attributes):
+        raise InputError(f"{len(parts)} numbers of parts for {len(attributes)} attributes: give one for each")
+    for attribute, part in zip(attributes, parts, strict=True):
+        if part < 1:
+            raise InputError(f"{attribute.name} cut into {part} channels: give at least 1")
     _check_cells(parts)
     edges = tuple(
         np.linspace(attribute.low, attribute.high, part + 1)

@@ -99,16 +99,19 @@ def read_workload(path: str | Path) -> Workload:
     rated, wanted = tables["rates"], tables["subscriptions"]
     channels = _channels(described.get("channels"), rated, wanted, folder)
     rates = (rated.positions("user", users), rated.positions("channel", channels), rated.numbers("rate"))
-    try:
+    subscriptions = (wanted.positions("user", users), wanted.positions("channel", channels))
+    capacity = tables["brokers"].optional("capacity")
+    costs = _costs(folder, described, tables, users, brokers)
+    try:  # what is wrong so far has named its file; from here on the folder must be named
         return Workload.build(
             users,
             brokers,
             channels,
             rates=rates,
-            subscriptions=(wanted.positions("user", users), wanted.positions("channel", channels)),
-            capacity=tables["brokers"].optional("capacity"),
+            subscriptions=subscriptions,
+            capacity=capacity,
             described=dict(described.get("made_by") or {}),
-            **_costs(folder, described, tables, users, brokers),
+            **costs,
         )
     except InputError as error:
         raise InputError(f"{folder}: {error}") from error

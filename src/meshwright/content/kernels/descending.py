@@ -1,11 +1,11 @@
-"""Local search: single moves, others making way where there is no room, moves of a channel's audience."""
+"""Local search: single moves, and others making way where there is no room."""
 
 from __future__ import annotations
 
 from meshwright.compiling import kernel
-from meshwright.content.kernels.guessing import attempt, guess_change, guess_changes, opening
-from meshwright.content.kernels.standing import Standing, fresh_change, move, move_change, rewire
-from meshwright.content.kernels.trees import NO, NONE, ZERO, Array
+from meshwright.content.kernels.guessing import attempt, guess_change, guess_changes
+from meshwright.content.kernels.standing import Standing, move, move_change
+from meshwright.content.kernels.trees import NONE, ZERO, Array
 
 TRIES = 3
 """Of the brokers that look best for a user, so many are tried."""
@@ -32,7 +32,7 @@ def sweep_users(
     brokers = len(guess)
     for user in range(first, last):
         home, load = at.broker_of[user], at.load[user]
-        guess_changes(at, user, hopeful, guess)
+        guess_changes(at, user, hopeful, NONE, guess)
         blocked = NONE
         best = NONE
         change = -least
@@ -105,139 +105,3 @@ def displace(
     users[0], targets[0] = user, target
     users[1], targets[1] = best, refuge
     return attempt(at, users, targets, homes, ZERO + 2, least)
-
-
-@kernel
-def sweep_channels(
-    at: Standing,
-    audience_ptr: Array,
-    audience: Array,
-    first: int,
-    last: int,
-    least: float,
-    guess: Array,
-    gain: Array,
-    users: Array,
-    targets: Array,
-    homes: Array,
-) -> float:
-    """Move audiences of some channels together where single moves cannot; return what that saves.
-
-    Three kinds: those who profit gather at a broker that the channel does not use yet; those at one broker go
-    to the best of the channel's others; those at one broker go together to one that it does not use yet.
-    """
-    saved = 0.0
-    for channel in range(first, last):
-        if at.channel_rate[channel] <= 0.0:
-            continue
-        members = audience[audience_ptr[channel] : audience_ptr[channel + 1]]
-        if len(members) > 1:
-            saved += open_one(at, channel, members, least, guess, gain, users, targets, homes)
-            for broker in range(len(guess)):
-                if at.audience[channel, broker] > 1:
-                    saved += leave_one(
-                        at, channel, members, broker, least, guess, gain, users, targets, homes
-                    )
-    return saved
-
-
-@kernel
-def open_one(
-    at: Standing,
-    channel: int,
-    members: Array,
-    least: float,
-    guess: Array,
-    gain: Array,
-    users: Array,
-    targets: Array,
-    homes: Array,
-) -> float:
-    """Gather those of a channel's audience who profit at the new broker that looks best for them together."""
-    brokers = len(guess)
-    for broker in range(brokers):
-        gain[broker] = 0.0
-    for place in range(len(members)):
-        home = at.broker_of[members[place]]
-        guess_changes(at, members[place], NO, guess)
-        for broker in range(brokers):
-            if at.audience[channel, broker] == 0:
-                gain[broker] += min(0.0, guess[broker] - opening(at, channel, home, broker))
-    home = at.broker_of[members[0]]
-    best = NONE
-    for broker in range(brokers):
-        if at.audience[channel, broker] == 0:
-            gain[broker] += opening(at, channel, home, broker)
-            if gain[broker] < -least and (best < 0 or gain[broker] < gain[best]):
-                best = broker
-    if best < 0:
-        return 0.0
-    count = ZERO
-    load = at.broker_load[best]
-    for place in range(len(members)):
-        user = members[place]
-        change = guess_change(at, user, best) - opening(at, channel, at.broker_of[user], best)
-        if change < 0.0 and load + at.load[user] <= at.room[best]:
-            users[count], targets[count] = user, best
-            load += at.load[user]
-            count += 1
-    return attempt(at, users, targets, homes, count, least)
-
-
-@kernel
-def leave_one(
-    at: Standing,
-    channel: int,
-    members: Array,
-    broker: int,
-    least: float,
-    guess: Array,
-    gain: Array,
-    users: Array,
-    targets: Array,
-    homes: Array,
-) -> float:
-    """Let a channel's audience at one broker leave it: each to the best other one, or all to a new one."""
-    brokers = len(guess)
-    count = ZERO
-    load = 0.0
-    apart = 0.0
-    for target in range(brokers):
-        gain[target] = 0.0
-    for place in range(len(members)):
-        user = members[place]
-        if at.broker_of[user] != broker:
-            continue
-        guess_changes(at, user, NO, guess)
-        best = NONE
-        for target in range(brokers):
-            if target == broker:
-                continue
-            if at.audience[channel, target] == 0:
-                gain[target] += guess[target] - opening(at, channel, broker, target)
-                continue
-            roomy = at.broker_load[target] + at.load[user] <= at.room[target]
-            if roomy and (best < 0 or guess[target] < guess[best]):
-                best = target
-        users[count], targets[count] = user, best
-        apart += guess[best] if best >= 0 else float("inf")
-        load += at.load[user]
-        count += 1
-    rewire(at, channel, broker, NONE)
-    if apart + fresh_change(at, channel) < -least:
-        saved = attempt(at, users, targets, homes, count, least)
-        if saved > 0.0:
-            return saved
-    together = NONE
-    for target in range(brokers):
-        free = at.audience[channel, target] == 0 and at.broker_load[target] + load <= at.room[target]
-        if free and (together < 0 or gain[target] < gain[together]):
-            together = target
-    if together < 0:
-        return 0.0
-    rewire(at, channel, broker, together)
-    if gain[together] + fresh_change(at, channel) >= -least:
-        return 0.0
-    for number in range(count):
-        targets[number] = together
-    return attempt(at, users, targets, homes, count, least)

@@ -20,23 +20,26 @@ def opening(at: Standing, channel: int, home: int, target: int) -> float:
 
 
 @kernel
-def guess_changes(at: Standing, user: int, hopeful: bool, guess: Array) -> None:
-    """Guess by how much the cost rises for each broker that a user may move to.
+def guess_changes(at: Standing, user: int, hopeful: bool, but: int, guess: Array) -> None:
+    """Guess by how much the cost rises for each broker that a user may move to, but for one channel.
 
     Exact but for channels whose set of brokers would change: there the trees' growth or decline is taken as
     if all messages started within the set, or, if `hopeful`, growth as nothing.
+    The channel `but` is left out (−1: none).
     """
     home = at.broker_of[user]
     for target in range(len(guess)):
         guess[target] = at.load[user] * (at.access[user, target] - at.access[user, home])
     for slot in range(at.sent_ptr[user], at.sent_ptr[user + 1]):
         channel, own = at.sent_channels[slot], at.sent[slot]
+        if channel == but:
+            continue
         here = at.weight[channel, home]
         for target in range(len(guess)):
             guess[target] += own * (at.weight[channel, target] - here)
     for slot in range(at.taken_ptr[user], at.taken_ptr[user + 1]):
         channel = at.taken_channels[slot]
-        if at.channel_rate[channel] <= 0.0:
+        if channel == but or at.channel_rate[channel] <= 0.0:
             continue
         left = 0.0
         if at.audience[channel, home] == 1:

@@ -101,6 +101,7 @@ def first_broker(user: int, access: Array, nearest: Array, near: Array, next_nea
 
 @kernel
 def literal_weights(
+    channel: int,
     access: Array,
     far: Array,
     via: Array,
@@ -126,61 +127,60 @@ def literal_weights(
     start_of: Array,
     weights: Array,
 ) -> None:
-    """Add up what the links between users and brokers carry, over the trees of all channels and publishers.
+    """Add up what the links between users and brokers carry, over the trees of a channel's publishers.
 
     A tree depends on the publisher only by its first broker, and by leaving it out if it subscribes itself;
     that changes nothing for others if it does not lead the way to a new broker. So publishers share a tree
     for each first broker, but for those who lead in it. Each has somebody to send to.
     """
     brokers = access.shape[1]
-    for channel in range(len(audience_ptr) - 1):
-        users = audience[audience_ptr[channel] : audience_ptr[channel + 1]]
-        if len(users) == 0:
-            continue
+    users = audience[audience_ptr[channel] : audience_ptr[channel + 1]]
+    if len(users) == 0:
+        return
+    for broker in range(brokers):
+        carried[broker] = 0.0
+    for place in range(len(users)):
         for broker in range(brokers):
-            carried[broker] = 0.0
+            ways[broker, place] = far[users[place], broker]
+            lasts[broker, place] = via[users[place], broker]
+    find_nearest(users, ways, nearest, near, next_near)
+    for place in range(len(users)):
+        place_of[users[place]] = place
+    for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
+        start = first_broker(publishers[slot], access, nearest, near, next_near)
+        weights[publishers[slot], start] += published[slot]
+        start_of[slot] = start
+        carried[start] += published[slot]
+    for start in range(brokers):
+        if carried[start] <= 0.0:
+            continue
+        grow_tree(start, NONE, users, ways, lasts, entered, distance, parent, attached, leading)
         for place in range(len(users)):
-            for broker in range(brokers):
-                ways[broker, place] = far[users[place], broker]
-                lasts[broker, place] = via[users[place], broker]
-        find_nearest(users, ways, nearest, near, next_near)
-        for place in range(len(users)):
-            place_of[users[place]] = place
+            mine[place] = 0.0
+        shared = 0.0
         for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
-            start = first_broker(publishers[slot], access, nearest, near, next_near)
-            weights[publishers[slot], start] += published[slot]
-            start_of[slot] = start
-            carried[start] += published[slot]
-        for start in range(brokers):
-            if carried[start] <= 0.0:
+            if start_of[slot] != start:
                 continue
-            grow_tree(start, NONE, users, ways, lasts, entered, distance, parent, attached, leading)
-            for place in range(len(users)):
-                mine[place] = 0.0
-            shared = 0.0
-            for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
-                if start_of[slot] != start:
-                    continue
-                place = place_of[publishers[slot]]
-                if place < 0:
-                    shared += published[slot]
-                elif not leading[place]:
-                    mine[place] = published[slot]
-            subscribing = 0.0
-            for place in range(len(users)):
-                subscribing += mine[place]
-            for place in range(len(users)):
-                others = subscribing - mine[place] if subscribing > mine[place] else 0.0
-                weights[users[place], parent[place]] += shared + others
-            for place in range(len(users)):
-                apart[place] = leading[place]
-            for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
-                user = ZERO + publishers[slot]
-                if start_of[slot] != start or place_of[user] < 0 or not apart[place_of[user]]:
-                    continue
-                grow_tree(start, user, users, ways, lasts, entered, distance, parent, attached, leading)
-                for place in range(len(users)):
-                    if users[place] != user:
-                        weights[users[place], parent[place]] += published[slot]
+            place = place_of[publishers[slot]]
+            if place < 0:
+                shared += published[slot]
+            elif not leading[place]:
+                mine[place] = published[slot]
+        subscribing = 0.0
         for place in range(len(users)):
-            place_of[users[place]] = -1
+            subscribing += mine[place]
+        for place in range(len(users)):
+            others = subscribing - mine[place] if subscribing > mine[place] else 0.0
+            weights[users[place], parent[place]] += shared + others
+        for place in range(len(users)):
+            apart[place] = leading[place]
+        for slot in range(publisher_ptr[channel], publisher_ptr[channel + 1]):
+            user = ZERO + publishers[slot]
+            if start_of[slot] != start or place_of[user] < 0 or not apart[place_of[user]]:
+                continue
+            grow_tree(start, user, users, ways, lasts, entered, distance, parent, attached, leading)
+            for place in range(len(users)):
+                if users[place] != user:
+                    weights[users[place], parent[place]] += published[slot]
+    for place in range(len(users)):
+        place_of[users[place]] = -1
