@@ -12,6 +12,8 @@ import pytest
 
 import meshwright as mw
 from meshwright.compiling import config
+from meshwright.content.synthetic import synthetic
+from meshwright.store.workloads import write_workload
 from meshwright.workloads import zipf
 
 PROGRAM = Path(__file__).parents[1] / "compiling_program.py"
@@ -24,6 +26,9 @@ COMMANDS = [
     "route {plan} {dataset}",
     "verify {resilient} {dataset}",
     "advise {dataset} --steps 2",
+    "content assign {users} --algorithm packing",
+    "content assign {users} --algorithm steiner-literal",
+    "content assign {users} --algorithm descent",
 ]
 
 
@@ -49,7 +54,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     mw.write_dataset(interest, folder / "dataset")
     mw.write_plan(mw.design(interest, "gm"), folder / "plan")
     mw.write_plan(mw.design(interest, "resilient", k=2), folder / "resilient")
-    return {name: folder / name for name in ("dataset", "plan", "resilient")}
+    write_workload(synthetic(6, 2, 2), folder / "users")
+    return {name: folder / name for name in ("dataset", "plan", "resilient", "users")}
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")

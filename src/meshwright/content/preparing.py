@@ -14,24 +14,29 @@ LONGEST = "descent"
 
 def prepare(algorithm: str, progress: Progress | None = None) -> None:
     """Compile the kernels of an algorithm, or load them where they are kept; no part of its time."""
-    name = LONGEST if algorithm == "exact" else algorithm
-    if name == LONGEST:
-        from meshwright import compiling
+    from meshwright import compiling
 
-        compiling.announce("content", progress)
-    _prepare_once(name)
+    name = LONGEST if algorithm == "exact" else algorithm
+    all_of_them = name == LONGEST or compiling.is_kept("content")
+    kernels = "content" if all_of_them else f"content/{name}"
+    compiling.announce(kernels, progress)
+    _prepare_once(name, kernels)
 
 
 @cache
-def _prepare_once(name: str) -> None:
-    """Let an algorithm put some users on two brokers."""
+def _prepare_once(name: str, kernels: str) -> None:
+    """Let an algorithm put some users on two brokers, and work out what a plan tells of it."""
     from meshwright import compiling
+    from meshwright.content.broker_tree import broker_tree
+    from meshwright.content.chance import random
     from meshwright.content.cost import cost
     from meshwright.content.registry import find
     from meshwright.content.synthetic import synthetic
 
     some = synthetic(6, 2, 2, capacity=4.0)
     broker_of, _ = find(name).make(some, seed=0, progress=None)
-    assert cost(some, broker_of).of_link.shape == (2, 2)
-    if name == LONGEST:
-        compiling.keep("content")
+    random(some, seed=0)
+    known = cost(some, broker_of)
+    broker_tree(known)
+    known.of_link  # noqa: B018  (worked out when asked for)
+    compiling.keep(kernels)
