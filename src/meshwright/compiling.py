@@ -42,9 +42,18 @@ def kernel(function: Function) -> Function:
     return _compile(function, _nrt=False)
 
 
+def inner(function: Function) -> Function:
+    """Compile as `kernel` does, for other kernels only.
+
+    There is no way in from Python, and a call from there crashes. To make one for each function took half of
+    the time of compiling.
+    """
+    return _compile(function, _nrt=False, no_cpython_wrapper=True)
+
+
 def inlined(function: Function) -> Function:
-    """Compile as `kernel` does, into its callers: passing a large state takes its time."""
-    return _compile(function, _nrt=False, forceinline=True)
+    """Compile as `inner` does, into its callers: passing a large state takes its time."""
+    return _compile(function, _nrt=False, no_cpython_wrapper=True, forceinline=True)
 
 
 def _compile(function: Function, **options: bool) -> Function:
@@ -53,7 +62,7 @@ def _compile(function: Function, **options: bool) -> Function:
     config.CACHE_DIR = str(folder or "")  # numba reads it here, when the function is decorated
     try:
         decorate: Any = numba.njit
-        options |= {"cache": folder is not None, "nogil": True}
+        options |= {"cache": folder is not None, "nogil": True, "no_cfunc_wrapper": True}
         return cast("Function", decorate(error_model="numpy", **options)(function))
     finally:
         config.CACHE_DIR = before

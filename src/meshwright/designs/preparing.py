@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from meshwright.designs import cd, cdmax, randoma, spidercast
 from meshwright.interest import Interest
 from meshwright.preparing import prepares
-
-if TYPE_CHECKING:
-    pass
 
 
 @prepares("designs")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -36,14 +36,14 @@ class Relation(NamedTuple):
     """By slot: the place of the same subscription."""
 
 
-@kernel
+@inner
 def mark_topics(relation: Relation, u: Int, mark: Ids) -> None:
     """Note for each topic of u the slot of that subscription."""
     for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
         mark[relation.node_topics[slot]] = slot
 
 
-@kernel
+@inner
 def unmark_topics(relation: Relation, u: Int, mark: Ids) -> None:
     """Forget what `mark_topics` noted."""
     for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):

@@ -8,7 +8,7 @@ import numpy as np
 
 from meshwright.churn.kernels.lists import discard, empty, list_out, push
 from meshwright.churn.kernels.state import CHUNK, SPARE, ZERO, count_topics, rest_of, topic_at
-from meshwright.compiling import compiled, inlined, kernel, lowest_bit, popcount
+from meshwright.compiling import compiled, inlined, inner, kernel, lowest_bit, popcount
 from meshwright.search.kernels.net import NONE, draw, has_topic
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def weight(live: Live, u: Int) -> Int:
     return np.int64(live.degree[u]) + np.int64(live.primary_count[u])
 
 
-@kernel
+@inner
 def take(live: Live, v: Int, w: Int, rest: Bits) -> None:
     """Make w a backup of v."""
     live.mark[w] = 1
@@ -36,7 +36,7 @@ def take(live: Live, v: Int, w: Int, rest: Bits) -> None:
         rest[place] &= ~live.bits[w, place]
 
 
-@kernel
+@inner
 def pick(live: Live, rest: Bits, left: Int) -> Int:
     """Draw one of the `left` topics of a set."""
     skipped = draw(live, left)
@@ -52,7 +52,7 @@ def pick(live: Live, rest: Bits, left: Int) -> Int:
     return np.int64(NONE)
 
 
-@kernel
+@inner
 def cover_by_weight(live: Live, v: Int, rest: Bits, window: Int, charged: Ids) -> None:
     """Add one primal-dual cover of the topics `rest` to the marked backups of v (Alg. 12).
 
@@ -105,7 +105,7 @@ def cover_by_weight(live: Live, v: Int, rest: Bits, window: Int, charged: Ids) -
         live.paid[charged[j]] = 0
 
 
-@kernel
+@inner
 def cover_greedily(live: Live, v: Int, rest: Bits, window: Int, pool: Ids) -> None:
     """Add one greedy cover of the topics `rest` to the marked backups of v (Alg. 11).
 
@@ -157,7 +157,7 @@ def cover_greedily(live: Live, v: Int, rest: Bits, window: Int, pool: Ids) -> No
         live.paid[pool[j]] = 0
 
 
-@kernel
+@inner
 def cover(live: Live, v: Int, rest: Bits, method: Int, window: Int, work: Ids) -> None:
     """Add one cover of some topics to the backups of v, none of which is taken again."""
     live.mark[v] = 1
@@ -174,7 +174,7 @@ def cover(live: Live, v: Int, rest: Bits, method: Int, window: Int, work: Ids) -
         live.mark[work[i]] = NONE
 
 
-@kernel
+@inner
 def find_short(live: Live, v: Int, doubtful: Bits, level: Bits, short: Bits, work: Ids) -> bool:
     """Find which of the doubtful topics of v its backups have too few times; say whether there are any.
 

@@ -21,7 +21,7 @@ from meshwright.churn.kernels.state import (
     topic_at,
     unlink,
 )
-from meshwright.compiling import compiled, kernel
+from meshwright.compiling import compiled, inner
 from meshwright.search.kernels.net import NONE
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def repair(live: Live, damage: Damage, shadows: Ids, rule: Rule) -> Ids:
     return made
 
 
-@kernel
+@inner
 def shadows_of(live: Live, v: Int, work: Ids, count: Int) -> Int:
     """Write the neighbours and backups of a node behind `count` others."""
     count += list_neighbours(live, v, work[count:])
@@ -213,7 +213,7 @@ def leave(live: Live, groups: Groups, gone: Ids, rule: Rule, work: Ids) -> Chang
     return Change(made, removed[:taken], damage.tally[FRAGMENTS], waiting, done, spelled(held))
 
 
-@kernel
+@inner
 def resign(live: Live, v: Int, queue: Ids, queued: Int, work: Ids) -> Int:
     """Free a node of its backups and primaries; queue those primaries that are not marked."""
     count = list_out(live, live.backup_first, live.backup_count, v, work)
@@ -277,7 +277,7 @@ def unsubscribe(live: Live, groups: Groups, v: Int, topics: Ids, rule: Rule, wor
     return Change(made, nothing, damage.tally[FRAGMENTS], queue[:queued], done, topics)
 
 
-@kernel
+@inner
 def part(live: Live, v: Int, old: Bits, queue: Ids, work: Ids) -> Int:
     """Part v from backups and primaries with whom it shares no topic any more.
 
@@ -305,7 +305,7 @@ def part(live: Live, v: Int, old: Bits, queue: Ids, work: Ids) -> Int:
     return queued
 
 
-@kernel
+@inner
 def share_topic(live: Live, u: Int, v: Int) -> bool:
     """Say whether two nodes have a topic in common."""
     common = ZERO

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.churn.kernels.state import CHUNK, SPARE
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner, kernel
 from meshwright.search.kernels.net import NONE
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def filled(count: Int) -> Int:
     return (count - 1) % FULL + 1 if count > 0 else np.int64(0)
 
 
-@kernel
+@inner
 def push(live: Live, first: Ids, count: Ids, v: Int, value: Int) -> None:
     """Add a value to the list of node v."""
     there = filled(np.int64(count[v]))
@@ -41,7 +41,7 @@ def push(live: Live, first: Ids, count: Ids, v: Int, value: Int) -> None:
     count[v] += 1
 
 
-@kernel
+@inner
 def discard(live: Live, first: Ids, count: Ids, v: Int, value: Int) -> bool:
     """Take a value out of the list of node v; say whether it was there."""
     there = filled(np.int64(count[v]))
@@ -62,7 +62,7 @@ def discard(live: Live, first: Ids, count: Ids, v: Int, value: Int) -> bool:
     return False
 
 
-@kernel
+@inner
 def empty(live: Live, first: Ids, count: Ids, v: Int) -> None:
     """Take everything out of the list of node v."""
     chunk = first[v]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.churn.kernels.state import rest_of, topic_at
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.search.kernels.net import NONE, has_topic
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def compact(live: Live, topic: Int) -> None:
     live.member_length[topic] = kept
 
 
-@kernel
+@inner
 def has_room(live: Live, topics: Ids) -> bool:
     """Say whether each of these topics can take one more subscriber, after a look for entries to drop."""
     for i in range(len(topics)):
@@ -46,7 +46,7 @@ def has_room(live: Live, topics: Ids) -> bool:
     return True
 
 
-@kernel
+@inner
 def enter(live: Live, v: Int, topic: Int) -> None:
     """Add a subscriber whose bit is set; there must be room."""
     live.members[live.member_start[topic] + live.member_length[topic]] = v
@@ -54,7 +54,7 @@ def enter(live: Live, v: Int, topic: Int) -> None:
     live.subscribers[topic] += 1
 
 
-@kernel
+@inner
 def drop(live: Live, v: Int, topics: Bits) -> None:
     """Take these topics, all of which it has, from a node."""
     for place in range(len(topics)):
@@ -68,7 +68,7 @@ def drop(live: Live, v: Int, topics: Bits) -> None:
             word = rest_of(word)
 
 
-@kernel
+@inner
 def list_subscribers(live: Live, topic: Int, out: Ids, count: Int) -> Int:
     """Write the subscribers of a topic who are not marked behind `count` others, and mark them."""
     start = live.member_start[topic]

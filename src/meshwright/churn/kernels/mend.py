@@ -12,7 +12,7 @@ import numpy as np
 
 from meshwright.churn.kernels.damage import BROKEN, MISSING
 from meshwright.churn.kernels.state import LINKS, NODES, TOP, ZERO, link, rest_of, topic_at
-from meshwright.compiling import compiled, kernel, popcount
+from meshwright.compiling import compiled, inner, popcount
 from meshwright.search.kernels.net import NONE
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def lay_out(live: Live, damage: Damage, shadows: Ids) -> Bench:
     return Bench(shadows, place, row, off, label, bound, np.zeros(10, dtype=np.int64))
 
 
-@kernel
+@inner
 def joined(live: Live, bench: Bench, x: Int, other: Int) -> Int:
     """Count the topics that a link between row x and a shadow would join."""
     y, count = np.int64(bench.row[other]), np.int64(0)
@@ -93,7 +93,7 @@ def joined(live: Live, bench: Bench, x: Int, other: Int) -> Int:
     return count
 
 
-@kernel
+@inner
 def look_through(live: Live, bench: Bench, x: Int, top: Int, cap: Int) -> None:
     """Compare every link of a row with the best so far; ties go to the smallest pair."""
     choice = bench.choice
@@ -119,7 +119,7 @@ def look_through(live: Live, bench: Bench, x: Int, top: Int, cap: Int) -> None:
     bench.bound[x] = most
 
 
-@kernel
+@inner
 def merge(live: Live, bench: Bench, x: Int, other: Int) -> Int:
     """Join the fragments that a link between row x and a shadow joins; return in how many topics."""
     y, count = np.int64(bench.row[other]), np.int64(0)
@@ -146,7 +146,7 @@ def merge(live: Live, bench: Bench, x: Int, other: Int) -> Int:
     return count
 
 
-@kernel
+@inner
 def choose(live: Live, bench: Bench, k: float, top: Int, cap: Int) -> Int:
     """Find the link that Low-ODA(k) takes next; return where it stands in `choice`, or −1.
 
@@ -170,7 +170,7 @@ def choose(live: Live, bench: Bench, k: float, top: Int, cap: Int) -> Int:
     return np.int64(5 if choice[5] > 0 and choice[5] * k >= choice[0] else 0)
 
 
-@kernel
+@inner
 def cap_of(live: Live, slack: Int) -> Int:
     """Return how many links are enough: so many more than the mean, rounded."""
     nodes = max(np.int64(1), live.tally[NODES])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel, lowest_bit, popcount
+from meshwright.compiling import inlined, inner, kernel, lowest_bit, popcount
 from meshwright.search.kernels.net import NONE, add_link, find_link, remove_link
 
 if TYPE_CHECKING:
@@ -92,14 +92,14 @@ def count_topics(live: Live, v: Int) -> Int:
     return count
 
 
-@kernel
+@inner
 def set_topic(live: Live, v: Int, topic: Int) -> None:
     """Let a node have a topic."""
     word = np.uint64(topic)
     live.bits[v, word >> SIX] |= ONE << (word & SIXTY_THREE)
 
 
-@kernel
+@inner
 def shift(live: Live, v: Int, change: Int) -> None:
     """Note that a node's degree has risen or fallen by one, so that the maximum degree is known."""
     degree = np.int64(live.degree[v])
@@ -110,7 +110,7 @@ def shift(live: Live, v: Int, change: Int) -> None:
         live.tally[TOP] -= 1
 
 
-@kernel
+@inner
 def link(live: Live, u: Int, v: Int) -> None:
     """Link two nodes."""
     add_link(live, u, v)
@@ -118,7 +118,7 @@ def link(live: Live, u: Int, v: Int) -> None:
     shift(live, v, np.int64(1))
 
 
-@kernel
+@inner
 def unlink(live: Live, number: Int) -> None:
     """Take a link away, by its number."""
     u, v = np.int64(live.target[2 * number + 1]), np.int64(live.target[2 * number])

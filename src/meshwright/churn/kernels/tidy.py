@@ -12,7 +12,7 @@ from meshwright.churn.kernels.lists import list_out
 from meshwright.churn.kernels.mend import cap_of, mend
 from meshwright.churn.kernels.partners import add_partners
 from meshwright.churn.kernels.state import TOP, link, list_neighbours, rest_of, topic_at, unlink
-from meshwright.compiling import compiled, kernel
+from meshwright.compiling import compiled, inner
 from meshwright.search.kernels.fragments import connected
 from meshwright.search.kernels.net import NONE, draw, find_link
 
@@ -37,7 +37,7 @@ class Log(NamedTuple):
     tally: Offsets
 
 
-@kernel
+@inner
 def is_redundant(live: Live, groups: Groups, number: Int, pair: Ids) -> bool:
     """Say whether every topic of both ends is connected without a link, which is taken away and put back."""
     u, v = np.int64(live.target[2 * number + 1]), np.int64(live.target[2 * number])
@@ -74,7 +74,7 @@ def prune(live: Live, groups: Groups, v: Int, log: Log, work: Ids) -> None:
             log.tally[MOVED] += 1
 
 
-@kernel
+@inner
 def note(log: Log, u: Int, v: Int, made: Int) -> None:
     """Write a link that was made or lost."""
     count = log.tally[COUNT]
@@ -82,7 +82,7 @@ def note(log: Log, u: Int, v: Int, made: Int) -> None:
     log.tally[COUNT] += 1
 
 
-@kernel
+@inner
 def burden(live: Live, nodes: Ids) -> Int:
     """Return the sum of the squares of some nodes' degrees."""
     total = np.int64(0)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.content.kernels.trees import NONE, Array
 
 
-@kernel
+@inner
 def traffic_to(
     user: int, other: int, sent_ptr: Array, sent_channels: Array, sent: Array, taken_ptr: Array, taken: Array
 ) -> float:
@@ -21,7 +21,7 @@ def traffic_to(
     return total
 
 
-@kernel
+@inner
 def ratio(traffic: float, cost: float) -> float:
     """Return traffic over cost; some traffic for nothing is worth more than anything."""
     if cost > 0.0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.content.kernels.guessing import attempt, guess_change, guess_changes
 from meshwright.content.kernels.standing import Standing, move, move_change
 from meshwright.content.kernels.trees import NONE, ZERO, Array
@@ -66,7 +66,7 @@ def sweep_users(
     return saved
 
 
-@kernel
+@inner
 def displace(
     at: Standing,
     user: int,

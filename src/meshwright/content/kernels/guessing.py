@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner
 from meshwright.content.kernels.standing import Standing, fresh_change, move, move_change, rewire
 from meshwright.content.kernels.trees import NONE, Array
 
 
-@kernel
+@inner
 def opening(at: Standing, channel: int, home: int, target: int) -> float:
     """Guess what a channel costs more with one more broker: all its messages take that one's longer tree.
 
@@ -19,7 +19,7 @@ def opening(at: Standing, channel: int, home: int, target: int) -> float:
     return added
 
 
-@kernel
+@inner
 def guess_changes(at: Standing, user: int, hopeful: bool, but: int, guess: Array) -> None:
     """Guess by how much the cost rises for each broker that a user may move to, but for one channel.
 
@@ -52,7 +52,7 @@ def guess_changes(at: Standing, user: int, hopeful: bool, but: int, guess: Array
     guess[home] = 0.0
 
 
-@kernel
+@inner
 def guess_change(at: Standing, user: int, target: int) -> float:
     """Guess one change only, without what the user sends and without what its leaving saves."""
     home = at.broker_of[user]
@@ -62,7 +62,7 @@ def guess_change(at: Standing, user: int, target: int) -> float:
     return change
 
 
-@kernel
+@inner
 def attempt(at: Standing, users: Array, targets: Array, homes: Array, count: int, least: float) -> float:
     """Move several users at once if that saves more than `least`; return what it saves, 0 if it is undone.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.content.kernels.trees import NONE, ZERO, Array
 
 
@@ -24,7 +24,7 @@ def shortest_ways(core: Array, access: Array, far: Array, via: Array) -> None:
                     via[user, broker] = last
 
 
-@kernel
+@inner
 def grow_tree(
     start: int,
     absent: int,
@@ -72,7 +72,7 @@ def grow_tree(
                 parent[place] = lasts[broker, place]
 
 
-@kernel
+@inner
 def find_nearest(users: Array, ways: Array, nearest: Array, near: Array, next_near: Array) -> None:
     """Fill in, for each broker, its nearest user and the ways to that one and to the next one."""
     for broker in range(len(near)):
@@ -87,7 +87,7 @@ def find_nearest(users: Array, ways: Array, nearest: Array, near: Array, next_ne
                 next_near[broker] = min(next_near[broker], way)
 
 
-@kernel
+@inner
 def first_broker(user: int, access: Array, nearest: Array, near: Array, next_near: Array) -> int:
     """Return the broker by which a publisher's way to its nearest subscriber starts."""
     best = 0

@@ -7,7 +7,7 @@ is found in the end is tried.
 
 from __future__ import annotations
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.content.kernels.guessing import attempt, guess_changes
 from meshwright.content.kernels.standing import Standing
 from meshwright.content.kernels.trees import NO, NONE, ZERO, Array, span, span_with, weights_of_set
@@ -75,7 +75,7 @@ def remake(
     return carry_out(at, members, first, second, guess, users, targets, homes, least)
 
 
-@kernel
+@inner
 def disturb(
     at: Standing, members: Array, centre: int, width: int, opens: bool, near: Array, held: Array, due: Array
 ) -> None:
@@ -95,14 +95,14 @@ def disturb(
             held[home] = True
 
 
-@kernel
+@inner
 def copy(source: Array, copied: Array) -> None:
     """Copy an array; by slices that would take memory on the way."""
     for place in range(len(source)):
         copied[place] = source[place]
 
 
-@kernel
+@inner
 def listed(at: Standing, held: Array, but: int) -> int:
     """List the held brokers but one in `order`, and count them."""
     size: int = ZERO
@@ -113,7 +113,7 @@ def listed(at: Standing, held: Array, but: int) -> int:
     return size
 
 
-@kernel
+@inner
 def choose(costs: Array, place: int, held: Array, first: Array, second: Array) -> None:
     """Fill in the cheapest and the second cheapest held broker for a member."""
     one = NONE
@@ -127,7 +127,7 @@ def choose(costs: Array, place: int, held: Array, first: Array, second: Array) -
     first[place], second[place] = one, two
 
 
-@kernel
+@inner
 def settle(
     at: Standing,
     channel: int,
@@ -177,7 +177,7 @@ def settle(
     return total
 
 
-@kernel
+@inner
 def grow(at: Standing, held: Array) -> float:
     """Return the weight of the held brokers' tree; leave in `fresh` what it is with each other broker."""
     size = listed(at, held, NONE)
@@ -186,7 +186,7 @@ def grow(at: Standing, held: Array) -> float:
     return weight
 
 
-@kernel
+@inner
 def best_swap(
     at: Standing,
     broker: int,
@@ -235,7 +235,7 @@ def best_swap(
     return left, best
 
 
-@kernel
+@inner
 def exchange(
     costs: Array, count: int, left: int, joined: int, held: Array, first: Array, second: Array
 ) -> None:
@@ -251,7 +251,7 @@ def exchange(
             choose(costs, place, held, first, second)
 
 
-@kernel
+@inner
 def swap_change(costs: Array, count: int, left: int, joined: int, first: Array, second: Array) -> float:
     """Return what members' own costs rise by if one broker is left and one opened (either may be none)."""
     change = 0.0
@@ -266,7 +266,7 @@ def swap_change(costs: Array, count: int, left: int, joined: int, first: Array, 
     return change
 
 
-@kernel
+@inner
 def carry_out(
     at: Standing,
     members: Array,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.content.kernels.trees import Array
 
 
-@kernel
+@inner
 def cheapest(access: Array, user: int, load: Array, extra: float, room: Array) -> int:
     """Return the broker with room whose link to a user is cheapest, the first of several; −1 if none has."""
     best = -1

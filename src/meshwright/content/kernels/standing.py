@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.content.kernels.trees import NONE, ZERO, Array, weights_of_set
 
 
@@ -34,7 +34,7 @@ class Standing(NamedTuple):
     fresh: Array
 
 
-@kernel
+@inner
 def rewire(at: Standing, channel: int, left: int, joined: int) -> None:
     """Leave in `fresh` the weights of a channel's trees after one broker has left its set and one joined."""
     size = ZERO
@@ -45,7 +45,7 @@ def rewire(at: Standing, channel: int, left: int, joined: int) -> None:
     weights_of_set(at.core, at.order, size, at.up, at.length, at.reach, at.fresh)
 
 
-@kernel
+@inner
 def fresh_change(at: Standing, channel: int) -> float:
     """Return what a channel costs more by the trees of `fresh` than by its own."""
     change = 0.0

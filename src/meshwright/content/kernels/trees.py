@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 
 Array = Any
 """A numpy array; numba works out of what."""
@@ -45,7 +45,7 @@ def span(core: Array, order: Array, size: int, up: Array, length: Array) -> floa
     return total
 
 
-@kernel
+@inner
 def span_with(
     core: Array, broker: int, order: Array, size: int, up: Array, length: Array, reach: Array
 ) -> float:
@@ -69,7 +69,7 @@ def span_with(
     return total + reach[0] if size > 0 else 0.0
 
 
-@kernel
+@inner
 def weights_of_set(
     core: Array, order: Array, size: int, up: Array, length: Array, reach: Array, weights: Array
 ) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Int
@@ -84,7 +84,7 @@ def share_block(state: State, i: Int, j: Int) -> bool:
     return bool(yours >= 0 and state.top[yours] == i)
 
 
-@kernel
+@inner
 def reroot(state: State, slot: Int) -> None:
     """Make a slot the root of its component."""
     below: Int = NONE
@@ -98,7 +98,7 @@ def reroot(state: State, slot: Int) -> None:
         slot, below = upper, block
 
 
-@kernel
+@inner
 def connect(state: State, topic: Int, i: Int, j: Int) -> None:
     """Link two components: the smaller one is hung below the other by a new block, and relabelled."""
     if state.size[state.label[i]] < state.size[state.label[j]]:
@@ -118,7 +118,7 @@ def connect(state: State, topic: Int, i: Int, j: Int) -> None:
     state.merges[topic] -= 1
 
 
-@kernel
+@inner
 def meeting(state: State, i: Int, j: Int) -> Int:
     """Return the lowest slot that is above two slots, or is one of them, by steps from both in turn."""
     state.tally[STAMP] += 1
@@ -134,7 +134,7 @@ def meeting(state: State, i: Int, j: Int) -> Int:
         i, j = j, i
 
 
-@kernel
+@inner
 def climb(state: State, topic: Int, slot: Int, goal: Int) -> Int:
     """Make one block of all those between a slot and one above it, and return it: −1 if it is the same."""
     block: Int = NONE
@@ -147,7 +147,7 @@ def climb(state: State, topic: Int, slot: Int, goal: Int) -> Int:
     return block
 
 
-@kernel
+@inner
 def close_cycle(state: State, topic: Int, i: Int, j: Int) -> None:
     """Link two slots of a component that share no block: the blocks between them become one."""
     goal = meeting(state, i, j)
@@ -157,7 +157,7 @@ def close_cycle(state: State, topic: Int, i: Int, j: Int) -> None:
         state.merges[topic] -= 1
 
 
-@kernel
+@inner
 def link(state: State, u: Int, v: Int) -> None:
     """Add the link (u, v) to every topic of both."""
     i, j = state.node_ptr[u], state.node_ptr[v]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner, kernel
 from meshwright.designs.kernels.joining import root
 from meshwright.designs.kernels.randomness import below
 
@@ -85,7 +85,7 @@ def contribution(held: Chance, u: Int, v: Int) -> int:
     return count
 
 
-@kernel
+@inner
 def link(held: Chance, u: Int, v: Int) -> Int:
     """Merge what an edge between u and v merges; return how many pairs that takes away."""
     i, i_end, j, j_end = held.node_ptr[u], held.node_ptr[u + 1], held.node_ptr[v], held.node_ptr[v + 1]
@@ -106,7 +106,7 @@ def link(held: Chance, u: Int, v: Int) -> Int:
     return gone
 
 
-@kernel
+@inner
 def close(held: Chance, v: Int) -> Int:
     """Let a node take no more links; return how many pairs that takes away."""
     gone = np.int64(0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel, lowest_bit, popcount
+from meshwright.compiling import inlined, inner, kernel, lowest_bit, popcount
 from meshwright.designs.kernels.gains import fill_window
 from meshwright.designs.kernels.joining import join
 from meshwright.designs.kernels.picking import (
@@ -56,7 +56,7 @@ def pick_greedily(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, m
     return np.int64(-1)
 
 
-@kernel
+@inner
 def pick_from_all(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int) -> Int:
     """Return a node that has a gain for u, each equally likely, from a full count, or −1."""
     nodes, count = scratch.nodes, np.int64(0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import kernel, lowest_bit
+from meshwright.compiling import inner, lowest_bit
 from meshwright.designs.kernels.picking import LENGTH, LEVEL, PLACE, leave_out
 from meshwright.greedy.kernels.rows import add_eight, add_four, count_one, keep_largest, ripple
 from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Int
 
 
-@kernel
+@inner
 def add_rare_topics(held: TopicRows, scratch: Scratch, lacking: Int) -> None:
     """Add the subscribers of rare topics to the counters, one by one."""
     slices = scratch.slices
@@ -28,7 +28,7 @@ def add_rare_topics(held: TopicRows, scratch: Scratch, lacking: Int) -> None:
                 count_one(slices, np.uint64(held.topic_nodes[slot]))
 
 
-@kernel
+@inner
 def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
     """Fill the counters with every node's gain; return how many slices are used."""
     rows, slices, carry = scratch.rows, scratch.slices, scratch.carry
@@ -60,7 +60,7 @@ def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
     return int(top)
 
 
-@kernel
+@inner
 def fill_window(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int) -> None:
     """Put the first of the nodes with the best gain into u's window, if any has one."""
     best, words = scratch.nodes, np.uint64(len(scratch.nodes))

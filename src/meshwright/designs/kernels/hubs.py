@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner, kernel
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -71,7 +71,7 @@ def change_degree(held: Hubs, v: Int, by: Int) -> None:
         held.tally[TOP] -= 1
 
 
-@kernel
+@inner
 def serve(held: Hubs, topic: Int, hub: Int) -> None:
     """Make a node the hub of a topic."""
     held.hub[topic] = hub
@@ -92,7 +92,7 @@ def serve(held: Hubs, topic: Int, hub: Int) -> None:
             held.tally[EDGES] += 1
 
 
-@kernel
+@inner
 def release(held: Hubs, topic: Int) -> None:
     """Take a topic's hub away."""
     hub = np.int64(held.hub[topic])
@@ -114,7 +114,7 @@ def release(held: Hubs, topic: Int) -> None:
             held.tally[EDGES] -= 1
 
 
-@kernel
+@inner
 def look_around(held: Hubs, topic: Int, level: Int) -> int:
     """Count, for each subscriber, the links among them; return how many of them have reached the level."""
     begin, end = held.topic_ptr[topic], held.topic_ptr[topic + 1]
@@ -139,7 +139,7 @@ def look_around(held: Hubs, topic: Int, level: Int) -> int:
     return reached
 
 
-@kernel
+@inner
 def choose(held: Hubs, topic: Int, level: Int) -> Int:
     """Return the subscriber that, as the hub, brings degrees over the level least, by the fewest new links.
 

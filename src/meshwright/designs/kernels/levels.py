@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.designs.kernels.blocks import WORK, link
 from meshwright.designs.kernels.twofold import contribution, count_topic, is_open
 
@@ -76,7 +76,7 @@ def begin(state: State, rows: Rows, weights: Weights) -> None:
         rows.cursor[LEVEL] = max(rows.cursor[LEVEL], most)
 
 
-@kernel
+@inner
 def count_row(state: State, links: Links, rows: Rows, weights: Weights, u: Int, level: Int) -> int:
     """Count row u, choose the threshold of its window, and return how many nodes are found.
 
@@ -110,7 +110,7 @@ def count_row(state: State, links: Links, rows: Rows, weights: Weights, u: Int, 
     return found
 
 
-@kernel
+@inner
 def fill_window(rows: Rows, u: Int, begin: Int, end: Int) -> Int:
     """Fill row u's window with what is found from `begin` on, and return where it is full, or `end`."""
     at = 0
@@ -126,7 +126,7 @@ def fill_window(rows: Rows, u: Int, begin: Int, end: Int) -> Int:
     return end
 
 
-@kernel
+@inner
 def visit(state: State, links: Links, rows: Rows, weights: Weights, u: Int, level: Int) -> None:
     """Take all links of row u that contribute the level, and bound the rest.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class Product(NamedTuple):
     """The slots of v in the same topics."""
 
 
-@kernel
+@inner
 def common_slots(product: Product, link: Int) -> int:
     """Write the slots of a link's ends in each topic of both, and return how many topics these are."""
     topics, u, v = product.node_topics, product.u[link], product.v[link]
@@ -54,7 +54,7 @@ def common_slots(product: Product, link: Int) -> int:
     return count
 
 
-@kernel
+@inner
 def change_degrees(product: Product, link: Int, change: Int) -> None:
     """Add to the degrees of a link's ends in each topic of both."""
     for k in range(common_slots(product, link)):

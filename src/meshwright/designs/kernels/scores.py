@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -44,7 +44,7 @@ class Scores(NamedTuple):
     """A tournament: entry i is the better of 2i and 2i + 1; the second half are the nodes, then −1."""
 
 
-@kernel
+@inner
 def match(scores: Scores, i: Int) -> None:
     """Let the two below place i of the tournament meet; a tie goes to the first, the smaller node."""
     a, b = scores.winner[2 * i], scores.winner[2 * i + 1]
@@ -53,7 +53,7 @@ def match(scores: Scores, i: Int) -> None:
     scores.winner[i] = a
 
 
-@kernel
+@inner
 def replay(scores: Scores, v: Int) -> None:
     """Play again the matches that node v takes part in."""
     i = (len(scores.winner) // 2 + v) // 2
@@ -62,14 +62,14 @@ def replay(scores: Scores, v: Int) -> None:
         i //= 2
 
 
-@kernel
+@inner
 def replay_all(scores: Scores) -> None:
     """Play the whole tournament."""
     for i in range(len(scores.winner) // 2 - 1, 0, -1):
         match(scores, np.int64(i))
 
 
-@kernel
+@inner
 def estimate(scores: Scores, u: Int, kind: Int) -> None:
     """Bound u's score from above after some of its topics were done."""
     scores.exact[u] = False

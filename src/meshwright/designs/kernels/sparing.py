@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.designs.kernels.product import change_degrees, common_slots
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Search(NamedTuple):
     queue: Ids
 
 
-@kernel
+@inner
 def find_way(product: Product, search: Search, a: Int, b: Int, barred: Int, stamp: Int) -> int:
     """Find a shortest way from a to b without the barred link, and return its length, or −1."""
     seen, before, queue = search.seen, search.before, search.queue
@@ -60,7 +60,7 @@ def find_way(product: Product, search: Search, a: Int, b: Int, barred: Int, stam
     return length
 
 
-@kernel
+@inner
 def furthest_place(product: Product, search: Search, start: Int, barred: Int, stamp: Int, goal: Int) -> int:
     """Search from a slot of the way, off the way, and return the furthest place of the way that is met.
 
@@ -83,7 +83,7 @@ def furthest_place(product: Product, search: Search, start: Int, barred: Int, st
     return furthest
 
 
-@kernel
+@inner
 def two_ways(product: Product, search: Search, a: Int, b: Int, barred: Int, stamp: Int) -> bool:
     """Say whether a and b are linked without the barred link, and no third slot separates them.
 

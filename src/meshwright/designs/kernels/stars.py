@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import kernel, lowest_bit, popcount
+from meshwright.compiling import inner, kernel, lowest_bit, popcount
 from meshwright.designs.kernels.scores import DENSITY, NEIGHBOURS, WEIGHT, estimate, replay, replay_all
 from meshwright.designs.kernels.topic_rows import unite, without
 from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
@@ -31,7 +31,7 @@ class Scratch(NamedTuple):
     common: Ids
 
 
-@kernel
+@inner
 def gather(held: TopicRows, scores: Scores, scratch: Scratch, u: Int) -> Int:
     """Set `union` to u's neighbours, and return how many topics it has left, listed in `own`."""
     count = np.int64(0)
@@ -44,7 +44,7 @@ def gather(held: TopicRows, scores: Scores, scratch: Scratch, u: Int) -> Int:
     return count
 
 
-@kernel
+@inner
 def evaluate(held: TopicRows, scores: Scores, scratch: Scratch, u: Int, kind: Int) -> None:
     """Find u's score."""
     scores.exact[u] = True
@@ -62,7 +62,7 @@ def evaluate(held: TopicRows, scores: Scores, scratch: Scratch, u: Int, kind: In
         scores.fewest[u] = neighbours
 
 
-@kernel
+@inner
 def link_star(
     held: TopicRows, scores: Scores, scratch: Scratch, hub: Int, edges: Int, us: Ids, vs: Ids, gains: Ids
 ) -> Int:
@@ -88,7 +88,7 @@ def link_star(
     return edges
 
 
-@kernel
+@inner
 def close_topics(held: TopicRows, scores: Scores, scratch: Scratch, hub: Int, kind: Int) -> None:
     """Note that the hub's topics, listed in `own`, are done."""
     count, touched = scores.topics[hub], 0

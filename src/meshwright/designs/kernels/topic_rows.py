@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner, kernel
 from meshwright.greedy.kernels.state import ONE, SIX, SIXTY_THREE
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def fill_rows(held: TopicRows) -> None:
                 held.bits[row, v >> SIX] |= ONE << (v & SIXTY_THREE)
 
 
-@kernel
+@inner
 def unite(held: TopicRows, topics: Ids, count: Int, rows: Rows, union: Bits) -> None:
     """Set `union` to the subscribers of the first `count` of `topics`; `rows` has room for four more."""
     bits, words = held.bits, np.uint64(len(union))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner
 from meshwright.designs.kernels.blocks import block_above, share_block
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def is_open(state: State, weights: Weights, topic: Int) -> bool:
     )
 
 
-@kernel
+@inner
 def contribution(state: State, weights: Weights, u: Int, v: Int) -> int:
     """Return what the link (u, v) counts, if it is not there yet."""
     i, j, count = state.node_ptr[u], state.node_ptr[v], 0

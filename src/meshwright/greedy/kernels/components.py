@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel, popcount
+from meshwright.compiling import inlined, inner, kernel, popcount
 from meshwright.greedy.kernels.pairs import uncount_pairs
 from meshwright.greedy.kernels.state import FREE_ROWS, MERGES, NOTHING, ONE, SIX, SIXTY_THREE
 
@@ -33,7 +33,7 @@ def contribution(state: State, u: Int, v: Int, level: Int) -> Int:
     return light if state.covered == 0 else light + contribution_by_bits(state, u, v, level - light)
 
 
-@kernel
+@inner
 def contribution_by_lists(state: State, u: Int, v: Int) -> int:
     """Count by walking both sorted lists of topics."""
     i, j, count = state.node_ptr[u], state.node_ptr[v], 0
@@ -96,7 +96,7 @@ def fill_node_bits(state: State) -> None:
         state.rank[v, words] = before
 
 
-@kernel
+@inner
 def enter_giant(state: State, topic: Int, component: Int) -> None:
     """Note that the members of a component are in their topic's giant."""
     word = np.uint64(state.rank.shape[1] - 1) + (np.uint64(topic) >> SIX)
@@ -109,7 +109,7 @@ def enter_giant(state: State, topic: Int, component: Int) -> None:
             break
 
 
-@kernel
+@inner
 def join_bits(state: State, topic: Int, a: Int, b: Int) -> None:
     """Keep the nodes' bits right when the components a and b, a the larger, are about to become one, a."""
     for component in (a, b):
@@ -129,7 +129,7 @@ def join_bits(state: State, topic: Int, a: Int, b: Int) -> None:
         state.giant[topic] = a
 
 
-@kernel
+@inner
 def give_row(state: State, topic: Int, component: Int) -> None:
     """Give a component that has become large its bit row "topic minus component", if one is free.
 
@@ -153,7 +153,7 @@ def give_row(state: State, topic: Int, component: Int) -> None:
             break
 
 
-@kernel
+@inner
 def take_row(state: State, component: Int) -> None:
     """Take a component's bit row away."""
     state.free_rows[state.tally[FREE_ROWS]] = state.component_row[component]
@@ -161,7 +161,7 @@ def take_row(state: State, component: Int) -> None:
     state.component_row[component] = -1
 
 
-@kernel
+@inner
 def merge(state: State, topic: Int, a: Int, b: Int) -> None:
     """Merge two components of a topic: the smaller one is relabelled."""
     if state.size[a] < state.size[b]:
@@ -209,7 +209,7 @@ def link(state: State, u: Int, v: Int) -> int:
     return count
 
 
-@kernel
+@inner
 def link_by_lists(state: State, u: Int, v: Int) -> int:
     """Merge what the edge (u, v) joins in topics without bits: note where u has its topics, look up v's."""
     words, count = state.rank.shape[1] - 1, 0
@@ -225,7 +225,7 @@ def link_by_lists(state: State, u: Int, v: Int) -> int:
     return count
 
 
-@kernel
+@inner
 def link_by_bits(state: State, u: Int, v: Int) -> int:
     """Merge what the edge (u, v) joins in topics with bits, by words: two in the giant are joined already."""
     mine, yours = state.node_bits[u], state.node_bits[v]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import bits_of_bytes, inlined, kernel
+from meshwright.compiling import bits_of_bytes, inlined, inner, kernel
 from meshwright.greedy.kernels.state import SIX, WORK
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def count_pairs(state: State) -> bool:
     return True
 
 
-@kernel
+@inner
 def uncount_pairs(state: State, a: Int, b: Int) -> None:
     """Let each pair across two components of a light topic, about to become one, contribute one less."""
     slot = b

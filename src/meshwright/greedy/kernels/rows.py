@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel, lowest_bit, popcount
+from meshwright.compiling import inlined, inner, kernel, lowest_bit, popcount
 from meshwright.greedy.kernels.components import give_row
 from meshwright.greedy.kernels.pairs import slice_pairs
 from meshwright.greedy.kernels.state import ALL_ONES, LEVEL, NOTHING, ONE, ROW, SIX, SIXTY_THREE, WORK
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from meshwright.interest import Ids
 
 
-@kernel
+@inner
 def add_four(
     bits: Bits, rows: Rows, i: Int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
 ) -> None:
@@ -46,7 +46,7 @@ def add_four(
         twos[j] = half ^ two_b
 
 
-@kernel
+@inner
 def add_eight(
     bits: Bits, rows: Rows, i: Int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
 ) -> None:
@@ -91,7 +91,7 @@ def add_three(x: np.uint64, y: np.uint64, z: np.uint64) -> tuple[np.uint64, np.u
     return half ^ z, (x & y) | (half & z)
 
 
-@kernel
+@inner
 def set_eight(bits: Bits, rows: Rows, slices: Bits, low: np.uint64, high: np.uint64) -> None:
     """Set the lowest four counters to the sum of the first eight bit rows, whatever they were."""
     r0, r1, r2, r3 = bits[rows[0]], bits[rows[1]], bits[rows[2]], bits[rows[3]]
@@ -107,7 +107,7 @@ def set_eight(bits: Bits, rows: Rows, slices: Bits, low: np.uint64, high: np.uin
         fours[j], eights[j] = four_a ^ four_b, four_a & four_b
 
 
-@kernel
+@inner
 def ripple(slices: Bits, carry: Bits, k: Int, top: Int, low: np.uint64, high: np.uint64) -> None:
     """Add the carry into slice k and on, as far as it goes."""
     while k < top:
@@ -135,7 +135,7 @@ def count_one(slices: Bits, v: np.uint64) -> None:
         k += 1
 
 
-@kernel
+@inner
 def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
     """Add the subscribers of u's light topics to the counters, one by one."""
     for i in range(state.node_ptr[u], state.node_ptr[u + 1]):
@@ -271,7 +271,7 @@ def keep_largest(mask: Bits, slices: Bits, top: Int, low: np.uint64, high: np.ui
     return np.int64(value)
 
 
-@kernel
+@inner
 def largest_count(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64) -> Int:
     """Return the largest count of all nodes, allowed or not."""
     for j in range(low, high):
@@ -279,7 +279,7 @@ def largest_count(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64) -
     return keep_largest(scratch.mask, scratch.slices, top, low, high)
 
 
-@kernel
+@inner
 def at_least(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, level: Int) -> None:
     """Mark in `above` the allowed nodes whose count is `level` or more."""
     mask, above = scratch.mask, scratch.above
@@ -360,7 +360,7 @@ def adopt(whole: Sweep, calm: Sweep, u: Int, level: Int) -> None:
         calm.window_count[i] = min(whole.window_count[i], level)
 
 
-@kernel
+@inner
 def rebuild(
     state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, u: Int, first: Int, level: Int
 ) -> None:

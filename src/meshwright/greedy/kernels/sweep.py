@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner, kernel
 from meshwright.greedy.kernels.components import contribution, link
 from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
@@ -40,7 +40,7 @@ def is_open(nodes: Bits, v: Int) -> bool:
     return bool((nodes[word >> SIX] >> (word & SIXTY_THREE)) & ONE)
 
 
-@kernel
+@inner
 def advance(
     state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, floor: Int, work: Int, by_level: bool
 ) -> int:

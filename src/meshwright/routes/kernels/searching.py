@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids, Offsets
 
 
-@kernel
+@inner
 def search(
     ptr: Offsets,
     nodes: Ids,
@@ -39,7 +39,7 @@ def search(
     return reached
 
 
-@kernel
+@inner
 def find_middle(ptr: Offsets, nodes: Ids, edges: Ids, count: int, work: Ids) -> int:
     """Return a node of the lowest eccentricity in a connected graph of `count` nodes.
 

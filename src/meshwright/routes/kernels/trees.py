@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import compiled, kernel
+from meshwright.compiling import compiled, inner
 from meshwright.measure.kernels import induce, root
 from meshwright.routes.kernels.searching import find_middle, search
 
@@ -44,7 +44,7 @@ def join(sub_ptr: Offsets, sub: Ids, sub_edges: Ids, count: int, keys: Rates, by
             taken += 1
 
 
-@kernel
+@inner
 def hang(
     ends: Ids, count: int, relay: Flags, ptr: Offsets, nodes: Ids, edges: Ids, degree: Ids, work: Ids
 ) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner
 from meshwright.search.kernels.net import NONE
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ HERE = 0
 """A neighbour's mark; marks are taken back at once."""
 
 
-@kernel
+@inner
 def mark_neighbours(net: Net, groups: Groups, v: Int, mark: Int) -> None:
     """Set the marks of a node's neighbours."""
     half = net.head[v]
@@ -30,7 +30,7 @@ def mark_neighbours(net: Net, groups: Groups, v: Int, mark: Int) -> None:
         half = net.following[half]
 
 
-@kernel
+@inner
 def reach(net: Net, x: Int) -> Int:
     """Return how many links a node's neighbours have."""
     links, half = np.int64(0), net.head[x]
@@ -40,7 +40,7 @@ def reach(net: Net, x: Int) -> Int:
     return links
 
 
-@kernel
+@inner
 def find_bridged(net: Net, groups: Groups, bridged: Bits, u: Int, v: Int) -> None:
     """Set the bits of the topics, u's and v's or not, of a node between them, or of two in a row."""
     bridged[:] = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.search.kernels.net import NONE, has_topic
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def group_of(groups: Groups, group: Int) -> Int:
     return group
 
 
-@kernel
+@inner
 def push(groups: Groups, group: Int, v: Int) -> None:
     """Put a node at the end of a group's queue."""
     groups.queued[v] = NONE
@@ -54,7 +54,7 @@ def push(groups: Groups, group: Int, v: Int) -> None:
     groups.last[group] = v
 
 
-@kernel
+@inner
 def merge(groups: Groups, into: Int, other: Int) -> None:
     """Merge a group that is open into the one being looked through."""
     groups.parent[other] = into
@@ -129,7 +129,7 @@ def forget(groups: Groups, seen: Int) -> None:
         groups.mark[groups.seen[i]] = NONE
 
 
-@kernel
+@inner
 def connected(net: Links, groups: Groups, topic: Int, ends: Ids) -> bool:
     """Say whether two subscribers of a topic are connected by its subscribers."""
     _, seen, _ = search(net, groups, topic, ends, 2)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner, kernel
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -101,7 +101,7 @@ def has_topic(net: Links, v: Int, topic: Int) -> bool:
     return bool((net.bits[v, word >> SIX] >> (word & SIXTY_THREE)) & ONE)
 
 
-@kernel
+@inner
 def attach(net: Links, half: Int, node: Int, other: Int) -> None:
     """Put a half at the front of a node's list."""
     net.target[half] = other
@@ -113,7 +113,7 @@ def attach(net: Links, half: Int, node: Int, other: Int) -> None:
     net.degree[node] += 1
 
 
-@kernel
+@inner
 def detach(net: Links, half: Int, node: Int) -> None:
     """Take a half out of a node's list."""
     last, following = net.before[half], net.following[half]
@@ -126,7 +126,7 @@ def detach(net: Links, half: Int, node: Int) -> None:
     net.degree[node] -= 1
 
 
-@kernel
+@inner
 def add_link(net: Links, u: Int, v: Int) -> Int:
     """Link two nodes; return the link's number."""
     net.tally[FREE] -= 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel, lowest_bit
+from meshwright.compiling import inlined, inner, kernel, lowest_bit
 from meshwright.greedy.kernels.rows import count_one, keep_largest, ripple
 from meshwright.search.kernels.net import NONE, ONE, SIX, SIXTY_THREE, draw, has_topic
 from meshwright.search.kernels.pieces import LOOSE, TOUCHED, label_of
@@ -72,7 +72,7 @@ def slices_for(count: Int) -> Int:
     return digits
 
 
-@kernel
+@inner
 def count_joined(net: Net, pieces: Pieces, partners: Partners, x: Int) -> Int:
     """Count for every node what a link from x would join; return how many slices are in use."""
     words = np.uint64(len(partners.carry))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner, kernel
 from meshwright.search.kernels.bridges import find_bridged
 from meshwright.search.kernels.fragments import forget, group_of, search
 from meshwright.search.kernels.net import NONE, has_topic, is_set
@@ -141,7 +141,7 @@ def record_fragments(net: Net, groups: Groups, pieces: Pieces, lost: Ids, count:
     return True
 
 
-@kernel
+@inner
 def join(pieces: Pieces, topic: Int, a: Int, b: Int) -> None:
     """Merge two fragments of a topic, or one and the rest."""
     if b == 0:
@@ -154,7 +154,7 @@ def join(pieces: Pieces, topic: Int, a: Int, b: Int) -> None:
     pieces.tally[MISSING] -= 1
 
 
-@kernel
+@inner
 def join_all(net: Net, pieces: Pieces, u: Int, v: Int) -> None:
     """Merge what a new link between u and v joins."""
     for turn in range(2):
@@ -170,7 +170,7 @@ def join_all(net: Net, pieces: Pieces, u: Int, v: Int) -> None:
                     join(pieces, topic, mine, yours)
 
 
-@kernel
+@inner
 def sweep_up(pieces: Pieces) -> None:
     """Forget all records."""
     for record in range(pieces.tally[RECORDS]):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner, kernel
 from meshwright.greedy.kernels.components import link
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def value_of(state: State, weight: Weights, u: Int, v: Int) -> float:
     return value
 
 
-@kernel
+@inner
 def sift(heap: Ids, value: Weights, at: Int, size: Int) -> None:
     """Let an entry of the heap sink to its place: the largest value, then the first pair, is on top."""
     pair = heap[at]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.search.kernels.fragments import connected
 from meshwright.search.kernels.net import (
     FREE,
@@ -48,7 +48,7 @@ class Desk(NamedTuple):
     pair: Ids
 
 
-@kernel
+@inner
 def recreate(net: Net, pieces: Pieces, partners: Partners, desk: Desk, cap: Int, most: Int) -> bool:
     """Link the fragments greedily; say whether `most` links were enough."""
     loose, made = pieces.tally[LOOSE], np.int64(0)
@@ -80,7 +80,7 @@ def recreate(net: Net, pieces: Pieces, partners: Partners, desk: Desk, cap: Int,
     return True
 
 
-@kernel
+@inner
 def is_redundant(net: Net, groups: Groups, desk: Desk, link: Int) -> bool:
     """Say whether every topic of both ends stays connected without a link; it is taken away and put back."""
     u, v = np.int64(net.target[2 * link + 1]), np.int64(net.target[2 * link])
@@ -105,7 +105,7 @@ def prune(net: Net, groups: Groups, desk: Desk, us: Ids, vs: Ids) -> None:
             remove_link(net, link)
 
 
-@kernel
+@inner
 def ruin(net: Net, groups: Groups, pieces: Pieces, desk: Desk, most: Int) -> Int:
     """Take links away at a node and at one or two that are like it; return how many."""
     lost = np.int64(0)
@@ -147,7 +147,7 @@ def ruin(net: Net, groups: Groups, pieces: Pieces, desk: Desk, most: Int) -> Int
     return lost
 
 
-@kernel
+@inner
 def undo(net: Net, desk: Desk, lost: Int, made: Int) -> None:
     """Put the links back as they were."""
     for i in range(made):
@@ -156,7 +156,7 @@ def undo(net: Net, desk: Desk, lost: Int, made: Int) -> None:
         add_link(net, np.int64(desk.lost[2 * i]), np.int64(desk.lost[2 * i + 1]))
 
 
-@kernel
+@inner
 def was_above(net: Net, desk: Desk, lost: Int, cap: Int) -> bool:
     """Say whether the first node of a ruin had more links than the cap."""
     seed = desk.lost[0]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner
 from meshwright.weighted.kernels.state import SIZE
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def leads(rows: Rows, a: Int, b: Int) -> bool:
     return bool(rows.bound[a] > rows.bound[b] or (rows.bound[a] == rows.bound[b] and a < b))
 
 
-@kernel
+@inner
 def settle(rows: Rows, at: Int) -> None:
     """Let the row at a place of the heap sink to where it belongs: its bound may have fallen."""
     heap, size = rows.heap, rows.cursor[SIZE]

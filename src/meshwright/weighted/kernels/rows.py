@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, kernel
+from meshwright.compiling import inlined, inner
 from meshwright.greedy.kernels.state import WORK
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def offer_by_table(
         counts[scratch.found[i]] = 0
 
 
-@kernel
+@inner
 def rebuild(state: State, costs: Costs, rows: Rows, scratch: Scratch, u: Int, limit: Int) -> None:
     """Make row u's window anew, of pairs whose ends have less than `limit` links; its values are exact."""
     rows.length[u] = 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import kernel
+from meshwright.compiling import inner, kernel
 from meshwright.greedy.kernels.components import contribution, link
 from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FOUND, FULL, PAUSED, TOP_DEGREE, WORK
 from meshwright.weighted.kernels.heap import drop_first, order, settle
@@ -24,7 +24,7 @@ LOOK = 64
 """The work of looking at a row once."""
 
 
-@kernel
+@inner
 def advance(
     state: State, costs: Costs, rows: Rows, whole: Rows, scratch: Scratch, limit: Int, floor: float, work: Int
 ) -> int:
