@@ -127,7 +127,7 @@ def test_intervals_take_in_whole_channels() -> None:
         ({"length": 1.5}, "more than 0 and at most 1"),
         ({"ratio": 0.0}, "a cost ratio of 0.0"),
         ({"capacity": 0.0}, "a capacity of 0.0 times"),
-        ({"channels": 0}, "one or more for each"),
+        ({"channels": 0}, "cut into 0 channels: give at least 1"),
     ],
 )
 def test_made_up_workloads_that_cannot_be(given: dict[str, Any], told: str) -> None:
