@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 
 from benchmarks import content_numpy
 from benchmarks.cases import SEEDS, Case
+from benchmarks.timing import cpu_seconds, peak_memory
 from meshwright.content import Workload, assign, cost, synthetic
 from meshwright.content.clustering import clustering
 from meshwright.content.descent import descent
@@ -58,13 +57,13 @@ def compare_content(case: Case) -> dict[str, Any]:
     }
     record: dict[str, Any] = {}
     for name, (ours, plain) in pairs.items():
-        seconds, made = _best(ours)
-        plain_seconds, expected = _best(plain, 1 if name == "clustering" else 3)
+        seconds, made = cpu_seconds(ours)
+        plain_seconds, expected = cpu_seconds(plain, 1 if name == "clustering" else 3)
         same = np.isclose(made, expected, rtol=1e-9) if name == "cost" else np.array_equal(made, expected)
         if not same:
             raise AssertionError(f"{name} and its numpy reading differ")
         record[name] = {"seconds": seconds, "numpy": plain_seconds}
-    record["steiner-literal"] = {"seconds": _best(lambda: steiner_literal(workload))[0], "numpy": None}
+    record["steiner-literal"] = {"seconds": cpu_seconds(lambda: steiner_literal(workload))[0], "numpy": None}
     record["networks"] = [_descend(drawn(case, seed=seed)) for seed in SEEDS]
     record["descent"] = {"seconds": max(one["seconds"] for one in record["networks"]), "numpy": None}
     return record
@@ -72,7 +71,7 @@ def compare_content(case: Case) -> dict[str, Any]:
 
 def _descend(workload: Workload) -> dict[str, float]:
     """Return descent's time, and by which part of mixing's cost it is below that."""
-    seconds, found = _best(lambda: descent(workload), 2)
+    seconds, found = cpu_seconds(lambda: descent(workload), 2)
     mixing = cost(workload, steiner(workload)).total
     return {"seconds": seconds, "below_mixing": 1 - cost(workload, found).total / mixing}
 
@@ -95,7 +94,7 @@ def evaluate_content(case: Case) -> dict[str, Any]:
     }
 
 
-def measure_large(case: Case, peak: Callable[[], float | None]) -> dict[str, Any]:
+def measure_large(case: Case) -> dict[str, Any]:
     """Run every algorithm on many users, and tell the process's highest memory, everything counted."""
     assign(drawn(case, users=300), "descent")
     workload = drawn(case, brokers=case.sizes[1])
@@ -103,7 +102,7 @@ def measure_large(case: Case, peak: Callable[[], float | None]) -> dict[str, Any
     for name in ("random", *COMPARED):
         plan = assign(workload, name, seconds=LONGEST if name == "descent" else None)
         record[name] = {"seconds": plan.seconds, "crr": plan.crr}
-    record["peak_mb"] = peak()
+    record["peak_mb"] = peak_memory()
     return record
 
 
@@ -119,14 +118,3 @@ def _ratios(case: Case, *, networks: int | None = None, **shape: Any) -> dict[st
                 made["audience"].append(plan.figures["subscribers_per_channel"])
                 made["core_share"].append(plan.figures["core_share"])
     return {name: float(np.mean(values)) for name, values in made.items()}
-
-
-def _best(call: Callable[[], Any], runs: int = 5) -> tuple[float, Any]:
-    """Return the least CPU time of some runs, and what they return."""
-    least, made = np.inf, None
-    for _ in range(runs):
-        gc.collect()
-        began = time.process_time()
-        made = call()
-        least = min(least, time.process_time() - began)
-    return float(least), made

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.timing import memory, note_wall, peak_memory
 from meshwright.interest import Interest
 from meshwright.pipeline.ingest import ingest
 from meshwright.pipeline.profile import HOT_TOPICS, SAMPLED_NODES, Distribution, Profile, profile
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 MASTER = "local[2]"
 
 
-def measure_data(interest: Interest, small: Interest, memory: Callable[[], float | None]) -> dict[str, Any]:
+def measure_data(interest: Interest, small: Interest) -> dict[str, Any]:
     """Return wall seconds of Spark and of DuckDB, and Spark's CPU seconds; the answers must be the same."""
     spark = session(MASTER)
     with tempfile.TemporaryDirectory() as folder:
@@ -39,8 +38,9 @@ def measure_data(interest: Interest, small: Interest, memory: Callable[[], float
         _compare(spark, small, place / "small", {})
         record: dict[str, Any] = {"rows": interest.num_subscriptions}
         _compare(spark, interest, place / "large", record)
-    record["driver_mb"] = memory()
-    record["java_mb"] = _peak_of(_java())
+    record["driver_mb"] = peak_memory()
+    java = _java()
+    record["java_mb"] = None if java is None else memory("VmHWM", java)
     return record
 
 
@@ -50,14 +50,14 @@ def _compare(spark: SparkSession, interest: Interest, place: Path, record: dict[
     order = np.random.Generator(np.random.PCG64(1)).permutation(interest.num_subscriptions)
     pq.write_table(interest.canonical().to_arrow().take(pa.array(order)), file, row_group_size=1 << 20)
     before = _cpu()
-    _timed(record, "encode", lambda: ingest(spark, [file], place / "dataset"))
+    note_wall(record, "encode", lambda: ingest(spark, [file], place / "dataset"))
     record["cpu"] = _cpu() - before
-    _timed(record, "duckdb_encode", lambda: _encode(file, place / "duckdb"))
+    note_wall(record, "duckdb_encode", lambda: _encode(file, place / "duckdb"))
     read = read_dataset(place / "dataset")
     _check_same(read, place / "duckdb")
     stored = place / "dataset" / "subscriptions" / "part-00000.parquet"
-    made = _timed(record, "profile", lambda: profile(subscriptions(spark, place / "dataset")))
-    figures = _timed(record, "duckdb_profile", lambda: _profile(stored, read.num_nodes))
+    made = note_wall(record, "profile", lambda: profile(subscriptions(spark, place / "dataset")))
+    figures = note_wall(record, "duckdb_profile", lambda: _profile(stored, read.num_nodes))
     _check_profile(made, figures, read)
     shutil.rmtree(place)
 
@@ -150,14 +150,6 @@ def _profile(file: Path, nodes: int) -> dict[str, Any]:
     return figures
 
 
-def _timed(record: dict[str, Any], name: str, call: Callable[[], Any]) -> Any:
-    """Note the wall time of a call under a name, and return what it returns."""
-    began = time.perf_counter()
-    result = call()
-    record[name] = time.perf_counter() - began
-    return result
-
-
 def _family() -> list[int]:
     """Return this process and all that descend from it."""
     parents = {}
@@ -194,12 +186,3 @@ def _java() -> int | None:
         except OSError:
             continue
     return None
-
-
-def _peak_of(process: int | None) -> float | None:
-    """Return the most memory that a process has taken, in MB."""
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), None)

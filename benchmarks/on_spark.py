@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from benchmarks.timing import note_wall
+from benchmarks.timing import note_wall, peak_memory
 from meshwright.greedy import candidates, grow, rules, waves
 from meshwright.greedy.tuning import Tuning
 from meshwright.interest import Interest
@@ -50,9 +50,7 @@ class Timed(ClusterWaves):
         return iter(rebuilt)
 
 
-def measure_on_spark(
-    interest: Interest, small: Interest, memory: Callable[[], float | None]
-) -> dict[str, Any]:
+def measure_on_spark(interest: Interest, small: Interest) -> dict[str, Any]:
     """Return wall seconds with and without Spark; the answers must be the same."""
     interest, small = interest.canonical(), small.canonical()
     spark = session(MASTER)
@@ -65,7 +63,7 @@ def measure_on_spark(
         overlay = _compare_plans(spark, interest, record)
         _compare_verdicts(spark, overlay, record)
         spent += time.perf_counter() - began
-    record["driver_mb"] = memory()
+    record["driver_mb"] = peak_memory()
     if interest.num_nodes >= SCALING_NODES:
         _compare_cores(spark, interest, record)
     return record

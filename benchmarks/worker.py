@@ -60,12 +60,12 @@ def measure(case: Case, task: str) -> dict[str, Any]:
     if task in (CONTENT, CONTENT_EVALUATION):
         return {CONTENT: compare_content, CONTENT_EVALUATION: evaluate_content}[task](case)
     if task == CONTENT_MEMORY:
-        return measure_large(case, peak_memory)
+        return measure_large(case)
     small = case.workload(seed=1, most_nodes=WARM_NODES)
     if task == SPARK:
-        return measure_on_spark(case.workload(), small, peak_memory)
+        return measure_on_spark(case.workload(), small)
     if task == DATA:
-        return measure_data(case.workload(), small, peak_memory)
+        return measure_data(case.workload(), small)
     for warm in _calls(small, task).values():
         warm()
     del small
