@@ -46,8 +46,8 @@ def check(found: Churned, events: int) -> None:
     assert len(found.windows) == events
     for window in found.windows:
         if window.event == JOIN:
-            assert (window.cut_off, window.restarts, window.missing) == (0, [], 0)
-        assert (window.duplicate, window.unexcused) == (0, 0)
+            assert (window.cut_off, window.restarts, window.missing, window.duplicate) == (0, [], 0, 0)
+        assert window.unexcused == 0
         assert window.in_time
         assert bool(window.of_restarted.published) <= bool(window.restarts)
     assert found.passed

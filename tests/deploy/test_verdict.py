@@ -91,11 +91,14 @@ def test_what_nothing_disturbs_is_not_lost() -> None:
     assert churned([(message("c", "c", sent=20.5), 0)], window())[2]
 
 
-def test_nothing_comes_twice() -> None:
-    """The order of waves promises no doubles, so one is a fault in every window."""
+def test_doubles_are_faults_where_nothing_is_disturbed() -> None:
+    """Who is cut off may send again; elsewhere a message that comes twice is a fault, in windows too."""
     around = window()
     assert not churned([(message("a", "abb", sent=20.5), 0)], around)[2]
-    assert around.duplicate == 1
+    assert (around.duplicate, around.unexcused) == (1, 1)
+    around = window(disturbed=frozenset("b"))
+    assert churned([(message("a", "abb", sent=20.5), 0)], around)[2]
+    assert (around.duplicate, around.unexcused) == (1, 0)
 
 
 def test_windows_end_in_time() -> None:

@@ -101,7 +101,7 @@ def _told(found: Churned) -> list[str]:
         restarts = f", {len(window.restarts)} restarted" if window.restarts else ""
         took = f"{duration(window.ended - window.began)} in {window.waves} wave{'s' * (window.waves > 1)}"
         faults = [
-            *([f"{window.unexcused:,} missing whose way nothing disturbed"] if window.unexcused else []),
+            *([f"{window.unexcused:,} lost or doubled with nothing disturbed"] if window.unexcused else []),
             *(["NOT over in time"] if not window.in_time else []),
         ]
         lines.append("; ".join([f"{window.event} of {window.broker}: {took}{restarts}", *counts, *faults]))

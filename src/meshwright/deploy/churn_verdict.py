@@ -34,8 +34,9 @@ class Churned:
     def passed(self) -> bool:
         """Whether all is as the order of changes promises.
 
-        Calm and final traffic is exact, nothing leaked, and no join took anything from anybody. In windows
-        nothing came twice, nothing is missing whose way nothing disturbed, and each was over in time.
+        Calm and final traffic is exact, nothing leaked, and no join took anything from anybody or brought it
+        twice. In windows nothing whose way nothing disturbed is missing or came twice, and each was over in
+        time.
         """
         joins = [window for window in self.windows if window.event == JOIN]
         return (
@@ -43,8 +44,8 @@ class Churned:
             and self.final.passed
             and not self.leaked
             and not self.faults
-            and not any(it.cut_off or it.restarts or it.missing for it in joins)
-            and not any(it.duplicate or it.unexcused or not it.in_time for it in self.windows)
+            and not any(it.cut_off or it.restarts or it.missing or it.duplicate for it in joins)
+            and not any(it.unexcused or not it.in_time for it in self.windows)
         )
 
 
@@ -69,14 +70,15 @@ def sorted_out(
         allowed = frozenset().union(*(way.carriers for way in ways))
         window = max((windows[number] for number in around), key=lambda it: (it.event != JOIN, it.began))
         missing = due - set(message.seen)
+        doubled = {broker for broker, times in message.seen.items() if times > 1}
         count = window.of_changed if message.topic in window.changed else window.of_restarted
         count.published += 1
         count.expected += len(due)
         count.missing += len(missing)
-        count.duplicate += sum(seen > 1 for seen in message.seen.values())
+        count.duplicate += len(doubled)
         leaked += len(set(message.seen) - allowed - {message.origin})
         disturbed = frozenset().union(*(windows[number].disturbed for number in around))
-        for broker in missing:
+        for broker in missing | doubled:
             found = {paths.between(v, message.topic, message.origin, broker) for v in spanned}
             same = found.pop() if len(found) == 1 else None
             window.unexcused += same is not None and not disturbed & set(same)

@@ -46,7 +46,7 @@ class Window:
     of_restarted: Count = field(default_factory=Count)
     """On topics whose tree stays, but a broker of it restarts."""
     unexcused: int = 0
-    """Deliveries missing though their way stayed, and no broker on it ended or restarted."""
+    """Deliveries missing or made twice though their way stayed, and no broker on it ended or restarted."""
     cut_off: int = 0
     """Clients whose connection broke, but for those of a broker that left or crashed."""
 
@@ -75,7 +75,7 @@ class Window:
 
     @property
     def duplicate(self) -> int:
-        """Deliveries made twice or more: the order of waves promises none."""
+        """Deliveries made twice or more: a bridge that was cut off sends again what nobody acknowledged."""
         return self.of_changed.duplicate + self.of_restarted.duplicate
 
     def described(self) -> dict[str, Any]:
