@@ -8,7 +8,7 @@ import numpy as np
 
 from meshwright.compiling import inner, lowest_bit
 from meshwright.designs.kernels.picking import LENGTH, LEVEL, PLACE, leave_out
-from meshwright.greedy.kernels.rows import add_eight, add_four, count_one, keep_largest, ripple
+from meshwright.greedy.kernels.rows import add_eight, add_four, count_one, keep_largest, ripple, set_eight
 from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
 
 if TYPE_CHECKING:
@@ -43,11 +43,14 @@ def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
             popular += 1
     for i in range(popular, popular + 8):
         rows[i] = 0
-    for k in range(top):
+    filled, done = 0, np.int64(0)
+    if popular > 0:
+        set_eight(held.bits, rows, slices, low, high)
+        filled, done = 4, np.int64(8)
+    for k in range(filled, top):
         digits = slices[k]
         for j in range(high):
             digits[j] = NOTHING
-    done = np.int64(0)
     while popular - done > 4:
         add_eight(held.bits, rows, done, slices, carry, low, high)
         ripple(slices, carry, np.int64(3), top, low, high)
