@@ -8,7 +8,8 @@ import numpy as np
 
 from meshwright.compiling import inner, lowest_bit
 from meshwright.designs.kernels.picking import LENGTH, LEVEL, PLACE, leave_out
-from meshwright.greedy.kernels.rows import add_eight, add_four, count_one, keep_largest, ripple, set_eight
+from meshwright.greedy.kernels.adders import add_eight, add_four, count_one, ripple, set_eight
+from meshwright.greedy.kernels.selecting import keep_largest
 from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
 
 if TYPE_CHECKING:

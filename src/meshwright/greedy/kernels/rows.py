@@ -3,9 +3,6 @@
 Each heavy topic has a bit row over the nodes, and each of its large components one more, "topic minus
 component". The rows of u's topics are summed by carry-save adders into bit-sliced counters; light topics are
 added subscriber by subscriber. The best pairs are then selected by radix on the counters.
-
-Loops from the highest slice down go by the bit, not by the slice's number: where rows are seen to follow each
-other backwards, the compiled check for overlapping arrays always fails, and words are worked on one by one.
 """
 
 from __future__ import annotations
@@ -15,124 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.compiling import inlined, inner, kernel, lowest_bit, popcount
+from meshwright.greedy.kernels.adders import add_eight, add_four, count_one, ripple, set_eight
 from meshwright.greedy.kernels.components import give_row
 from meshwright.greedy.kernels.pairs import slice_pairs
+from meshwright.greedy.kernels.selecting import at_least, largest_count, select
 from meshwright.greedy.kernels.state import ALL_ONES, LEVEL, NOTHING, ONE, ROW, SIX, SIXTY_THREE, WORK
 
 if TYPE_CHECKING:
-    from meshwright.greedy.kernels.state import Bits, Int, Rows, Scratch, State, Sweep
+    from meshwright.greedy.kernels.state import Bits, Int, Scratch, State, Sweep
     from meshwright.interest import Ids
-
-
-@inner
-def add_four(
-    bits: Bits, rows: Rows, i: Int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
-) -> None:
-    """Add four bit rows to the counters, up to a carry into slice 2."""
-    r0, r1, r2, r3 = bits[rows[i]], bits[rows[i + 1]], bits[rows[i + 2]], bits[rows[i + 3]]
-    ones, twos = slices[0], slices[1]
-    for j in range(low, high):
-        one, x, y = ones[j], r0[j], r1[j]
-        half = one ^ x
-        two_a = (one & x) | (half & y)
-        one = half ^ y
-        x, y = r2[j], r3[j]
-        half = one ^ x
-        two_b = (one & x) | (half & y)
-        ones[j] = half ^ y
-        two = twos[j]
-        half = two ^ two_a
-        carry[j] = (two & two_a) | (half & two_b)
-        twos[j] = half ^ two_b
-
-
-@inner
-def add_eight(
-    bits: Bits, rows: Rows, i: Int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
-) -> None:
-    """Add eight bit rows to the counters, up to a carry into slice 3."""
-    r0, r1, r2, r3 = bits[rows[i]], bits[rows[i + 1]], bits[rows[i + 2]], bits[rows[i + 3]]
-    r4, r5, r6, r7 = bits[rows[i + 4]], bits[rows[i + 5]], bits[rows[i + 6]], bits[rows[i + 7]]
-    ones, twos, fours = slices[0], slices[1], slices[2]
-    for j in range(low, high):
-        one, x, y = ones[j], r0[j], r1[j]
-        half = one ^ x
-        two_a = (one & x) | (half & y)
-        one = half ^ y
-        x, y = r2[j], r3[j]
-        half = one ^ x
-        two_b = (one & x) | (half & y)
-        one = half ^ y
-        two = twos[j]
-        half = two ^ two_a
-        four_a = (two & two_a) | (half & two_b)
-        two = half ^ two_b
-        x, y = r4[j], r5[j]
-        half = one ^ x
-        two_a = (one & x) | (half & y)
-        one = half ^ y
-        x, y = r6[j], r7[j]
-        half = one ^ x
-        two_b = (one & x) | (half & y)
-        ones[j] = half ^ y
-        half = two ^ two_a
-        four_b = (two & two_a) | (half & two_b)
-        twos[j] = half ^ two_b
-        four = fours[j]
-        half = four ^ four_a
-        carry[j] = (four & four_a) | (half & four_b)
-        fours[j] = half ^ four_b
-
-
-@inlined
-def add_three(x: np.uint64, y: np.uint64, z: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Add three words bit by bit: return the sum's ones and its twos."""
-    half = x ^ y
-    return half ^ z, (x & y) | (half & z)
-
-
-@inner
-def set_eight(bits: Bits, rows: Rows, slices: Bits, low: np.uint64, high: np.uint64) -> None:
-    """Set the lowest four counters to the sum of the first eight bit rows, whatever they were."""
-    r0, r1, r2, r3 = bits[rows[0]], bits[rows[1]], bits[rows[2]], bits[rows[3]]
-    r4, r5, r6, r7 = bits[rows[4]], bits[rows[5]], bits[rows[6]], bits[rows[7]]
-    ones, twos, fours, eights = slices[0], slices[1], slices[2], slices[3]
-    for j in range(low, high):
-        one, two_a = add_three(r0[j], r1[j], r2[j])
-        one, two_b = add_three(one, r3[j], r4[j])
-        one, two_c = add_three(one, r5[j], r6[j])
-        ones[j], two_d = one ^ r7[j], one & r7[j]
-        two, four_a = add_three(two_a, two_b, two_c)
-        twos[j], four_b = two ^ two_d, two & two_d
-        fours[j], eights[j] = four_a ^ four_b, four_a & four_b
-
-
-@inner
-def ripple(slices: Bits, carry: Bits, k: Int, top: Int, low: np.uint64, high: np.uint64) -> None:
-    """Add the carry into slice k and on, as far as it goes."""
-    while k < top:
-        digits = slices[k]
-        left = NOTHING
-        for j in range(low, high):
-            digit, more = digits[j], carry[j]
-            digits[j] = digit ^ more
-            more &= digit
-            carry[j] = more
-            left |= more
-        if left == NOTHING:
-            return
-        k += 1
-
-
-@inlined
-def count_one(slices: Bits, v: np.uint64) -> None:
-    """Add 1 to the count of one node."""
-    word, carry, k = v >> SIX, ONE << (v & SIXTY_THREE), 0
-    while carry != NOTHING:
-        digit = slices[k, word]
-        slices[k, word] = digit ^ carry
-        carry &= digit
-        k += 1
 
 
 @inner
@@ -217,88 +105,6 @@ def allow(state: State, sweep: Sweep, scratch: Scratch, u: Int, first: Int) -> N
         v = np.uint64(state.barred[i])
         if v >= np.uint64(first):
             allowed[v >> SIX] &= ~(ONE << (v & SIXTY_THREE))
-
-
-@inlined
-def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: Int) -> Int:
-    """Return the (wanted + 1)-th largest count among the allowed nodes, by radix; 0 if there are fewer.
-
-    Afterwards `above` marks the nodes with a larger count, at most `wanted` of them.
-    """
-    mask, above = scratch.mask, scratch.above
-    bit = ONE << np.uint64(top)
-    digits, count = scratch.slices[top - 1], 0
-    for j in range(low, high):
-        above[j] = NOTHING
-        mask[j] = scratch.allowed[j]
-        count += popcount(mask[j] & digits[j])
-    value, larger = NOTHING, 0
-    while bit > ONE:
-        bit >>= ONE
-        # Narrow the mask by this slice, and count at once how many of the rest have the next bit.
-        digits, following = scratch.slices[lowest_bit(bit)], scratch.slices[lowest_bit(max(bit >> ONE, ONE))]
-        ahead = 0
-        if larger + count > wanted:
-            value |= bit
-            for j in range(low, high):
-                left = mask[j] & digits[j]
-                mask[j] = left
-                ahead += popcount(left & following[j])
-        else:
-            larger += count
-            for j in range(low, high):
-                left, gone = mask[j] & ~digits[j], mask[j] & digits[j]
-                above[j] |= gone
-                mask[j] = left
-                ahead += popcount(left & following[j])
-        count = ahead
-    return np.int64(value)
-
-
-@inlined
-def keep_largest(mask: Bits, slices: Bits, top: Int, low: np.uint64, high: np.uint64) -> Int:
-    """Narrow a mask to its nodes with the largest count, and return that; 0 narrows nothing."""
-    value, bit = NOTHING, ONE << np.uint64(top)
-    while bit > ONE:
-        bit >>= ONE
-        digits, some = slices[lowest_bit(bit)], NOTHING
-        for j in range(low, high):
-            some |= mask[j] & digits[j]
-        if some != NOTHING:
-            value |= bit
-            for j in range(low, high):
-                mask[j] &= digits[j]
-    return np.int64(value)
-
-
-@inner
-def largest_count(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64) -> Int:
-    """Return the largest count of all nodes, allowed or not."""
-    for j in range(low, high):
-        scratch.mask[j] = ALL_ONES
-    return keep_largest(scratch.mask, scratch.slices, top, low, high)
-
-
-@inner
-def at_least(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, level: Int) -> None:
-    """Mark in `above` the allowed nodes whose count is `level` or more."""
-    mask, above = scratch.mask, scratch.above
-    for j in range(low, high):
-        mask[j] = scratch.allowed[j]
-        above[j] = NOTHING
-    bit = ONE << np.uint64(top)
-    while bit > ONE:
-        bit >>= ONE
-        digits = scratch.slices[lowest_bit(bit)]
-        if np.uint64(level) & bit:
-            for j in range(low, high):
-                mask[j] &= digits[j]
-        else:
-            for j in range(low, high):
-                above[j] |= mask[j] & digits[j]
-                mask[j] &= ~digits[j]
-    for j in range(low, high):
-        above[j] |= mask[j]
 
 
 @inlined

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.compiling import inlined, inner, kernel, lowest_bit
-from meshwright.greedy.kernels.rows import count_one, keep_largest, ripple
+from meshwright.greedy.kernels.adders import count_one, ripple
+from meshwright.greedy.kernels.selecting import keep_largest
 from meshwright.search.kernels.net import NONE, ONE, SIX, SIXTY_THREE, draw, has_topic
 from meshwright.search.kernels.pieces import LOOSE, TOUCHED, label_of
 
