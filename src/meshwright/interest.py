@@ -16,14 +16,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.errors import InputError, MissingDependencyError, first_five, first_rows
+from meshwright.errors import InputError, MissingDependencyError, first_five
+from meshwright.names import axis_names, encode_names, name_column, position_of, sort_names
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     from numpy.typing import DTypeLike, NDArray
 
-    Name: TypeAlias = str | int
+    from meshwright.names import Name
+
     Ids: TypeAlias = NDArray[np.int32]
     Offsets: TypeAlias = NDArray[np.int64]
 
@@ -66,14 +68,14 @@ class Interest:
 
         `all_nodes` and `all_topics` may name further nodes and topics that have no subscription.
         """
-        node_column, topic_column = _names(nodes, "node"), _names(topics, "topic")
+        node_column, topic_column = name_column(nodes, "node"), name_column(topics, "topic")
         if len(node_column) != len(topic_column):
             raise InputError(
                 f"{len(node_column)} nodes but {len(topic_column)} topics: give one topic for each node entry"
             )
         _check_size(len(node_column))
-        node_names, node_ids = _encode(node_column, _names(all_nodes, "node"), "node")
-        topic_names, topic_ids = _encode(topic_column, _names(all_topics, "topic"), "topic")
+        node_names, node_ids = encode_names(node_column, name_column(all_nodes, "node"), "node")
+        topic_names, topic_ids = encode_names(topic_column, name_column(all_topics, "topic"), "topic")
         return cls.from_ids(node_names, topic_names, node_ids, topic_ids)
 
     @classmethod
@@ -89,7 +91,7 @@ class Interest:
             before = len(topics)
             topics.extend(of_node)
             sizes.append(len(topics) - before)
-        nodes = _names(list(subscriptions), "node")
+        nodes = name_column(list(subscriptions), "node")
         owner = pa.array(np.repeat(np.arange(len(sizes)), sizes))
         return cls.from_pairs(nodes.take(owner), topics, all_nodes=nodes)
 
@@ -122,8 +124,8 @@ class Interest:
         """Build from a sparse matrix with a row for each node and a non-zero for each subscription."""
         entries = matrix.tocoo()
         present = entries.data != 0
-        row_names = _axis_names(nodes, entries.shape[0], "node", "row")
-        column_names = _axis_names(topics, entries.shape[1], "topic", "column")
+        row_names = axis_names(nodes, entries.shape[0], "node", "row")
+        column_names = axis_names(topics, entries.shape[1], "topic", "column")
         rows, columns = pa.array(entries.row[present]), pa.array(entries.col[present])
         return cls.from_pairs(
             row_names.take(rows), column_names.take(columns), all_nodes=row_names, all_topics=column_names
@@ -210,11 +212,11 @@ class Interest:
 
     def node_id(self, name: Name) -> int:
         """Return the position of a node's name."""
-        return _position(self.node_names, name, "node")
+        return position_of(self.node_names, name, "node")
 
     def topic_id(self, name: Name) -> int:
         """Return the position of a topic's name."""
-        return _position(self.topic_names, name, "topic")
+        return position_of(self.topic_names, name, "topic")
 
     def restrict(self, topics: NDArray[Any]) -> Interest:
         """Keep only these topics, given by id; nodes and topics keep their ids."""
@@ -228,8 +230,8 @@ class Interest:
         """Return the same relation with string names in the order of their UTF-8 bytes, as it is stored."""
         if pa.types.is_string(self.node_names.type) and pa.types.is_string(self.topic_names.type):
             return self
-        node_names, node_rank = _sorted(self.node_names.cast(pa.string()))
-        topic_names, topic_rank = _sorted(self.topic_names.cast(pa.string()))
+        node_names, node_rank = sort_names(self.node_names.cast(pa.string()))
+        topic_names, topic_rank = sort_names(self.topic_names.cast(pa.string()))
         return Interest.from_ids(
             node_names, topic_names, node_rank[self.node_of_slot], topic_rank[self.node_topics]
         )
@@ -302,94 +304,6 @@ def _check_size(subscriptions: int) -> None:
             f"{subscriptions} subscriptions are more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
             "sample the data, or split it by topic"
         )
-
-
-def _names(values: Iterable[Name], what: str) -> pa.ChunkedArray:
-    """Turn names into an Arrow column of strings or of 64-bit integers, without nulls.
-
-    It stays in chunks: one array of strings holds no more than 2 GiB of text.
-    """
-    if isinstance(values, str):
-        raise InputError(f"{what}s are one string; give a list of names")
-    column = values
-    try:
-        if not isinstance(column, (pa.Array, pa.ChunkedArray)):
-            column = pa.array(column if isinstance(column, (list, np.ndarray)) else list(column))
-        if isinstance(column, pa.Array):
-            column = pa.chunked_array([column])
-        if pa.types.is_dictionary(column.type):
-            column = _decoded(column)
-        if column.null_count:
-            rows = np.flatnonzero(column.is_null().to_numpy())
-            raise InputError(
-                f"no {what} name in {first_rows(rows)} (from 1): fill every gap, or drop its row"
-            )
-        if pa.types.is_integer(column.type):
-            return column.cast(pa.int64())
-    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError) as error:
-        raise InputError(
-            f"{what} names must be all strings or all integers of 64 bits: {str(error).splitlines()[0]}"
-        ) from error
-    if pa.types.is_string_view(column.type):
-        return column.cast(pa.large_string())
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return column
-    if len(column) == 0:
-        return pa.chunked_array([], pa.string())
-    raise InputError(f"{what} names are of type {column.type}: give strings or integers")
-
-
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Spell a dictionary-encoded column out."""
-    kind = column.type.value_type
-    if not pa.types.is_integer(kind):
-        kind = pa.large_string()  # room for any length, and polars' string views cannot be taken from
-    chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
-    return pa.chunked_array(chunks, kind)
-
-
-def _encode(
-    column: pa.ChunkedArray, further: pa.ChunkedArray, what: str
-) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Return the sorted distinct names of both columns, and the position of each entry of the first."""
-    given = [part for part in (column, further) if len(part)]
-    if len({pa.types.is_integer(part.type) for part in given}) == 2:
-        raise InputError(f"{what} names must be all strings or all integers, not both")
-    if not given:
-        return pa.array([], column.type), np.zeros(0, dtype=np.int64)
-    chunks = [chunk for part in given for chunk in part.cast(given[0].type).chunks]
-    encoded = pa.chunked_array(chunks).dictionary_encode()  # its chunks share one dictionary
-    distinct = encoded.chunk(0).dictionary
-    names, rank = _sorted(distinct if pa.types.is_integer(distinct.type) else distinct.cast(pa.string()))
-    ids = np.concatenate([rank[chunk.indices.to_numpy()] for chunk in encoded.chunks])
-    return names, ids[: len(column)]
-
-
-def _sorted(names: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Sort names (strings by their UTF-8 bytes) and say where each one went."""
-    order = pc.sort_indices(names)
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[order.to_numpy()] = np.arange(len(names))
-    return names.take(order), rank
-
-
-def _axis_names(names: Sequence[Name] | None, length: int, what: str, axis: str) -> pa.ChunkedArray:
-    if names is None:
-        return pa.chunked_array([np.arange(length)])
-    column = _names(names, what)
-    if len(column) != length:
-        raise InputError(f"{len(column)} {what} names for {length} {axis}s: give one for each {axis}")
-    if len(column.unique()) != length:
-        raise InputError(f"{what} names are not distinct: give each {axis} its own name")
-    return column
-
-
-def _position(names: pa.Array, name: Name, what: str) -> int:
-    fits = isinstance(name, str) == pa.types.is_string(names.type)
-    found = names.index(pa.scalar(name, names.type)).as_py() if fits else -1
-    if found < 0:
-        raise InputError(f"no {what} {name!r} among the {len(names)} {what}s")
-    return int(found)
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:

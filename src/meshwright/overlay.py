@@ -14,7 +14,8 @@ from meshwright.errors import InputError, MissingDependencyError, OutputError, f
 from meshwright.interest import Interest, arrow_to_pandas
 
 if TYPE_CHECKING:
-    from meshwright.interest import Ids, Name
+    from meshwright.interest import Ids
+    from meshwright.names import Name
 
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """The characters that an XML file cannot hold, not even escaped."""

@@ -12,6 +12,7 @@ from meshwright.churn import Event, LiveOverlay, Policy, happen, random_churn, r
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
+from meshwright.names import Name
 from meshwright.overlay import Overlay
 from meshwright.workloads import unif
 
@@ -52,7 +53,7 @@ def test_the_seed_decides(policy: str) -> None:
     """The same seed and events give the same overlay; sets are taken in an order that is not the hash's."""
     interest = unif(80, 15, size=5, seed=2)
 
-    def after(seed: int) -> list[tuple[mw.interest.Name, mw.interest.Name]]:
+    def after(seed: int) -> list[tuple[Name, Name]]:
         live = LiveOverlay(grow(interest, rules.low(3)), policy, seed=seed)
         for events in random_churn(interest, 40, seed=5):
             happen(live, [Event(event.event, event.node, frozenset(event.topics)) for event in events])  # type: ignore[arg-type]

@@ -24,7 +24,8 @@ from meshwright.search.kernels.net import list_links
 if TYPE_CHECKING:
     from meshwright.churn.kernels.changes import Change, Rule
     from meshwright.churn.repair import Link
-    from meshwright.interest import Ids, Name
+    from meshwright.interest import Ids
+    from meshwright.names import Name
 
 
 class Body:

@@ -16,7 +16,7 @@ from meshwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.interest import Name
+    from meshwright.names import Name
     from meshwright.overlay import Overlay
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
-    from meshwright.interest import Name
+    from meshwright.names import Name
 
 JOIN, LEAVE, CRASH, SUBSCRIBE, UNSUBSCRIBE = EVENTS = "join", "leave", "crash", "subscribe", "unsubscribe"
 """What can happen to a node. A crash is a leave; in a batch, all nodes that leave do so at once."""

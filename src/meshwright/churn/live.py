@@ -22,7 +22,8 @@ from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
     from meshwright.churn.repair import Links
-    from meshwright.interest import Interest, Name
+    from meshwright.interest import Interest
+    from meshwright.names import Name
     from meshwright.overlay import Overlay
 
 BATCH = "batch"

@@ -11,7 +11,7 @@ from meshwright.errors import InputError, first_five
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from meshwright.interest import Name
+    from meshwright.names import Name
 
 
 class Names:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeAlias
 
-    from meshwright.interest import Name
+    from meshwright.names import Name
 
     Link: TypeAlias = tuple[Name, Name]
     Links: TypeAlias = tuple[Link, ...]

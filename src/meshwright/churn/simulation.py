@@ -14,7 +14,8 @@ from meshwright.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.interest import Interest, Name
+    from meshwright.interest import Interest
+    from meshwright.names import Name
 
 
 def random_churn(interest: Interest, rounds: int, *, seed: int = 0, burst: int = 1) -> Iterator[list[Event]]:

@@ -13,7 +13,7 @@ from meshwright.errors import InputError
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
-    from meshwright.interest import Name
+    from meshwright.names import Name
 
 
 def cuboid(k: int, m: int) -> Interest:

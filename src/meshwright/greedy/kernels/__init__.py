@@ -8,6 +8,8 @@ remains is to skip almost all pairs, by an upper bound for each row u and a smal
 - `state`: what the kernels work on, as tuples of arrays;
 - `components`: which subscribers of a topic are connected, and what an edge would merge;
 - `pairs`: what light topics contribute to each pair, kept at hand where that pays;
-- `rows`: rebuilding the window of a row, for all v at once by bit-sliced counters;
+- `adders`: bit rows over nodes, summed into bit-sliced counters;
+- `selecting`: who has the largest counts;
+- `rows`: rebuilding the window of a row, for all v at once by these counters;
 - `sweep`: the descent through the levels, and the rules' main loop.
 """

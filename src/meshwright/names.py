@@ -1,0 +1,108 @@
+"""Names of nodes and topics as Arrow columns: checked, sorted, numbered, looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.errors import InputError, first_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Name: TypeAlias = str | int
+"""What nodes and topics are called."""
+
+
+def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
+    """Turn names into an Arrow column of strings or of 64-bit integers, without nulls.
+
+    It stays in chunks: one array of strings holds no more than 2 GiB of text.
+    """
+    if isinstance(values, str):
+        raise InputError(f"{what}s are one string; give a list of names")
+    column = values
+    try:
+        if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+            column = pa.array(column if isinstance(column, (list, np.ndarray)) else list(column))
+        if isinstance(column, pa.Array):
+            column = pa.chunked_array([column])
+        if pa.types.is_dictionary(column.type):
+            column = _decoded(column)
+        if column.null_count:
+            rows = np.flatnonzero(column.is_null().to_numpy())
+            raise InputError(
+                f"no {what} name in {first_rows(rows)} (from 1): fill every gap, or drop its row"
+            )
+        if pa.types.is_integer(column.type):
+            return column.cast(pa.int64())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError) as error:
+        raise InputError(
+            f"{what} names must be all strings or all integers of 64 bits: {str(error).splitlines()[0]}"
+        ) from error
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.large_string())
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return column
+    if len(column) == 0:
+        return pa.chunked_array([], pa.string())
+    raise InputError(f"{what} names are of type {column.type}: give strings or integers")
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Spell a dictionary-encoded column out."""
+    kind = column.type.value_type
+    if not pa.types.is_integer(kind):
+        kind = pa.large_string()  # room for any length, and polars' string views cannot be taken from
+    chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
+    return pa.chunked_array(chunks, kind)
+
+
+def encode_names(
+    column: pa.ChunkedArray, further: pa.ChunkedArray, what: str
+) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Return the sorted distinct names of both columns, and the position of each entry of the first."""
+    given = [part for part in (column, further) if len(part)]
+    if len({pa.types.is_integer(part.type) for part in given}) == 2:
+        raise InputError(f"{what} names must be all strings or all integers, not both")
+    if not given:
+        return pa.array([], column.type), np.zeros(0, dtype=np.int64)
+    chunks = [chunk for part in given for chunk in part.cast(given[0].type).chunks]
+    encoded = pa.chunked_array(chunks).dictionary_encode()  # its chunks share one dictionary
+    distinct = encoded.chunk(0).dictionary
+    names, rank = sort_names(distinct if pa.types.is_integer(distinct.type) else distinct.cast(pa.string()))
+    ids = np.concatenate([rank[chunk.indices.to_numpy()] for chunk in encoded.chunks])
+    return names, ids[: len(column)]
+
+
+def sort_names(names: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
+    """Sort names (strings by their UTF-8 bytes) and say where each one went."""
+    order = pc.sort_indices(names)
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[order.to_numpy()] = np.arange(len(names))
+    return names.take(order), rank
+
+
+def axis_names(names: Sequence[Name] | None, length: int, what: str, axis: str) -> pa.ChunkedArray:
+    """Return the names of a matrix's rows or columns, distinct, one for each; numbers if none are given."""
+    if names is None:
+        return pa.chunked_array([np.arange(length)])
+    column = name_column(names, what)
+    if len(column) != length:
+        raise InputError(f"{len(column)} {what} names for {length} {axis}s: give one for each {axis}")
+    if len(column.unique()) != length:
+        raise InputError(f"{what} names are not distinct: give each {axis} its own name")
+    return column
+
+
+def position_of(names: pa.Array, name: Name, what: str) -> int:
+    """Return where a name is, or say that it is not there."""
+    fits = isinstance(name, str) == pa.types.is_string(names.type)
+    found = names.index(pa.scalar(name, names.type)).as_py() if fits else -1
+    if found < 0:
+        raise InputError(f"no {what} {name!r} among the {len(names)} {what}s")
+    return int(found)
