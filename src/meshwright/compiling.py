@@ -56,7 +56,12 @@ def inlined(function: Function) -> Function:
     return _compile(function, _nrt=False, no_cpython_wrapper=True, forceinline=True)
 
 
-def _compile(function: Function, **options: bool) -> Function:
+def spliced(function: Function) -> Function:
+    """Put the source into its one caller: a large function is then optimised once, not here and there."""
+    return _compile(function, _nrt=False, no_cpython_wrapper=True, inline="always")
+
+
+def _compile(function: Function, **options: bool | str) -> Function:
     folder = cache_folder(_room(function))
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder or "")  # numba reads it here, when the function is decorated

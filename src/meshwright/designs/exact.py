@@ -144,6 +144,7 @@ def solve(
 def prepare(progress: Progress | None = None) -> None:
     """Compile the kernels that are used, or load them where they are kept; no part of the time limit."""
     engine.prepare(progress)
+    engine.prepare_more(progress)
     measure.prepare(progress)
     measure.prepare(progress, "redundancy")
 

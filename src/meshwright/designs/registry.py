@@ -31,7 +31,7 @@ from meshwright.designs import (
 from meshwright.designs.exact import Solution
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.errors import InputError
-from meshwright.greedy import prepare
+from meshwright.greedy import prepare, prepare_more
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
@@ -223,7 +223,10 @@ def design(
         raise InputError(f"{algorithm} needs {name}: {chosen.parameters[name]}")
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
     seeding = {"seed": seed} if chosen.seeded else {}
-    prepare(progress)  # compiling is not the design's time
+    if chosen.greedy:  # compiling is not the design's time
+        prepare(progress)
+        if algorithm != "gm" or given or threads > 1:
+            prepare_more(progress)
     measure.prepare(progress)
     if chosen.prepare is not None:
         chosen.prepare(progress)

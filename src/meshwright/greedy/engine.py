@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import InputError, first_five
+from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.tuning import Tuning
 from meshwright.greedy.waves import Task, Waves
-from meshwright.interest import Interest
+from meshwright.interest import Interest, frozen
 from meshwright.overlay import Overlay
 from meshwright.preparing import prepares
 
@@ -89,6 +90,8 @@ def grow(
     """
     _check(interest, start, max_edges, max_degree, threads)
     prepare(progress)
+    if rule is not rules.gm or start is not None or threads > 1 or elsewhere is not None:
+        prepare_more(progress)
     candidates = candidates.checked(interest.num_nodes)
     counted = interest if topics is None else interest.restrict(_known_topics(interest, topics))
     tuning = tuning or Tuning()
@@ -106,18 +109,26 @@ def grow(
 
 @prepares("greedy")
 def prepare() -> None:
-    """Compile the engine's kernels, or load them where they are kept; `grow` does so when first called."""
+    """Compile the kernels that every run needs, or load them; `grow` does so when first called."""
     # Call every kernel once on the smallest of interests.
-    from meshwright.greedy import rules
-    from meshwright.greedy.kernels.rows import rebuild_rows
-    from meshwright.greedy.kernels.sweep import close_full
+    _smallest_run(Tuning()).finish()
 
+
+@prepares("greedy/more")
+def prepare_more() -> None:
+    """Compile or load what not every run needs: for other rules than GM, starts, threads and clusters."""
+    from meshwright.greedy.kernels.beginning import link_start
+    from meshwright.greedy.kernels.rows import rebuild_rows
+
+    run = _smallest_run(Tuning(counted=3))  # so that pairs are counted too
+    none = frozen(np.zeros(0), np.int32)
+    link_start(run.state, none, none)
+    rebuild_rows(run.state, run.whole, run.whole, run.scratches[0], none, 1)
+
+
+def _smallest_run(tuning: Tuning) -> _Run:
     pair = Interest.from_ids(pa.array(["a", "b"]), pa.array(["t"]), np.array([0, 1]), np.array([0, 0]))
-    tuning = Tuning(counted=3)  # so that pairs are counted too
-    run = _Run(pair, rules.low(1), Overlay.empty(pair), everything, None, 1, 1, tuning, None)
-    rebuild_rows(run.state, run.whole, run.whole, run.scratches[0], np.zeros(0, dtype=np.int32), 1)
-    close_full(run.state, run.whole, 0, 1)
-    run.finish()
+    return _Run(pair, rules.low(1), None, everything, None, 1, 1, tuning, None)
 
 
 class _Run:
@@ -137,7 +148,7 @@ class _Run:
         degrees: Ids | None = None,
     ) -> None:
         from meshwright.greedy import layout
-        from meshwright.greedy.kernels import components, rows, sweep
+        from meshwright.greedy.kernels.beginning import begin, link_start
         from meshwright.greedy.kernels.state import TOP_DEGREE
 
         self.threads, self.progress = threads, progress
@@ -146,23 +157,17 @@ class _Run:
         self.max_edges = NO_LIMIT if max_edges is None else min(int(max_edges), NO_LIMIT)
         limit = NO_LIMIT if max_degree is None else min(int(max_degree), NO_LIMIT)
         self.state = _counted_state(interest, rule, candidates, limit, tuning)
-        components.fill_node_bits(self.state)
         if start is not None:
-            # Bit rows are still empty: no component may have one of its own yet.
-            none_large = np.full_like(self.state.large, NO_LIMIT)
-            components.link_all(self.state._replace(large=none_large), start.u, start.v)
+            link_start(self.state, start.u, start.v)
         if degrees is not None:
             self.state.degree[:] = degrees
         self.state.tally[TOP_DEGREE] = self.state.degree.max(initial=0)
-        rows.fill_bits(self.state)
         self.scratches: list[Scratch] = [layout.lay_out_scratch(self.state) for _ in range(threads)]
         self.whole: Sweep = layout.lay_out_sweep(interest, candidates, self.state, tuning, calm=False)
         self.calm: Sweep = layout.no_sweep()
-        for v in np.flatnonzero(self.state.degree >= limit).tolist():
-            sweep.close_full(self.state, self.whole, v, limit)
         if self.k > 0:
             self.calm = layout.lay_out_sweep(interest, candidates, self.state, tuning, calm=True)
-            sweep.begin_phase(self.state, self.whole, self.calm, int(self.whole.cursor[0]))
+        begin(self.state, self.whole, self.calm, start is None)
         self.to_merge = max(1, int(np.maximum(np.diff(self.state.topic_ptr) - 1, 0).sum()))
 
     def finish(self) -> tuple[Ids, Ids, Ids]:
@@ -216,11 +221,10 @@ class _Run:
             hands = -(-len(rows) // (8 * WAVE_ROWS * self.threads))
             for hand in range(hands):
                 dealt = rows[hand::hands]
+                shares = [frozen(dealt[i :: self.threads], np.int32) for i in range(self.threads)]
                 jobs = [
-                    pool.submit(
-                        rebuild_rows, self.state, sweep, self.whole, scratch, dealt[i :: self.threads], level
-                    )
-                    for i, scratch in enumerate(self.scratches)
+                    pool.submit(rebuild_rows, self.state, sweep, self.whole, scratch, share, level)
+                    for share, scratch in zip(shares, self.scratches, strict=True)
                 ]
                 for job in jobs:
                     job.result()

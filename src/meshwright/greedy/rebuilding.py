@@ -9,6 +9,7 @@ import numpy as np
 
 from meshwright.greedy.engine import _Run
 from meshwright.greedy.waves import Windows
+from meshwright.interest import frozen
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Rebuilder:
 
         run, wave = self.run, self.wave
         sweep = run.calm if wave.calm else run.whole
-        rebuild_rows(run.state, sweep, run.whole, run.scratches[0], rows, wave.level)
+        rebuild_rows(run.state, sweep, run.whole, run.scratches[0], frozen(rows, np.int32), wave.level)
         yield _windows(run.state, sweep, rows)
         if wave.calm:
             yield _windows(run.state, run.whole, rows[run.whole.threshold[rows] <= wave.whole_level])

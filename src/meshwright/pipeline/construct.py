@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from meshwright import measure
 from meshwright.designs import Plan, find
 from meshwright.errors import InputError
-from meshwright.greedy import prepare, rules
+from meshwright.greedy import prepare, prepare_more, rules
 from meshwright.overlay import Overlay
 from meshwright.pipeline.construct_choice import PARTS, WAVES, Choice, choose
 from meshwright.pipeline.construct_parts import ClusterParts
@@ -97,6 +97,7 @@ def construct(
     rule = check(algorithm, given, parts, coverage)
     chosen = choice or choose(interest, rule, parts)
     prepare(progress)
+    prepare_more(progress)
     measure.prepare(progress)
     if chosen.way == PARTS:
         check(algorithm, given, chosen.parts, coverage)

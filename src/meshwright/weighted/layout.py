@@ -8,7 +8,7 @@ import numpy as np
 
 from meshwright.greedy import Tuning, layout
 from meshwright.greedy.candidates import everything
-from meshwright.greedy.kernels import components
+from meshwright.greedy.kernels.beginning import begin
 from meshwright.interest import frozen
 from meshwright.weighted.kernels.state import SIZE, Costs, Rows, Scratch
 from meshwright.weighted.pairs import PairTable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def lay_out_state(interest: Interest, max_degree: int) -> State:
     """Return the engine's state before any edge, without bit rows: rows are counted node by node here."""
     state = layout.lay_out_state(interest, everything, max_degree, Tuning(heavy=interest.num_nodes + 1))
-    components.fill_node_bits(state)
+    begin(state, layout.no_sweep(), layout.no_sweep(), True)
     return state
 
 

@@ -11,5 +11,6 @@ remains is to skip almost all pairs, by an upper bound for each row u and a smal
 - `adders`: bit rows over nodes, summed into bit-sliced counters;
 - `selecting`: who has the largest counts;
 - `rows`: rebuilding the window of a row, for all v at once by these counters;
-- `sweep`: the descent through the levels, and the rules' main loop.
+- `sweep`: the descent through the levels, and the rules' main loop;
+- `beginning`: how a run begins, with edges that are there already.
 """

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, kernel, popcount
+from meshwright.compiling import inlined, inner, popcount
 from meshwright.greedy.kernels.pairs import uncount_pairs
 from meshwright.greedy.kernels.state import FREE_ROWS, MERGES, NOTHING, ONE, SIX, SIXTY_THREE
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Int, State
-    from meshwright.interest import Ids
 
 
 @inlined
@@ -76,24 +75,6 @@ def contribution_by_bits(state: State, u: Int, v: Int, level: Int) -> int:
                 certain += int(state.node_label[i] != state.node_label[k])
                 rest &= rest - ONE
     return certain
-
-
-@kernel
-def fill_node_bits(state: State) -> None:
-    """Set each node's bits over topics, all alone at first, and the ranks that lead from bits to entries."""
-    words = np.uint64(state.rank.shape[1] - 1)
-    for v in range(len(state.node_bits)):
-        for i in range(state.node_ptr[v], state.node_ptr[v + 1]):
-            if state.node_topics[i] >= state.covered:
-                break
-            topic = np.uint64(state.node_topics[i])
-            state.node_bits[v, topic >> SIX] |= ONE << (topic & SIXTY_THREE)
-        before = 0
-        for j in range(words):
-            state.node_bits[v, words + words + j] = state.node_bits[v, j]
-            state.rank[v, j] = before
-            before += popcount(state.node_bits[v, j])
-        state.rank[v, words] = before
 
 
 @inner
@@ -244,10 +225,3 @@ def link_by_bits(state: State, u: Int, v: Int) -> int:
                     count += 1
                 rest &= rest - ONE
     return count
-
-
-@kernel
-def link_all(state: State, us: Ids, vs: Ids) -> None:
-    """Add the edges of a starting overlay."""
-    for i in range(len(us)):
-        link(state, np.int64(us[i]), np.int64(vs[i]))

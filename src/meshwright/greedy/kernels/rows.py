@@ -13,7 +13,6 @@ import numpy as np
 
 from meshwright.compiling import inlined, inner, kernel, lowest_bit, popcount
 from meshwright.greedy.kernels.adders import add_eight, add_four, count_one, ripple, set_eight
-from meshwright.greedy.kernels.components import give_row
 from meshwright.greedy.kernels.pairs import slice_pairs
 from meshwright.greedy.kernels.selecting import at_least, largest_count, select
 from meshwright.greedy.kernels.state import ALL_ONES, LEVEL, NOTHING, ONE, ROW, SIX, SIXTY_THREE, WORK
@@ -211,19 +210,3 @@ def rebuild_rows(state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, row
     for i in range(len(rows)):
         u = np.int64(rows[i])
         rebuild(state, sweep, whole, scratch, u, u + 1, level)
-
-
-@kernel
-def fill_bits(state: State) -> None:
-    """Set the bit rows of the heavy topics, and those of components that are large from the start."""
-    for topic in range(len(state.topic_row)):
-        row = state.topic_row[topic]
-        if row >= 0:
-            begin, end = state.topic_ptr[topic], state.topic_ptr[topic + 1]
-            for slot in range(begin, end):
-                v = np.uint64(state.topic_nodes[slot])
-                state.bits[row, v >> SIX] |= ONE << (v & SIXTY_THREE)
-            for slot in range(begin, end):
-                is_component = state.node_label[state.entry[slot]] == slot
-                if is_component and state.large[topic] <= state.size[slot] < end - begin:
-                    give_row(state, topic, slot)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, kernel
+from meshwright.compiling import inlined, inner, kernel, spliced
 from meshwright.greedy.kernels.components import contribution, link
 from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
@@ -40,7 +40,7 @@ def is_open(nodes: Bits, v: Int) -> bool:
     return bool((nodes[word >> SIX] >> (word & SIXTY_THREE)) & ONE)
 
 
-@inner
+@spliced
 def advance(
     state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, floor: Int, work: Int, by_level: bool
 ) -> int:
@@ -103,7 +103,7 @@ def advance(
     return EXHAUSTED
 
 
-@kernel
+@inlined
 def close_full(state: State, sweep: Sweep, v: Int, limit: Int) -> None:
     """Close node v in a sweep once its degree has reached the limit."""
     if state.degree[v] >= limit:
@@ -111,7 +111,7 @@ def close_full(state: State, sweep: Sweep, v: Int, limit: Int) -> None:
         sweep.open_nodes[word >> SIX] &= ~(ONE << (word & SIXTY_THREE))
 
 
-@kernel
+@inner
 def begin_phase(state: State, whole: Sweep, calm: Sweep, level: Int) -> None:
     """Begin a phase of the calm sweep: the maximum degree has risen, so that nodes are open again."""
     limit = min(state.tally[TOP_DEGREE], state.max_degree)
