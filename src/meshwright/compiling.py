@@ -19,9 +19,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from llvmlite import binding, ir
-from numba.core import types
-from numba.extending import intrinsic
+from llvmlite import binding
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -130,7 +128,7 @@ def _room(function: Callable[..., Any]) -> str:
 def _digest(room: str) -> str:
     """Digest the sources of all kernels that a room may call, and what else their machine code depends on."""
     package = Path(__file__).parent
-    sources = {Path(__file__)}
+    sources = {Path(__file__), package / "words.py"}
     called = {room, "greedy", *{"churn": ["search"], "routes": ["measure"]}.get(room, [])}
     for callee in called:
         sources |= {*package.glob(f"{callee}/**/kernels.py"), *package.glob(f"{callee}/**/kernels/*.py")}
@@ -140,60 +138,3 @@ def _digest(room: str) -> str:
     for source in sorted(sources):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
-
-
-if config.DISABLE_JIT:
-
-    def popcount(word: Any) -> Any:
-        """Count the set bits of a word."""
-        return int(word).bit_count()
-
-    def lowest_bit(word: Any) -> Any:
-        """Return the position of the lowest set bit of a word that is not zero."""
-        return np.uint64((int(word) & -int(word)).bit_length() - 1)
-
-    def bits_of_bytes(array: Any, begin: Any, k: Any) -> Any:
-        """Gather bit k of 64 bytes of an array, from `begin` on, in a word."""
-        bits = (array[int(begin) : int(begin) + 64] >> k) & 1
-        return np.packbits(bits, bitorder="little").view(np.uint64)[0]
-
-else:
-
-    @intrinsic
-    def popcount(typingctx: Any, word: Any) -> Any:
-        """Count the set bits of a word."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.ctpop(arguments[0])
-
-        return types.int64(types.uint64), generate
-
-    @intrinsic
-    def lowest_bit(typingctx: Any, word: Any) -> Any:
-        """Return the position of the lowest set bit of a word that is not zero."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-        return types.uint64(types.uint64), generate
-
-    @intrinsic
-    def bits_of_bytes(typingctx: Any, array: Any, begin: Any, k: Any) -> Any:
-        """Gather bit k of 64 bytes of an array, from `begin` on, in a word."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            vector = ir.VectorType(ir.IntType(8), 64)
-            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            place = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
-            some = builder.insert_element(ir.Constant(vector, ir.Undefined), arguments[2], ir.IntType(32)(0))
-            shifts = builder.shuffle_vector(
-                some, some, ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
-            )
-            bits = builder.and_(
-                builder.load(place, align=1), builder.shl(ir.Constant(vector, [1] * 64), shifts)
-            )
-            return builder.bitcast(
-                builder.icmp_unsigned("!=", bits, ir.Constant(vector, [0] * 64)), ir.IntType(64)
-            )
-
-        return types.uint64(array, types.uint64, types.uint8), generate

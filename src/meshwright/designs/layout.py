@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.designs.checks import check_whole
+from meshwright.greedy.kernels.state import row_words
 from meshwright.interest import frozen
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def lay_out_topics(interest: Interest) -> TopicRows:
 
 
 def bit_set(nodes: int) -> Bits:
-    """Return the set of all nodes as bits, in whole cache lines; never without a word."""
-    flags = np.zeros(max(1, -(-nodes // (8 * WORD))) * 8 * WORD, dtype=np.bool_)
+    """Return the set of all nodes as a bit row."""
+    flags = np.zeros(row_words(nodes) * WORD, dtype=np.bool_)
     flags[:nodes] = True
     return np.packbits(flags, bitorder="little").view(np.uint64)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep
+from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep, row_words
 from meshwright.interest import frozen
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def lay_out_state(
         covered=covered,
         node_bits=np.zeros((nodes, 3 * topic_words), dtype=np.uint64),
         rank=np.zeros((nodes, topic_words + 1), dtype=np.uint16),
-        bits=np.zeros((1 + heavy + spare, _words(nodes)), dtype=np.uint64),
+        bits=np.zeros((1 + heavy + spare, row_words(nodes)), dtype=np.uint64),
         topic_row=topic_row,
         component_row=np.full(interest.topic_ptr[heavy] if counted else slots, -1, dtype=np.int32),
         free_rows=np.arange(heavy + spare, heavy, -1, dtype=np.int32),
@@ -130,13 +130,8 @@ def open_rows(sweep: Sweep, nodes: int) -> NDArray[np.bool_]:
     return np.unpackbits(sweep.open_nodes.view(np.uint8), bitorder="little")[:nodes].astype(bool)
 
 
-def _words(nodes: int) -> int:
-    """Words of a bit row, in whole cache lines; never none."""
-    return max(1, -(-nodes // (8 * WORD))) * 8
-
-
 def _allowed(candidates: Candidates, nodes: int) -> Bits:
-    flags: NDArray[Any] = np.zeros(_words(nodes) * WORD, dtype=bool)
+    flags: NDArray[Any] = np.zeros(row_words(nodes) * WORD, dtype=bool)
     flags[slice(nodes) if candidates.nodes is None else candidates.nodes] = True
     return np.packbits(flags, bitorder="little").view(np.uint64)
 
@@ -149,8 +144,8 @@ def _window(interest: Interest) -> int:
 def _rows_of_pairs(nodes: int) -> tuple[Bits, int]:
     """Return where each row of the counts of pairs would begin if it had all columns; and their number."""
     first = np.arange(1, nodes + 1) // WORD * WORD
-    ends = np.cumsum(_words(nodes) * WORD - first)
-    return (ends - _words(nodes) * WORD).astype(np.uint64), int(ends[-1]) if nodes else 0
+    ends = np.cumsum(row_words(nodes) * WORD - first)
+    return (ends - row_words(nodes) * WORD).astype(np.uint64), int(ends[-1]) if nodes else 0
 
 
 def _bits_fit(interest: Interest, tuning: Tuning) -> bool:

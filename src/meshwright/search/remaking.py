@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from meshwright.greedy.kernels.state import row_words
 from meshwright.interest import Interest, frozen
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
@@ -173,8 +174,7 @@ def _lay_out_partners(interest: Interest) -> Partners:
     from meshwright.search.kernels.partners import Partners
 
     nodes, topics = interest.num_nodes, interest.num_topics
-    words = -(-nodes // WORD)
-
+    words = row_words(nodes)
     return Partners(
         subscribers=_bits(topics, words),
         barred=_bits(words),

@@ -8,8 +8,9 @@ import numpy as np
 
 from meshwright.churn.kernels.lists import discard, empty, list_out, push
 from meshwright.churn.kernels.state import CHUNK, SPARE, ZERO, count_topics, rest_of, topic_at
-from meshwright.compiling import compiled, inlined, inner, kernel, lowest_bit, popcount
+from meshwright.compiling import compiled, inlined, inner, kernel
 from meshwright.search.kernels.net import NONE, draw, has_topic
+from meshwright.words import lowest_bit, popcount
 
 if TYPE_CHECKING:
     from meshwright.churn.kernels.state import Live

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.churn.kernels.state import ZERO, rest_of, topic_at
-from meshwright.compiling import compiled, lowest_bit
+from meshwright.compiling import compiled
 from meshwright.search.kernels.fragments import forget, group_of, search
 from meshwright.search.kernels.net import NONE
+from meshwright.words import lowest_bit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

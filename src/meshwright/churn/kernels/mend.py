@@ -12,8 +12,9 @@ import numpy as np
 
 from meshwright.churn.kernels.damage import BROKEN, MISSING
 from meshwright.churn.kernels.state import LINKS, NODES, TOP, ZERO, link, rest_of, topic_at
-from meshwright.compiling import compiled, inner, popcount
+from meshwright.compiling import compiled, inner
 from meshwright.search.kernels.net import NONE
+from meshwright.words import popcount
 
 if TYPE_CHECKING:
     from meshwright.churn.kernels.damage import Damage

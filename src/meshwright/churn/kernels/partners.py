@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.churn.kernels.state import rest_of, topic_at
-from meshwright.compiling import compiled, popcount
+from meshwright.compiling import compiled
 from meshwright.search.kernels.net import NONE, draw, has_topic
+from meshwright.words import popcount
 
 if TYPE_CHECKING:
     from meshwright.churn.kernels.state import Live

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.churn.kernels.state import ZERO, list_neighbours, rest_of, topic_at
-from meshwright.compiling import compiled, lowest_bit
+from meshwright.compiling import compiled
 from meshwright.search.kernels.fragments import forget, group_of, search
+from meshwright.words import lowest_bit
 
 if TYPE_CHECKING:
     from meshwright.churn.kernels.state import Live

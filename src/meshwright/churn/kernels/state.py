@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, kernel, lowest_bit, popcount
+from meshwright.compiling import inlined, inner, kernel
 from meshwright.search.kernels.net import NONE, add_link, find_link, remove_link
+from meshwright.words import lowest_bit, popcount
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids, Offsets

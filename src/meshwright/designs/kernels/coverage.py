@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, kernel, lowest_bit, popcount
+from meshwright.compiling import inlined, inner, kernel
 from meshwright.designs.kernels.gains import fill_window
 from meshwright.designs.kernels.joining import join
 from meshwright.designs.kernels.picking import (
@@ -28,6 +28,7 @@ from meshwright.designs.kernels.picking import (
 from meshwright.designs.kernels.randomness import below
 from meshwright.designs.kernels.topic_rows import unite, without
 from meshwright.greedy.kernels.state import ONE, SIX
+from meshwright.words import lowest_bit, popcount
 
 if TYPE_CHECKING:
     from meshwright.designs.kernels.picking import Picking, Scratch

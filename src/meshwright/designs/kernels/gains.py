@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inner, lowest_bit
+from meshwright.compiling import inner
 from meshwright.designs.kernels.picking import LENGTH, LEVEL, PLACE, leave_out
 from meshwright.greedy.kernels.adders import add_eight, add_four, count_one, ripple, set_eight
 from meshwright.greedy.kernels.selecting import keep_largest
 from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
+from meshwright.words import lowest_bit
 
 if TYPE_CHECKING:
     from meshwright.designs.kernels.picking import Picking, Scratch

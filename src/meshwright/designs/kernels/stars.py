@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inner, kernel, lowest_bit, popcount
+from meshwright.compiling import inner, kernel
 from meshwright.designs.kernels.scores import DENSITY, NEIGHBOURS, WEIGHT, estimate, replay, replay_all
 from meshwright.designs.kernels.topic_rows import unite, without
 from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
+from meshwright.words import lowest_bit, popcount
 
 if TYPE_CHECKING:
     from meshwright.designs.kernels.scores import Scores

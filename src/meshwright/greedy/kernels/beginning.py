@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inner, kernel, popcount
+from meshwright.compiling import inner, kernel
 from meshwright.greedy.kernels.components import give_row, link
 from meshwright.greedy.kernels.state import FREE_ROWS, LEVEL, ONE, SIX, SIXTY_THREE
 from meshwright.greedy.kernels.sweep import begin_phase, close_full
+from meshwright.words import popcount
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import State, Sweep

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import bits_of_bytes, inlined, inner, kernel
+from meshwright.compiling import inlined, inner, kernel
 from meshwright.greedy.kernels.state import SIX, WORK
+from meshwright.words import bits_of_bytes
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Bits, Int, State

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, kernel, lowest_bit, popcount
-from meshwright.greedy.kernels.adders import add_eight, add_four, count_one, ripple, set_eight
+from meshwright.compiling import inlined, inner, kernel
+from meshwright.greedy.kernels.adders import add_eight, add_four, block_of, count_one, ripple, set_eight
 from meshwright.greedy.kernels.pairs import slice_pairs
 from meshwright.greedy.kernels.selecting import at_least, largest_count, select
 from meshwright.greedy.kernels.state import ALL_ONES, LEVEL, NOTHING, ONE, ROW, SIX, SIXTY_THREE, WORK
+from meshwright.words import lowest_bit, popcount
 
 if TYPE_CHECKING:
-    from meshwright.greedy.kernels.state import Bits, Int, Scratch, State, Sweep
+    from meshwright.greedy.kernels.state import Bits, Int, Rows, Scratch, State, Sweep
     from meshwright.interest import Ids
 
 
@@ -37,6 +38,23 @@ def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
 
 
 @inlined
+def gather_rows(state: State, rows: Rows, u: Int, end: Int) -> tuple[Int, Int]:
+    """List the bit rows to be summed for u's open topics up to entry `end`; count these, and light topics.
+
+    It goes without branches, as these could not be foreseen. Rows of components come behind those of topics.
+    """
+    heavy = light = NOTHING
+    for i in range(np.uint64(state.node_ptr[u]), np.uint64(end)):
+        topic = np.uint64(state.node_topics[i])
+        row, is_open = state.topic_row[topic], np.uint64(state.components[topic] > 1)
+        rows[heavy] = max(row, state.component_row[np.uint64(state.node_label[i]) * is_open])
+        is_heavy = np.uint64(row >= 0)
+        heavy += is_open & is_heavy
+        light += is_open & (ONE - is_heavy)
+    return np.int64(heavy), np.int64(light)
+
+
+@inlined
 def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
     """Fill the counters of row u for the nodes from `first` on; return how many slices are used.
 
@@ -44,23 +62,13 @@ def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
     """
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
     rows, slices, carry = scratch.rows, scratch.slices, scratch.carry
-    heavy = light = 0
     bound: Int = 0
     filled: Int = 0
     end = state.node_ptr[u + 1]
     if len(state.pairs) > 0:
         bound, filled = slice_pairs(state, slices, u, low, high)
         end = state.node_ptr[u] + state.rank[u, state.rank.shape[1] - 1]
-    for i in range(state.node_ptr[u], end):
-        topic = state.node_topics[i]
-        if state.components[topic] > 1:
-            row = state.topic_row[topic]
-            if row < 0:
-                light += 1
-            else:
-                own_row = state.component_row[state.node_label[i]]
-                rows[heavy] = own_row if own_row >= 0 else row
-                heavy += 1
+    heavy, light = gather_rows(state, rows, u, end)
     top, total = 0, heavy + light + bound
     while total > 0:
         top += 1
@@ -77,7 +85,7 @@ def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
         filled, done = 4, np.int64(8)
     for k in range(filled, top):
         digits = slices[k]
-        for j in range(low, high):
+        for j in range(block_of(low), high):
             digits[j] = NOTHING
     while heavy - done > 4:
         add_eight(state.bits, rows, done, slices, carry, low, high)
@@ -97,6 +105,8 @@ def allow(state: State, sweep: Sweep, scratch: Scratch, u: Int, first: Int) -> N
     """Set `allowed` to the nodes from `first` on that row u may be linked to in this sweep."""
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
     allowed = scratch.allowed
+    for j in range(block_of(low), low):
+        allowed[j] = NOTHING
     for j in range(low, high):
         allowed[j] = sweep.open_nodes[j]
     allowed[low] &= ALL_ONES << (np.uint64(first) & SIXTY_THREE)

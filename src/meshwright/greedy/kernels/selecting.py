@@ -1,7 +1,6 @@
 """Who has the largest counts: selected by radix on bit-sliced counters, from the highest slice down.
 
-Loops go by the bit, not by the slice's number: where rows are seen to follow each other backwards, the
-compiled check for overlapping arrays always fails, and words are worked on one by one.
+Masks are looked at from the block of word `low` on: before `low` they must be empty.
 """
 
 from __future__ import annotations
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, lowest_bit, popcount
-from meshwright.greedy.kernels.state import ALL_ONES, NOTHING, ONE
+from meshwright.compiling import inlined, inner
+from meshwright.greedy.kernels.adders import block_of
+from meshwright.greedy.kernels.state import ALL_ONES, NOTHING
+from meshwright.words import EIGHT, any_of, load, nothing, ones, store, total
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Bits, Int, Scratch
@@ -23,55 +24,55 @@ def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: 
 
     Afterwards `above` marks the nodes with a larger count, at most `wanted` of them.
     """
-    mask, above = scratch.mask, scratch.above
-    bit = ONE << np.uint64(top)
-    digits, count = scratch.slices[top - 1], 0
-    for j in range(low, high):
-        above[j] = NOTHING
-        mask[j] = scratch.allowed[j]
-        count += popcount(mask[j] & digits[j])
-    value, larger = NOTHING, 0
-    while bit > ONE:
-        bit >>= ONE
+    mask, above, low = scratch.mask, scratch.above, block_of(low)
+    digits, counts = scratch.slices[top - 1], nothing()
+    for j in range(low, high, EIGHT):
+        left = load(scratch.allowed, j)
+        store(above, j, nothing())
+        store(mask, j, left)
+        counts = counts + ones(left & load(digits, j))
+    value = larger = np.int64(0)
+    for k in range(top - 1, -1, -1):
         # Narrow the mask by this slice, and count at once how many of the rest have the next bit.
-        digits, following = scratch.slices[lowest_bit(bit)], scratch.slices[lowest_bit(max(bit >> ONE, ONE))]
-        ahead = 0
+        digits, following = scratch.slices[k], scratch.slices[max(k - 1, 0)]
+        count, counts = total(counts), nothing()
         if larger + count > wanted:
-            value |= bit
-            for j in range(low, high):
-                left = mask[j] & digits[j]
-                mask[j] = left
-                ahead += popcount(left & following[j])
+            value |= np.int64(1) << k
+            for j in range(low, high, EIGHT):
+                left = load(mask, j) & load(digits, j)
+                store(mask, j, left)
+                counts = counts + ones(left & load(following, j))
         else:
             larger += count
-            for j in range(low, high):
-                left, gone = mask[j] & ~digits[j], mask[j] & digits[j]
-                above[j] |= gone
-                mask[j] = left
-                ahead += popcount(left & following[j])
-        count = ahead
-    return np.int64(value)
+            for j in range(low, high, EIGHT):
+                some, digit = load(mask, j), load(digits, j)
+                left = some & ~digit
+                store(above, j, load(above, j) | (some & digit))
+                store(mask, j, left)
+                counts = counts + ones(left & load(following, j))
+    return value
 
 
 @inlined
 def keep_largest(mask: Bits, slices: Bits, top: Int, low: np.uint64, high: np.uint64) -> Int:
     """Narrow a mask to its nodes with the largest count, and return that; 0 narrows nothing."""
-    value, bit = NOTHING, ONE << np.uint64(top)
-    while bit > ONE:
-        bit >>= ONE
-        digits, some = slices[lowest_bit(bit)], NOTHING
-        for j in range(low, high):
-            some |= mask[j] & digits[j]
-        if some != NOTHING:
-            value |= bit
-            for j in range(low, high):
-                mask[j] &= digits[j]
-    return np.int64(value)
+    value, low = np.int64(0), block_of(low)
+    for k in range(top - 1, -1, -1):
+        digits, some = slices[k], nothing()
+        for j in range(low, high, EIGHT):
+            some = some | (load(mask, j) & load(digits, j))
+        if any_of(some) != NOTHING:
+            value |= np.int64(1) << k
+            for j in range(low, high, EIGHT):
+                store(mask, j, load(mask, j) & load(digits, j))
+    return value
 
 
 @inner
 def largest_count(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64) -> Int:
     """Return the largest count of all nodes, allowed or not."""
+    for j in range(block_of(low), low):
+        scratch.mask[j] = NOTHING
     for j in range(low, high):
         scratch.mask[j] = ALL_ONES
     return keep_largest(scratch.mask, scratch.slices, top, low, high)
@@ -80,20 +81,14 @@ def largest_count(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64) -
 @inner
 def at_least(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, level: Int) -> None:
     """Mark in `above` the allowed nodes whose count is `level` or more."""
-    mask, above = scratch.mask, scratch.above
-    for j in range(low, high):
-        mask[j] = scratch.allowed[j]
-        above[j] = NOTHING
-    bit = ONE << np.uint64(top)
-    while bit > ONE:
-        bit >>= ONE
-        digits = scratch.slices[lowest_bit(bit)]
-        if np.uint64(level) & bit:
-            for j in range(low, high):
-                mask[j] &= digits[j]
-        else:
-            for j in range(low, high):
-                above[j] |= mask[j] & digits[j]
-                mask[j] &= ~digits[j]
-    for j in range(low, high):
-        above[j] |= mask[j]
+    slices = scratch.slices
+    for j in range(block_of(low), high, EIGHT):
+        same, more = load(scratch.allowed, j), nothing()
+        for k in range(top - 1, -1, -1):
+            digit = load(slices[k], j)
+            if (level >> k) & 1:
+                same = same & digit
+            else:
+                more = more | (same & digit)
+                same = same & ~digit
+        store(scratch.above, j, more | same)

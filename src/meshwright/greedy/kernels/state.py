@@ -36,6 +36,11 @@ NOTHING, ONE, SIX, SIXTY_THREE = np.uint64(0), np.uint64(1), np.uint64(6), np.ui
 ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
+def row_words(nodes: int) -> int:
+    """Return the words of a bit row over nodes, in whole blocks of eight; never none."""
+    return max(1, -(-nodes // 512)) * 8
+
+
 class State(NamedTuple):
     """The interest, and for each topic the components of its subscribers, as edges are added.
 

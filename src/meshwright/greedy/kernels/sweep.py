@@ -19,6 +19,7 @@ from meshwright.greedy.kernels.state import (
     INDEX,
     LEVEL,
     NODE,
+    NOTHING,
     ONE,
     PAUSED,
     ROW,
@@ -27,6 +28,7 @@ from meshwright.greedy.kernels.state import (
     TOP_DEGREE,
     WORK,
 )
+from meshwright.words import lowest_bit
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Bits, Int, Scratch, State, Sweep
@@ -38,6 +40,31 @@ def is_open(nodes: Bits, v: Int) -> bool:
     """Say whether node v's bit is set."""
     word = np.uint64(v)
     return bool((nodes[word >> SIX] >> (word & SIXTY_THREE)) & ONE)
+
+
+@inlined
+def next_row(sweep: Sweep, u: Int, level: Int) -> Int:
+    """Return the first open row from u on that may have a pair of the level, or how many rows there are."""
+    while u < len(sweep.bound):
+        word = sweep.open_nodes[u >> 6] >> (np.uint64(u) & SIXTY_THREE)
+        if word == NOTHING:
+            u = (u | 63) + 1
+        else:
+            u += np.int64(lowest_bit(word))
+            if sweep.bound[u] >= level:
+                return u
+            u += 1
+    return np.int64(len(sweep.bound))
+
+
+@inlined
+def highest_bound(sweep: Sweep) -> Int:
+    """Return the highest bound of an open row."""
+    highest = np.int64(0)
+    for u in range(len(sweep.bound)):
+        if is_open(sweep.open_nodes, u):
+            highest = max(highest, sweep.bound[u])
+    return highest
 
 
 @spliced
@@ -52,13 +79,13 @@ def advance(
     cursor, visited = sweep.cursor, False
     while cursor[LEVEL] >= floor:
         level = cursor[LEVEL]
-        for u in range(cursor[ROW], len(sweep.bound)):
-            going = sweep.bound[u] >= level and is_open(sweep.open_nodes, u)
-            if going:
-                cursor[ROW] = u
-                if visited and state.tally[WORK] > work:
-                    return PAUSED
-                visited = True
+        u = next_row(sweep, cursor[ROW], level)
+        while u < len(sweep.bound):
+            if u != cursor[ROW]:
+                cursor[ROW], cursor[INDEX] = u, FRESH
+            if visited and state.tally[WORK] > work:
+                return PAUSED
+            visited = going = True
             first = u + 1  # from where on a rebuild must look
             begin = sweep.window_ptr[u]
             stale = cursor[INDEX] == FRESH and sweep.threshold[u] > level and sweep.built[u] != level
@@ -93,11 +120,9 @@ def advance(
                         largest = max(largest, sweep.window_count[i])
                     sweep.bound[u] = largest
             cursor[INDEX] = FRESH
-        highest = 0
-        for u in range(len(sweep.bound)):
-            highest = max(highest, sweep.bound[u])
-        cursor[LEVEL] = min(level - 1, highest)
-        cursor[ROW] = 0
+            u = next_row(sweep, u + 1, level)
+        cursor[LEVEL] = min(level - 1, highest_bound(sweep))
+        cursor[ROW], cursor[INDEX] = 0, FRESH
         if by_level and cursor[LEVEL] >= floor:
             return PAUSED
     return EXHAUSTED

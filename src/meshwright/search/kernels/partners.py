@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, kernel, lowest_bit
+from meshwright.compiling import inlined, inner, kernel
 from meshwright.greedy.kernels.adders import count_one, ripple
 from meshwright.greedy.kernels.selecting import keep_largest
 from meshwright.search.kernels.net import NONE, ONE, SIX, SIXTY_THREE, draw, has_topic
 from meshwright.search.kernels.pieces import LOOSE, TOUCHED, label_of
+from meshwright.words import lowest_bit
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids
