@@ -41,15 +41,13 @@ def connected(master: str, conf: Mapping[str, str], defaults: Mapping[str, str])
         _set(opened, {**given, **conf, ADDRESS: address(master)})
     except PySparkException as error:
         if error.getCondition() == "INVALID_CONNECT_URL":
-            raise InputError(f"{address(master)} is no address of a service: give sc://host:15002") from error
+            raise InputError(
+                f"{address(master)}, with what follows it, is no address of a service: give sc://host:15002, "
+                "or sc://host:15002/;token=…"
+            ) from error
         raise told(error) from error
     check_workers(opened)
     return opened
-
-
-def through_connect(spark: SparkSession) -> bool:
-    """Tell whether a session is one of a Spark Connect service."""
-    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def address(master: str) -> str:

@@ -49,8 +49,9 @@ def session(master: str | None = None, *, conf: Mapping[str, str] | None = None)
     Parameters
     ----------
     master
-        Where to run: `local[*]` (unless the user's own configuration says otherwise), `local[2]`,
-        `spark://host:7077`, `yarn`, `k8s://https://host:443`, or `sc://host:15002` for Spark Connect.
+        Where to run: `local[*]` (unless the user's own configuration or `SPARK_REMOTE` says otherwise),
+        `local[2]`, `spark://host:7077`, `yarn`, `k8s://https://host:443`, or `sc://host:15002` for Spark
+        Connect.
     conf
         Settings of Spark, before those of the user's `spark-defaults.conf`, before ours.
 
@@ -63,6 +64,8 @@ def session(master: str | None = None, *, conf: Mapping[str, str] | None = None)
     InputError
         If the master is none, or another session runs in this process, with another one.
     """
+    if master is None and os.environ.get("SPARK_REMOTE", "").startswith("sc://"):
+        master = os.environ["SPARK_REMOTE"]
     if master is not None:
         check_master(master)
     try:

@@ -14,7 +14,7 @@ import numpy as np
 
 from meshwright import measure
 from meshwright.measure.connectivity import Components
-from meshwright.pipeline.connect import through_connect
+from meshwright.pipeline.cluster import through_connect
 from meshwright.pipeline.failures import telling
 from meshwright.pipeline.verify_shard import COUNTS, SCHEMA, Question, answer
 from meshwright.pipeline.verify_source import subscriptions

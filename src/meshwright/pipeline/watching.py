@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from meshwright.pipeline.connect import through_connect
+from meshwright.pipeline.cluster import through_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
