@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import meshwright as mw
-from meshwright.greedy import waves
+from meshwright.greedy import grow, rules, waves
 from meshwright.pipeline.construct import construct
 from meshwright.pipeline.construct_choice import Choice
+from meshwright.pipeline.divide import divide
 from meshwright.pipeline.session import session
 from meshwright.pipeline.verify import verify_on_cluster
 from meshwright.workloads import unif
@@ -25,7 +26,7 @@ def main(master: str, folder: Path) -> dict[str, Any]:
     """Plan by waves and in parts, and verify; tell digests of the plans."""
     waves.LEAST_WORK = 1_500_000
     conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    spark = session(master, conf=conf)
+    spark = session(master, conf={} if master.startswith("sc://") else conf)
     sent = Choice("waves", "the test asks for it")
     interest = unif(40_000, 300, size=12, seed=3).canonical()
     (folder / "plan").touch()
@@ -43,6 +44,19 @@ def main(master: str, folder: Path) -> dict[str, Any]:
     report = verify_on_cluster(spark, folder / "data" / "gm", folder / "data" / "dataset")
     (folder / "verify").unlink()
     return told | {"verified": report.passed, "components": report.verification.components.total}
+
+
+def expectation() -> dict[str, Any]:
+    """Tell what the engine plans without Spark, and that this is verified."""
+    large, small = unif(40_000, 300, size=12, seed=3).canonical(), unif(3000, 100, size=8, seed=4).canonical()
+    return {
+        "gm": digest(grow(large, rules.gm)),
+        "minmax": digest(grow(small, rules.minmax)),
+        "low": digest(grow(small, rules.low(3))),
+        "parts": digest(divide(small, rules.gm, parts=3)),
+        "verified": True,
+        "components": 300,
+    }
 
 
 def digest(overlay: mw.Overlay) -> str:

@@ -10,10 +10,7 @@ from typing import Any
 
 import pytest
 
-from meshwright.greedy import grow, rules
-from meshwright.pipeline.divide import divide
-from meshwright.workloads import unif
-from pipeline.cluster_program import digest
+from pipeline.cluster_program import expectation
 from standalone import Worker, standalone, wait
 
 pytestmark = pytest.mark.slow
@@ -42,15 +39,7 @@ def run(master: str, folder: Path, stage: str = "", doomed: Worker | None = None
 @pytest.fixture(scope="module")
 def expected() -> dict[str, Any]:
     """Plan without Spark."""
-    large, small = unif(40_000, 300, size=12, seed=3).canonical(), unif(3000, 100, size=8, seed=4).canonical()
-    return {
-        "gm": digest(grow(large, rules.gm)),
-        "minmax": digest(grow(small, rules.minmax)),
-        "low": digest(grow(small, rules.low(3))),
-        "parts": digest(divide(small, rules.gm, parts=3)),
-        "verified": True,
-        "components": 300,
-    }
+    return expectation()
 
 
 @pytest.mark.parametrize("master", ["local[1]", "local[2]", "local-cluster[2,1,1024]"])

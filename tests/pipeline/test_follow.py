@@ -17,7 +17,8 @@ from meshwright import Interest
 from meshwright.errors import InputError, OutputError
 from meshwright.pipeline import follow as following
 from meshwright.pipeline.changes import Node, Row
-from meshwright.pipeline.follow import Followed, follow
+from meshwright.pipeline.follow import follow
+from meshwright.pipeline.follow_telling import Followed
 from meshwright.pipeline.options import Reading
 from meshwright.store import write_dataset
 

@@ -10,7 +10,7 @@ from meshwright.cli.options import Json
 from meshwright.cli.spark import Conf, Master
 
 if TYPE_CHECKING:
-    from meshwright.pipeline.follow import Followed
+    from meshwright.pipeline.follow_telling import Followed
 
 EXAMPLES = (
     "meshwright follow incoming --format jsonl --out events",

@@ -87,6 +87,11 @@ def _addresses(master: str) -> list[tuple[str, int]]:
     return found
 
 
+def through_connect(spark: SparkSession) -> bool:
+    """Tell whether a session is one of a Spark Connect service."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
 def check_workers(spark: SparkSession, seconds: float = WORK_SECONDS) -> None:
     """Refuse a cluster that takes up no work, or whose Python differs from ours or lacks Meshwright.
 
@@ -109,9 +114,10 @@ def check_workers(spark: SparkSession, seconds: float = WORK_SECONDS) -> None:
         if MISFIT.search(why) is None:
             raise failures.told(told[0]) from told[0]
         ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        where = ", where the service is started," if through_connect(spark) else ""
         raise ClusterError(
-            f"the workers' Python does not fit ({_telling(why)}): set PYSPARK_PYTHON to a Python {ours} that "
-            "is on every worker and has meshwright installed"
+            f"the workers' Python does not fit ({_telling(why)}): set PYSPARK_PYTHON{where} to a Python "
+            f"{ours} that is on every worker and has meshwright installed"
         )
 
 

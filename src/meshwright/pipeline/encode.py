@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ROWS_IN_A_PART = 2_000_000
 """So many pairs, or fewer, are sorted by one task."""
+NUMBERS = "key string, node_numbers binary, topic_numbers binary"
 PART = "part int, keys binary"
 PIECE = "first int, given long, sizes binary, topics binary"
 
@@ -96,7 +97,7 @@ def encode(blocks: DataFrame, names: Names) -> Encoded:
     parts = max(-(-names.rows // ROWS_IN_A_PART), min(_cores(spark), len(names.nodes)), 1)
     # A node's number says which part it belongs to: parts in order, each sorted, are sorted as a whole.
     firsts = -(-np.arange(1, parts, dtype=np.int64) * len(names.nodes) // parts) << 32
-    numbers = sf.broadcast(spark.createDataFrame(names.numbers))
+    numbers = sf.broadcast(spark.createDataFrame(names.numbers, NUMBERS))
     known = blocks.drop("rows", *KINDS).join(numbers, "key").drop("key")
     cut = known.mapInArrow(partial(into_parts, firsts), PART)
     pieces = cut.repartitionById(parts, sf.col("part")).mapInArrow(into_piece, PIECE)

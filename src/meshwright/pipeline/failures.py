@@ -17,6 +17,10 @@ NOT_FOUND = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.*?)\.(?: SQLS
 BROKEN_OFF = re.compile(
     "EOFException|Unexpected end of (?:input )?stream|unexpected end of stream", re.IGNORECASE
 )
+TOO_LARGE = re.compile(r"Sent message larger than max \((\d+) vs\. (\d+)\)")
+"""Spark Connect carries so many bytes at once, and no more."""
+SAID = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
+"""How an error of gRPC says what it is."""
 GONE = re.compile("FileNotFoundException|FILE_NOT_EXIST|does not exist", re.IGNORECASE)
 
 
@@ -47,8 +51,15 @@ def told(error: Exception) -> MeshwrightError:
     unreadable = UNREADABLE.search(text)
     if unreadable is not None:
         return _unreadable(plain(unreadable[2]), text)
+    large = TOO_LARGE.search(text)
+    if large is not None:
+        sent, most = (f"{int(size) >> 20:,} MB" for size in large.groups())
+        return ClusterError(
+            f"{sent} go to every task and Spark Connect carries {most} at once: give the cluster's own "
+            "address with --master, leave --master out, or plan in parts with --parts"
+        )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    caused = [line for line in lines if line.startswith("Caused by:")]
+    caused = SAID.findall(text) or [line for line in lines if line.startswith("Caused by:")]
     chosen = (
         caused[-1:] or [line for line in lines if not line.startswith("An error occurred")] or ["no word"]
     )

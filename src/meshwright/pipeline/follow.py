@@ -12,13 +12,14 @@ import json
 import logging
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.pipeline.failures import plain, telling
 from meshwright.pipeline.follow_batch import STATE, Batch, advanced
+from meshwright.pipeline.follow_telling import Followed, Telling, file_of, left_by, name_of
 from meshwright.pipeline.formats import READERS
 from meshwright.pipeline.options import Reading
 from meshwright.pipeline.quarantine import quarantined
@@ -29,22 +30,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("csv", "jsonl", "parquet")
 FILES = "path string, modificationTime timestamp, length long, content binary"
-
-
-@dataclass(frozen=True)
-class Followed:
-    """What became of the rows of a batch: read = applied + unchanged + superseded + quarantined."""
-
-    batch: int
-    files: int
-    read: int
-    applied: int
-    unchanged: int
-    superseded: int
-    quarantined: int
-    events: int
-    next_sequence: int
-    """The number that the next event will have."""
+LOOK_SECONDS = 1
+"""How often it is looked whether a batch has ended."""
 
 
 def follow(
@@ -85,17 +72,16 @@ def follow(
     """
     if reading.format not in FORMATS:
         raise InputError(f"{reading.format} cannot be followed: choose one of {', '.join(FORMATS)}")
-    place = Path(out)
+    place = Path(spelled(out))  # a Spark Connect service works in another folder
     _open(place, start)
+    begun = None if start is None else spelled(start)
     files = spark.readStream.format("binaryFile").schema(FILES).load(spelled(source)).select("path")
 
     failed: list[Exception] = []
 
     def take(batch: DataFrame, number: int) -> None:
         try:
-            done = _batch(batch, number, place, reading, start)
-            if told_of is not None:
-                told_of(done)
+            _batch(batch, number, place, reading, begun)
         except Exception as error:
             failed.append(error)  # Spark would only tell that there was one
             raise
@@ -104,6 +90,7 @@ def follow(
         {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
     )
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it would print the whole of an error that we tell
+    tell = Telling(place, told_of)
     with telling():
         query = (
             files.writeStream.foreachBatch(take)
@@ -112,13 +99,15 @@ def follow(
             .start()
         )
         try:
-            query.awaitTermination()
+            while not query.awaitTermination(LOOK_SECONDS):
+                tell()
         except Exception as error:
             if failed:
                 raise failed[0] from error
             raise
         finally:
             query.stop()
+            tell()
 
 
 def _open(place: Path, start: str | Path | None) -> None:
@@ -143,24 +132,22 @@ def _open(place: Path, start: str | Path | None) -> None:
     beside.rename(header)
 
 
-def _batch(
-    batch: DataFrame, number: int, place: Path, reading: Reading, start: str | Path | None
-) -> Followed:
+def _batch(batch: DataFrame, number: int, place: Path, reading: Reading, start: str | Path | None) -> None:
     """Work on one batch, and leave all it gives; doing so again gives the same."""
     spark = batch.sparkSession
     paths = sorted(escaped(plain(row.path)) for row in batch.collect())
     files = listed(spark, paths)
-    before = _done(place, number - 1)
+    before = left_by(place, number - 1) if number else None
     rows = READERS[reading.format](spark, files, reading).persist()
     try:
         known = (
-            spark.read.schema(STATE).parquet(spelled(place / "state" / _name(number - 1)))
+            spark.read.schema(STATE).parquet(spelled(place / "state" / name_of(number - 1)))
             if before
             else _begun(spark, start)
         )
         made = advanced(rows, known, before.next_sequence if before else 0)
         aside = quarantined(rows, files).to_pylist()
-        _write_state(made, place / "state" / _name(number))
+        _write_state(made, place / "state" / name_of(number))
         done = Followed(
             batch=number,
             files=len(files),
@@ -172,27 +159,15 @@ def _batch(
             events=len(made.events),
             next_sequence=(before.next_sequence if before else 0) + len(made.events),
         )
-        _write_lines(made.events, place / "events" / f"{_name(number)}.jsonl")
+        _write_lines(made.events, place / "events" / f"{name_of(number)}.jsonl")
         if aside:
-            _write_lines(aside, place / "quarantine" / f"{_name(number)}.jsonl")
-        _write_lines([asdict(done)], place / "batches" / f"{_name(number)}.json")
+            _write_lines(aside, place / "quarantine" / f"{name_of(number)}.jsonl")
+        _write_lines([asdict(done)], file_of(place, number))
         made.release()
     finally:
         rows.unpersist()
     # The state before the last is needed no more: batch N is only ever worked on again from N − 1.
-    shutil.rmtree(place / "state" / _name(number - 2), ignore_errors=True)
-    return done
-
-
-def _name(number: int) -> str:
-    return f"batch-{number:08}"
-
-
-def _done(place: Path, number: int) -> Followed | None:
-    """Return what a batch left, or None before the first one."""
-    if number < 0:
-        return None
-    return Followed(**json.loads((place / "batches" / f"{_name(number)}.json").read_text(encoding="utf-8")))
+    shutil.rmtree(place / "state" / name_of(number - 2), ignore_errors=True)
 
 
 def _begun(spark: SparkSession, start: str | Path | None) -> DataFrame:

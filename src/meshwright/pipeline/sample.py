@@ -182,5 +182,6 @@ def _where(table: DataFrame, column: str, ids: NDArray[np.int64]) -> DataFrame:
     import pyarrow as pa
     from pyspark.sql import functions as sf
 
-    wanted = table.sparkSession.createDataFrame(pa.table({column: pa.array(ids.astype(np.int32))}))
+    listed = pa.table({column: pa.array(ids.astype(np.int32))})
+    wanted = table.sparkSession.createDataFrame(listed, f"{column} int")  # there may be none
     return table.join(sf.broadcast(wanted), column, "left_semi")

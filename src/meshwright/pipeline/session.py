@@ -22,6 +22,7 @@ from meshwright.pipeline.cluster import (
     check_workers,
     unreachable,
 )
+from meshwright.pipeline.connect import ADDRESS, address, connected
 from meshwright.pipeline.java import java_home
 
 if TYPE_CHECKING:
@@ -33,6 +34,14 @@ Session: TypeAlias = "SparkSession"
 LOCAL = "local[*]"
 """The master if none is given: all cores of this machine, in this process's own Java."""
 
+READING = {
+    "spark.sql.session.timeZone": "UTC",
+    # A file that ends in the middle, or is gone, is an error and never fewer rows.
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+}
+"""What decides the rows that are read: set wherever this runs, unless the user's own settings do."""
+
 
 def session(master: str | None = None, *, conf: Mapping[str, str] | None = None) -> SparkSession:
     """Return a Spark session, the running one if there is one.
@@ -40,8 +49,9 @@ def session(master: str | None = None, *, conf: Mapping[str, str] | None = None)
     Parameters
     ----------
     master
-        Where to run: `local[*]` (unless the user's own configuration says otherwise), `local[2]`,
-        `spark://host:7077`, `yarn`, `k8s://https://host:443`, or `sc://host:15002` for Spark Connect.
+        Where to run: `local[*]` (unless the user's own configuration or `SPARK_REMOTE` says otherwise),
+        `local[2]`, `spark://host:7077`, `yarn`, `k8s://https://host:443`, or `sc://host:15002` for Spark
+        Connect.
     conf
         Settings of Spark, before those of the user's `spark-defaults.conf`, before ours.
 
@@ -54,6 +64,8 @@ def session(master: str | None = None, *, conf: Mapping[str, str] | None = None)
     InputError
         If the master is none, or another session runs in this process, with another one.
     """
+    if master is None and os.environ.get("SPARK_REMOTE", "").startswith("sc://"):
+        master = os.environ["SPARK_REMOTE"]
     if master is not None:
         check_master(master)
     try:
@@ -64,7 +76,7 @@ def session(master: str | None = None, *, conf: Mapping[str, str] | None = None)
     if running is not None:
         return running
     if master is not None and master.startswith("sc://"):
-        return _connected(master, conf or {})
+        return connected(master, conf or {}, READING)
     return _started(master, conf or {})
 
 
@@ -74,30 +86,12 @@ def _running(master: str | None) -> SparkSession | None:
     found = SparkSession.getActiveSession()
     if found is None:
         return None
-    if master is not None and found.conf.get("spark.master", master) != master:
+    where = found.conf.get(ADDRESS, None) or found.conf.get("spark.master", None)
+    if master is not None and where not in (None, address(master)):
         raise InputError(
-            f"a session with master {found.conf.get('spark.master')} runs already: stop it first, or leave "
-            "the master out"
+            f"a session with master {where} runs already: stop it first, or leave the master out"
         )
     return found
-
-
-def _connected(master: str, conf: Mapping[str, str]) -> SparkSession:
-    """Open a session of a Spark Connect service; its Java and its Python are its own."""
-    from pyspark.sql import SparkSession
-
-    check_reachable(master)
-    try:
-        building = SparkSession.builder.remote(master)
-        for key, value in conf.items():
-            building = building.config(key, value)
-        opened: SparkSession = building.getOrCreate()
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Spark Connect needs more packages: pip install 'pyspark[connect]'"
-        ) from error
-    check_workers(opened)
-    return opened
 
 
 def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
@@ -165,12 +159,9 @@ def _defaults(master: str) -> dict[str, str]:
     settings = {
         "spark.app.name": "meshwright",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        # A file that ends in the middle, or is gone, is an error and never fewer rows.
-        "spark.sql.files.ignoreCorruptFiles": "false",
-        "spark.sql.files.ignoreMissingFiles": "false",
         "spark.driver.maxResultSize": "0",
+        **READING,
     }
     if master.startswith("local"):
         cores = os.cpu_count() or 1

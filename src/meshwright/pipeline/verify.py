@@ -14,6 +14,7 @@ import numpy as np
 
 from meshwright import measure
 from meshwright.measure.connectivity import Components
+from meshwright.pipeline.cluster import through_connect
 from meshwright.pipeline.failures import telling
 from meshwright.pipeline.verify_shard import COUNTS, SCHEMA, Question, answer
 from meshwright.pipeline.verify_source import subscriptions
@@ -112,13 +113,11 @@ def examine_on_cluster(
 
 def tasks_at_once(spark: SparkSession) -> int:
     """Return how many tasks the cluster runs at once, as far as it says."""
-    from pyspark.errors import PySparkAttributeError
     from pyspark.sql import functions
 
-    try:
+    if not through_connect(spark):
         return int(spark.sparkContext.defaultParallelism)
-    except PySparkAttributeError:  # through Spark Connect nobody says; but an unnumbered range is as many
-        pass
+    # A service does not say; but a range is cut into as many, unless told.
     numbered = spark.range(1024).select(functions.spark_partition_id().alias("partition"))
     [row] = numbered.agg(functions.max("partition")).collect()
     return int(row[0]) + 1

@@ -84,6 +84,8 @@ def handed_over(spark: SparkSession, interest: Interest) -> Subscriptions:
     return Subscriptions(
         interest,
         interest.num_subscriptions,
-        lambda shards: spark.createDataFrame(pa.Table.from_batches(pack(shards, *columns))),
-        lambda: spark.createDataFrame(pa.table({"node": columns[0], "topic": columns[1]})),
+        lambda shards: spark.createDataFrame(pa.Table.from_batches(pack(shards, *columns)), SCHEMA),
+        lambda: spark.createDataFrame(
+            pa.table({"node": columns[0], "topic": columns[1]}), "node int, topic int"
+        ),
     )

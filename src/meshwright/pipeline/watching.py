@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from meshwright.pipeline.cluster import through_connect
 
 if TYPE_CHECKING:
-    from pyspark import StatusTracker
     from pyspark.sql import SparkSession
+    from pyspark.sql.connect.shell.progress import StageInfo
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Takes what is being done, how many tasks of it are done, and how many there are."""
@@ -19,14 +21,19 @@ EVERY_SECONDS = 0.5
 
 @contextmanager
 def watching(spark: SparkSession, what: str, progress: Progress | None = None) -> Iterator[None]:
-    """Tell how far the jobs are that run inside, twice a second; at the end nothing is told.
-
-    Through Spark Connect the number of tasks is not known here, and nothing is told.
-    """
-    tracker = None if progress is None else _tracker(spark)
-    if tracker is None or progress is None:
+    """Tell how far the jobs are that run inside, every second or two; at the end nothing is told."""
+    if progress is None:
         yield
         return
+    look = _told_by_service if through_connect(spark) else _looked_up
+    with look(spark, lambda done, tasks: progress(what, done, tasks) if tasks else None):
+        yield
+
+
+@contextmanager
+def _looked_up(spark: SparkSession, tell: Callable[[int, int], None]) -> Iterator[None]:
+    """Ask Spark's driver, which is in this process's own Java."""
+    tracker = spark.sparkContext.statusTracker()
     over = threading.Event()
 
     def look() -> None:
@@ -39,8 +46,7 @@ def watching(spark: SparkSession, what: str, progress: Progress | None = None) -
                     if known:
                         done += known.numCompletedTasks
                         tasks += known.numTasks
-            if tasks:
-                progress(what, done, tasks)
+            tell(done, tasks)
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
@@ -51,10 +57,17 @@ def watching(spark: SparkSession, what: str, progress: Progress | None = None) -
         watcher.join()
 
 
-def _tracker(spark: SparkSession) -> StatusTracker | None:
-    from pyspark.errors import PySparkAttributeError
+@contextmanager
+def _told_by_service(spark: SparkSession, tell: Callable[[int, int], None]) -> Iterator[None]:
+    """Let a Spark Connect service tell, as it does while it works."""
 
+    def listen(stages: Iterable[StageInfo] | None, **_: object) -> None:
+        known = list(stages or ())
+        tell(sum(stage.num_completed_tasks for stage in known), sum(stage.num_tasks for stage in known))
+
+    handler: Any = listen  # a function will do, though PySpark's types ask for a class
+    spark.registerProgressHandler(handler)
     try:
-        return spark.sparkContext.statusTracker()
-    except PySparkAttributeError:
-        return None
+        yield
+    finally:
+        spark.removeProgressHandler(handler)
