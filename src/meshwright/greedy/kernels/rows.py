@@ -166,11 +166,11 @@ def refresh(
 @inlined
 def adopt(whole: Sweep, calm: Sweep, u: Int, level: Int) -> None:
     """Let row u's window be that of the whole sweep: what holds of all pairs holds of calm ones."""
-    begin = whole.window_ptr[u]
+    begin = np.uint64(whole.window_ptr[u])
     calm.threshold[u] = whole.threshold[u]
     calm.bound[u] = min(whole.bound[u], level)
     calm.length[u] = whole.length[u]
-    for i in range(begin, begin + whole.length[u]):
+    for i in range(begin, begin + np.uint64(whole.length[u])):
         calm.window_node[i] = whole.window_node[i]
         calm.window_count[i] = min(whole.window_count[i], level)
 

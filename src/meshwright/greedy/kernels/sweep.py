@@ -87,7 +87,7 @@ def advance(
                 return PAUSED
             visited = going = True
             first = u + 1  # from where on a rebuild must look
-            begin = sweep.window_ptr[u]
+            begin = np.uint64(sweep.window_ptr[u])
             stale = cursor[INDEX] == FRESH and sweep.threshold[u] > level and sweep.built[u] != level
             while going:
                 if stale:
@@ -98,25 +98,24 @@ def advance(
                         sweep.threshold[u] = level
                     elif sweep.bound[u] < level:
                         break
-                i = max(cursor[INDEX], 0)
-                while i < sweep.length[u]:
-                    if sweep.window_count[begin + i] >= level:
-                        v = sweep.window_node[begin + i]
+                end = begin + np.uint64(sweep.length[u])
+                for i in range(begin + np.uint64(max(cursor[INDEX], 0)), end):
+                    if sweep.window_count[i] >= level:
+                        v = sweep.window_node[i]
                         count = contribution(state, u, v, level) if is_open(sweep.open_nodes, v) else 0
                         state.tally[WORK] += state.rank.shape[1] + 8
-                        sweep.window_count[begin + i] = count
+                        sweep.window_count[i] = count
                         if count == level:
-                            cursor[INDEX] = i
+                            cursor[INDEX] = np.int64(i - begin)
                             cursor[NODE] = v
                             return FOUND
-                    i += 1
                 stale = sweep.threshold[u] > level  # the row overflowed: go on behind its last entry
                 if stale:
-                    first = sweep.window_node[begin + sweep.length[u] - 1] + 1
+                    first = sweep.window_node[end - ONE] + 1
                 else:
                     going = False
                     largest = sweep.threshold[u] - 1
-                    for i in range(begin, begin + sweep.length[u]):
+                    for i in range(begin, end):
                         largest = max(largest, sweep.window_count[i])
                     sweep.bound[u] = largest
             cursor[INDEX] = FRESH
