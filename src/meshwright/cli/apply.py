@@ -52,7 +52,7 @@ def apply(
         raise InputError(f"{federation} has {'' if deployed.secured else 'no '}passwords: {need}")
     settings = settings_of(deployed.settings.profile, deployed.settings.version, secret)
     routed = deploy.Routed.of(read_trees(plan)).checked(overlaps=overlaps, relays=allow_relays)
-    wiring = deploy.wire(routed, deployed.wiring.order)
+    wiring = deploy.rewire(routed, deployed.wiring)
     kept, renewed = is_kept(federation), deployed.fingerprint != fingerprint(settings.secret)
     if kept and renewed:
         raise InputError(f"{federation} runs with another secret: end it, and start it anew with this one")
@@ -62,7 +62,7 @@ def apply(
         places = extended(deployed.inventory, wiring.order)
     found = delta(
         deployed.wiring, wiring, version=settings.version, secured=deployed.secured,
-        restless=deployed.restless(places, settings),
+        restless=deployed.restless(places, settings), durable=settings.durable,
     )  # fmt: skip
     changed: list[str] = []
     if not dry_run and kept:
