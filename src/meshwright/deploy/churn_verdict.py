@@ -71,7 +71,8 @@ def sorted_out(
         window = max((windows[number] for number in around), key=lambda it: (it.event != JOIN, it.began))
         missing = due - set(message.seen)
         doubled = {broker for broker, times in message.seen.items() if times > 1}
-        count = window.of_changed if message.topic in window.changed else window.of_restarted
+        changed = any(message.topic in windows[number].changed for number in around)
+        count = window.of_changed if changed else window.of_restarted
         count.published += 1
         count.expected += len(due)
         count.missing += len(missing)

@@ -3,8 +3,7 @@
 Every choice here was seen to matter with real brokers: MQTT 5, whose no-local flag stops echoes; explicit
 client ids; one end that dials; QoS 1 and a clean session. In the profile `durable` sessions last, and so:
 MQTT 3.1.1, as with 5 only the dialler queues; QoS 2, as with 1 a broker that restarts sends again what was
-not yet acknowledged; as many messages in flight as there are ids, as with less QoS 2 loses messages in a
-burst; and a line for each topic that was taken off a bridge, else it stays subscribed at the other end.
+not yet acknowledged; many messages in flight, as with few QoS 2 loses messages in a burst; and a line for each topic that was taken off a bridge, else it stays subscribed at the other end.
 """
 
 from __future__ import annotations
@@ -28,8 +27,9 @@ PLANNED = "# Planned by Meshwright, which writes this file anew: change the plan
 DATA = "Mosquitto keeps here what it has queued.\n"
 NOWHERE = "meshwright-gone/"
 """Where a bridge would take a topic from that it carries no more: nobody publishes there."""
-MOST_IN_FLIGHT = 65_535
-"""As many ids there are. With QoS 2, Mosquitto drops what is in flight beyond its limit, 20 unless told."""
+MOST_IN_FLIGHT = 20_000
+"""With QoS 2, Mosquitto 2.0 loses what is in flight beyond its limit, 20 unless told. With no limit, or the
+highest there is, it forgets on a restart how far each message was, and sends some again."""
 LOGGED = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
 
 
