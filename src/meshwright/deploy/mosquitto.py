@@ -3,7 +3,8 @@
 Every choice here was seen to matter with real brokers: MQTT 5, whose no-local flag stops echoes; explicit
 client ids; one end that dials; QoS 1 and a clean session. In the profile `durable` sessions last, and so:
 MQTT 3.1.1, as with 5 only the dialler queues; QoS 2, as with 1 a broker that restarts sends again what was
-not yet acknowledged; many messages in flight, as with few QoS 2 loses messages in a burst; and a line for each topic that was taken off a bridge, else it stays subscribed at the other end.
+not yet acknowledged; many messages in flight, as with few QoS 2 loses messages in a burst; and a line for
+each topic that was taken off a bridge, else it stays subscribed at the other end.
 """
 
 from __future__ import annotations
