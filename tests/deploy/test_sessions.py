@@ -19,7 +19,7 @@ from meshwright.deploy import Inventory, Place, Routed, Settings, Way, read_fede
 from meshwright.deploy.delta import delta
 from meshwright.deploy.federation import Running, publish_everywhere, running
 from meshwright.deploy.logs import arrivals
-from meshwright.deploy.sessions import end_sessions, outlived
+from meshwright.deploy.sessions import end_sessions, outlived, told_outlived
 from meshwright.deploy.traffic import Message, Observers, mqtt
 from meshwright.deploy.updating import perform, update_folders
 from meshwright.deploy.verdict import judge
@@ -86,16 +86,15 @@ def test_no_session_outlives_its_bridge(before: Routed, after: Routed, leaving: 
     bridges = {pair: way for pair, way in wire(after).bridges.items() if not leaving & set(pair)}
     found = delta(old, Wiring(stay, bridges), durable=True)
     assert found.quiet == ()
-    ended = {
-        (at, name) for wave in found.waves for at, names in outlived(wave, found).items() for name in names
-    }
+    by_wave = [outlived(found, wave) for wave in found.waves]
+    ended = {(at, name) for sessions in by_wave for at, names in sessions.items() for name in names}
     gone = [pair for pair in old.bridges if pair not in bridges]
     wanted = {(listener, client_id(dialler, listener)) for dialler, listener in gone if listener in stay}
     wanted |= {(dialler, local_id(dialler, listener)) for dialler, listener in gone if dialler in stay}
-    assert wanted <= ended
-    # One that goes for a while, until what others have to take away is gone, is ended too.
-    back = {client_id(*pair) for pair in old.bridges if pair in bridges}
-    assert {name.removeprefix("local.") for _, name in ended - wanted} <= back
+    assert wanted == ended
+    assert wanted == {(at, name) for at, names in outlived(found).items() for name in names}
+    assert bool(told_outlived(found)) == bool(wanted)
+    assert not outlived(delta(old, found.new))
 
 
 def present(place: Place, name: str) -> bool:

@@ -118,6 +118,21 @@ def test_a_topic_is_calm_after_its_last_wave() -> None:
     assert around.spans == {"x": (20.0, 27.0), "z": (26.0, 27.0)}
 
 
+def test_what_waits_is_under_way() -> None:
+    """Where messages wait, one of a change that is just over may be lost by the next; else it may not."""
+    pair = Way((("a", "b"), ("b", "c")), frozenset("abc"))
+    versions = [Routed(tuple("abc"), {"x": pair})] * 3
+    for durable in (True, False):
+        windows = [
+            Window("leave", "d", 10.0, spans={"x": (10.0, 19.5)}, durable=durable),
+            Window("crash", "c", 20.0, disturbed=frozenset("c"), spans={"x": (20.0, 21.0)}, durable=durable),
+        ]
+        calm, _ = sorted_out([(message("a", "ab", sent=12.0), 0)], versions, windows)
+        assert calm.published == 0
+        assert [window.unexcused for window in windows] == ([0, 0] if durable else [1, 0])
+        assert [window.missing for window in windows] == ([0, 1] if durable else [1, 0])
+
+
 def test_leaks_are_faults_everywhere() -> None:
     """A broker that asked for a topic neither before nor after must never see it, in no window."""
     _, leaked, passed = churned([(message("a", "abd", sent=20.5), 0)], window())

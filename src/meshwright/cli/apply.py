@@ -42,6 +42,7 @@ def apply(
     from meshwright.deploy.delta import delta, explained
     from meshwright.deploy.inventory import extended
     from meshwright.deploy.keeping import ask, is_kept
+    from meshwright.deploy.sessions import outlived, told_outlived
     from meshwright.deploy.updating import update_folders
     from meshwright.errors import InputError
     from meshwright.store import read_trees
@@ -71,13 +72,13 @@ def apply(
         changed = update_folders(routed, wiring, places, settings, federation)
     told = {
         "federation": str(federation), "dry_run": dry_run, "running": kept, "new_secret": renewed,
-        **found.described(),
+        **found.described(), "outlived_sessions": {} if kept else outlived(found),
     }  # fmt: skip
     if json:
         output.answer_json({**told, "files_changed": changed})
         return
     lines = ["another secret: every broker starts anew, with new passwords"] if renewed else []
-    lines += explained(found)
+    lines += [*explained(found), *([] if kept else told_outlived(found))]
     if dry_run:
         lines.append("dry run: nothing was done")
     else:

@@ -45,6 +45,7 @@ def diff(
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.deploy.delta import delta, explained
+    from meshwright.deploy.sessions import outlived, told_outlived
     from meshwright.store import read_trees
 
     before, known, secured = _before(old, overlaps, allow_relays)
@@ -55,9 +56,11 @@ def diff(
         durable=settings.durable,
     )  # fmt: skip
     if json:
-        output.answer_json({"old": str(old), "new": str(new), **found.described()})
+        output.answer_json(
+            {"old": str(old), "new": str(new), **found.described(), "outlived_sessions": outlived(found)}
+        )
     else:
-        output.answer(*explained(found))
+        output.answer(*explained(found), *told_outlived(found))
 
 
 def _before(path: Path, overlaps: str, allow_relays: bool) -> "tuple[Wiring, Settings, bool]":

@@ -76,7 +76,7 @@ def federation(
         typer.Option(
             "--profile",
             metavar="plain|durable",
-            help="durable: links queue while a broker is away; so it is with --churn unless told.",
+            help="durable: messages wait while a link or broker is away; with --churn this unless told.",
         ),
     ] = None,
     secret: Secret = None,

@@ -163,7 +163,9 @@ async def _change(
     disturbing = (STOP,) if durable else (RESTART, STOP)
     ending = frozenset(step.broker for step in found.steps if step.action in disturbing)
     changed = _changed(old, plan.routed)
-    window = Window(event.event, broker, began, changed, ending, found.restarts, len(found.waves))
+    window = Window(
+        event.event, broker, began, changed, ending, found.restarts, len(found.waves), durable=durable
+    )
     # What goes through a broker that is gone is touched from the first moment on, before any wave.
     window.touch(_held(old).get(broker, set()), began, began)
     cuts = observers.cuts.copy()

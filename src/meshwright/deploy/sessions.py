@@ -20,17 +20,35 @@ if TYPE_CHECKING:
     from meshwright.deploy.inventory import Inventory
 
 
-def outlived(steps: Iterable[Step], found: Delta) -> dict[str, list[str]]:
-    """Return the sessions that nobody will come back to after these steps, by the brokers that keep them."""
+def outlived(found: Delta, steps: Iterable[Step] | None = None) -> dict[str, list[str]]:
+    """Return the sessions of bridges that go, by the brokers that keep them and stay.
+
+    With `steps`, of bridges that go by these. There are none unless sessions last.
+    """
     sessions: dict[str, list[str]] = {}
-    for step in steps:
-        if step.action != STOP and step.bridges is None:
-            continue
-        for other in found.old.dialled_by(step.broker).keys() - (step.bridges or {}).keys():
-            sessions.setdefault(other, []).append(client_id(step.broker, other))
-            sessions.setdefault(step.broker, []).append(local_id(step.broker, other))
-    gone = {step.broker for step in found.steps if step.action == STOP}
-    return {broker: sorted(ids) for broker, ids in sorted(sessions.items()) if broker not in gone}
+    acting = {
+        step.broker
+        for step in (found.steps if steps is None else steps)
+        if step.action == STOP or step.bridges is not None
+    }
+    for pair in found.old.bridges.keys() - found.new.bridges.keys() if found.durable else ():
+        if pair[0] in acting:
+            sessions.setdefault(pair[1], []).append(client_id(*pair))
+            sessions.setdefault(pair[0], []).append(local_id(*pair))
+    there = set(found.new.order)
+    return {broker: sorted(names) for broker, names in sorted(sessions.items()) if broker in there}
+
+
+def told_outlived(found: Delta) -> list[str]:
+    """Spell which sessions are to be ended once a delta is applied."""
+    sessions = outlived(found)
+    if not sessions:
+        return []
+    listed = [f"{name} at {broker}" for broker, names in sessions.items() for name in names]
+    more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
+    return [
+        f"sessions to end, by connecting once with the id and a clean session: {', '.join(listed[:5])}{more}"
+    ]
 
 
 def end_sessions(

@@ -96,8 +96,7 @@ def perform(
         elif step.action == RELOAD:
             brokers.reload(step.broker)
     logs.wait(awaited(steps, found, brokers.running, settings.qos), marks, seconds=30.0)
-    if settings.durable:
-        end_sessions(outlived(steps, found), inventory, settings.secret)
+    end_sessions(outlived(found, steps), inventory, settings.secret)
     return changed
 
 
