@@ -118,19 +118,22 @@ def test_a_topic_is_calm_after_its_last_wave() -> None:
     assert around.spans == {"x": (20.0, 27.0), "z": (26.0, 27.0)}
 
 
-def test_what_waits_is_under_way() -> None:
-    """Where messages wait, one of a change that is just over may be lost by the next; else it may not."""
-    pair = Way((("a", "b"), ("b", "c")), frozenset("abc"))
-    versions = [Routed(tuple("abc"), {"x": pair})] * 3
+def test_what_waits_is_under_way_for_longer() -> None:
+    """Where messages wait, what was sent twice as long before a wave may be lost with who ends in it."""
     for durable in (True, False):
-        windows = [
-            Window("leave", "d", 10.0, spans={"x": (10.0, 19.5)}, durable=durable),
-            Window("crash", "c", 20.0, disturbed=frozenset("c"), spans={"x": (20.0, 21.0)}, durable=durable),
-        ]
-        calm, _ = sorted_out([(message("a", "ab", sent=12.0), 0)], versions, windows)
-        assert calm.published == 0
-        assert [window.unexcused for window in windows] == ([0, 0] if durable else [1, 0])
-        assert [window.missing for window in windows] == ([0, 1] if durable else [1, 0])
+        around = window(disturbed=frozenset("bc"), durable=durable)
+        assert churned([(message("a", "ac", sent=20.0 - 1.5 * UNDER_WAY), 0)], around)[2] == durable
+        assert around.missing == durable
+
+
+def test_a_tree_that_changes_in_one_of_two_windows_changes() -> None:
+    """What falls into two windows is counted in the later one, by whether either changes its tree."""
+    pair = Way((("a", "b"),), frozenset("ab"))
+    windows = [window(), Window("leave", "d", 21.5, spans={"x": (21.5, 22.0)}, disturbed=frozenset("b"))]
+    chain = Way((("a", "b"), ("b", "c")), frozenset("abc"))
+    versions = [Routed(tuple("abc"), {"x": chain}), *[Routed(tuple("ab"), {"x": pair})] * 2]
+    sorted_out([(message("a", "a", sent=20.9), 0)], versions, windows)
+    assert (windows[1].of_changed, windows[1].of_restarted) == (Count(1, 2, 1, 0), Count())
 
 
 def test_leaks_are_faults_everywhere() -> None:

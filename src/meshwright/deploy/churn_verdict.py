@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from meshwright.churn.events import JOIN
-from meshwright.deploy.churn_window import around
 from meshwright.deploy.verdict import Verdict, judge
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def sorted_out(
     paths = Paths(versions)
     leaked = 0
     for message, version in sent:
-        held = around(message, windows)
+        held = [number for number, window in enumerate(windows) if window.holds(message)]
         if not held:
             by_version.setdefault(_version(message, version, windows), []).append(message)
             continue

@@ -53,7 +53,7 @@ class Window:
     cut_off: int = 0
     """Clients whose connection broke, but for those of a broker that left or crashed."""
     durable: bool = False
-    """Whether messages wait for who restarts: they are under way until the last wave of their topic is over."""
+    """Whether messages wait for who restarts."""
 
     def touch(self, topics: Iterable[str], began: float, ended: float) -> None:
         """Note that a wave touches topics while it lasts."""
@@ -61,12 +61,12 @@ class Window:
             first, last = self.spans.get(topic, (began, ended))
             self.spans[topic] = min(first, began), max(last, ended)
 
-    def holds(self, message: Message, since: float) -> bool:
-        """Say whether a message falls into it that was free to go at some time, when it was sent or later."""
+    def holds(self, message: Message) -> bool:
+        """Say whether a message falls into it."""
         if message.topic not in self.spans:
             return False
         first, last = self.spans[message.topic]
-        return first - UNDER_WAY * (1 + self.durable) <= since and message.sent <= last
+        return first - UNDER_WAY * (1 + self.durable) <= message.sent <= last
 
     @property
     def in_time(self) -> bool:
@@ -99,14 +99,3 @@ class Window:
             "unexcused": self.unexcused,
             "cut_off": self.cut_off,
         }
-
-
-def around(message: Message, windows: Iterable[Window]) -> list[int]:
-    """Return the numbers of the windows that a message falls into."""
-    found, since = [], message.sent
-    for number, window in enumerate(windows):
-        if window.holds(message, since):
-            found.append(number)
-            if window.durable:
-                since = max(since, window.spans[message.topic][1])
-    return found

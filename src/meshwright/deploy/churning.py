@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 RATE = 200.0
 """Messages a second, in all, unless told."""
+DRAINING = 5.0
+"""Seconds: what has not come by then is lost."""
 CHATTERS = 4
 """So many publish side by side: one that waits for a broker that is ending must not silence the others."""
 
@@ -59,7 +61,7 @@ def churn_live(
     *,
     rate: float = RATE,
     seed: int = 0,
-    pause: float = 0.5,
+    pause: float = 1.0,
     look: Callable[[Running], None] | None = None,
     progress: Progress | None = None,
 ) -> Churned:
@@ -99,6 +101,7 @@ async def _churn(
             versions.append(plan.routed)
             if progress is not None:
                 progress(f"{event.event} of {event.node}", number + 1, len(events))
+            await _drained(window, sent, plan.routed)
             await asyncio.sleep(pause)
         state.over = True
         await chatter
@@ -109,6 +112,15 @@ async def _churn(
             await asyncio.to_thread(look, here)
     calm, leaked = sorted_out(sent, versions, windows)
     return Churned(calm, windows, leaked, final, plan.live.audit(), time.monotonic() - began)
+
+
+async def _drained(window: Window, sent: list[tuple[Message, int]], routed: Routed) -> None:
+    """Wait until what waited has come, where trees stay: the next change must not find any of it."""
+    waited = [message for message, _ in sent if message.topic not in window.changed and window.holds(message)]
+    end = time.monotonic() + DRAINING
+    while waited and window.durable and time.monotonic() < end:
+        waited = [it for it in waited if not routed.ways[it.topic].subscribers <= it.seen.keys()]
+        await asyncio.sleep(0.02)
 
 
 async def _chatter(
