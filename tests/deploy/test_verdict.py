@@ -101,6 +101,17 @@ def test_doubles_are_faults_where_nothing_is_disturbed() -> None:
     assert (around.duplicate, around.unexcused) == (1, 0)
 
 
+def test_what_waited_may_come_twice_on_a_tree_that_changes() -> None:
+    """Where messages wait, a double is a fault if the tree stays, and counted if it changes."""
+    around = window(durable=True)
+    assert churned([(message("a", "abb", sent=20.5), 0)], around)[2]
+    assert (around.of_changed.duplicate, around.unexcused) == (1, 0)
+    for seen in ("abb", "a"):
+        around = window(topics="xy", durable=True)
+        assert not churned([(message("a", seen, sent=20.5, topic="y"), 0)], around)[2]
+        assert around.unexcused == 1
+
+
 def test_windows_end_in_time() -> None:
     """A change may take as long as its waves may, and no longer."""
     assert churned([], window(ended=20.0 + WAVE))[2]

@@ -79,7 +79,8 @@ def sorted_out(
         count.duplicate += len(doubled)
         leaked += len(set(message.seen) - allowed - {message.origin})
         disturbed = frozenset().union(*(windows[number].disturbed for number in held))
-        for broker in missing | doubled:
+        # What waited for a link that is gone still comes over it, and goes on over the one in its place.
+        for broker in missing if changed and window.durable else missing | doubled:
             found = {paths.between(v, message.topic, message.origin, broker) for v in spanned}
             same = found.pop() if len(found) == 1 else None
             window.unexcused += same is not None and not disturbed & set(same)

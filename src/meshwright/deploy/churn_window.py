@@ -38,7 +38,7 @@ class Window:
     changed: frozenset[str] = frozenset()
     """Topics whose tree changes."""
     disturbed: frozenset[str] = frozenset()
-    """Brokers that end or restart: what goes through them may be lost, whatever the topic."""
+    """Brokers that end, or restart and keep nothing: what goes through them may be lost, whatever the topic."""
     restarts: list[str] = field(default_factory=list)
     waves: int = 1
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -49,7 +49,10 @@ class Window:
     of_restarted: Count = field(default_factory=Count)
     """On topics whose tree stays, but a broker of it restarts."""
     unexcused: int = 0
-    """Deliveries missing or made twice though their way stayed, and no broker on it ended or restarted."""
+    """Deliveries missing or made twice though their way stayed, and no broker on it was disturbed.
+
+    Where messages wait, those made twice only if the whole tree stayed.
+    """
     cut_off: int = 0
     """Clients whose connection broke, but for those of a broker that left or crashed."""
     durable: bool = False
