@@ -38,7 +38,7 @@ class Window:
     changed: frozenset[str] = frozenset()
     """Topics whose tree changes."""
     disturbed: frozenset[str] = frozenset()
-    """Brokers that end, or restart and keep nothing: what goes through them may be lost, whatever the topic."""
+    """Brokers that end, or restart and keep nothing: what goes through them may be lost."""
     restarts: list[str] = field(default_factory=list)
     waves: int = 1
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)

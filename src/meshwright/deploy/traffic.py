@@ -27,6 +27,8 @@ RESIDENT = "resident"
 """And those of clients that subscribe to what their broker holds, as real ones do."""
 QUIET = logging.Logger("meshwright.mqtt", logging.CRITICAL + 1)
 """Connections that break are counted, not told one by one."""
+TRIES = 3
+"""So often do we try to come back to a broker."""
 PATIENCE, CALM = 2.0, 0.25
 """Seconds without any message: by then what has not come is lost, or all that was due has come."""
 
@@ -64,7 +66,7 @@ async def _subscribe(client: Any, topic: str, qos: int = 0) -> None:
     end = time.monotonic() + PATIENCE
     while True:
         try:
-            await client.subscribe(topic, qos=qos)
+            await client.subscribe(topic, qos=qos, timeout=PATIENCE)
             return
         except mqtt().MqttError:
             if time.monotonic() > end:
@@ -117,6 +119,7 @@ class Observers:
 
     async def attach(self, broker: str, place: Place, topics: Iterable[str] = ()) -> None:
         """Connect to a broker and see all that it carries; a resident subscribes to `topics`."""
+        self.lost_connections.add(broker)  # nobody publishes by it before it is there
         self._clients[broker] = self._client(OBSERVER, broker, place)
         if self.residents:
             self._residents[broker] = self._client(RESIDENT, broker, place)
@@ -131,19 +134,26 @@ class Observers:
         with suppress(mqtt().MqttError):
             await self._stacks.pop(broker).aclose()
         await self._tasks.pop(broker)  # it ends when it has seen all that came
-        await self._connect(broker, topics)
+        for left in reversed(range(TRIES)):
+            try:
+                await self._connect(broker, topics)
+                break
+            except mqtt().MqttError:
+                if not left:
+                    raise
 
     async def _connect(self, broker: str, topics: Iterable[str]) -> None:
-        client, stack = self._clients[broker], AsyncExitStack()
-        await stack.enter_async_context(client)
-        await _subscribe(client, "#", self.settings.qos)
-        if self.residents:
-            resident = self._residents[broker]
-            await stack.enter_async_context(resident)
-            for topic in sorted(topics):
-                await _subscribe(resident, topic)
+        client = self._clients[broker]
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(client)
+            await _subscribe(client, "#", self.settings.qos)
+            if self.residents:
+                resident = self._residents[broker]
+                await stack.enter_async_context(resident)
+                for topic in sorted(topics):
+                    await _subscribe(resident, topic)
+            self._stacks[broker] = stack.pop_all()
         self.lost_connections.discard(broker)
-        self._stacks[broker] = stack
         self._tasks[broker] = asyncio.create_task(self._listen(broker, client))
 
     async def attach_all(
