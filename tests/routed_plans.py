@@ -40,6 +40,8 @@ class Bridge:
 
     options: dict[str, str]
     topics: list[tuple[str, str]] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    """Topics that it only unsubscribes from."""
 
 
 def parsed(file: Path) -> tuple[dict[str, str], list[Bridge]]:
@@ -54,8 +56,13 @@ def parsed(file: Path) -> tuple[dict[str, str], list[Bridge]]:
             bridges.append(Bridge({}))
         if key == "topic":
             topic, direction, qos, local, remote = value.split(" ")
-            assert (qos, local, remote) == ("1", '""', '""')
-            bridges[-1].topics.append((topic, direction))
+            durable = bridges[-1].options["cleansession"] == "false"
+            assert (qos, remote) == ("2" if durable else "1", '""')
+            if local == '""':
+                bridges[-1].topics.append((topic, direction))
+            else:
+                assert (durable, local, direction) == (True, "meshwright-gone/", "out")
+                bridges[-1].gone.append(topic)
         elif bridges:
             assert key not in bridges[-1].options
             bridges[-1].options[key] = value

@@ -61,6 +61,9 @@ def test_federation_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert "--brokers 6" in meshwright("federation", planned(tmp_path), "--brokers", "3").complaint
         assert "--churn" in meshwright("federation", "--brokers", "3", "--no-ingest").complaint
         assert "--out" in meshwright("federation", "--brokers", "3", "--keep").complaint
+        for words in ([], ["--churn", "1"]):
+            told = meshwright("federation", "--brokers", "3", "--profile", "x", *words).complaint
+            assert "no profile 'x'" in told
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("meshwright.deploy.program.PLACES", str(tmp_path))
     assert "apt install mosquitto" in meshwright("federation", "--brokers", "3").complaint
@@ -106,6 +109,29 @@ def test_diff_says_what_apply_would_do(tmp_path: Path) -> None:
     assert not told["restarts"]
     assert {step["action"] for step in told["waves"][0]} == {"reload"}
     assert meshwright("diff", folder, new, "--mosquitto", "2.0", "--json").json["restarts"]
+
+
+def test_sessions_that_last_are_told(tmp_path: Path) -> None:
+    """With queues, diff and apply tell the same waves and the sessions to end; once applied, none is left."""
+    old = planned(tmp_path, 8, seed=1)
+    new = planned(tmp_path, today=old)
+    folder = tmp_path / "federation"
+    words: list[str | Path] = ["--to", "mosquitto", "--profile", "durable", "--out", folder]
+    assert meshwright("export", old, *words).code == 0
+    told = meshwright("diff", folder, new, "--json").json
+    asked = meshwright("apply", new, folder, "--dry-run", "--json").json
+    assert {name: told[name] for name in told.keys() & asked.keys()} == {
+        name: asked[name] for name in told.keys() & asked.keys()
+    }
+    assert told["waves"] == meshwright("diff", old, new, "--profile", "durable", "--json").json["waves"]
+    assert told["outlived_sessions"]
+    assert not {"b6", "b7"} & told["outlived_sessions"].keys()
+    assert told["quiet"] == []
+    answer = meshwright("apply", new, folder).out
+    assert "sessions to end" in answer
+    assert "messages wait" in answer
+    again = meshwright("apply", new, folder, "--json").json
+    assert (again["waves"], again["files_changed"], again["outlived_sessions"]) == ([], [], {})
 
 
 def test_another_secret_is_another_federation(tmp_path: Path) -> None:

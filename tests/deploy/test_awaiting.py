@@ -34,6 +34,14 @@ def test_new_access_is_waited_for() -> None:
     assert first == {"a": {"Reloading config."}, "b": {"Reloading config."}}
 
 
+def test_what_is_taken_off_is_waited_for() -> None:
+    """Where sessions last, a bridge is up when it has also unsubscribed from what it carries no more."""
+    found = delta(OLD, NEW, durable=True)
+    first, second = [awaited(wave, found, ORDER, qos=2) for wave in found.waves]
+    assert first == {"a": {"meshwright.b>a 2 x", "meshwright.b>a y"}}
+    assert second == {"b": {"meshwright.c>b 2 y", "meshwright.c>b 2 z"}}
+
+
 def test_restarts_bring_diallers_back() -> None:
     """Who dials a broker that restarts is waited for, unless it looks for it at another address."""
     chain = Wiring(ORDER, {("b", "a"): {"x": "both"}, ("c", "b"): {"x": "both"}})

@@ -71,15 +71,17 @@ def played(found: Delta) -> dict[tuple[str, str], dict[str, str]]:
 
 
 @settings(max_examples=40)
-@given(routed_plans(), seeds, st.booleans())
-def test_a_delta_leads_there_without_a_loop(made: tuple[Interest, Trees], seed: int, stable: bool) -> None:
+@given(routed_plans(), seeds, st.booleans(), st.booleans())
+def test_a_delta_leads_there_without_a_loop(
+    made: tuple[Interest, Trees], seed: int, stable: bool, durable: bool
+) -> None:
     """Every broker ends with what the new wiring says, no topic ever has a loop, newcomers dial."""
     assume(made[0].num_subscriptions)
     before = routed_of(made[1])
     after = changed(made[1], seed, stable=stable)
     old = wire(before)
     new = wire(after, old.order)
-    found = delta(old, new)
+    found = delta(old, new, durable=durable)
     kept = {pair: lines for pair, lines in played(found).items() if lines}
     assert kept == {pair: dict(lines) for pair, lines in new.bridges.items()}
     assert not delta(new, new).steps

@@ -27,18 +27,18 @@ needs_broker = pytest.mark.skipif(PROGRAM is None, reason="no mosquitto is insta
 
 @needs_broker
 def test_a_secured_federation_changes(tmp_path: Path) -> None:
-    """With passwords and access lists too, a join and a leave lead to what the new plan says, exactly."""
+    """With passwords, access lists and queues, a join and a leave lead to what the new plan says, exactly."""
     overlay = mw.design(zipf(6, 5, size=3, seed=4), "low").overlay
     trees = mw.route(overlay)
     plan = LivingPlan(routed_of(trees), overlay.edges, trees.to_arrow().cast(TREES))  # type: ignore[arg-type]
     hub = max(plan.live.nodes, key=lambda node: len(plan.live.neighbours(node)))
-    chosen = Settings(secret=b"0123456789abcdef")
+    chosen = Settings("durable", secret=b"0123456789abcdef")
     with running(plan.routed, tmp_path / "run", chosen) as here:
         places = {**here.inventory.places, "new": Place("127.0.0.1", free_ports(1)[0])}
         for event in (Event(churn.EVENTS[0], "new", ("t0", "t1")), Event(churn.EVENTS[1], hub)):
             before = plan.wiring
             plan.happen([event])
-            found = delta(before, plan.wiring, secured=True)
+            found = delta(before, plan.wiring, secured=True, durable=True)
             assert any(step.bridges is None for step in found.steps)
             now = Inventory({broker: places[broker] for broker in plan.wiring.order})
             for wave in found.waves:

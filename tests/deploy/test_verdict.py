@@ -101,6 +101,17 @@ def test_doubles_are_faults_where_nothing_is_disturbed() -> None:
     assert (around.duplicate, around.unexcused) == (1, 0)
 
 
+def test_what_waited_may_come_twice_on_a_tree_that_changes() -> None:
+    """Where messages wait, a double is a fault if the tree stays, and counted if it changes."""
+    around = window(durable=True)
+    assert churned([(message("a", "abb", sent=20.5), 0)], around)[2]
+    assert (around.of_changed.duplicate, around.unexcused) == (1, 0)
+    for seen in ("abb", "a"):
+        around = window(topics="xy", durable=True)
+        assert not churned([(message("a", seen, sent=20.5, topic="y"), 0)], around)[2]
+        assert around.unexcused == 1
+
+
 def test_windows_end_in_time() -> None:
     """A change may take as long as its waves may, and no longer."""
     assert churned([], window(ended=20.0 + WAVE))[2]
@@ -116,6 +127,24 @@ def test_a_topic_is_calm_after_its_last_wave() -> None:
     assert not churned([(message("a", "a", sent=25.0), 0)], window(ended=29.0))[2]
     around.touch("xz", 26.0, 27.0)
     assert around.spans == {"x": (20.0, 27.0), "z": (26.0, 27.0)}
+
+
+def test_what_waits_is_under_way_for_longer() -> None:
+    """Where messages wait, what was sent twice as long before a wave may be lost with who ends in it."""
+    for durable in (True, False):
+        around = window(disturbed=frozenset("bc"), durable=durable)
+        assert churned([(message("a", "ac", sent=20.0 - 1.5 * UNDER_WAY), 0)], around)[2] == durable
+        assert around.missing == durable
+
+
+def test_a_tree_that_changes_in_one_of_two_windows_changes() -> None:
+    """What falls into two windows is counted in the later one, by whether either changes its tree."""
+    pair = Way((("a", "b"),), frozenset("ab"))
+    windows = [window(), Window("leave", "d", 21.5, spans={"x": (21.5, 22.0)}, disturbed=frozenset("b"))]
+    chain = Way((("a", "b"), ("b", "c")), frozenset("abc"))
+    versions = [Routed(tuple("abc"), {"x": chain}), *[Routed(tuple("ab"), {"x": pair})] * 2]
+    sorted_out([(message("a", "a", sent=20.9), 0)], versions, windows)
+    assert (windows[1].of_changed, windows[1].of_restarted) == (Count(1, 2, 1, 0), Count())
 
 
 def test_leaks_are_faults_everywhere() -> None:

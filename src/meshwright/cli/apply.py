@@ -42,6 +42,7 @@ def apply(
     from meshwright.deploy.delta import delta, explained
     from meshwright.deploy.inventory import extended
     from meshwright.deploy.keeping import ask, is_kept
+    from meshwright.deploy.sessions import outlived, told_outlived
     from meshwright.deploy.updating import update_folders
     from meshwright.errors import InputError
     from meshwright.store import read_trees
@@ -52,7 +53,7 @@ def apply(
         raise InputError(f"{federation} has {'' if deployed.secured else 'no '}passwords: {need}")
     settings = settings_of(deployed.settings.profile, deployed.settings.version, secret)
     routed = deploy.Routed.of(read_trees(plan)).checked(overlaps=overlaps, relays=allow_relays)
-    wiring = deploy.wire(routed, deployed.wiring.order)
+    wiring = deploy.rewire(routed, deployed.wiring)
     kept, renewed = is_kept(federation), deployed.fingerprint != fingerprint(settings.secret)
     if kept and renewed:
         raise InputError(f"{federation} runs with another secret: end it, and start it anew with this one")
@@ -62,7 +63,7 @@ def apply(
         places = extended(deployed.inventory, wiring.order)
     found = delta(
         deployed.wiring, wiring, version=settings.version, secured=deployed.secured,
-        restless=deployed.restless(places, settings),
+        restless=deployed.restless(places, settings), durable=settings.durable,
     )  # fmt: skip
     changed: list[str] = []
     if not dry_run and kept:
@@ -71,13 +72,13 @@ def apply(
         changed = update_folders(routed, wiring, places, settings, federation)
     told = {
         "federation": str(federation), "dry_run": dry_run, "running": kept, "new_secret": renewed,
-        **found.described(),
+        **found.described(), "outlived_sessions": {} if kept else outlived(found),
     }  # fmt: skip
     if json:
         output.answer_json({**told, "files_changed": changed})
         return
     lines = ["another secret: every broker starts anew, with new passwords"] if renewed else []
-    lines += explained(found)
+    lines += [*explained(found), *([] if kept else told_outlived(found))]
     if dry_run:
         lines.append("dry run: nothing was done")
     else:

@@ -9,7 +9,7 @@ from meshwright.cli.export import AllowRelays, Overlaps
 from meshwright.cli.options import Json
 
 if TYPE_CHECKING:
-    from meshwright.deploy import Wiring
+    from meshwright.deploy import Settings, Wiring
 
 EXAMPLES = (
     "meshwright diff plan new-plan",
@@ -27,6 +27,12 @@ def diff(
             "--mosquitto", metavar="2.0|2.1", help="The oldest Mosquitto there is; else as OLD says, or 2.0."
         ),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile", metavar="plain|durable", help="How links queue; else as OLD says, or plain."
+        ),
+    ] = None,
     overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
     json: Json = False,
@@ -39,26 +45,32 @@ def diff(
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.deploy.delta import delta, explained
+    from meshwright.deploy.sessions import outlived, told_outlived
     from meshwright.store import read_trees
 
-    before, version, secured = _before(old, overlaps, allow_relays)
-    settings = deploy.Settings(version=mosquitto or version)
+    before, known, secured = _before(old, overlaps, allow_relays)
+    settings = deploy.Settings(profile or known.profile, mosquitto or known.version)
     routed = deploy.Routed.of(read_trees(new)).checked(overlaps=overlaps, relays=allow_relays)
-    found = delta(before, deploy.wire(routed, before.order), version=settings.version, secured=secured)
+    found = delta(
+        before, deploy.rewire(routed, before), version=settings.version, secured=secured,
+        durable=settings.durable,
+    )  # fmt: skip
     if json:
-        output.answer_json({"old": str(old), "new": str(new), **found.described()})
+        output.answer_json(
+            {"old": str(old), "new": str(new), **found.described(), "outlived_sessions": outlived(found)}
+        )
     else:
-        output.answer(*explained(found))
+        output.answer(*explained(found), *told_outlived(found))
 
 
-def _before(path: Path, overlaps: str, allow_relays: bool) -> "tuple[Wiring, str, bool]":
-    """Return how a plan is wired, or how a federation's folder is, for which Mosquitto, and if secured."""
+def _before(path: Path, overlaps: str, allow_relays: bool) -> "tuple[Wiring, Settings, bool]":
+    """Return how a plan is wired, or how a federation's folder is, how it is set up, and if secured."""
     from meshwright import deploy
     from meshwright.store import read_trees
     from meshwright.store.header import FEDERATION, holds
 
     if holds(path, FEDERATION):
         found = deploy.read_federation(path)
-        return found.wiring, found.settings.version, found.secured
+        return found.wiring, found.settings, found.secured
     routed = deploy.Routed.of(read_trees(path)).checked(overlaps=overlaps, relays=allow_relays)
-    return deploy.wire(routed), deploy.Settings().version, False
+    return deploy.wire(routed), deploy.Settings(), False

@@ -26,7 +26,9 @@ InventoryFile: TypeAlias = Annotated[
 
 Profile: TypeAlias = Annotated[
     str,
-    typer.Option("--profile", metavar="plain|durable", help="durable: both ends queue while a link is down."),
+    typer.Option(
+        "--profile", metavar="plain|durable", help="durable: messages wait while a link or broker is away."
+    ),
 ]
 
 MosquittoVersion: TypeAlias = Annotated[

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meshwright.cli.export import AllowRelays, Overlaps, Secret
+from meshwright.cli.export import AllowRelays, Overlaps, Secret, settings_of
 from meshwright.cli.options import Json, Seed, ShowProgress
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from meshwright.deploy import Routed
+    from meshwright.deploy import Routed, Settings
     from meshwright.deploy.federation import Running
     from meshwright.deploy.storm import Storm
     from meshwright.deploy.verdict import Verdict
@@ -71,6 +71,14 @@ def federation(
         bool,
         typer.Option("--keep", help="Go on until Ctrl-C, and change as meshwright apply asks; needs --out."),
     ] = False,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="plain|durable",
+            help="durable: messages wait while a link or broker is away; with --churn this unless told.",
+        ),
+    ] = None,
     secret: Secret = None,
     overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
@@ -117,15 +125,17 @@ def federation(
     with tempfile.TemporaryDirectory(prefix="meshwright-") as place, StageDrawing(forced=progress) as drawing:
         folder = Path(place) / "federation" if out is None else out
         if churn is None:
+            settings = settings_of(profile or "plain", "2.0", secret)
             told, lines, passed = _checked(
-                routed, links, folder, Path(place), storm, secret, picture, drawing, keep=keep
+                routed, links, folder, Path(place), storm, settings, picture, drawing, keep=keep
             )
         else:
             from meshwright.cli.federation_churn import churned
 
             told, lines, passed = churned(
-                routed, links, trees, churn, folder, Path(place), rate, seed, ingest, drawing
-            )
+                routed, links, trees, churn, folder, Path(place), rate, seed, ingest, profile or "durable",
+                drawing,
+            )  # fmt: skip
     if json:
         output.answer_json({"plan": plan and str(plan), "passed": passed, **told, "out": out and str(out)})
     else:
@@ -159,17 +169,16 @@ def _checked(
     folder: Path,
     place: Path,
     storm: bool,
-    secret: Path | None,
+    settings: "Settings",
     picture: Path | None,
     drawing: Any,
     *,
     keep: bool,
 ) -> tuple[dict[str, Any], list[str], bool]:
-    from meshwright.cli.export import settings_of
     from meshwright.deploy.federation import publish_everywhere, running
     from meshwright.deploy.storm import storm as unleash
 
-    with running(routed, folder, settings_of("plain", "2.0", secret), progress=drawing) as here:
+    with running(routed, folder, settings, progress=drawing) as here:
         found = publish_everywhere(routed, here, progress=drawing)
         if keep:
             _kept(here, found)

@@ -29,12 +29,14 @@ def churned(
     rate: float,
     seed: int,
     ingest: bool,
+    profile: str,
     drawing: Any,
 ) -> tuple[dict[str, Any], list[str], bool]:
     """Run a federation under churn; return figures, lines, and whether all is as it must be."""
     from meshwright.cli.federation import told_verdict
     from meshwright.deploy.churning import churn_live
     from meshwright.deploy.living import LivingPlan
+    from meshwright.deploy.settings import Settings
 
     plan = LivingPlan(routed, links, trees, seed=seed)
     before = plan.live.interest()
@@ -46,9 +48,11 @@ def churned(
             shutil.copy(here.brokers.log(broker), logs / f"{here.brokers.log(broker).parent.name}.log")
 
     found = churn_live(
-        plan, _events(before, events, seed), folder, rate=rate, seed=seed, look=look, progress=drawing
-    )
+        plan, _events(before, events, seed), folder, Settings(profile), rate=rate, seed=seed, look=look,
+        progress=drawing,
+    )  # fmt: skip
     told = {
+        "profile": profile,
         "events": len(found.windows),
         "seconds": found.seconds,
         "calm": found.calm.described(),

@@ -5,7 +5,7 @@ from meshwright.deploy.folders import Deployed, read_federation, write_federatio
 from meshwright.deploy.inventory import Inventory, Place, read_inventory
 from meshwright.deploy.routed import Routed, Way
 from meshwright.deploy.settings import Settings
-from meshwright.deploy.wiring import Wiring, wire
+from meshwright.deploy.wiring import Wiring, rewire, wire
 
 __all__ = [
     "Deployed",
@@ -18,6 +18,7 @@ __all__ = [
     "export",
     "read_federation",
     "read_inventory",
+    "rewire",
     "wire",
     "write_federation",
 ]

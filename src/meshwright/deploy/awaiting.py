@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from meshwright.deploy.delta import RELOAD, RESTART, START
 from meshwright.deploy.logs import GONE, RELOADED, arrivals
-from meshwright.deploy.wiring import Wiring, client_id
+from meshwright.deploy.wiring import Wiring, client_id, taken_off
 
 if TYPE_CHECKING:
     from meshwright.deploy.delta import Delta, Step
 
 
-def awaited(steps: Iterable[Step], found: Delta, running: Collection[str]) -> dict[str, set[str]]:
+def awaited(
+    steps: Iterable[Step], found: Delta, running: Collection[str], qos: int = 1
+) -> dict[str, set[str]]:
     """Return what each broker says when a wave is done: the next one must not begin before.
 
     A broker that starts has its bridges up; one that restarts is found again by those that dial it. One that
@@ -37,13 +39,17 @@ def awaited(steps: Iterable[Step], found: Delta, running: Collection[str]) -> di
             add({other: {f"{GONE} {client_id(broker, other)}"} for other in lost})
             dialled = {other: lines for other, lines in dialled.items() if other in changed}
         own = Wiring(found.new.order, {(broker, other): lines for other, lines in dialled.items()})
-        add(arrivals(own, own.bridges))
+        add(arrivals(own, own.bridges, qos))
+        if found.durable:
+            for pair, topics in taken_off(found.old, own).items():
+                if pair in own.bridges:
+                    add({pair[1]: {f"{client_id(*pair)} {topic}" for topic in topics}})
         # Those who dial a broker that restarts come back by themselves, with what they carry at present; but
         # who does not know its new address or password comes with its own step.
         if step.action == RESTART and broker not in found.restless:
             diallers = present.heard_by(broker)
             pairs = [(other, broker) for other in diallers if other in running and _stays(other, acted)]
-            add(arrivals(present, pairs))
+            add(arrivals(present, pairs, qos))
     return wanted
 
 

@@ -58,27 +58,29 @@ def sorted_out(
     paths = Paths(versions)
     leaked = 0
     for message, version in sent:
-        around = [number for number, window in enumerate(windows) if window.holds(message)]
-        if not around:
+        held = [number for number, window in enumerate(windows) if window.holds(message)]
+        if not held:
             by_version.setdefault(_version(message, version, windows), []).append(message)
             continue
         # Sent shortly before a change, it may have begun before the last one was over.
-        began, ended = min(version, around[0]), around[-1] + 1
+        began, ended = min(version, held[0]), held[-1] + 1
         spanned = [v for v in range(began, ended + 1) if message.topic in versions[v].ways]
         ways = [versions[v].ways[message.topic] for v in spanned]
         due = frozenset.intersection(*(way.subscribers for way in ways)) | {message.origin}
         allowed = frozenset().union(*(way.carriers for way in ways))
-        window = max((windows[number] for number in around), key=lambda it: (it.event != JOIN, it.began))
+        window = max((windows[number] for number in held), key=lambda it: (it.event != JOIN, it.began))
         missing = due - set(message.seen)
         doubled = {broker for broker, times in message.seen.items() if times > 1}
-        count = window.of_changed if message.topic in window.changed else window.of_restarted
+        changed = any(message.topic in windows[number].changed for number in held)
+        count = window.of_changed if changed else window.of_restarted
         count.published += 1
         count.expected += len(due)
         count.missing += len(missing)
         count.duplicate += len(doubled)
         leaked += len(set(message.seen) - allowed - {message.origin})
-        disturbed = frozenset().union(*(windows[number].disturbed for number in around))
-        for broker in missing | doubled:
+        disturbed = frozenset().union(*(windows[number].disturbed for number in held))
+        # What waited for a link that is gone still comes over it, and goes on over the one in its place.
+        for broker in missing if changed and window.durable else missing | doubled:
             found = {paths.between(v, message.topic, message.origin, broker) for v in spanned}
             same = found.pop() if len(found) == 1 else None
             window.unexcused += same is not None and not disturbed & set(same)

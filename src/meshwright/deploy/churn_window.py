@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from meshwright.deploy.traffic import Message
 
 UNDER_WAY = 1.0
-"""Seconds: what was sent so shortly before a wave begins may not have come everywhere by then."""
+"""Seconds: what was sent so shortly before a wave begins may not have come everywhere by then.
+
+Twice as long where messages wait: with QoS 2 every link takes two rounds.
+"""
 WAVE = 10.0
 """Seconds that a wave may take: a bridge tries again within 5, and as long for a machine that is busy."""
 
@@ -35,7 +38,7 @@ class Window:
     changed: frozenset[str] = frozenset()
     """Topics whose tree changes."""
     disturbed: frozenset[str] = frozenset()
-    """Brokers that end or restart: what goes through them may be lost, whatever the topic."""
+    """Brokers that end, or restart and keep nothing: what goes through them may be lost."""
     restarts: list[str] = field(default_factory=list)
     waves: int = 1
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -46,9 +49,14 @@ class Window:
     of_restarted: Count = field(default_factory=Count)
     """On topics whose tree stays, but a broker of it restarts."""
     unexcused: int = 0
-    """Deliveries missing or made twice though their way stayed, and no broker on it ended or restarted."""
+    """Deliveries missing or made twice though their way stayed, and no broker on it was disturbed.
+
+    Where messages wait, those made twice only if the whole tree stayed.
+    """
     cut_off: int = 0
     """Clients whose connection broke, but for those of a broker that left or crashed."""
+    durable: bool = False
+    """Whether messages wait for who restarts."""
 
     def touch(self, topics: Iterable[str], began: float, ended: float) -> None:
         """Note that a wave touches topics while it lasts."""
@@ -61,7 +69,7 @@ class Window:
         if message.topic not in self.spans:
             return False
         first, last = self.spans[message.topic]
-        return first - UNDER_WAY <= message.sent <= last
+        return first - UNDER_WAY * (1 + self.durable) <= message.sent <= last
 
     @property
     def in_time(self) -> bool:

@@ -1,8 +1,10 @@
 """Brokers that join, leave and crash while traffic flows: repaired, applied to the running, and counted.
 
-On a topic that no change touches every message must come once, all the time. Where a tree changes, or a
-broker of it restarts, messages may be lost while the waves last that touch the topic: these are counted by
-themselves, and no other way may lose any. Nothing may come twice.
+On a topic that no change touches every message must come once, all the time. Where a tree changes, or in the
+profile `plain` a broker of it restarts, messages may be lost while the waves last that touch the topic: these
+are counted by themselves, and no other way may lose any. Nothing may come twice there. In the profile
+`durable` a restart is no excuse: where a tree stays, every message comes once; where it changes, what waited
+for a link that is gone may come twice.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from meshwright.deploy.delta import RESTART, START, STOP, delta
 from meshwright.deploy.federation import publications, publish_all, running
 from meshwright.deploy.inventory import Inventory, Place
 from meshwright.deploy.program import free_ports
+from meshwright.deploy.settings import Settings
 from meshwright.deploy.traffic import Message, Observers, mqtt
 from meshwright.deploy.updating import perform, update_folders
 
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
 RATE = 200.0
 """Messages a second, in all, unless told."""
+DRAINING = 5.0
+"""Seconds: what has not come by then is lost."""
 CHATTERS = 4
 """So many publish side by side: one that waits for a broker that is ending must not silence the others."""
 
@@ -53,18 +58,20 @@ def churn_live(
     plan: LivingPlan,
     events: Sequence[Event],
     folder: Path,
+    settings: Settings | None = None,
     *,
     rate: float = RATE,
     seed: int = 0,
-    pause: float = 0.5,
+    pause: float = 1.0,
     look: Callable[[Running], None] | None = None,
     progress: Progress | None = None,
 ) -> Churned:
     """Run a federation, let events happen to it while messages flow, and count.
 
-    `look` is called at the end, while all brokers and their clients are still there.
+    `look` is called at the end, while all brokers and their clients are still there. Sessions last unless
+    the settings say otherwise.
     """
-    with running(plan.routed, folder) as here:
+    with running(plan.routed, folder, settings or Settings("durable")) as here:
         return asyncio.run(_churn(plan, events, here, rate, seed, pause, look, progress))
 
 
@@ -79,12 +86,13 @@ async def _churn(
     progress: Progress | None,
 ) -> Churned:
     began = time.monotonic()
-    versions, windows = [plan.routed], []
+    versions: list[Routed] = [plan.routed]
+    windows: list[Window] = []
     state = _State(plan.routed)
     sent: list[tuple[Message, int]] = []
     places = dict(here.inventory.places)
     used = {place.port for place in places.values()}
-    async with Observers(residents=True) as observers:
+    async with Observers(here.settings, residents=True, lasting=here.settings.durable) as observers:
         await observers.attach_all(places, _held(plan.routed))
         chatter = asyncio.gather(
             *(_chatter(observers, state, sent, rate / CHATTERS, (seed, each)) for each in range(CHATTERS))
@@ -95,6 +103,7 @@ async def _churn(
             versions.append(plan.routed)
             if progress is not None:
                 progress(f"{event.event} of {event.node}", number + 1, len(events))
+            await _drained(windows, sent, plan.routed)
             await asyncio.sleep(pause)
         state.over = True
         await chatter
@@ -105,6 +114,22 @@ async def _churn(
             await asyncio.to_thread(look, here)
     calm, leaked = sorted_out(sent, versions, windows)
     return Churned(calm, windows, leaked, final, plan.live.audit(), time.monotonic() - began)
+
+
+async def _drained(windows: Sequence[Window], sent: list[tuple[Message, int]], routed: Routed) -> None:
+    """Wait until what waited has come, where trees stay: the next change must not find any of it."""
+    window, earlier = windows[-1], [window.ended for window in windows[:-1]]
+    waited = [
+        message
+        for message, _ in sent
+        if window.holds(message)
+        and message.sent > max(earlier, default=0.0)
+        and message.topic in routed.ways.keys() - window.changed
+    ]
+    end = time.monotonic() + DRAINING
+    while waited and window.durable and time.monotonic() < end:
+        waited = [it for it in waited if not routed.ways[it.topic].subscribers <= it.seen.keys()]
+        await asyncio.sleep(0.02)
 
 
 async def _chatter(
@@ -146,7 +171,8 @@ async def _change(
         await observers.detach(broker)
     old = plan.routed
     plan.happen([event])
-    found = delta(before, plan.wiring)
+    durable = here.settings.durable
+    found = delta(before, plan.wiring, durable=durable)
     if event.event == JOIN:
         # A port that was somebody's: bridges to that one may still dial it.
         port = next(port for port in free_ports(len(used) + 1) if port not in used)
@@ -154,9 +180,13 @@ async def _change(
         used.add(port)
     elif event.event in (CRASH, LEAVE):
         del places[broker]
-    ending = frozenset(step.broker for step in found.steps if step.action in (RESTART, STOP))
+    # Where sessions last, who restarts has kept all that it had; who ends has not.
+    disturbing = (STOP,) if durable else (RESTART, STOP)
+    ending = frozenset(step.broker for step in found.steps if step.action in disturbing)
     changed = _changed(old, plan.routed)
-    window = Window(event.event, broker, began, changed, ending, found.restarts, len(found.waves))
+    window = Window(
+        event.event, broker, began, changed, ending, found.restarts, len(found.waves), durable=durable
+    )
     # What goes through a broker that is gone is touched from the first moment on, before any wave.
     window.touch(_held(old).get(broker, set()), began, began)
     cuts = observers.cuts.copy()
@@ -184,10 +214,11 @@ async def _applied(
         anew = sorted({step.broker for step in wave if step.action in (START, RESTART)})
         touched = found.touched_by(wave)
         for broker in anew:
+            connect = observers.attach
             if broker in observers.present:
-                await observers.detach(broker)
+                connect = observers.return_to
                 touched |= was.get(broker, set())
-            await observers.attach(broker, inventory.places[broker], held.get(broker, set()))
+            await connect(broker, inventory.places[broker], held.get(broker, set()))
         window.touch(touched, began, time.monotonic())
     update_folders(plan.routed, plan.wiring, inventory, here.settings, here.brokers.folder)
 

@@ -3,7 +3,8 @@
 For each topic, what is taken away goes before anything is added: the other order makes a loop for a moment,
 and doubles. Who joins dials all its neighbours, so nobody else has to do anything. Mosquitto 2.0 takes up
 changed bridges with a restart of the dialling end only, 2.1 with a reload. A bridge to a broker that is gone
-does no harm; it vanishes from the file, and with the next restart.
+does no harm; it vanishes from the file, and with the next restart. Not so where sessions last: it would
+queue what nobody will fetch, so its dialler acts too.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class Delta:
     """Brokers whose files change and who need not act: what goes are bridges to brokers that are gone."""
     restless: frozenset[str] = frozenset()
     """Brokers that start anew whatever their bridges; who dials them finds them only after its own step."""
+    durable: bool = False
+    """Whether sessions last, so that messages wait for a broker that restarts."""
 
     @property
     def steps(self) -> list[Step]:
@@ -105,7 +108,13 @@ class Delta:
 
 
 def delta(
-    old: Wiring, new: Wiring, *, version: str = "2.0", secured: bool = False, restless: Collection[str] = ()
+    old: Wiring,
+    new: Wiring,
+    *,
+    version: str = "2.0",
+    secured: bool = False,
+    restless: Collection[str] = (),
+    durable: bool = False,
 ) -> Delta:
     """Find the steps from one wiring to another; the new one must keep the order of brokers that stay.
 
@@ -121,7 +130,7 @@ def delta(
         after = _lines(new, broker)
         gone = {line for line in before - after if line[0] in there}
         more = {line for line in after if line not in before or line[0] in restless}
-        if gone or more or broker not in here or broker in restless:
+        if gone or more or broker not in here or broker in restless or (durable and before - after):
             changes[broker] = (gone, more)
         elif before - after:
             quiet.append(broker)
@@ -135,7 +144,8 @@ def delta(
         )
     act = RELOAD if version == "2.1" else RESTART
     waves += _ordered(old, new, changes, act, restless)
-    return Delta(old, new, tuple(wave for wave in waves if wave), tuple(quiet), frozenset(restless))
+    waves = [wave for wave in waves if wave]
+    return Delta(old, new, tuple(waves), tuple(quiet), frozenset(restless), durable)
 
 
 def _lines(wiring: Wiring, broker: str) -> set[Line]:
@@ -214,6 +224,13 @@ def explained(found: Delta) -> Sequence[str]:
     if found.restarts:
         lines.append(
             f"clients of {len(found.restarts)} brokers are cut off for a moment; "
-            f"{len(found.touched)} topics may lose messages meanwhile"
+            f"{len(found.touched)} topics {_meanwhile(found)}"
         )
     return lines
+
+
+def _meanwhile(found: Delta) -> str:
+    """Say what becomes of messages on topics that a delta touches."""
+    if found.durable:
+        return "are touched, and where their trees stay messages wait"
+    return "may lose messages meanwhile"

@@ -86,7 +86,7 @@ def running(
             broker: {f"Opening ipv4 listen socket on port {places[broker].port}."} for broker in places
         }
         logs.wait(listening, {})
-        logs.wait(arrivals(wired, wired.bridges), {}, seconds=60.0)
+        logs.wait(arrivals(wired, wired.bridges, chosen.qos), {}, seconds=60.0)
         yield Running(brokers, logs, wired, inventory, chosen, time.monotonic() - began)
 
 
@@ -96,7 +96,7 @@ def publish_everywhere(routed: Routed, here: Running, *, progress: Progress | No
 
 
 async def _publish_everywhere(routed: Routed, here: Running, progress: Progress | None) -> Verdict:
-    async with Observers(here.settings.secret) as observers:
+    async with Observers(here.settings) as observers:
         await observers.attach_all(here.inventory.places)
         found = await publish_all(observers, routed, progress=progress)
         here.brokers.check()

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from meshwright.deploy.routed import Routed
 
 IMAGE = "eclipse-mosquitto"
-DATA = "Mosquitto keeps here what it has queued.\n"
 SECRET_FILES = ("passwords", "client.password", CONFIGURATION)
 """Files that may hold passwords: for their owner only, where there are any."""
 
@@ -86,7 +85,6 @@ def federation_files(
         for name, text in (
             *broker_files(wiring, inventory, settings, broker).items(),
             ("mosquitto.service", unit(broker)),
-            *((("data/README", DATA),) if settings.profile == "durable" else ()),
         )
     }
     return {
@@ -127,10 +125,13 @@ def read_federation(path: str | Path) -> Deployed:
         bridges = {
             (bridge["dialler"], bridge["listener"]): dict(bridge["topics"]) for bridge in content["bridges"]
         }
+        taken_off = {
+            (bridge["dialler"], bridge["listener"]): tuple(bridge["topics"])
+            for bridge in content.get("taken_off", [])
+        }
+        wiring = Wiring(tuple(places), bridges, taken_off)
         settings = Settings(content["profile"], content["mosquitto"])
-        return Deployed(
-            Wiring(tuple(places), bridges), Inventory(places), settings, content["secret_fingerprint"]
-        )
+        return Deployed(wiring, Inventory(places), settings, content["secret_fingerprint"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
 
@@ -148,6 +149,16 @@ def _described(wiring: Wiring, inventory: Inventory, settings: Settings) -> dict
             {"dialler": dialler, "listener": listener, "topics": dict(topics)}
             for (dialler, listener), topics in wiring.bridges.items()
         ],
+        **(_taken_off(wiring) if settings.durable and wiring.taken_off else {}),
+    }
+
+
+def _taken_off(wiring: Wiring) -> dict[str, Any]:
+    return {
+        "taken_off": [
+            {"dialler": dialler, "listener": listener, "topics": list(topics)}
+            for (dialler, listener), topics in wiring.taken_off.items()
+        ]
     }
 
 

@@ -55,13 +55,18 @@ def _alone(routed: Routed) -> str:
 
 def _promise(routed: Routed, settings: Settings) -> list[str]:
     parts = []
-    if settings.profile == "durable":
+    if settings.durable:
         parts.append(
-            "Profile `durable`: while a link is down both ends queue, and deliver when it is up again. "
-            "Its trap: a topic line that is taken off a bridge later stays subscribed at the other end "
-            "until that session is cleared there. So when `meshwright diff` takes a topic off a bridge, stop "
-            "the dialling end, remove its session at the other end (connect once with the same client id "
-            "and a clean session), then start it."
+            "Profile `durable`: while a link is down, or a broker restarts, messages wait at both ends and "
+            "come when it is back. Bridges carry QoS 2, and a message takes the lower one of its own and "
+            "theirs: what clients publish with QoS 2 comes once over restarts too, with QoS 1 now and then "
+            "twice, with QoS 0 it does not wait. A broker that crashes loses what it had in memory. Clients "
+            "that should miss nothing while their broker restarts need a session that lasts, too.\n\n"
+            "A topic that leaves a bridge is unsubscribed at the other end by a `topic … meshwright-gone/` "
+            "line, which stays. A bridge that goes leaves a session at each end, `meshwright.FROM>TO` at "
+            "the one that was dialled and `local.meshwright.FROM>TO` at the one that dialled, which queues "
+            "until somebody ends it; `meshwright apply` does so where it runs the brokers. Elsewhere connect "
+            "once by that id with a clean session, as `mosquitto_sub -h HOST -p PORT -i ID -t x -E` does."
         )
     else:
         parts.append(

@@ -20,7 +20,7 @@ from meshwright.deploy.folders import read_federation
 from meshwright.deploy.inventory import Inventory, Place
 from meshwright.deploy.routed import Routed
 from meshwright.deploy.updating import perform, update_folders
-from meshwright.deploy.wiring import wire
+from meshwright.deploy.wiring import rewire
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.store import read_trees
 
@@ -136,11 +136,11 @@ def _done(here: Running, request: dict[str, Any]) -> dict[str, Any]:
         before = read_federation(folder)
         trees = read_trees(request["plan"])
         routed = Routed.of(trees).checked(overlaps=request["overlaps"], relays=request["relays"])
-        wiring = wire(routed, before.wiring.order)
+        wiring = rewire(routed, before.wiring)
         inventory = Inventory({broker: Place(**place) for broker, place in request["places"].items()})
         found = delta(
             before.wiring, wiring, version=here.settings.version, secured=before.secured,
-            restless=before.restless(inventory, here.settings),
+            restless=before.restless(inventory, here.settings), durable=here.settings.durable,
         )  # fmt: skip
         changed: set[str] = set()
         for wave in found.waves:

@@ -9,7 +9,7 @@ import numpy as np
 
 from meshwright.churn import LiveOverlay, happen
 from meshwright.deploy.routed import Routed
-from meshwright.deploy.wiring import wire
+from meshwright.deploy.wiring import rewire, wire
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.routes import route
@@ -64,4 +64,4 @@ class LivingPlan:
         self.trees = trees.to_arrow().cast(TREES)
         names = overlay.interest.node_names.to_pylist()
         self.routed = Routed.from_tables(self.trees, roles_of(trees), names)
-        self.wiring = wire(self.routed, self.wiring.order)
+        self.wiring = rewire(self.routed, self.wiring)

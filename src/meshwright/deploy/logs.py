@@ -85,12 +85,12 @@ class Logs:
             time.sleep(PAUSE)
 
 
-def arrivals(wiring: Wiring, pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+def arrivals(wiring: Wiring, pairs: Iterable[tuple[str, str]], qos: int = 1) -> dict[str, set[str]]:
     """Return what listeners will say when these bridges are up: each subscription, or the connection."""
     wanted: dict[str, set[str]] = {}
     for dialler, listener in pairs:
         name = client_id(dialler, listener)
         topics = [topic for topic, way in wiring.bridges[dialler, listener].items() if way != OUT]
-        said = {f"{name} 1 {topic}" for topic in topics} or {f"connected {name}"}
+        said = {f"{name} {qos} {topic}" for topic in topics} or {f"connected {name}"}
         wanted.setdefault(listener, set()).update(said)
     return wanted

@@ -1,8 +1,10 @@
 """The configuration of one Mosquitto broker.
 
 Every choice here was seen to matter with real brokers: MQTT 5, whose no-local flag stops echoes; explicit
-client ids; one end that dials; QoS 1, as QoS 2 loses messages in a burst; a clean session, without which a
-topic that is taken off a bridge stays subscribed at the other end.
+client ids; one end that dials; QoS 1 and a clean session. In the profile `durable` sessions last, and so:
+MQTT 3.1.1, as with 5 only the dialler queues; QoS 2, as with 1 a broker that restarts sends again what was
+not yet acknowledged; many messages in flight, as with few QoS 2 loses messages in a burst; and a line for
+each topic that was taken off a bridge, else it stays subscribed at the other end.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from meshwright.deploy.access import access_file, client_password, password, password_file
-from meshwright.deploy.wiring import client_id, folder_of
+from meshwright.deploy.wiring import OUT, client_id, folder_of, local_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from meshwright.deploy.inventory import Inventory
     from meshwright.deploy.settings import Settings
@@ -23,12 +25,20 @@ CONFIGURATION = "mosquitto.conf"
 USER = "mosquitto"
 """What Mosquitto becomes when root starts it: its folder has to be that user's."""
 PLANNED = "# Planned by Meshwright, which writes this file anew: change the plan instead.\n"
+DATA = "Mosquitto keeps here what it has queued.\n"
+NOWHERE = "meshwright-gone/"
+"""Where a bridge would take a topic from that it carries no more: nobody publishes there."""
+MOST_IN_FLIGHT = 20_000
+"""With QoS 2, Mosquitto 2.0 loses what is in flight beyond its limit, 20 unless told. With no limit, or the
+highest there is, it forgets on a restart how far each message was, and sends some again."""
 LOGGED = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
 
 
 def broker_files(wiring: Wiring, inventory: Inventory, settings: Settings, broker: str) -> dict[str, str]:
     """Return the files of a broker's folder by name; paths in them are relative to that folder."""
     files = {CONFIGURATION: configuration(wiring, inventory, settings, broker)}
+    if settings.durable:
+        files["data/README"] = DATA
     if settings.secret is not None:
         files["passwords"] = password_file(wiring, broker, settings.secret)
         files["access"] = access_file(wiring, broker)
@@ -46,28 +56,36 @@ def configuration(wiring: Wiring, inventory: Inventory, settings: Settings, brok
         lines.append("allow_anonymous true")
     else:
         lines += ["allow_anonymous false", "password_file passwords", "acl_file access"]
-    durable = settings.profile == "durable"
-    lines += ["persistence true", "persistence_location data/"] if durable else ["persistence false"]
+    if settings.durable:
+        lines += ["persistence true", "persistence_location data/", f"max_inflight_messages {MOST_IN_FLIGHT}"]
+    else:
+        lines.append("persistence false")
     # A thousand, as it is unless told, is less than a burst over one bridge can be.
     lines += ["max_queued_messages 100000", "set_tcp_nodelay true"]
     lines += ["log_dest stderr", *(f"log_type {kind}" for kind in LOGGED)]
     parts = [PLANNED, *(f"{line}\n" for line in lines)]
     for other, topics in wiring.dialled_by(broker).items():
-        parts.append("\n" + _bridge(inventory, settings, broker, other, topics))
+        gone = wiring.taken_off.get((broker, other), ())
+        parts.append("\n" + _bridge(inventory, settings, broker, other, topics, gone))
     return "".join(parts)
 
 
 def _bridge(
-    inventory: Inventory, settings: Settings, broker: str, other: str, topics: Mapping[str, str]
+    inventory: Inventory,
+    settings: Settings,
+    broker: str,
+    other: str,
+    topics: Mapping[str, str],
+    gone: Iterable[str],
 ) -> str:
     name, place = client_id(broker, other), inventory.places[other]
     lines = [
         f"connection {name}",
         f"address {place.address}",
         f"remote_clientid {name}",
-        f"local_clientid local.{name}",
+        f"local_clientid {local_id(broker, other)}",
     ]
-    if settings.profile == "durable":
+    if settings.durable:
         lines += ["bridge_protocol_version mqttv311", "try_private true", "cleansession false"]
     else:
         lines += ["bridge_protocol_version mqttv50", "cleansession true"]
@@ -78,7 +96,10 @@ def _bridge(
         lines += [f"remote_username {name}", f"remote_password {password(settings.secret, name)}"]
     if place.tls:
         lines.append("bridge_cafile certs/ca.crt")
-    lines += [f'topic {topic} {direction} 1 "" ""' for topic, direction in topics.items()]
+    if settings.durable:
+        # What a bridge only sends it unsubscribes from at the other end, whenever it connects.
+        lines += [f'topic {topic} {OUT} {settings.qos} {NOWHERE} ""' for topic in gone]
+    lines += [f'topic {topic} {direction} {settings.qos} "" ""' for topic, direction in topics.items()]
     return "".join(f"{line}\n" for line in lines)
 
 

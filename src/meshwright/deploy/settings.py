@@ -15,7 +15,8 @@ class Settings:
     """What an operator chooses for all brokers at once."""
 
     profile: str = "plain"
-    """`plain`: exactly once while links are up. `durable`: both ends queue while a link is down."""
+    """`plain`: exactly once while links are up. `durable`: both ends queue while a link is down, or a broker
+    restarts."""
     version: str = "2.0"
     """The oldest Mosquitto there is: from 2.1 on, bridges change without a restart."""
     secret: bytes | None = None
@@ -28,3 +29,13 @@ class Settings:
             raise InputError(f"no Mosquitto {self.version!r}: choose one of {', '.join(VERSIONS)}")
         if self.secret is not None and len(self.secret) < 16:
             raise InputError("the secret is shorter than 16 bytes: make one with openssl rand -hex 32")
+
+    @property
+    def durable(self) -> bool:
+        """Whether sessions last: brokers keep them, and what is queued in them, while somebody is away."""
+        return self.profile == "durable"
+
+    @property
+    def qos(self) -> int:
+        """The quality of service of bridges: who queues must know what has come, or it comes twice."""
+        return 2 if self.durable else 1

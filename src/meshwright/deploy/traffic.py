@@ -8,11 +8,12 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from meshwright.deploy.access import CLIENT, client_password
+from meshwright.deploy.settings import Settings
 from meshwright.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ RESIDENT = "resident"
 """And those of clients that subscribe to what their broker holds, as real ones do."""
 QUIET = logging.Logger("meshwright.mqtt", logging.CRITICAL + 1)
 """Connections that break are counted, not told one by one."""
+TRIES = 3
+"""So often do we try to come back to a broker."""
 PATIENCE, CALM = 2.0, 0.25
 """Seconds without any message: by then what has not come is lost, or all that was due has come."""
 
@@ -58,17 +61,33 @@ def _without_goodbyes(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) 
         loop.default_exception_handler(context)
 
 
+async def _subscribe(client: Any, topic: str, qos: int = 0) -> None:
+    """Subscribe by a client that is connecting: one that comes back says so before the broker answers."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            await client.subscribe(topic, qos=qos, timeout=PATIENCE)
+            return
+        except mqtt().MqttError:
+            if time.monotonic() > end:
+                raise
+            await asyncio.sleep(0.01)
+
+
 class Observers:
     """A client at each broker that sees whatever it carries, and publishes there."""
 
-    def __init__(self, secret: bytes | None = None, *, residents: bool = False) -> None:
-        self.secret, self.residents = secret, residents
+    def __init__(
+        self, settings: Settings | None = None, *, residents: bool = False, lasting: bool = False
+    ) -> None:
+        self.settings, self.residents, self.lasting = settings or Settings(), residents, lasting
         self.messages: list[Message] = []
         self.strange = 0
         """Messages that are not ours."""
         self.deliveries = 0
         self.latest = time.monotonic()
         self._clients: dict[str, Any] = {}
+        self._residents: dict[str, Any] = {}
         self._stacks: dict[str, AsyncExitStack] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.lost_connections: set[str] = set()
@@ -81,14 +100,16 @@ class Observers:
 
     def _client(self, kind: str, broker: str, place: Place) -> Any:
         """Return a client that is not yet connected; small packets go out at once."""
-        secured = {"username": CLIENT, "password": client_password(self.secret or b"", broker)}
+        secret = self.settings.secret
+        secured = {"username": CLIENT, "password": client_password(secret or b"", broker)}
         return mqtt().Client(
             place.host,
             place.port,
             identifier=f"{kind}-{place.port}",
+            clean_session=not self.lasting,
             logger=QUIET,
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
-            **({} if self.secret is None else secured),
+            **({} if secret is None else secured),
         )
 
     @property
@@ -98,17 +119,41 @@ class Observers:
 
     async def attach(self, broker: str, place: Place, topics: Iterable[str] = ()) -> None:
         """Connect to a broker and see all that it carries; a resident subscribes to `topics`."""
-        stack = AsyncExitStack()
-        client = self._client(OBSERVER, broker, place)
-        await stack.enter_async_context(client)
-        await client.subscribe("#", qos=1)
+        self.lost_connections.add(broker)  # nobody publishes by it before it is there
+        self._clients[broker] = self._client(OBSERVER, broker, place)
         if self.residents:
-            resident = self._client(RESIDENT, broker, place)
-            await stack.enter_async_context(resident)
-            for topic in sorted(topics):
-                await resident.subscribe(topic)
+            self._residents[broker] = self._client(RESIDENT, broker, place)
+        await self._connect(broker, topics)
+
+    async def return_to(self, broker: str, place: Place, topics: Iterable[str] = ()) -> None:
+        """Connect again to a broker that restarted; sessions that last go on where they were."""
+        if not self.lasting:
+            await self.detach(broker)
+            await self.attach(broker, place, topics)
+            return
+        with suppress(mqtt().MqttError):
+            await self._stacks.pop(broker).aclose()
+        await self._tasks.pop(broker)  # it ends when it has seen all that came
+        for left in reversed(range(TRIES)):
+            try:
+                await self._connect(broker, topics)
+                break
+            except mqtt().MqttError:
+                if not left:
+                    raise
+
+    async def _connect(self, broker: str, topics: Iterable[str]) -> None:
+        client = self._clients[broker]
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(client)
+            await _subscribe(client, "#", self.settings.qos)
+            if self.residents:
+                resident = self._residents[broker]
+                await stack.enter_async_context(resident)
+                for topic in sorted(topics):
+                    await _subscribe(resident, topic)
+            self._stacks[broker] = stack.pop_all()
         self.lost_connections.discard(broker)
-        self._stacks[broker], self._clients[broker] = stack, client
         self._tasks[broker] = asyncio.create_task(self._listen(broker, client))
 
     async def attach_all(
@@ -124,10 +169,8 @@ class Observers:
         """Let go of a broker, whether it still answers or not."""
         self._tasks.pop(broker).cancel()
         self._clients.pop(broker)
-        try:
+        with suppress(mqtt().MqttError):
             await self._stacks.pop(broker).aclose()
-        except mqtt().MqttError:
-            return
 
     def attached(self, broker: str) -> bool:
         """Say whether a client is connected to a broker."""
@@ -138,7 +181,7 @@ class Observers:
         message = Message(topic, broker, time.monotonic())
         self.messages.append(message)
         payload = str(len(self.messages) - 1).encode()
-        await self._clients[broker].publish(name, payload, qos=1, timeout=PATIENCE)
+        await self._clients[broker].publish(name, payload, qos=self.settings.qos, timeout=PATIENCE)
         return message
 
     async def _listen(self, broker: str, client: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,8 @@ from meshwright.deploy.awaiting import awaited
 from meshwright.deploy.delta import RELOAD, RESTART, START, STOP, Step
 from meshwright.deploy.folders import SECRET_FILES, federation_files, write_described, write_file
 from meshwright.deploy.mosquitto import broker_files
-from meshwright.deploy.wiring import Wiring, folder_of
+from meshwright.deploy.sessions import end_sessions, outlived
+from meshwright.deploy.wiring import Wiring, folder_of, taken_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +31,7 @@ def update_folders(
     """Bring a federation's folders up to date, file by file, each whole; return the files that changed.
 
     What describes the federation is written last: if this is cut short, doing it again does the rest. The
-    folders of brokers that are gone stay, without their configuration.
+    folders of brokers that are gone stay, without their configuration and what they had queued.
     """
     changed = []
     for name, text in federation_files(routed, wiring, inventory, settings).items():
@@ -37,15 +39,18 @@ def update_folders(
             changed.append(name)
     there = {folder_of(broker) for broker in wiring.order}
     for own in sorted(path for path in folder.iterdir() if path.is_dir() and path.name not in there):
-        for file in sorted(path for path in own.iterdir() if path.name in GONE):
-            file.unlink()
-            changed.append(f"{own.name}/{file.name}")
+        for name in GONE:
+            if (own / name).is_file():
+                (own / name).unlink()
+                changed.append(f"{own.name}/{name}")
     if write_described(folder, wiring, inventory, settings):
         changed.append("federation.json")
     return changed
 
 
-GONE = ("mosquitto.conf", "mosquitto.service", "passwords", "access", "client.password")
+GONE = (
+    "access", "client.password", "data/mosquitto.db", "mosquitto.conf", "mosquitto.service", "passwords",
+)  # fmt: skip
 
 
 def _put(file: Path, text: str, settings: Settings) -> bool:
@@ -83,24 +88,28 @@ def perform(
         if step.action in (STOP, RESTART) and step.broker in brokers.running:
             brokers.stop(step.broker)
         if step.action != STOP:
-            changed += _write_step(step, found.new, inventory, settings, brokers.folder)
+            changed += _write_step(step, found, inventory, settings, brokers.folder)
     marks = logs.marks(running)
     for step in steps:
         if step.action in (START, RESTART):
             brokers.start(step.broker)
         elif step.action == RELOAD:
             brokers.reload(step.broker)
-    logs.wait(awaited(steps, found, brokers.running), marks, seconds=30.0)
+    logs.wait(awaited(steps, found, brokers.running, settings.qos), marks, seconds=30.0)
+    end_sessions(outlived(found, steps), inventory, settings.secret)
     return changed
 
 
-def _write_step(step: Step, new: Wiring, inventory: Inventory, settings: Settings, folder: Path) -> list[str]:
+def _write_step(
+    step: Step, found: Delta, inventory: Inventory, settings: Settings, folder: Path
+) -> list[str]:
     """Write a broker's files as they are to be after a step; return those that changed."""
-    bridges = dict(new.bridges)
+    new, bridges = found.new, dict(found.new.bridges)
     if step.bridges is not None:
         bridges = {pair: lines for pair, lines in bridges.items() if pair[0] != step.broker}
         bridges |= {(step.broker, other): lines for other, lines in step.bridges.items()}
     wiring = Wiring(new.order, bridges)
+    wiring = replace(wiring, taken_off=taken_off(found.old, wiring))
     names = broker_files(wiring, inventory, settings, step.broker)
     if step.bridges is None:
         del names["mosquitto.conf"]

@@ -7,7 +7,7 @@ joins comes last in that order, so a newcomer dials all its neighbours and nobod
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -33,6 +33,8 @@ class Wiring:
 
     order: tuple[str, ...]
     bridges: Mapping[tuple[str, str], Mapping[str, str]]
+    taken_off: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    """Topics that a link carried once: where sessions last, the listener is to be told that it is over."""
 
     def dialled_by(self, broker: str) -> Mapping[str, Mapping[str, str]]:
         """Return the bridges that a broker dials, by the other end."""
@@ -79,6 +81,24 @@ def wire(routed: Routed, order: Iterable[str] = ()) -> Wiring:
     return Wiring(total, {pair: dict(sorted(bridges[pair].items())) for pair in ordered})
 
 
+def rewire(routed: Routed, before: Wiring) -> Wiring:
+    """Turn trees into bridges for a federation that is there: its order stays, and what it loses is known."""
+    new = wire(routed, before.order)
+    return replace(new, taken_off=taken_off(before, new))
+
+
+def taken_off(before: Wiring, now: Wiring) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return what links have carried until `before` and do not carry now, of listeners that are there."""
+    found = {}
+    there = set(now.order)
+    for pair in sorted({*before.taken_off, *before.bridges}):
+        had = {*before.taken_off.get(pair, ()), *before.bridges.get(pair, ())}
+        lost = had - now.bridges.get(pair, {}).keys()
+        if lost and pair[1] in there:
+            found[pair] = tuple(sorted(lost))
+    return found
+
+
 def folder_of(broker: str) -> str:
     """Return a name for a broker's folder and ids: safe in paths and settings, different for each broker.
 
@@ -97,6 +117,11 @@ def folder_of(broker: str) -> str:
 def client_id(dialler: str, listener: str) -> str:
     """Return the id that a bridge has at the listener; the separator occurs in no broker's folder name."""
     return f"meshwright.{folder_of(dialler)}>{folder_of(listener)}"
+
+
+def local_id(dialler: str, listener: str) -> str:
+    """Return the id that a bridge has at its dialler."""
+    return f"local.{client_id(dialler, listener)}"
 
 
 def check_folders(brokers: Iterable[str]) -> None:
