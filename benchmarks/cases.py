@@ -14,7 +14,9 @@ DESIGNS = "designs"
 BEST = "best"
 """And one: how many links `best` saves for each objective, and how near to the fewest possible it is."""
 SEEDS = (0, 1, 2)
-"""Workloads that `best`, and `descent` of the content-based half, are measured on."""
+"""Workloads that `best` is measured on."""
+NETWORKS = range(10)
+"""Seeds of the networks that `descent` of the content-based half is measured on."""
 SPARK = "spark"
 """And one more: GM and verification on Spark, beside the same work without it."""
 CHURN, TIDY = "churn", "tidy"
