@@ -90,6 +90,6 @@ def _checked(interest: Interest, scaled: NDArray[Any]) -> NDArray[np.int64]:
     bad = np.flatnonzero((scaled < 0) | (scaled > SCALE))
     if len(bad):
         raise InputError(
-            f"prices {first_five(scaled[bad].tolist())} are not from 0 to {SCALE}: have the plan made anew"
+            f"prices {first_five(scaled[bad].tolist())} are out of range: give integers from 0 to {SCALE}"
         )
     return scaled.astype(np.int64)
