@@ -220,8 +220,8 @@ def test_names_find_their_ids() -> None:
     ("nodes", "topics", "said"),
     [
         (["a"], ["x", "y"], "1 nodes but 2 topics"),
-        (["a", None, None], ["x", "x", "x"], "no node name in rows 2, 3:"),
-        (["a"], [None], "no topic name in row 1:"),
+        (["a", None, None], ["x", "x", "x"], "no node name in rows 2, 3 "),
+        (["a"], [None], "no topic name in row 1 "),
         (["a", 1], ["x", "y"], "node names must be all strings or all integers"),
         (["a"], [1.5], "topic names are of type double"),
         ("abc", ["x"], "nodes are one string"),

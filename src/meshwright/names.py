@@ -36,7 +36,7 @@ def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
         if column.null_count:
             rows = np.flatnonzero(column.is_null().to_numpy())
             raise InputError(
-                f"no {what} name in {first_rows(rows)}: fill every gap, or drop its row"
+                f"no {what} name in {first_rows(rows)} (from 1): fill every gap, or drop its row"
             )
         if pa.types.is_integer(column.type):
             return column.cast(pa.int64())

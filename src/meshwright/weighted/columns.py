@@ -27,7 +27,7 @@ def node_ids(interest: Interest, names: Iterable[Any], what: str) -> Ids:
         ) from error
     if column.null_count:
         rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
-        raise InputError(f"no {what} in {first_rows(rows)}: fill every gap, or drop its row")
+        raise InputError(f"no {what} in {first_rows(rows)} (from 1): fill every gap, or drop its row")
     ids = pc.index_in(column, interest.node_names.cast(pa.string()))
     if ids.null_count:
         unknown = column.filter(ids.is_null()).unique().to_pylist()
