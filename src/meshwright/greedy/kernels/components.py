@@ -122,7 +122,6 @@ def give_row(state: State, topic: Int, component: Int) -> None:
         return
     row = state.free_rows[free - 1]
     state.tally[FREE_ROWS] = free - 1
-    state.component_row[component] = row
     source, target = state.bits[state.topic_row[topic]], state.bits[row]
     for j in range(np.uint64(len(target))):
         target[j] = source[j]
@@ -130,34 +129,38 @@ def give_row(state: State, topic: Int, component: Int) -> None:
     while True:
         v = np.uint64(state.topic_nodes[slot])
         target[v >> SIX] &= ~(ONE << (v & SIXTY_THREE))
+        state.node_row[state.entry[slot]] = row
         slot = state.following[slot]
         if slot == component:
             break
 
 
 @inner
-def take_row(state: State, component: Int) -> None:
-    """Take a component's bit row away."""
-    state.free_rows[state.tally[FREE_ROWS]] = state.component_row[component]
+def free_row(state: State, row: Int) -> None:
+    """Put the bit row of a component that is no more, or is all of its topic, back on the stack."""
+    state.free_rows[state.tally[FREE_ROWS]] = row
     state.tally[FREE_ROWS] += 1
-    state.component_row[component] = -1
 
 
 @inner
-def merge(state: State, topic: Int, a: Int, b: Int) -> None:
-    """Merge two components of a topic: the smaller one is relabelled."""
-    if state.size[a] < state.size[b]:
-        a, b = b, a
+def merge(state: State, first: Int, second: Int) -> None:
+    """Merge the components of two entries of a topic: the smaller one is relabelled."""
+    topic = state.node_topics[first]
+    if state.size[state.node_label[first]] < state.size[state.node_label[second]]:
+        first, second = second, first
+    a, b = state.node_label[first], state.node_label[second]
     if topic < state.covered:
         join_bits(state, topic, a, b)
-    is_heavy = state.topic_row[topic] >= 0
-    if len(state.pairs) > 0 and not is_heavy:
+    row, other_row, topic_row = state.node_row[first], state.node_row[second], state.topic_row[topic]
+    if len(state.pairs) > 0 and topic_row < 0:
         uncount_pairs(state, a, b)
-    row = state.component_row[a] if is_heavy else -1
     slot = b
     while True:
-        state.node_label[state.entry[slot]] = a
-        if row >= 0:
+        entry = state.entry[slot]
+        state.node_label[entry] = a
+        if other_row != row:
+            state.node_row[entry] = row
+        if row != topic_row:
             v = np.uint64(state.topic_nodes[slot])
             state.bits[row, v >> SIX] &= ~(ONE << (v & SIXTY_THREE))
         slot = state.following[slot]
@@ -167,14 +170,12 @@ def merge(state: State, topic: Int, a: Int, b: Int) -> None:
     state.size[a] += state.size[b]
     state.components[topic] -= 1
     state.tally[MERGES] += 1
-    if not is_heavy:
-        return
-    if state.component_row[b] >= 0:
-        take_row(state, b)
-    if row >= 0:
+    if other_row != topic_row:
+        free_row(state, other_row)
+    if row != topic_row:
         if state.components[topic] == 1:
-            take_row(state, a)
-    elif state.size[a] >= state.large[topic] and state.components[topic] > 1:
+            free_row(state, row)
+    elif topic_row >= 0 and state.size[a] >= state.large[topic] and state.components[topic] > 1:
         give_row(state, topic, a)
 
 
@@ -202,7 +203,7 @@ def link_by_lists(state: State, u: Int, v: Int) -> int:
         topic = state.node_topics[j]
         i = state.noted[topic]
         if begin <= i < end and state.node_label[i] != state.node_label[j]:
-            merge(state, topic, state.node_label[i], state.node_label[j])
+            merge(state, np.int64(i), np.int64(j))
             count += 1
     return count
 
@@ -222,7 +223,7 @@ def link_by_bits(state: State, u: Int, v: Int) -> int:
                 i = my_first + np.uint64(popcount(mine[j] & before))
                 k = your_first + np.uint64(popcount(yours[j] & before))
                 if state.node_label[i] != state.node_label[k]:
-                    merge(state, state.node_topics[i], state.node_label[i], state.node_label[k])
+                    merge(state, np.int64(i), np.int64(k))
                     count += 1
                 rest &= rest - ONE
     return count

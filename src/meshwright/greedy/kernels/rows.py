@@ -41,14 +41,14 @@ def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
 def gather_rows(state: State, rows: Rows, u: Int, end: Int) -> tuple[Int, Int]:
     """List the bit rows to be summed for u's open topics up to entry `end`; count these, and light topics.
 
-    It goes without branches, as these could not be foreseen. Rows of components come behind those of topics.
+    It goes without branches, as these could not be foreseen.
     """
     heavy = light = NOTHING
     for i in range(np.uint64(state.node_ptr[u]), np.uint64(end)):
-        topic = np.uint64(state.node_topics[i])
-        row, is_open = state.topic_row[topic], np.uint64(state.components[topic] > 1)
-        rows[heavy] = max(row, state.component_row[np.uint64(state.node_label[i]) * is_open])
+        row = state.node_row[i]
+        rows[heavy] = row
         is_heavy = np.uint64(row >= 0)
+        is_open = np.uint64(state.components[np.uint64(state.node_topics[i])] > 1)
         heavy += is_open & is_heavy
         light += is_open & (ONE - is_heavy)
     return np.int64(heavy), np.int64(light)

@@ -54,6 +54,8 @@ class State(NamedTuple):
     topic_nodes: Ids
     node_label: Ids
     """By entry: the component."""
+    node_row: Ids
+    """By entry: the bit row to sum for it, its topic's or that of "topic minus component"; −1 if light."""
     entry: Ids
     """By slot: the entry of the same subscription."""
     following: Ids
@@ -76,8 +78,6 @@ class State(NamedTuple):
     """Bit rows over nodes; row 0 is empty."""
     topic_row: Ids
     """By topic: the bit row of its subscribers, or −1 for a light topic."""
-    component_row: Ids
-    """By component of a heavy topic: the bit row "topic minus component", or −1 for a small component."""
     free_rows: Ids
     """A stack of unused bit rows."""
     large: Ids
