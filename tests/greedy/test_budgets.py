@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,6 +38,19 @@ def test_every_degree_is_a_prefix_of_minmax(interest: Interest, tuning: Tuning) 
         assert degrees(partial).maximum == min(d, highest)
         if d < highest:
             assert degrees(whole.prefix(len(partial) + 1)).maximum == d + 1
+
+
+@settings(max_examples=examples(30, 10))
+@given(crowds(), st.sampled_from(list(RULES.values())), tunings, st.integers(1, 5), st.integers(0, 4))
+def test_degrees_may_be_others_than_the_starts(
+    interest: Interest, rule: Rule, tuning: Tuning, more: int, limit: int
+) -> None:
+    """The same number of links more for everybody shifts the budget by it, and changes nothing else."""
+    held = np.full(interest.num_nodes, more, dtype=np.int32)
+    shifted = grow(interest, rule, degrees=held, max_degree=limit + more, tuning=tuning)
+    assert triples(shifted) == triples(grow(interest, rule, max_degree=limit, tuning=tuning))
+    spent = grow(interest, rule, degrees=held, max_degree=more, tuning=tuning)
+    assert len(spent) == 0
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
