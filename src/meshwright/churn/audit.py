@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 def audit(body: Body) -> tuple[str, ...]:
     """Return what is not as it must be, a line for each kind."""
-    return tuple(
-        fault
-        for check in (_connected, _degrees, _links, _members, _backups, _chunks, _at_rest)
-        for fault in check(body)
+    # Where the lists of links are not sound, nothing can be measured on them.
+    broken = tuple(fault for check in (_links, _degrees) for fault in check(body))
+    return broken or tuple(
+        fault for check in (_connected, _members, _backups, _chunks, _at_rest) for fault in check(body)
     )
 
 

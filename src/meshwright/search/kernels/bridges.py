@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.compiling import inner
-from meshwright.search.kernels.links import list_neighbours
+from meshwright.search.kernels.lists import write_out
 from meshwright.search.kernels.net import NONE
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ HERE = 0
 @inner
 def mark_neighbours(net: Net, groups: Groups, pieces: Pieces, v: Int, mark: Int) -> None:
     """Set the marks of a node's neighbours."""
-    for i in range(list_neighbours(net, v, pieces.near)):
+    for i in range(write_out(net, net.near_first, net.degree, v, pieces.near)):
         groups.mark[pieces.near[i]] = mark
 
 
@@ -34,7 +34,7 @@ def mark_neighbours(net: Net, groups: Groups, pieces: Pieces, v: Int, mark: Int)
 def reach(net: Net, pieces: Pieces, x: Int) -> Int:
     """Return how many links a node's neighbours have."""
     links = np.int64(0)
-    for i in range(list_neighbours(net, x, pieces.near)):
+    for i in range(write_out(net, net.near_first, net.degree, x, pieces.near)):
         links += net.degree[pieces.near[i]]
     return links
 
@@ -46,12 +46,12 @@ def find_bridged(net: Net, groups: Groups, pieces: Pieces, bridged: Bits, u: Int
     if reach(net, pieces, u) > reach(net, pieces, v):
         u, v = v, u
     mark_neighbours(net, groups, pieces, v, HERE)
-    for i in range(list_neighbours(net, u, pieces.near)):
+    for i in range(write_out(net, net.near_first, net.degree, u, pieces.near)):
         w = np.int64(pieces.near[i])
         if groups.mark[w] == HERE:
             for word in range(len(bridged)):
                 bridged[word] |= net.bits[w, word]
-        for j in range(list_neighbours(net, w, pieces.far)):
+        for j in range(write_out(net, net.near_first, net.degree, w, pieces.far)):
             z = pieces.far[j]
             if groups.mark[z] == HERE:
                 for word in range(len(bridged)):

@@ -75,9 +75,9 @@ def empty(lists: Lists, first: Ids, count: Ids, v: Int) -> None:
     count[v] = 0
 
 
-@kernel
-def list_out(lists: Lists, first: Ids, count: Ids, v: Int, out: Ids) -> Int:
-    """Write the list of node v; return how long it is."""
+@inlined
+def write_out(lists: Lists, first: Ids, count: Ids, v: Int, out: Ids) -> Int:
+    """Write the list of node v; return how long it is. For inner loops: `list_out` does the same."""
     written = np.int64(0)
     chunk, held = first[v], filled(np.int64(count[v]))
     while chunk != NONE:
@@ -87,3 +87,9 @@ def list_out(lists: Lists, first: Ids, count: Ids, v: Int, out: Ids) -> Int:
             written += 1
         chunk, held = lists.entries[base + FULL], np.int64(FULL)
     return written
+
+
+@kernel
+def list_out(lists: Lists, first: Ids, count: Ids, v: Int, out: Ids) -> Int:
+    """Write the list of node v; return how long it is."""
+    return write_out(lists, first, count, v, out)
