@@ -14,6 +14,7 @@ from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.names import Name
 from meshwright.overlay import Overlay
+from meshwright.search.kernels.lists import CHUNK
 from meshwright.workloads import unif
 
 PAIR = Interest.from_dict({"a": ["x"], "b": ["x", "y"]})
@@ -138,6 +139,22 @@ def test_tidying_is_bounded() -> None:
         assert max(repair.tidied for repair in run.repairs) <= moves
         assert any(repair.tidied for repair in run.repairs) == (moves > 0)
         assert live.audit() == ()
+
+
+def test_the_audit_sees_broken_links() -> None:
+    """Whichever entry of the lists of neighbours is wrong, or if a count is, the audit says so."""
+    sound = LiveOverlay(grow(unif(20, 6, size=3, seed=3), rules.low(3)))
+    for slot in range(20):
+        live = sound.copy()
+        state = live._body.live
+        entry = state.near_first[slot] * CHUNK
+        for wrong in (slot, 20, (state.entries[entry] + 1) % 20):
+            state.entries[entry] = wrong
+            assert live.audit()
+        live = sound.copy()
+        live._body.live.degree[slot] += 1
+        assert live.audit()
+    assert sound.audit() == ()
 
 
 @pytest.mark.slow

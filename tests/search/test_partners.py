@@ -12,7 +12,7 @@ from meshwright import Interest
 from meshwright.designs.ring import ring
 from meshwright.greedy import grow, rules
 from meshwright.search import Remaking
-from meshwright.search.kernels.net import find_link, remove_link
+from meshwright.search.kernels.links import remove_link
 from meshwright.search.kernels.partners import bar, look_around
 from meshwright.search.kernels.pieces import LOOSE, record_fragments, touch_topics
 
@@ -31,7 +31,7 @@ def test_it_is_the_node_that_joins_most(interest: Interest, seed: int, cap: int)
         left.link(int(overlay.u[i]), int(overlay.v[i]))
     for place, i in enumerate(gone.tolist()):
         u, v = int(overlay.u[i]), int(overlay.v[i])
-        remove_link(net, find_link(net, u, v))
+        remove_link(net, u, v)
         remaking.desk.lost[2 * place : 2 * place + 2] = u, v
     for place in range(len(gone)):
         touch_topics(net, remaking.groups, pieces, remaking.desk.lost, place)

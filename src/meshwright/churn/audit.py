@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright import measure
-from meshwright.churn.kernels.state import CHUNK, FREE, LINKS, NODES, SPARE, TOP
+from meshwright.churn.kernels.state import LINKS, NODES, SPARE, TOP
 from meshwright.errors import first_five
+from meshwright.search.kernels.lists import CHUNK, FULL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 def audit(body: Body) -> tuple[str, ...]:
     """Return what is not as it must be, a line for each kind."""
-    return tuple(
-        fault
-        for check in (_connected, _degrees, _links, _members, _backups, _chunks, _at_rest)
-        for fault in check(body)
+    # Where the lists of links are not sound, nothing can be measured on them.
+    broken = tuple(fault for check in (_links, _degrees) for fault in check(body))
+    return broken or tuple(
+        fault for check in (_connected, _members, _backups, _chunks, _at_rest) for fault in check(body)
     )
 
 
@@ -37,14 +38,7 @@ def _connected(body: Body) -> Iterator[str]:
 def _degrees(body: Body) -> Iterator[str]:
     """Degrees, their distribution and their maximum are those of the links."""
     live = body.live
-    found = np.zeros(len(live.head), dtype=np.int64)
-    for v in range(len(live.head)):
-        half = live.head[v]
-        while half != -1:
-            found[v] += 1
-            half = live.following[half]
-    if (found != live.degree).any():
-        yield f"degrees of slots {first_five(np.flatnonzero(found != live.degree).tolist())} are wrong"
+    found = np.array([len(body.neighbours(v)) for v in range(len(live.degree))], dtype=np.int64)
     if np.bincount(found, minlength=len(live.spread)).tolist() != live.spread.tolist():
         yield "the distribution of degrees is wrong"
     if live.tally[TOP] != found.max(initial=0):
@@ -54,22 +48,18 @@ def _degrees(body: Body) -> Iterator[str]:
 
 
 def _links(body: Body) -> Iterator[str]:
-    """Halves point at each other, between nodes that are there; link numbers are used or free, never both."""
-    live = body.live
-    used = []
+    """Links are known at both ends, once each, and lead from a node that is there to another."""
+    near = [body.neighbours(v).tolist() for v in range(len(body.live.degree))]
     for v, name in enumerate(body.nodes.of):
-        half, last = live.head[v], -1
-        while half != -1:
-            other = int(live.target[half])
-            if live.target[half ^ 1] != v or live.before[half] != last or body.nodes.of[other] is None:
-                yield f"the link of {name!r} to slot {other} is broken"
-            if name is None:
-                yield f"slot {v} has links and no node"
-            used.append(int(half))
-            half, last = live.following[half], half
-    numbers = sorted([half >> 1 for half in used if not half & 1] + live.free[: live.tally[FREE]].tolist())
-    if numbers != list(range(len(live.free))):
-        yield "link numbers are lost or used twice"
+        if name is None and near[v]:
+            yield f"slot {v} has links and no node"
+        if v in near[v] or len(set(near[v])) < len(near[v]):
+            yield f"{name!r} is linked with itself, or with another twice"
+        for u in near[v]:
+            if v not in near[u] or body.nodes.of[u] is None:
+                yield f"the link of {name!r} to slot {u} is broken"
+    if any(near[len(body.nodes.of) :]):
+        yield "slots that were never used have links"
 
 
 def _members(body: Body) -> Iterator[str]:
@@ -123,14 +113,22 @@ def _backups(body: Body) -> Iterator[str]:
 
 
 def _chunks(body: Body) -> Iterator[str]:
-    """Every chunk of lists is in one list, or unused."""
+    """Every chunk of lists is in one list, or unused; lists have as many as their length takes."""
     live = body.live
     found = live.spare[: live.tally[SPARE]].tolist()
-    for first in (live.backup_first, live.primary_first):
-        for chunk in first.tolist():
-            while chunk != -1:
-                found.append(chunk)
-                chunk = int(live.entries[chunk * CHUNK + CHUNK - 1])  # noqa: PLW2901
+    kinds = {
+        "neighbours": (live.near_first, live.degree),
+        "backups": (live.backup_first, live.backup_count),
+        "primaries": (live.primary_first, live.primary_count),
+    }
+    for kind, (first, count) in kinds.items():
+        for v, chunk in enumerate(first.tolist()):
+            chunks = [chunk]
+            while chunks[-1] != -1:
+                chunks.append(int(live.entries[chunks[-1] * CHUNK + FULL]))
+            found += chunks[:-1]
+            if len(chunks) - 1 != -(-int(count[v]) // FULL):
+                yield f"slot {v} has {count[v]} {kind} in {len(chunks) - 1} chunks"
     if sorted(found) != list(range(len(live.spare))):
         yield "chunks of lists are lost or used twice"
 

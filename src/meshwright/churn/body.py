@@ -13,13 +13,13 @@ from meshwright.churn import layout
 from meshwright.churn.events import CRASH, JOIN, LEAVE, UNSUBSCRIBE, Event
 from meshwright.churn.kernels import changes
 from meshwright.churn.kernels.backups import chunks_needed, mend_backups
-from meshwright.churn.kernels.lists import list_out
-from meshwright.churn.kernels.state import FREE, LINKS, NODES, SPARE, TOP, count_topics, list_neighbours
+from meshwright.churn.kernels.state import LINKS, NODES, SPARE, TOP, count_topics
 from meshwright.churn.kernels.tidy import MOVED, tidy
 from meshwright.churn.names import Names
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
-from meshwright.search.kernels.net import list_links
+from meshwright.search.kernels.links import list_links, list_neighbours
+from meshwright.search.kernels.lists import list_out
 
 if TYPE_CHECKING:
     from meshwright.churn.kernels.changes import Change, Rule
@@ -101,13 +101,13 @@ class Body:
         v = self.nodes.add(event.node) if fresh else self.nodes.number[event.node]
         topics = self.numbered(event.topics)
         live = self.live
-        if v >= len(live.head) or len(self.topics.of) > len(live.column):
+        if v >= len(live.degree) or len(self.topics.of) > len(live.column):
             live = self.live = layout.with_topics(layout.with_nodes(live, v + 1), len(self.topics.of))
-            if len(live.head) > len(self.groups.mark):
+            if len(live.degree) > len(self.groups.mark):
                 self.lay_out_working_memory()
-        if live.tally[FREE] < len(topics):
-            live = self.live = layout.with_links(live, len(topics))
-        if self.rule.coverage and live.tally[SPARE] < (most := 6 * self.rule.coverage * (len(topics) + 2)):
+        # A link for each topic, with a chunk at either end, and backups.
+        most = (2 + 6 * self.rule.coverage) * (len(topics) + 2)
+        if live.tally[SPARE] < most:
             live = self.live = layout.with_chunks(live, most)
         change = changes.join(live, v, topics, fresh, self.rule, self.work)
         if change.done < 0:
@@ -137,7 +137,7 @@ class Body:
         Returns the links made and lost, in order, and how many were taken away or moved.
         """
         there = [v for v in sorted(set(nodes)) if self.nodes.of[v] is not None]
-        self.live = layout.with_links(self.live, lose)
+        self.live = layout.with_links(self.live, lose * steps, len(self.live.degree))
         touched = np.array(there, dtype=np.int32)
         rule = self.rule
         log = tidy(self.live, self.groups, touched, steps, moves, lose, rule.k, rule.slack, self.work)
@@ -148,7 +148,7 @@ class Body:
 
     def lay_out_working_memory(self) -> None:
         """Make working memory for as many slots as there are."""
-        slots = len(self.live.head)
+        slots = len(self.live.degree)
         self.groups = layout.lay_out_groups(slots)
         # Room for a list of slots, and behind it for a topic's list, or for neighbours and backups.
         self.work = np.empty(3 * slots + 16, dtype=np.int32)
@@ -156,9 +156,9 @@ class Body:
     def make_room_for_links(self, nodes: Sequence[int]) -> None:
         """Make room for the links that losing these nodes may take: one a link and topic at most."""
         degree = sum(int(self.live.degree[v]) for v in nodes)
-        if self.live.tally[FREE] < degree * len(self.topics.of):
+        if self.live.tally[SPARE] < 2 * degree * len(self.topics.of):
             most = max((int(count_topics(self.live, v)) for v in nodes), default=0)
-            self.live = layout.with_links(self.live, degree * most)
+            self.live = layout.with_links(self.live, degree * most, len(self.live.degree))
 
     # -- names --------------------------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ class Body:
         """Return the interest as it is now, and for each slot the place of its node in it."""
         names, slots = self.nodes.sorted()
         topic_names, numbers = self.topics.sorted()
-        rank = np.full(len(self.live.head), -1, dtype=np.int32)
+        rank = np.full(len(self.live.degree), -1, dtype=np.int32)
         rank[slots] = np.arange(len(slots), dtype=np.int32)
         topic_rank = np.full(len(self.live.column), -1, dtype=np.int32)
         topic_rank[numbers] = np.arange(len(numbers), dtype=np.int32)
@@ -214,7 +214,7 @@ class Body:
     def slot_pairs(self) -> tuple[Ids, Ids]:
         """Return both ends of every link, the smaller slot first."""
         us, vs = np.empty(self.num_links, dtype=np.int32), np.empty(self.num_links, dtype=np.int32)
-        list_links(self.live.head, self.live.target, self.live.following, us, vs)
+        list_links(self.live, self.work, us, vs)
         return us, vs
 
     def overlay(self) -> Overlay:

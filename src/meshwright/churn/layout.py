@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.churn.kernels.members import compact
-from meshwright.churn.kernels.state import CHANCE, CHUNK, FREE, NODES, SPARE, Live, link_all
+from meshwright.churn.kernels.state import CHANCE, NODES, SPARE, Live, link_all
 from meshwright.search.kernels.fragments import Groups
+from meshwright.search.kernels.links import chunks_for
+from meshwright.search.kernels.lists import CHUNK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 WORD = 64
 BY_NODE = {
-    "bits": 0, "head": -1, "degree": 0, "backup_first": -1, "backup_count": 0,
+    "bits": 0, "near_first": -1, "degree": 0, "backup_first": -1, "backup_count": 0,
     "primary_first": -1, "primary_count": 0, "mark": -1, "paid": 0, "row": -1,
 }  # fmt: skip
 """The arrays with an entry for each slot, and what it is in a slot that nobody uses."""
@@ -29,18 +31,17 @@ def lay_out(overlay: Overlay, seed: int) -> Live:
     """Make the state of an overlay, without backups."""
     interest = overlay.interest
     nodes, topics = interest.num_nodes, interest.num_topics
-    tally = np.zeros(8, dtype=np.int64)
+    tally = np.zeros(7, dtype=np.int64)
     tally[CHANCE], tally[NODES] = seed, nodes
     words = max(1, -(-topics // WORD))
     live = Live(
         bits=np.zeros((0, words), dtype=np.uint64),
-        head=_ids(0), target=_ids(0), following=_ids(0), before=_ids(0), degree=_ids(0), free=_ids(0),
-        tally=tally, spread=_ids(0), subscribers=_ids(0), member_start=np.zeros(0, dtype=np.int64),
-        member_room=_ids(0), member_length=_ids(0), members=_ids(0), entries=_ids(0), spare=_ids(0),
-        backup_first=_ids(0), backup_count=_ids(0), primary_first=_ids(0), primary_count=_ids(0),
-        mark=_ids(0), paid=_ids(0), row=_ids(0), column=_ids(0),
+        near_first=_ids(0), degree=_ids(0), tally=tally, spread=_ids(0), subscribers=_ids(0),
+        member_start=np.zeros(0, dtype=np.int64), member_room=_ids(0), member_length=_ids(0), members=_ids(0),
+        entries=_ids(0), spare=_ids(0), backup_first=_ids(0), backup_count=_ids(0), primary_first=_ids(0),
+        primary_count=_ids(0), mark=_ids(0), paid=_ids(0), row=_ids(0), column=_ids(0),
     )  # fmt: skip
-    live = with_links(with_topics(with_nodes(live, nodes), topics), len(overlay))
+    live = with_links(with_topics(with_nodes(live, nodes), topics), len(overlay), nodes)
     _fill(live, interest)
     live = with_members(live)
     link_all(live, np.array(overlay.u), np.array(overlay.v))
@@ -56,7 +57,7 @@ def _fill(live: Live, interest: Interest) -> None:
 
 def with_nodes(live: Live, wanted: int) -> Live:
     """Return a state with at least so many slots."""
-    slots = len(live.head)
+    slots = len(live.degree)
     if wanted <= slots:
         return live
     more = wanted + wanted // 16 + 16
@@ -84,24 +85,13 @@ def with_topics(live: Live, wanted: int) -> Live:
     return live._replace(**arrays)
 
 
-def with_links(live: Live, unused: int) -> Live:
-    """Return a state with room for so many more links."""
-    spare, room = int(live.tally[FREE]), len(live.free)
-    if unused <= spare:
-        return live
-    more = unused - spare + room // 16 + 64
-    free = _longer(live.free[:spare], room + more, -1)
-    free[spare : spare + more] = np.arange(room + more - 1, room - 1, -1)
-    live.tally[FREE] = spare + more
-    halves = {
-        name: _longer(getattr(live, name), 2 * (room + more), -1)
-        for name in ("target", "following", "before")
-    }
-    return live._replace(free=free, **halves)
+def with_links(live: Live, links: int, nodes: int) -> Live:
+    """Return a state with room for so many more links of so many nodes."""
+    return with_chunks(live, int(chunks_for(links, nodes)))
 
 
 def with_chunks(live: Live, unused: int) -> Live:
-    """Return a state with room for so many more chunks of backups and primaries."""
+    """Return a state with room for so many more chunks of lists."""
     spare, room = int(live.tally[SPARE]), len(live.spare)
     if unused <= spare:
         return live

@@ -27,7 +27,7 @@ def rebuild(body: Body) -> tuple[Ids, Ids]:
     old, new = _keys(*body.slot_pairs()), _keys(slots[design.u], slots[design.v])
     lost, made = _pairs(np.setdiff1d(old, new)), _pairs(np.setdiff1d(new, old))
     unlink_all(body.live, lost)
-    body.live = layout.with_links(body.live, len(made))
+    body.live = layout.with_links(body.live, len(made), len(there))
     link_all(body.live, made[:, 0].copy(), made[:, 1].copy())
     return made, lost
 

@@ -36,12 +36,12 @@ class Remaking:
     """
 
     def __init__(self, overlay: Overlay, *, seed: int = 0, ruin: int = 3) -> None:
-        from meshwright.search.kernels import net, partners
+        from meshwright.search.kernels import links, net, partners
 
         self.interest, self.ruin = overlay.interest, ruin
         self.net = _lay_out_net(overlay, seed)
         net.fill_topic_bits(self.net)
-        net.add_links(self.net, overlay.u, overlay.v)
+        links.add_links(self.net, overlay.u, overlay.v)
         self.groups, self.pieces, self.desk = _lay_out_memory(self.interest, ruin)
         self.partners = _lay_out_partners(self.interest)
         partners.fill_subscribers(self.net, self.partners)
@@ -78,7 +78,11 @@ class Remaking:
 
     def links(self) -> tuple[Ids, Ids]:
         """Return both ends of every link as it is now, the smaller first."""
-        return _links(self.net.head, self.net.target, self.net.following)
+        from meshwright.search.kernels.links import list_links
+
+        us, vs = _ids(len(self)), _ids(len(self))
+        list_links(self.net, self.pieces.near, us, vs)
+        return us, vs
 
     def overlay(self, links: tuple[Ids, Ids] | None = None) -> Overlay:
         """Return the overlay as it is now, or as it was with these links, in the order of its pairs."""
@@ -98,34 +102,26 @@ def prepare() -> None:
     price_greedy(pair, np.array([[0, 1]]), np.ones(2))
 
 
-def _links(head: Ids, target: Ids, following: Ids) -> tuple[Ids, Ids]:
-    """Return both ends of every link, the smaller first."""
-    from meshwright.search.kernels.net import list_links
-
-    us, vs = np.empty(len(target) // 2, dtype=np.int32), np.empty(len(target) // 2, dtype=np.int32)
-    count = list_links(head, target, following, us, vs)
-    return us[:count], vs[:count]
-
-
 def _lay_out_net(overlay: Overlay, seed: int) -> Net:
-    from meshwright.search.kernels.net import CHANCE, FREE, Net
+    from meshwright.search.kernels.links import chunks_for
+    from meshwright.search.kernels.lists import CHUNK
+    from meshwright.search.kernels.net import CHANCE, SPARE, Net
 
     interest = overlay.interest
-    room = len(overlay) + len(overlay) // 2 + 64
+    links = len(overlay) + len(overlay) // 2 + 64
+    chunks = int(chunks_for(links, interest.num_nodes))
     tally = np.zeros(5, dtype=np.int64)
-    tally[FREE], tally[CHANCE] = room, seed % 2**63
+    tally[SPARE], tally[CHANCE] = chunks, seed % 2**63
     return Net(
         node_ptr=frozen(interest.node_ptr, np.int64),
         node_topics=frozen(interest.node_topics, np.int32),
         topic_ptr=frozen(interest.topic_ptr, np.int64),
         topic_nodes=frozen(interest.topic_nodes, np.int32),
         bits=_bits(interest.num_nodes, -(-interest.num_topics // WORD)),
-        head=_ids(interest.num_nodes, -1),
-        target=_ids(2 * room, -1),
-        following=_ids(2 * room, -1),
-        before=_ids(2 * room, -1),
+        near_first=_ids(interest.num_nodes, -1),
         degree=_ids(interest.num_nodes),
-        free=np.arange(room - 1, -1, -1, dtype=np.int32),
+        entries=_ids(CHUNK * chunks, -1),
+        spare=np.arange(chunks - 1, -1, -1, dtype=np.int32),
         tally=tally,
     )
 
@@ -160,6 +156,8 @@ def _lay_out_memory(interest: Interest, ruin: int) -> tuple[Groups, Pieces, Desk
         touched=_ids(topics),
         ends=_ids(ends),
         bridged=_bits(ends // 2, -(-topics // WORD)),
+        near=_ids(nodes),
+        far=_ids(nodes),
         tally=np.zeros(4, dtype=np.int64),
     )
     desk = Desk(

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.churn.kernels.lists import discard, empty, list_out, push
-from meshwright.churn.kernels.state import CHUNK, SPARE, ZERO, count_topics, rest_of, topic_at
+from meshwright.churn.kernels.state import SPARE, ZERO, count_topics, rest_of, topic_at
 from meshwright.compiling import compiled, inlined, inner, kernel
+from meshwright.search.kernels.lists import FULL, discard, empty, list_out, push
 from meshwright.search.kernels.net import NONE, draw, has_topic
 from meshwright.words import lowest_bit, popcount
 
@@ -60,7 +60,7 @@ def cover_by_weight(live: Live, v: Int, rest: Bits, window: Int, charged: Ids) -
     Of a topic no more than `window` subscribers are looked at, from a random place on, unless all of them are
     backups already. A node whose weight is used up is barred; if all are, the lightest is taken.
     """
-    reached, eligible = np.int64(0), charged[len(live.head) :]
+    reached, eligible = np.int64(0), charged[len(live.degree) :]
     while True:
         left = np.int64(0)
         for place in range(len(rest)):
@@ -243,7 +243,7 @@ def patch(
 def chunks_needed(live: Live, v: Int, coverage: Int) -> Int:
     """Return how many chunks the backups of v and the primaries of those can take at most."""
     most = coverage * (count_topics(live, v) + 1)
-    return most + most // (CHUNK - 1) + 2
+    return most + most // FULL + 2
 
 
 @compiled

@@ -8,20 +8,20 @@ import numpy as np
 
 from meshwright.churn.kernels.backups import build, mend_backups, patch, welcome
 from meshwright.churn.kernels.damage import FRAGMENTS, alone, find_damage
-from meshwright.churn.kernels.lists import discard, empty, list_out
 from meshwright.churn.kernels.members import drop, enter, has_room, list_subscribers
 from meshwright.churn.kernels.mend import NO_LIMIT, cap_of, mend
 from meshwright.churn.kernels.partners import PARTNERS, add_partners
 from meshwright.churn.kernels.state import (
     NODES,
     ZERO,
-    list_neighbours,
     rest_of,
     set_topic,
     topic_at,
     unlink,
 )
 from meshwright.compiling import compiled, inner
+from meshwright.search.kernels.links import list_neighbours
+from meshwright.search.kernels.lists import discard, empty, list_out
 from meshwright.search.kernels.net import NONE
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Change(NamedTuple):
 @compiled
 def gather_everybody(live: Live, damage: Damage) -> Ids:
     """Return all subscribers of the broken topics, ascending."""
-    out = np.empty(len(live.head), dtype=np.int32)
+    out = np.empty(len(live.degree), dtype=np.int32)
     count: Int = np.int64(0)
     last = -1
     for i in range(len(damage.topic)):
@@ -184,10 +184,8 @@ def leave(live: Live, groups: Groups, gone: Ids, rule: Rule, work: Ids) -> Chang
     some = taken = 0
     queued: Int = 0
     for v in gone:
-        half = live.head[v]
-        while half != NONE:
-            u, number = live.target[half], half >> 1
-            half = live.following[half]
+        for i in range(list_neighbours(live, np.int64(v), work)):
+            u = work[i]
             removed[taken, 0], removed[taken, 1] = min(u, v), max(u, v)
             taken += 1
             if live.mark[u] == NONE:
@@ -195,7 +193,7 @@ def leave(live: Live, groups: Groups, gone: Ids, rule: Rule, work: Ids) -> Chang
                 for place in range(words):
                     lost[some, place] = live.bits[u, place] & live.bits[v, place]
                 some += 1
-            unlink(live, np.int64(number))
+            unlink(live, np.int64(u), np.int64(v))
     for v in gone:
         queued = resign(live, np.int64(v), queue, queued, work)
     for v in gone:

@@ -31,7 +31,7 @@ def add_partners(live: Live, asked: Bits, cap: Int, out: Ids, count: Int) -> Int
     topics = np.int64(0)
     for place in range(len(asked)):
         topics += popcount(asked[place])
-    listed = np.empty(min(np.int64(len(live.head)), topics * SAMPLE), dtype=np.int32)
+    listed = np.empty(min(np.int64(len(live.degree)), topics * SAMPLE), dtype=np.int32)
     found = 0
     for place in range(len(asked)):
         word = asked[place]

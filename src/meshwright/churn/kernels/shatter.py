@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.churn.kernels.state import ZERO, list_neighbours, rest_of, topic_at
+from meshwright.churn.kernels.state import ZERO, rest_of, topic_at
 from meshwright.compiling import compiled
 from meshwright.search.kernels.fragments import forget, group_of, search
+from meshwright.search.kernels.links import list_neighbours
 from meshwright.words import lowest_bit
 
 if TYPE_CHECKING:

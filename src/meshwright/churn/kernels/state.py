@@ -11,22 +11,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.compiling import inlined, inner, kernel
-from meshwright.search.kernels.net import NONE, add_link, find_link, remove_link
+from meshwright.search.kernels.links import add_link, remove_link
 from meshwright.words import lowest_bit, popcount
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids, Offsets
     from meshwright.search.kernels.net import Bits, Int
 
-LINKS, FREE, STEPS, CHANCE, TAKEN, TOP, NODES, SPARE = 0, 1, 2, 3, 4, 5, 6, 7
+LINKS, SPARE, STEPS, CHANCE, TAKEN, TOP, NODES = 0, 1, 2, 3, 4, 5, 6
 """The fields of `Live.tally`.
 
-The first five are the search's: links, unused link numbers, steps, the state of chance, steps kept. Then the
-maximum degree, the nodes that are there, and the unused chunks of lists.
+The first five are the search's: links, unused chunks of lists, steps, the state of chance, steps kept. Then
+the maximum degree, and the nodes that are there.
 """
-
-CHUNK = 8
-"""Backups and primaries are lists of chunks: seven entries and the number of the next chunk."""
 
 ONE, SIX, SIXTY_THREE = np.uint64(1), np.uint64(6), np.uint64(63)
 ZERO = np.uint64(0)
@@ -37,12 +34,9 @@ class Live(NamedTuple):
 
     bits: Bits
     """By node: its topics, a bit each."""
-    head: Ids
-    target: Ids
-    following: Ids
-    before: Ids
+    near_first: Ids
     degree: Ids
-    free: Ids
+    """By node: the first chunk of its neighbours, and how many they are."""
     tally: Offsets
     spread: Ids
     """By degree: how many slots have it."""
@@ -55,7 +49,7 @@ class Live(NamedTuple):
     members: Ids
     """Lists of subscribers, with entries of some who left in between: a topic's bit tells."""
     entries: Ids
-    """Chunks of the lists of backups and primaries."""
+    """Chunks of the lists of neighbours, backups and primaries."""
     spare: Ids
     """A stack of unused chunks."""
     backup_first: Ids
@@ -120,10 +114,9 @@ def link(live: Live, u: Int, v: Int) -> None:
 
 
 @inner
-def unlink(live: Live, number: Int) -> None:
-    """Take a link away, by its number."""
-    u, v = np.int64(live.target[2 * number + 1]), np.int64(live.target[2 * number])
-    remove_link(live, number)
+def unlink(live: Live, u: Int, v: Int) -> None:
+    """Take the link between two nodes away."""
+    remove_link(live, u, v)
     shift(live, u, np.int64(-1))
     shift(live, v, np.int64(-1))
 
@@ -139,16 +132,4 @@ def link_all(live: Live, us: Ids, vs: Ids) -> None:
 def unlink_all(live: Live, pairs: Ids) -> None:
     """Take away the links between many pairs."""
     for i in range(len(pairs)):
-        unlink(live, find_link(live, np.int64(pairs[i, 0]), np.int64(pairs[i, 1])))
-
-
-@kernel
-def list_neighbours(live: Live, v: Int, out: Ids) -> Int:
-    """Write a node's neighbours; return how many there are."""
-    count = np.int64(0)
-    half = live.head[v]
-    while half != NONE:
-        out[count] = live.target[half]
-        count += 1
-        half = live.following[half]
-    return count
+        unlink(live, np.int64(pairs[i, 0]), np.int64(pairs[i, 1]))

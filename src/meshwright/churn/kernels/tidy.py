@@ -8,13 +8,14 @@ import numpy as np
 
 from meshwright.churn.kernels.changes import gather
 from meshwright.churn.kernels.damage import find_damage
-from meshwright.churn.kernels.lists import list_out
 from meshwright.churn.kernels.mend import cap_of, mend
 from meshwright.churn.kernels.partners import add_partners
-from meshwright.churn.kernels.state import TOP, link, list_neighbours, rest_of, topic_at, unlink
+from meshwright.churn.kernels.state import TOP, link, rest_of, topic_at, unlink
 from meshwright.compiling import compiled, inner
 from meshwright.search.kernels.fragments import connected
-from meshwright.search.kernels.net import NONE, draw, find_link
+from meshwright.search.kernels.links import list_neighbours
+from meshwright.search.kernels.lists import list_out
+from meshwright.search.kernels.net import NONE, draw
 
 if TYPE_CHECKING:
     from meshwright.churn.kernels.state import Live
@@ -38,10 +39,9 @@ class Log(NamedTuple):
 
 
 @inner
-def is_redundant(live: Live, groups: Groups, number: Int, pair: Ids) -> bool:
+def is_redundant(live: Live, groups: Groups, u: Int, v: Int, pair: Ids) -> bool:
     """Say whether every topic of both ends is connected without a link, which is taken away and put back."""
-    u, v = np.int64(live.target[2 * number + 1]), np.int64(live.target[2 * number])
-    unlink(live, number)
+    unlink(live, u, v)
     pair[0], pair[1] = u, v
     needed = False
     for place in range(live.bits.shape[1]):
@@ -51,7 +51,7 @@ def is_redundant(live: Live, groups: Groups, number: Int, pair: Ids) -> bool:
             word = rest_of(word)
         if needed:
             break
-    link(live, u, v)  # takes the number it had: the stack gives back what it got last
+    link(live, u, v)
     return not needed
 
 
@@ -68,8 +68,8 @@ def prune(live: Live, groups: Groups, v: Int, log: Log, work: Ids) -> None:
         if log.tally[MOVED] == log.tally[MOST]:
             return
         u = np.int64(work[turn])
-        if is_redundant(live, groups, find_link(live, v, u), pair):
-            unlink(live, find_link(live, v, u))
+        if is_redundant(live, groups, v, u, pair):
+            unlink(live, v, u)
             note(log, v, u, np.int64(0))
             log.tally[MOVED] += 1
 
@@ -115,7 +115,7 @@ def remake(live: Live, groups: Groups, x: Int, lose: Int, k: float, slack: Int, 
     for i in range(count):
         u = np.int64(gone[i])
         ends[i + 1] = u
-        unlink(live, find_link(live, x, u))
+        unlink(live, x, u)
         for place in range(words):
             lost[i + 1, place] = live.bits[u, place] & live.bits[x, place]
             lost[0, place] |= lost[i + 1, place]
@@ -143,7 +143,7 @@ def remake(live: Live, groups: Groups, x: Int, lose: Int, k: float, slack: Int, 
         log.tally[MOVED] += count - kept
         return True
     for i in range(len(made)):
-        unlink(live, find_link(live, np.int64(made[i, 0]), np.int64(made[i, 1])))
+        unlink(live, np.int64(made[i, 0]), np.int64(made[i, 1]))
     for i in range(count):
         link(live, x, np.int64(gone[i]))
     return False
@@ -169,7 +169,7 @@ def tidy(
     log.tally[MOST] = most
     for v in touched:
         prune(live, groups, np.int64(v), log, work)
-    slots = len(live.head)
+    slots = len(live.degree)
     for step in range(steps):
         if log.tally[MOVED] == most:
             break

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from meshwright.compiling import inner, kernel
+from meshwright.search.kernels.lists import CHUNK, FULL, filled
 from meshwright.search.kernels.net import NONE, has_topic
 
 if TYPE_CHECKING:
@@ -93,22 +96,25 @@ def search(net: Links, groups: Groups, topic: Int, ends: Ids, count: Int) -> tup
                 best = group
         x = groups.first[best]
         groups.first[best] = groups.queued[x]
-        half = net.head[x]
-        while half != NONE:
-            y = net.target[half]
-            half = net.following[half]
-            if has_topic(net, y, topic):
-                if groups.mark[y] == NONE:
-                    groups.mark[y] = best
-                    groups.size[best] += net.degree[y]
-                    groups.seen[seen] = y
-                    seen += 1
-                    push(groups, best, y)
-                else:
-                    other = group_of(groups, groups.mark[y])
-                    if other != best:
-                        merge(groups, best, other)
-                        still_open -= 1
+        chunk, held = net.near_first[x], np.uint64(filled(np.int64(net.degree[x])))
+        while chunk != NONE:
+            base = np.uint64(chunk) * np.uint64(CHUNK)
+            chunk = net.entries[base + np.uint64(FULL)]
+            for i in range(base, base + held):
+                y = np.int64(net.entries[i])
+                if has_topic(net, y, topic):
+                    if groups.mark[y] == NONE:
+                        groups.mark[y] = best
+                        groups.size[best] += net.degree[y]
+                        groups.seen[seen] = y
+                        seen += 1
+                        push(groups, best, y)
+                    else:
+                        other = group_of(groups, groups.mark[y])
+                        if other != best:
+                            merge(groups, best, other)
+                            still_open -= 1
+            held = np.uint64(FULL)
         if groups.first[best] == NONE:
             still_open -= 1
     rest = NONE

@@ -45,6 +45,9 @@ class Pieces(NamedTuple):
     """Working memory: the ends of lost links in one topic."""
     bridged: Bits
     """By lost link: the topics in which its ends are still connected by a short way."""
+    near: Ids
+    far: Ids
+    """Working memory: the neighbours of a node, and of one of those."""
     tally: Offsets
 
 
@@ -84,7 +87,7 @@ def touch_topics(net: Net, groups: Groups, pieces: Pieces, lost: Ids, number: In
     """
     u, v = np.int64(lost[2 * number]), np.int64(lost[2 * number + 1])
     bridged = pieces.bridged[number]
-    find_bridged(net, groups, bridged, u, v)
+    find_bridged(net, groups, pieces, bridged, u, v)
     i, j = net.node_ptr[u], net.node_ptr[v]
     while i < net.node_ptr[u + 1] and j < net.node_ptr[v + 1]:
         first, second = net.node_topics[i], net.node_topics[j]

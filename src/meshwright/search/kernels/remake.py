@@ -8,18 +8,8 @@ import numpy as np
 
 from meshwright.compiling import inner, kernel
 from meshwright.search.kernels.fragments import connected
-from meshwright.search.kernels.net import (
-    FREE,
-    LINKS,
-    NONE,
-    STEPS,
-    TAKEN,
-    add_link,
-    draw,
-    find_link,
-    has_topic,
-    remove_link,
-)
+from meshwright.search.kernels.links import add_link, chunks_for, list_neighbours, remove_link
+from meshwright.search.kernels.net import LINKS, NONE, STEPS, TAKEN, draw, has_topic
 from meshwright.search.kernels.partners import bar, look_around
 from meshwright.search.kernels.pieces import (
     LOOSE,
@@ -81,10 +71,9 @@ def recreate(net: Net, pieces: Pieces, partners: Partners, desk: Desk, cap: Int,
 
 
 @inner
-def is_redundant(net: Net, groups: Groups, desk: Desk, link: Int) -> bool:
+def is_redundant(net: Net, groups: Groups, desk: Desk, u: Int, v: Int) -> bool:
     """Say whether every topic of both ends stays connected without a link; it is taken away and put back."""
-    u, v = np.int64(net.target[2 * link + 1]), np.int64(net.target[2 * link])
-    remove_link(net, link)
+    remove_link(net, u, v)
     desk.pair[0], desk.pair[1] = u, v
     needed = False
     for i in range(net.node_ptr[u], net.node_ptr[u + 1]):
@@ -92,7 +81,7 @@ def is_redundant(net: Net, groups: Groups, desk: Desk, link: Int) -> bool:
         if has_topic(net, v, topic) and not connected(net, groups, topic, desk.pair):
             needed = True
             break
-    add_link(net, u, v)  # takes the number it had: the stack gives back what it got last
+    add_link(net, u, v)
     return not needed
 
 
@@ -100,23 +89,23 @@ def is_redundant(net: Net, groups: Groups, desk: Desk, link: Int) -> bool:
 def prune(net: Net, groups: Groups, desk: Desk, us: Ids, vs: Ids) -> None:
     """Take away, one after another in the order given, the links that no topic needs."""
     for i in range(len(us)):
-        link = find_link(net, np.int64(us[i]), np.int64(vs[i]))
-        if is_redundant(net, groups, desk, link):
-            remove_link(net, link)
+        u, v = np.int64(us[i]), np.int64(vs[i])
+        if is_redundant(net, groups, desk, u, v):
+            remove_link(net, u, v)
 
 
 @inner
 def ruin(net: Net, groups: Groups, pieces: Pieces, desk: Desk, most: Int) -> Int:
     """Take links away at a node and at one or two that are like it; return how many."""
     lost = np.int64(0)
-    seed = draw(net, len(net.head))
+    seed = draw(net, len(net.degree))
     if draw(net, np.int64(8)) == 0:
         # Now and then one with many links, of a few drawn: so that the maximum degree falls.
         for _ in range(16):
-            other = draw(net, len(net.head))
+            other = draw(net, len(net.degree))
             if net.degree[other] > net.degree[seed]:
                 seed = other
-    if net.head[seed] == NONE:
+    if net.degree[seed] == 0:
         return lost
     for turn in range(1 + draw(net, np.int64(3))):
         x = seed
@@ -130,16 +119,15 @@ def ruin(net: Net, groups: Groups, pieces: Pieces, desk: Desk, most: Int) -> Int
             elif lost > 0:
                 x = np.int64(desk.lost[2 * draw(net, lost) + 1])
         skip = max(np.int64(0), net.degree[x] - most)
-        half = net.head[x]
-        while half != NONE and lost < most:
-            link = np.int64(half >> 1)
-            y = np.int64(net.target[half])
-            half = net.following[half]
+        for i in range(list_neighbours(net, x, pieces.near)):
+            if lost == most:
+                break
+            y = np.int64(pieces.near[i])
             # A hub loses some of its links only.
             if skip > 0 and draw(net, np.int64(net.degree[x])) >= most:
                 skip -= 1
                 continue
-            remove_link(net, link)
+            remove_link(net, x, y)
             desk.lost[2 * lost], desk.lost[2 * lost + 1] = x, y
             lost += 1
     for i in range(lost):
@@ -151,7 +139,7 @@ def ruin(net: Net, groups: Groups, pieces: Pieces, desk: Desk, most: Int) -> Int
 def undo(net: Net, desk: Desk, lost: Int, made: Int) -> None:
     """Put the links back as they were."""
     for i in range(made):
-        remove_link(net, find_link(net, np.int64(desk.made[2 * i]), np.int64(desk.made[2 * i + 1])))
+        remove_link(net, np.int64(desk.made[2 * i]), np.int64(desk.made[2 * i + 1]))
     for i in range(lost):
         add_link(net, np.int64(desk.lost[2 * i]), np.int64(desk.lost[2 * i + 1]))
 
@@ -182,7 +170,7 @@ def remake(
 
     One of the links that a step takes away may not come back in it: it would, most of the time.
     """
-    for v in range(len(net.head)):
+    for v in range(len(net.degree)):
         bar(net, partners, np.int64(v), cap)
     for _ in range(steps):
         net.tally[STEPS] += 1
@@ -194,7 +182,8 @@ def remake(
         if whole:
             chosen = draw(net, lost)
             partners.forbidden[0], partners.forbidden[1] = desk.lost[2 * chosen], desk.lost[2 * chosen + 1]
-            spare = lowering and lost < net.tally[FREE] and was_above(net, desk, lost, cap)
+            fits = chunks_for(before + 1, len(net.degree)) <= len(net.spare)
+            spare = lowering and fits and was_above(net, desk, lost, cap)
             whole = recreate(net, pieces, partners, desk, cap, lost + np.int64(spare))
         made = net.tally[LINKS] - (before - lost)
         sweep_up(pieces)

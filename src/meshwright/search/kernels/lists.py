@@ -1,0 +1,95 @@
+"""Lists of nodes that grow and shrink, in chunks, so that nothing is ever moved to make room.
+
+A list is full chunks but for its first, into which new entries go: how many chunks it takes follows from its
+length. What is in one chunk lies together in memory, so that walking through a list waits for it once only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.compiling import inlined, inner, kernel
+from meshwright.search.kernels.net import NONE, SPARE
+
+if TYPE_CHECKING:
+    from meshwright.interest import Ids
+    from meshwright.search.kernels.net import Int, Lists
+
+CHUNK = 8
+"""A chunk is seven entries and the number of the next chunk."""
+FULL = CHUNK - 1
+
+
+@inlined
+def filled(count: Int) -> Int:
+    """Return how many entries the first chunk of a list holds."""
+    return (count - 1) % FULL + 1 if count > 0 else np.int64(0)
+
+
+@inner
+def push(lists: Lists, first: Ids, count: Ids, v: Int, value: Int) -> None:
+    """Add a value to the list of node v."""
+    there = filled(np.int64(count[v]))
+    if there in (0, FULL):
+        lists.tally[SPARE] -= 1
+        chunk = lists.spare[lists.tally[SPARE]]
+        lists.entries[chunk * CHUNK + FULL] = first[v]
+        first[v] = chunk
+        there = np.int64(0)
+    lists.entries[first[v] * CHUNK + there] = value
+    count[v] += 1
+
+
+@inner
+def discard(lists: Lists, first: Ids, count: Ids, v: Int, value: Int) -> bool:
+    """Take a value out of the list of node v; say whether it was there."""
+    there = filled(np.int64(count[v]))
+    chunk, held = first[v], there
+    while chunk != NONE:
+        base = chunk * CHUNK
+        for i in range(base, base + held):
+            if lists.entries[i] == value:
+                lists.entries[i] = lists.entries[first[v] * CHUNK + there - 1]
+                count[v] -= 1
+                if there == 1:
+                    emptied = first[v]
+                    first[v] = lists.entries[emptied * CHUNK + FULL]
+                    lists.spare[lists.tally[SPARE]] = emptied
+                    lists.tally[SPARE] += 1
+                return True
+        chunk, held = lists.entries[base + FULL], np.int64(FULL)
+    return False
+
+
+@inner
+def empty(lists: Lists, first: Ids, count: Ids, v: Int) -> None:
+    """Take everything out of the list of node v."""
+    chunk = first[v]
+    while chunk != NONE:
+        lists.spare[lists.tally[SPARE]] = chunk
+        lists.tally[SPARE] += 1
+        chunk = lists.entries[chunk * CHUNK + FULL]
+    first[v] = NONE
+    count[v] = 0
+
+
+@inlined
+def write_out(lists: Lists, first: Ids, count: Ids, v: Int, out: Ids) -> Int:
+    """Write the list of node v; return how long it is. For inner loops: `list_out` does the same."""
+    written = np.int64(0)
+    chunk, held = first[v], filled(np.int64(count[v]))
+    while chunk != NONE:
+        base = chunk * CHUNK
+        for i in range(base, base + held):
+            out[written] = lists.entries[i]
+            written += 1
+        chunk, held = lists.entries[base + FULL], np.int64(FULL)
+    return written
+
+
+@kernel
+def list_out(lists: Lists, first: Ids, count: Ids, v: Int, out: Ids) -> Int:
+    """Write the list of node v; return how long it is."""
+    return write_out(lists, first, count, v, out)
