@@ -10,7 +10,7 @@ from meshwright.churn.kernels.members import compact
 from meshwright.churn.kernels.state import CHANCE, NODES, SPARE, Live, link_all
 from meshwright.search.kernels.fragments import Groups
 from meshwright.search.kernels.links import chunks_for
-from meshwright.search.kernels.lists import CHUNK
+from meshwright.search.kernels.lists import chunk_room
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +99,9 @@ def with_chunks(live: Live, unused: int) -> Live:
     chunks = _longer(live.spare[:spare], room + more, -1)
     chunks[spare : spare + more] = np.arange(room + more - 1, room - 1, -1)
     live.tally[SPARE] = spare + more
-    return live._replace(spare=chunks, entries=_longer(live.entries, CHUNK * (room + more), -1))
+    entries = chunk_room(room + more)
+    entries[: len(live.entries)] = live.entries
+    return live._replace(spare=chunks, entries=entries)
 
 
 def with_members(live: Live) -> Live:

@@ -104,7 +104,7 @@ def prepare() -> None:
 
 def _lay_out_net(overlay: Overlay, seed: int) -> Net:
     from meshwright.search.kernels.links import chunks_for
-    from meshwright.search.kernels.lists import CHUNK
+    from meshwright.search.kernels.lists import chunk_room
     from meshwright.search.kernels.net import CHANCE, SPARE, Net
 
     interest = overlay.interest
@@ -120,7 +120,7 @@ def _lay_out_net(overlay: Overlay, seed: int) -> Net:
         bits=_bits(interest.num_nodes, -(-interest.num_topics // WORD)),
         near_first=_ids(interest.num_nodes, -1),
         degree=_ids(interest.num_nodes),
-        entries=_ids(CHUNK * chunks, -1),
+        entries=chunk_room(chunks),
         spare=np.arange(chunks - 1, -1, -1, dtype=np.int32),
         tally=tally,
     )

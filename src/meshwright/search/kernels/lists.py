@@ -22,6 +22,13 @@ CHUNK = 8
 FULL = CHUNK - 1
 
 
+def chunk_room(chunks: int) -> Ids:
+    """Return room for so many chunks, laid so that none of them lies across two cache lines."""
+    room = np.full(CHUNK * (chunks + 1), NONE, dtype=np.int32)
+    skipped = -room.ctypes.data % (CHUNK * room.itemsize) // room.itemsize
+    return room[skipped : skipped + CHUNK * chunks]
+
+
 @inlined
 def filled(count: Int) -> Int:
     """Return how many entries the first chunk of a list holds."""
