@@ -138,6 +138,7 @@ def test_a_circle_of_waiting_is_cut() -> None:
     assert [len(step.added) for step in found.steps] == [0, 0, 1, 1]
     assert all(step.action == RESTART for step in found.steps)
     assert {step.action for step in delta(old, new, version="2.1").steps} == {"reload"}
+    assert {step.action for step in delta(old, new, version="2.1", durable=True).steps} == {RESTART}
     assert found.touched == {"x", "y"}
     assert any("cut off" in line for line in explained(found))
 

@@ -12,8 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import meshwright as mw
-from meshwright.deploy import Inventory, Settings, Wiring, read_federation, wire, write_federation
+from meshwright.deploy import Inventory, Place, Settings, Wiring, read_federation, wire, write_federation
 from meshwright.deploy.filters import covers, overlapping
+from meshwright.deploy.mosquitto import configuration
 from meshwright.deploy.wiring import client_id, folder_of
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route
@@ -144,7 +145,6 @@ def test_profiles_and_passwords(three: Trees, tmp_path: Path) -> None:
     assert own["allow_anonymous"] == "false"
     assert bridges[0].options["cleansession"] == "false"
     assert bridges[0].options["bridge_protocol_version"] == "mqttv311"
-    assert bridges[0].options["bridge_reload_type"] == "immediate"
     access = (tmp_path / "out" / folder_of(listener) / "access").read_text()
     assert f"user {client_id(dialler, listener)}\ntopic readwrite {next(iter(topics))}\n" in access
     assert access.count("topic readwrite #") == 1
@@ -153,6 +153,25 @@ def test_profiles_and_passwords(three: Trees, tmp_path: Path) -> None:
     assert bridges[0].options["remote_password"] not in passwords.read_text()
     assert own["max_inflight_messages"] == "20000"
     assert "clients publish with QoS 2 comes once" in (tmp_path / "out" / "plan.md").read_text()
+
+
+def test_names_tell_what_a_bridge_carries(three: Trees, tmp_path: Path) -> None:
+    """For 2.1, a bridge has other names where it carries something else, and only there; for 2.0 never."""
+    routed = routed_of(three)
+    wiring = wire(routed)
+    pair, other = list(wiring.bridges)
+    changed = Wiring(wiring.order, {**wiring.bridges, pair: {**wiring.bridges[pair], "more": "both"}})
+    places = Inventory({broker: Place("h", port) for port, broker in enumerate(wiring.order, start=1)})
+
+    def names(wired: Wiring, ends: tuple[str, str], chosen: Settings) -> list[str]:
+        text = configuration(wired, places, chosen, ends[0])
+        words = [line.split()[-1] for line in text.splitlines() if line.startswith(("connection", "local_c"))]
+        return [word for word in words if client_id(*ends) in word]
+
+    for chosen in (Settings(), Settings(version="2.1"), Settings("durable", "2.1")):
+        assert (names(wiring, pair, chosen) == names(changed, pair, chosen)) != chosen.reloads
+        assert names(wiring, other, chosen) == names(changed, other, chosen)
+        assert len(names(wiring, pair, chosen)) == 2
 
 
 def test_tls(three: Trees, tmp_path: Path) -> None:

@@ -79,6 +79,14 @@ def federation(
             help="durable: messages wait while a link or broker is away; with --churn this unless told.",
         ),
     ] = None,
+    mosquitto: Annotated[
+        str | None,
+        typer.Option(
+            "--mosquitto",
+            metavar="2.0|2.1",
+            help="Change bridges as this version does, by restart or by reload; else as the installed one.",
+        ),
+    ] = None,
     secret: Secret = None,
     overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
@@ -99,11 +107,13 @@ def federation(
     from meshwright.cli.spark import StageDrawing
     from meshwright.cli.target import check_target
     from meshwright.deploy.keeping import check_free
-    from meshwright.deploy.program import find_mosquitto
+    from meshwright.deploy.program import installed_version
     from meshwright.errors import InputError
     from meshwright.report.chart_file import check_chart
 
-    find_mosquitto()
+    installed = installed_version()
+    if mosquitto == "2.1" != installed:
+        raise InputError("the installed mosquitto is older than 2.1: leave --mosquitto out, or install 2.1")
     if churn is None and (not ingest or rate != 200.0):
         raise InputError("--rate and --no-ingest are about --churn: leave them out, or ask for it")
     if churn is not None and (storm or secret is not None):
@@ -124,8 +134,9 @@ def federation(
         )
     with tempfile.TemporaryDirectory(prefix="meshwright-") as place, StageDrawing(forced=progress) as drawing:
         folder = Path(place) / "federation" if out is None else out
+        usual = "plain" if churn is None else "durable"
+        settings = settings_of(profile or usual, mosquitto or installed, secret)
         if churn is None:
-            settings = settings_of(profile or "plain", "2.0", secret)
             told, lines, passed = _checked(
                 routed, links, folder, Path(place), storm, settings, picture, drawing, keep=keep
             )
@@ -133,7 +144,7 @@ def federation(
             from meshwright.cli.federation_churn import churned
 
             told, lines, passed = churned(
-                routed, links, trees, churn, folder, Path(place), rate, seed, ingest, profile or "durable",
+                routed, links, trees, churn, folder, Path(place), rate, seed, ingest, settings,
                 drawing,
             )  # fmt: skip
     if json:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from meshwright.churn import Event
-    from meshwright.deploy import Routed
+    from meshwright.deploy import Routed, Settings
     from meshwright.deploy.churn_verdict import Churned
     from meshwright.deploy.federation import Running
     from meshwright.interest import Interest
@@ -29,14 +29,13 @@ def churned(
     rate: float,
     seed: int,
     ingest: bool,
-    profile: str,
+    settings: Settings,
     drawing: Any,
 ) -> tuple[dict[str, Any], list[str], bool]:
     """Run a federation under churn; return figures, lines, and whether all is as it must be."""
     from meshwright.cli.federation import told_verdict
     from meshwright.deploy.churning import churn_live
     from meshwright.deploy.living import LivingPlan
-    from meshwright.deploy.settings import Settings
 
     plan = LivingPlan(routed, links, trees, seed=seed)
     before = plan.live.interest()
@@ -48,11 +47,12 @@ def churned(
             shutil.copy(here.brokers.log(broker), logs / f"{here.brokers.log(broker).parent.name}.log")
 
     found = churn_live(
-        plan, _events(before, events, seed), folder, Settings(profile), rate=rate, seed=seed, look=look,
+        plan, _events(before, events, seed), folder, settings, rate=rate, seed=seed, look=look,
         progress=drawing,
     )  # fmt: skip
     told = {
-        "profile": profile,
+        "profile": settings.profile,
+        "mosquitto": settings.version,
         "events": len(found.windows),
         "seconds": found.seconds,
         "calm": found.calm.described(),
@@ -98,11 +98,16 @@ def _told(found: Churned) -> list[str]:
             f"{count.missing:,} missing, {count.duplicate:,} duplicate"
             for kind, what, count in (
                 ("changed", "topics whose tree changes", window.of_changed),
-                ("restarted", "topics whose tree stays but a broker restarts", window.of_restarted),
+                (
+                    "restarted",
+                    "topics whose tree stays but a broker restarts or reloads",
+                    window.of_restarted,
+                ),
             )
             if told[f"{kind}_topics"]
         ]
-        restarts = f", {len(window.restarts)} restarted" if window.restarts else ""
+        acted = [(len(window.restarts), "restarted"), (len(window.reloads), "reloaded")]
+        restarts = "".join(f", {count} {what}" for count, what in acted if count)
         took = f"{duration(window.ended - window.began)} in {window.waves} wave{'s' * (window.waves > 1)}"
         faults = [
             *([f"{window.unexcused:,} lost or doubled with nothing disturbed"] if window.unexcused else []),

@@ -33,7 +33,7 @@ def awaited(
         dialled = dict(step.bridges or {})
         if step.action == RELOAD:
             add({broker: {RELOADED}})
-            changed = {other for other, _, _ in (*step.removed, *step.added)}
+            changed = step.changed
             # Who starts anew in this wave has forgotten, and need not be told.
             lost = [other for other in changed - dialled.keys() if _stays(other, acted)]
             add({other: {f"{GONE} {client_id(broker, other)}"} for other in lost})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from meshwright.churn.events import JOIN
@@ -79,11 +80,12 @@ def sorted_out(
         count.duplicate += len(doubled)
         leaked += len(set(message.seen) - allowed - {message.origin})
         disturbed = frozenset().union(*(windows[number].disturbed for number in held))
+        renewed = frozenset().union(*(windows[number].renewed for number in held))
         # What waited for a link that is gone still comes over it, and goes on over the one in its place.
         for broker in missing if changed and window.durable else missing | doubled:
             found = {paths.between(v, message.topic, message.origin, broker) for v in spanned}
             same = found.pop() if len(found) == 1 else None
-            window.unexcused += same is not None and not disturbed & set(same)
+            window.unexcused += same is not None and not _excused(same, disturbed, renewed)
     for version, messages in sorted(by_version.items()):
         calm.append(judge(messages, versions[version].ways))
     joined = Verdict(
@@ -95,6 +97,12 @@ def sorted_out(
         {},
     )
     return joined, leaked + len(joined.leaked)
+
+
+def _excused(path: Sequence[str], disturbed: Collection[str], renewed: Collection[frozenset[str]]) -> bool:
+    """Say whether a broker of a way, or one of its links, was disturbed."""
+    links = {frozenset(link) for link in pairwise(path)}
+    return not (links.isdisjoint(renewed) and set(path).isdisjoint(disturbed))
 
 
 def _version(message: Message, version: int, windows: Sequence[Window]) -> int:

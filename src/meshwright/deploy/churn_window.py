@@ -40,6 +40,9 @@ class Window:
     disturbed: frozenset[str] = frozenset()
     """Brokers that end, or restart and keep nothing: what goes through them may be lost."""
     restarts: list[str] = field(default_factory=list)
+    reloads: list[str] = field(default_factory=list)
+    renewed: frozenset[frozenset[str]] = frozenset()
+    """Links that a reload breaks for a moment: what is under way there may be lost."""
     waves: int = 1
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)
     """When each touched topic may lose messages: as long as the waves last that touch it."""
@@ -47,9 +50,9 @@ class Window:
     of_changed: Count = field(default_factory=Count)
     """On topics whose tree changes."""
     of_restarted: Count = field(default_factory=Count)
-    """On topics whose tree stays, but a broker of it restarts."""
+    """On topics whose tree stays, but a broker of it restarts, or a reload renews a link of it."""
     unexcused: int = 0
-    """Deliveries missing or made twice though their way stayed, and no broker on it was disturbed.
+    """Deliveries missing or made twice though their way stayed, and no broker or link of it was disturbed.
 
     Where messages wait, those made twice only if the whole tree stayed.
     """
@@ -95,6 +98,7 @@ class Window:
             "waves": self.waves,
             "in_time": self.in_time,
             "restarts": self.restarts,
+            "reloads": self.reloads,
             "changed_topics": len(self.changed & self.spans.keys()),
             "changed": vars(self.of_changed),
             "restarted_topics": len(self.spans.keys() - self.changed),

@@ -22,7 +22,7 @@ import numpy as np
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
 from meshwright.deploy.churn_verdict import Churned, sorted_out
 from meshwright.deploy.churn_window import Window
-from meshwright.deploy.delta import RESTART, START, STOP, delta
+from meshwright.deploy.delta import RELOAD, RESTART, START, STOP, delta
 from meshwright.deploy.federation import publications, publish_all, running
 from meshwright.deploy.inventory import Inventory, Place
 from meshwright.deploy.program import free_ports
@@ -172,7 +172,7 @@ async def _change(
     old = plan.routed
     plan.happen([event])
     durable = here.settings.durable
-    found = delta(before, plan.wiring, durable=durable)
+    found = delta(before, plan.wiring, version=here.settings.version, durable=durable)
     if event.event == JOIN:
         # A port that was somebody's: bridges to that one may still dial it.
         port = next(port for port in free_ports(len(used) + 1) if port not in used)
@@ -185,7 +185,16 @@ async def _change(
     ending = frozenset(step.broker for step in found.steps if step.action in disturbing)
     changed = _changed(old, plan.routed)
     window = Window(
-        event.event, broker, began, changed, ending, found.restarts, len(found.waves), durable=durable
+        event.event,
+        broker,
+        began,
+        changed,
+        ending,
+        found.restarts,
+        sorted({step.broker for step in found.steps if step.action == RELOAD}),
+        found.renewed,
+        len(found.waves),
+        durable=durable,
     )
     # What goes through a broker that is gone is touched from the first moment on, before any wave.
     window.touch(_held(old).get(broker, set()), began, began)

@@ -2,9 +2,11 @@
 
 For each topic, what is taken away goes before anything is added: the other order makes a loop for a moment,
 and doubles. Who joins dials all its neighbours, so nobody else has to do anything. Mosquitto 2.0 takes up
-changed bridges with a restart of the dialling end only, 2.1 with a reload. A bridge to a broker that is gone
-does no harm; it vanishes from the file, and with the next restart. Not so where sessions last: it would
-queue what nobody will fetch, so its dialler acts too.
+changed bridges with a restart of the dialling end only, 2.1 with a reload: no client is cut off, and a bridge
+that changes begins anew. After a reload a bridge that connects again has lost what waited at its dialler; so
+where sessions last, 2.1 restarts too. A bridge to a broker that is gone does no harm; it vanishes from the
+file, and with the next restart or reload. Not so where sessions last: it would queue what nobody will fetch,
+so its dialler acts too.
 """
 
 from __future__ import annotations
@@ -34,6 +36,11 @@ class Step:
     added: tuple[Line, ...] = ()
     bridges: Mapping[str, Mapping[str, str]] | None = None
     """None: they stay as they are, and only who may connect changes."""
+
+    @property
+    def changed(self) -> set[str]:
+        """The other ends of bridges that it changes."""
+        return {other for other, _, _ in (*self.removed, *self.added)}
 
     def __str__(self) -> str:
         parts = [f"{self.action} {self.broker}"]
@@ -75,11 +82,25 @@ class Delta:
         """Topics that may lose messages meanwhile: their tree changes, or a broker of it restarts or ends."""
         return set().union(*(self.touched_by(wave) for wave in self.waves))
 
+    @property
+    def renewed(self) -> frozenset[frozenset[str]]:
+        """Links that were there, and that a reload breaks: what is under way there may be lost."""
+        return frozenset(
+            frozenset((step.broker, other))
+            for step in self.steps
+            if step.action == RELOAD
+            for other in step.changed
+            if (step.broker, other) in self.old.bridges
+        )
+
     def touched_by(self, wave: Iterable[Step]) -> set[str]:
         """Return the topics that may lose messages while a wave lasts."""
         found: set[str] = set()
         for step in wave:
             found |= {topic for _, topic, _ in (*step.removed, *step.added)}
+            for wiring in (self.old, self.new) if step.action == RELOAD else ():
+                dialled = wiring.dialled_by(step.broker)
+                found |= {topic for other in step.changed for topic in dialled.get(other, {})}
             if step.action in (RESTART, STOP):
                 for wiring in (self.old, self.new):
                     ends = (*wiring.dialled_by(step.broker).values(), *wiring.heard_by(step.broker).values())
@@ -142,7 +163,7 @@ def delta(
                 if broker in here - set(restless) and old.heard_by(broker) != new.heard_by(broker)
             )
         )
-    act = RELOAD if version == "2.1" else RESTART
+    act = RELOAD if version == "2.1" and not durable else RESTART
     waves += _ordered(old, new, changes, act, restless)
     waves = [wave for wave in waves if wave]
     return Delta(old, new, tuple(waves), tuple(quiet), frozenset(restless), durable)
@@ -226,6 +247,8 @@ def explained(found: Delta) -> Sequence[str]:
             f"clients of {len(found.restarts)} brokers are cut off for a moment; "
             f"{len(found.touched)} topics {_meanwhile(found)}"
         )
+    elif found.renewed:
+        lines.append(f"no client is cut off; {len(found.touched)} topics may lose messages meanwhile")
     return lines
 
 

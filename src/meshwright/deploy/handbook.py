@@ -36,9 +36,12 @@ def handbook(routed: Routed, wiring: Wiring, inventory: Inventory, settings: Set
         "Never add a bridge or a topic line by hand: one more link in a tree is a loop, and a loop is a "
         "storm. Plan anew, look with `meshwright diff`, then `meshwright apply`. "
         + (
-            "Mosquitto 2.1 takes a new configuration with SIGHUP."
-            if settings.version == "2.1"
-            else "Mosquitto 2.0 ignores bridges on SIGHUP: the dialling end must restart."
+            "Mosquitto 2.1 takes a new configuration with SIGHUP. Where a broker loses several bridges at "
+            "once, 2.1.2 overlooks some of them: send it again, a second apart, four times for 15 bridges. "
+            "What stays as it is does not mind."
+            if settings.reloads
+            else "Bridges change when the dialling end restarts: Mosquitto 2.0 ignores them on SIGHUP, and "
+            "2.1 loses what waits."
         ),
         *_security(inventory, settings),
         "## The brokers",

@@ -5,10 +5,15 @@ client ids; one end that dials; QoS 1 and a clean session. In the profile `durab
 MQTT 3.1.1, as with 5 only the dialler queues; QoS 2, as with 1 a broker that restarts sends again what was
 not yet acknowledged; many messages in flight, as with few QoS 2 loses messages in a burst; and a line for
 each topic that was taken off a bridge, else it stays subscribed at the other end.
+
+Told to reload, Mosquitto 2.1 ends bridges whose name is gone, begins those whose name is new, and leaves the
+others as they are. So from 2.1 on a plain bridge's names tell what it carries. (`bridge_reload_type
+immediate` breaks all of a broker's bridges, those too that stay as they are.)
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from meshwright.deploy.access import access_file, client_password, password, password_file
@@ -80,18 +85,18 @@ def _bridge(
 ) -> str:
     name, place = client_id(broker, other), inventory.places[other]
     lines = [
-        f"connection {name}",
         f"address {place.address}",
         f"remote_clientid {name}",
-        f"local_clientid {local_id(broker, other)}",
     ]
     if settings.durable:
         lines += ["bridge_protocol_version mqttv311", "try_private true", "cleansession false"]
     else:
         lines += ["bridge_protocol_version mqttv50", "cleansession true"]
-    lines += ["notifications_local_only true", "restart_timeout 1 5"]
-    if settings.version == "2.1":
-        lines.append("bridge_reload_type immediate")
+    # 2.1 waits so long before it dials at all when a reload begins a bridge: no longer than it has to.
+    lines += [
+        "notifications_local_only true",
+        f"restart_timeout {'1' if settings.reloads else '1 5'}",
+    ]
     if settings.secret is not None:
         lines += [f"remote_username {name}", f"remote_password {password(settings.secret, name)}"]
     if place.tls:
@@ -100,7 +105,20 @@ def _bridge(
         # What a bridge only sends it unsubscribes from at the other end, whenever it connects.
         lines += [f'topic {topic} {OUT} {settings.qos} {NOWHERE} ""' for topic in gone]
     lines += [f'topic {topic} {direction} {settings.qos} "" ""' for topic, direction in topics.items()]
-    return "".join(f"{line}\n" for line in lines)
+    told = f".{_digest(lines)}" if settings.reloads else ""
+    named = (
+        f"connection {name}{told}",
+        *lines[:2],
+        f"local_clientid {local_id(broker, other)}{told}",
+        *lines[2:],
+    )
+    return "".join(f"{line}\n" for line in named)
+
+
+def _digest(lines: Iterable[str]) -> str:
+    """Tell bridges apart by what they are to do; passwords, which are nobody's business, are left out."""
+    open_to_all = "\n".join(line for line in lines if not line.startswith("remote_password"))
+    return hashlib.sha256(open_to_all.encode()).hexdigest()[:12]
 
 
 def unit(broker: str) -> str:

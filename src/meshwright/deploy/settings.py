@@ -18,7 +18,7 @@ class Settings:
     """`plain`: exactly once while links are up. `durable`: both ends queue while a link is down, or a broker
     restarts."""
     version: str = "2.0"
-    """The oldest Mosquitto there is: from 2.1 on, bridges change without a restart."""
+    """The oldest Mosquitto there is: from 2.1 on, `plain` bridges change without a restart."""
     secret: bytes | None = None
     """What all passwords are derived from; without, there are neither passwords nor access lists."""
 
@@ -34,6 +34,11 @@ class Settings:
     def durable(self) -> bool:
         """Whether sessions last: brokers keep them, and what is queued in them, while somebody is away."""
         return self.profile == "durable"
+
+    @property
+    def reloads(self) -> bool:
+        """Whether bridges change by a reload: from 2.1 on, but not where sessions last: it loses queues."""
+        return self.version == "2.1" and not self.durable
 
     @property
     def qos(self) -> int:
