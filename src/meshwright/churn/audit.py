@@ -66,6 +66,9 @@ def _members(body: Body) -> Iterator[str]:
     """Each topic knows how many subscribe to it, and its list holds them all; only nodes have topics."""
     live = body.live
     flags = np.unpackbits(live.bits.view(np.uint8), axis=1, bitorder="little")[:, : len(live.column)]
+    holders = np.unpackbits(live.holders.view(np.uint8), axis=1, bitorder="little")[:, : len(flags)]
+    if (flags != holders.T).any():
+        yield "topics and nodes do not agree on who subscribes"
     wrong = np.flatnonzero(flags.sum(axis=0) != live.subscribers)
     if len(wrong):
         yield f"the numbers of subscribers of topics {first_five(wrong.tolist())} are wrong"

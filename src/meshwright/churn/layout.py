@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from meshwright.interest import Ids, Interest
     from meshwright.overlay import Overlay
+    from meshwright.search.kernels.net import Bits
 
 WORD = 64
 BY_NODE = {
@@ -24,7 +25,14 @@ BY_NODE = {
     "primary_first": -1, "primary_count": 0, "mark": -1, "paid": 0, "row": -1,
 }  # fmt: skip
 """The arrays with an entry for each slot, and what it is in a slot that nobody uses."""
-BY_TOPIC = {"subscribers": 0, "member_start": 0, "member_room": 0, "member_length": 0, "column": -1}
+BY_TOPIC = {
+    "holders": 0,
+    "subscribers": 0,
+    "member_start": 0,
+    "member_room": 0,
+    "member_length": 0,
+    "column": -1,
+}
 
 
 def lay_out(overlay: Overlay, seed: int) -> Live:
@@ -35,7 +43,7 @@ def lay_out(overlay: Overlay, seed: int) -> Live:
     tally[CHANCE], tally[NODES] = seed, nodes
     words = max(1, -(-topics // WORD))
     live = Live(
-        bits=np.zeros((0, words), dtype=np.uint64),
+        bits=np.zeros((0, words), dtype=np.uint64), holders=np.zeros((0, 1), dtype=np.uint64),
         near_first=_ids(0), degree=_ids(0), tally=tally, spread=_ids(0), subscribers=_ids(0),
         member_start=np.zeros(0, dtype=np.int64), member_room=_ids(0), member_length=_ids(0), members=_ids(0),
         entries=_ids(0), spare=_ids(0), backup_first=_ids(0), backup_count=_ids(0), primary_first=_ids(0),
@@ -52,6 +60,9 @@ def _fill(live: Live, interest: Interest) -> None:
     topic = interest.node_topics.astype(np.uint64)
     bit = np.uint64(1) << (topic & np.uint64(63))
     np.bitwise_or.at(live.bits, (interest.node_of_slot, topic >> np.uint64(6)), bit)
+    node = interest.node_of_slot.astype(np.uint64)
+    bit = np.uint64(1) << (node & np.uint64(63))
+    np.bitwise_or.at(live.holders, (interest.node_topics, node >> np.uint64(6)), bit)
     live.subscribers[: interest.num_topics] = np.diff(interest.topic_ptr)
 
 
@@ -64,6 +75,7 @@ def with_nodes(live: Live, wanted: int) -> Live:
     arrays: dict[str, Any] = {
         name: _longer(getattr(live, name), more, blank) for name, blank in BY_NODE.items()
     }
+    arrays["holders"] = _wider(live.holders, -(-more // WORD))
     arrays["spread"] = _longer(live.spread, more + 1, 0)
     arrays["spread"][0] += more - slots
     return live._replace(**arrays)
@@ -77,12 +89,7 @@ def with_topics(live: Live, wanted: int) -> Live:
     arrays: dict[str, Any] = {
         name: _longer(getattr(live, name), more, blank) for name, blank in BY_TOPIC.items()
     }
-    words = -(-more // WORD)
-    if words > live.bits.shape[1]:
-        bits = np.zeros((len(live.bits), words), dtype=np.uint64)
-        bits[:, : live.bits.shape[1]] = live.bits
-        arrays["bits"] = bits
-    return live._replace(**arrays)
+    return live._replace(bits=_wider(live.bits, -(-more // WORD)), **arrays)
 
 
 def with_links(live: Live, links: int, nodes: int) -> Live:
@@ -149,6 +156,15 @@ def lay_out_groups(slots: int) -> Groups:
 def _longer(array: NDArray[Any], length: int, blank: int) -> NDArray[Any]:
     more = np.full((length, *array.shape[1:]), blank, dtype=array.dtype)
     more[: len(array)] = array
+    return more
+
+
+def _wider(bits: Bits, words: int) -> Bits:
+    """Return rows of bits with at least so many words each."""
+    if words <= bits.shape[1]:
+        return bits
+    more = np.zeros((len(bits), words), dtype=np.uint64)
+    more[:, : bits.shape[1]] = bits
     return more
 
 

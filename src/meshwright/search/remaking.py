@@ -36,15 +36,14 @@ class Remaking:
     """
 
     def __init__(self, overlay: Overlay, *, seed: int = 0, ruin: int = 3) -> None:
-        from meshwright.search.kernels import links, net, partners
+        from meshwright.search.kernels import links, net
 
         self.interest, self.ruin = overlay.interest, ruin
         self.net = _lay_out_net(overlay, seed)
-        net.fill_topic_bits(self.net)
+        net.fill_bits(self.net)
         links.add_links(self.net, overlay.u, overlay.v)
         self.groups, self.pieces, self.desk = _lay_out_memory(self.interest, ruin)
         self.partners = _lay_out_partners(self.interest)
-        partners.fill_subscribers(self.net, self.partners)
 
     def __len__(self) -> int:
         """How many links there are."""
@@ -118,6 +117,7 @@ def _lay_out_net(overlay: Overlay, seed: int) -> Net:
         topic_ptr=frozen(interest.topic_ptr, np.int64),
         topic_nodes=frozen(interest.topic_nodes, np.int32),
         bits=_bits(interest.num_nodes, -(-interest.num_topics // WORD)),
+        holders=_bits(interest.num_topics, row_words(interest.num_nodes)),
         near_first=_ids(interest.num_nodes, -1),
         degree=_ids(interest.num_nodes),
         entries=chunk_room(chunks),
@@ -174,7 +174,6 @@ def _lay_out_partners(interest: Interest) -> Partners:
     nodes, topics = interest.num_nodes, interest.num_topics
     words = row_words(nodes)
     return Partners(
-        subscribers=_bits(topics, words),
         barred=_bits(words),
         carry=_bits(words),
         slices=_bits(topics.bit_length(), words),

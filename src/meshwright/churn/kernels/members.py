@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.churn.kernels.state import rest_of, topic_at
+from meshwright.churn.kernels.state import ONE, SIX, SIXTY_THREE, rest_of, topic_at
 from meshwright.compiling import inner, kernel
 from meshwright.search.kernels.net import NONE, has_topic
 
@@ -57,12 +57,14 @@ def enter(live: Live, v: Int, topic: Int) -> None:
 @inner
 def drop(live: Live, v: Int, topics: Bits) -> None:
     """Take these topics, all of which it has, from a node."""
+    node = np.uint64(v)
     for place in range(len(topics)):
         word = topics[place]
         live.bits[v, place] &= ~word
         while word:
             topic = topic_at(place, word)
             live.subscribers[topic] -= 1
+            live.holders[topic, node >> SIX] &= ~(ONE << (node & SIXTY_THREE))
             if live.member_length[topic] > 2 * live.subscribers[topic] + MOST_STALE:
                 compact(live, topic)
             word = rest_of(word)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.churn.kernels.state import ZERO, rest_of, topic_at
-from meshwright.compiling import compiled
+from meshwright.churn.kernels.state import ONE, SIX, SIXTY_THREE, ZERO, rest_of, topic_at
+from meshwright.compiling import compiled, inner
 from meshwright.search.kernels.fragments import forget, group_of, search
 from meshwright.search.kernels.links import list_neighbours
 from meshwright.words import lowest_bit
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from meshwright.interest import Ids
     from meshwright.search.kernels.fragments import Groups
     from meshwright.search.kernels.net import Int
+
+
+@inner
+def flip(live: Live, v: Int, topic: Int) -> None:
+    """Take a subscriber's bit from a topic, or give it back."""
+    node = np.uint64(v)
+    live.holders[topic, node >> SIX] ^= ONE << (node & SIXTY_THREE)
 
 
 @compiled
@@ -63,8 +70,13 @@ def shatter(live: Live, groups: Groups, gone: Ids) -> tuple[Int, Int]:
                     found += 1
             left = np.int64(live.subscribers[topic])
             for i in range(len(gone)):
-                left -= np.int64((kept[i, place] & bit) != ZERO)
+                if kept[i, place] & bit:
+                    left -= 1
+                    flip(live, np.int64(gone[i]), topic)
             made, seen, rest = search(live, groups, topic, here, found)
+            for i in range(len(gone)):
+                if kept[i, place] & bit:
+                    flip(live, np.int64(gone[i]), topic)
             for group in range(made):
                 sizes[group] = 0
             for i in range(seen):

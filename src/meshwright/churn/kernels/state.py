@@ -34,6 +34,8 @@ class Live(NamedTuple):
 
     bits: Bits
     """By node: its topics, a bit each."""
+    holders: Bits
+    """By topic: its subscribers, a bit each."""
     near_first: Ids
     degree: Ids
     """By node: the first chunk of its neighbours, and how many they are."""
@@ -90,8 +92,9 @@ def count_topics(live: Live, v: Int) -> Int:
 @inner
 def set_topic(live: Live, v: Int, topic: Int) -> None:
     """Let a node have a topic."""
-    word = np.uint64(topic)
+    word, node = np.uint64(topic), np.uint64(v)
     live.bits[v, word >> SIX] |= ONE << (word & SIXTY_THREE)
+    live.holders[topic, node >> SIX] |= ONE << (node & SIXTY_THREE)
 
 
 @inner

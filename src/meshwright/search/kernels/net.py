@@ -46,8 +46,8 @@ class Links(Lists, Protocol):
     """What these kernels need of an overlay that changes in place; the search's `Net` is one."""
 
     @property
-    def bits(self) -> Bits:
-        """By node: its topics, a bit each."""
+    def holders(self) -> Bits:
+        """By topic: its subscribers, a bit each."""
 
     @property
     def near_first(self) -> Ids:
@@ -67,6 +67,8 @@ class Net(NamedTuple):
     topic_nodes: Ids
     bits: Bits
     """By node: its topics, a bit each."""
+    holders: Bits
+    """By topic: its subscribers, a bit each."""
     near_first: Ids
     """By node: the first chunk of its neighbours."""
     degree: Ids
@@ -86,18 +88,20 @@ def is_set(row: Bits, topic: Int) -> bool:
 
 @inlined
 def has_topic(net: Links, v: Int, topic: Int) -> bool:
-    """Say whether node v subscribes to a topic."""
-    word = np.uint64(topic)
-    return bool((net.bits[v, word >> SIX] >> (word & SIXTY_THREE)) & ONE)
+    """Say whether node v subscribes to a topic: who asks for one topic again and again asks near by."""
+    word = np.uint64(v)
+    return bool((net.holders[topic, word >> SIX] >> (word & SIXTY_THREE)) & ONE)
 
 
 @kernel
-def fill_topic_bits(net: Net) -> None:
-    """Set each node's bits over topics."""
+def fill_bits(net: Net) -> None:
+    """Set each node's bits over topics, and each topic's over nodes."""
     for v in range(len(net.degree)):
+        node = np.uint64(v)
         for i in range(net.node_ptr[v], net.node_ptr[v + 1]):
             topic = np.uint64(net.node_topics[i])
             net.bits[v, topic >> SIX] |= ONE << (topic & SIXTY_THREE)
+            net.holders[topic, node >> SIX] |= ONE << (node & SIXTY_THREE)
 
 
 @inlined

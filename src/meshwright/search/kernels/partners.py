@@ -28,8 +28,6 @@ ZERO = np.uint64(0)
 class Partners(NamedTuple):
     """Rows of bits over nodes, and what was found."""
 
-    subscribers: Bits
-    """By topic: its subscribers."""
     barred: Bits
     """The nodes that have as many links as they may."""
     carry: Bits
@@ -43,15 +41,6 @@ class Partners(NamedTuple):
     """By loose node: how many links had been made when its gain was found."""
     forbidden: Ids
     """A pair that must not be linked, or −1."""
-
-
-@kernel
-def fill_subscribers(net: Net, partners: Partners) -> None:
-    """Set each topic's bits over nodes."""
-    for topic in range(len(net.topic_ptr) - 1):
-        for slot in range(net.topic_ptr[topic], net.topic_ptr[topic + 1]):
-            v = np.uint64(net.topic_nodes[slot])
-            partners.subscribers[topic, v >> SIX] |= ONE << (v & SIXTY_THREE)
 
 
 @kernel
@@ -87,7 +76,7 @@ def count_joined(net: Net, pieces: Pieces, partners: Partners, x: Int) -> Int:
         topic, mine = np.int64(pieces.topic[record]), pieces.label[pieces.slot[record]]
         if mine > 0:
             for j in range(words):
-                partners.carry[j] = partners.subscribers[topic, j]
+                partners.carry[j] = net.holders[topic, j]
             other = pieces.topic_first[topic]
             while other != NONE:
                 if pieces.label[pieces.slot[other]] == mine:
