@@ -32,7 +32,7 @@ USERS_AT_ONCE = 500
 """So many are looked at between two looks at the clock, or one channel."""
 LEAST = 1e-9
 """A move that saves less than this part of the cost is none."""
-ROUNDS, DISTURBANCES = 6, 20
+ROUNDS, DISTURBANCES = 5, 16
 """So often every channel is made anew, from the second time on from so many disturbed states, too."""
 SHARE = 0.25
 """The part of the time in which the paper's assignments are made."""
