@@ -1,4 +1,4 @@
-"""Blocks of words: the same as numpy on eight words at a time."""
+"""Blocks of eight words, and sixteen numbers at once: the same as numpy and Python say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.compiling import compiled
-from meshwright.words import EIGHT, any_of, load, nothing, ones, store, total
+from meshwright.words import EIGHT, any_of, largest, load, nothing, ones, reaching, store, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,3 +49,27 @@ def test_blocks_are_eight_words_at_once(x: NDArray[np.uint64], y: NDArray[np.uin
         assert not row[end:].any()
     assert counted == sum(int(word).bit_count() for word in a & b)
     assert joined == np.bitwise_or.reduce(a & b)
+
+
+numbers = st.lists(st.integers(0, 40), min_size=1, max_size=40).map(
+    lambda some: np.array([*some, *[99] * 15], dtype=np.int32)[: len(some)]
+)
+
+
+@compiled
+def look(array: Any, i: Any, level: Any, marks: Any) -> Any:
+    """Return what sixteen numbers say."""
+    return reaching(array, i, level), largest(array, i, marks)
+
+
+@given(array=numbers, data=st.data(), level=st.integers(1, 40), marks=st.integers(0, 2**64 - 1))
+def test_sixteen_numbers_at_once(
+    array: NDArray[np.int32], data: st.DataObject, level: int, marks: int
+) -> None:
+    """Marks are those of a comparison one by one, and only marked numbers are looked at."""
+    i = data.draw(st.integers(0, len(array) - 1))
+    near = array[i : i + 16].tolist()
+    existing = (1 << len(near)) - 1
+    reached, most = look(array, np.uint64(i), np.int64(level), np.uint64(marks & existing))
+    assert int(reached) & existing == sum((number >= level) << k for k, number in enumerate(near))
+    assert most == max([0, *(number for k, number in enumerate(near) if marks >> k & 1)])

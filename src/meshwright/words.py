@@ -1,7 +1,9 @@
-"""What kernels do with words of 64 bits, one at a time or in blocks of eight.
+"""What kernels do with words of 64 bits, one at a time or in blocks of eight, and with sixteen numbers.
 
 Rows of bits are worked on block by block. Left to itself, the compiler would do so too, but only behind
-checks that no two arrays overlap; with a dozen of arrays and short rows, these never paid.
+checks that no two arrays overlap; with a dozen of arrays and short rows, these never paid. Numbers of 32 bits
+are looked through sixteen at a time, the answer a mark for each, as one by one nobody can foresee which is
+wanted; an array of them must have fifteen more behind its end.
 """
 
 from __future__ import annotations
@@ -9,18 +11,20 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import extending
 from numba.core import types
 from numba.extending import intrinsic, register_model, type_callable
 
-config: Any = numba.config  # its names are made at run time
+from meshwright.compiling import config
+
 untyped: Any = extending
 
 EIGHT = np.uint64(8)
 """Words of a block."""
+SIXTEEN = np.uint64(16)
+"""Numbers that are looked at at once."""
 
 if config.DISABLE_JIT:
 
@@ -38,12 +42,12 @@ if config.DISABLE_JIT:
         return np.packbits(bits, bitorder="little").view(np.uint64)[0]
 
     def load(array: Any, j: Any) -> Any:
-        """Return the block of an array that begins at word j."""
-        return array[int(j) : int(j) + 8].copy()
+        """Return the block of an array that begins at word j; the words of all rows are in one order."""
+        return array.reshape(-1)[int(j) : int(j) + 8].copy()
 
     def store(array: Any, j: Any, block: Any) -> None:
         """Put a block into an array at word j."""
-        array[int(j) : int(j) + 8] = block
+        array.reshape(-1)[int(j) : int(j) + 8] = block
 
     def nothing() -> Any:
         """Return a block without a bit."""
@@ -61,9 +65,19 @@ if config.DISABLE_JIT:
         """Return the bits that any word of a block has."""
         return np.bitwise_or.reduce(block)
 
+    def reaching(array: Any, i: Any, level: Any) -> Any:
+        """Mark which of the sixteen numbers of an array from i on are at least `level`."""
+        return np.uint64(sum(1 << k for k, number in enumerate(array[int(i) :][:16]) if number >= level))
+
+    def largest(array: Any, i: Any, marks: Any) -> Any:
+        """Return the largest marked one of the sixteen numbers of an array from i on, and no less than 0."""
+        marked = [int(number) for k, number in enumerate(array[int(i) :][:16]) if int(marks) >> k & 1]
+        return max([0, *marked])
+
 else:
-    WORD = ir.IntType(64)
-    WORDS = ir.VectorType(WORD, int(EIGHT))
+    WORD, NUMBER = ir.IntType(64), ir.IntType(32)
+    WORDS, NUMBERS = ir.VectorType(WORD, int(EIGHT)), ir.VectorType(NUMBER, int(SIXTEEN))
+    MARKS = ir.IntType(int(SIXTEEN))
 
     class Block(types.Type):
         """Eight words, handled as one."""
@@ -102,16 +116,16 @@ else:
     ):
         _operate(_operation, _name)
 
-    def _place(context: Any, builder: Any, array_type: Any, array: Any, j: Any) -> Any:
+    def _place(context: Any, builder: Any, vector: Any, array_type: Any, array: Any, i: Any) -> Any:
         data = context.make_array(array_type)(context, builder, array).data
-        return builder.bitcast(builder.gep(data, [j]), WORDS.as_pointer())
+        return builder.bitcast(builder.gep(data, [i]), vector.as_pointer())
 
     @intrinsic
     def load(typingctx: Any, array: Any, j: Any) -> Any:
-        """Return the block of an array that begins at word j."""
+        """Return the block of an array that begins at word j; the words of all rows are in one order."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(_place(context, builder, signature.args[0], *arguments), align=8)
+            return builder.load(_place(context, builder, WORDS, signature.args[0], *arguments), align=8)
 
         return block_type(array, types.uint64), generate
 
@@ -121,7 +135,7 @@ else:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, j, block = arguments
-            builder.store(block, _place(context, builder, signature.args[0], array, j), align=8)
+            builder.store(block, _place(context, builder, WORDS, signature.args[0], array, j), align=8)
             return context.get_dummy_value()
 
         return types.none(array, types.uint64, block_type), generate
@@ -135,10 +149,11 @@ else:
 
         return block_type(), generate
 
-    def _call(builder: Any, name: str, result: Any, block: Any) -> Any:
-        known, name = builder.module.globals, f"llvm.{name}.v{int(EIGHT)}i64"
-        function = known.get(name) or ir.Function(builder.module, ir.FunctionType(result, [WORDS]), name)
-        return builder.call(function, [block])
+    def _call(builder: Any, name: str, result: Any, vector: Any) -> Any:
+        name = f"llvm.{name}.v{vector.type.count}{vector.type.element.intrinsic_name}"
+        known = builder.module.globals.get(name)
+        function = known or ir.Function(builder.module, ir.FunctionType(result, [vector.type]), name)
+        return builder.call(function, [vector])
 
     @intrinsic
     def ones(typingctx: Any, block: Any) -> Any:
@@ -167,6 +182,38 @@ else:
 
         return types.uint64(block_type), generate
 
+    def _numbers(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
+        return builder.load(_place(context, builder, NUMBERS, array_type, array, i), align=4)
+
+    def _repeated(builder: Any, value: Any, vector: Any) -> Any:
+        some = builder.insert_element(ir.Constant(vector, ir.Undefined), value, NUMBER(0))
+        return builder.shuffle_vector(some, some, ir.Constant(ir.VectorType(NUMBER, vector.count), None))
+
+    @intrinsic
+    def reaching(typingctx: Any, array: Any, i: Any, level: Any) -> Any:
+        """Mark which of the sixteen numbers of an array from i on are at least `level`."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array, i, level = arguments
+            numbers = _numbers(context, builder, signature.args[0], array, i)
+            levels = _repeated(builder, builder.trunc(level, NUMBER), NUMBERS)
+            return builder.zext(builder.bitcast(builder.icmp_signed(">=", numbers, levels), MARKS), WORD)
+
+        return types.uint64(array, types.uint64, types.int64), generate
+
+    @intrinsic
+    def largest(typingctx: Any, array: Any, i: Any, marks: Any) -> Any:
+        """Return the largest marked one of the sixteen numbers of an array from i on, and no less than 0."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array, i, marks = arguments
+            flags = builder.bitcast(builder.trunc(marks, MARKS), ir.VectorType(ir.IntType(1), NUMBERS.count))
+            numbers = _numbers(context, builder, signature.args[0], array, i)
+            marked = builder.select(flags, numbers, ir.Constant(NUMBERS, None))
+            return builder.sext(_call(builder, "vector.reduce.smax", NUMBER, marked), WORD)
+
+        return types.int64(array, types.uint64, types.uint64), generate
+
     @intrinsic
     def popcount(typingctx: Any, word: Any) -> Any:
         """Count the set bits of a word."""
@@ -191,12 +238,9 @@ else:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             vector = ir.VectorType(ir.IntType(8), 64)
-            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            place = builder.bitcast(builder.gep(data, [arguments[1]]), vector.as_pointer())
-            some = builder.insert_element(ir.Constant(vector, ir.Undefined), arguments[2], ir.IntType(32)(0))
-            shifts = builder.shuffle_vector(
-                some, some, ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
-            )
+            array, begin, k = arguments
+            place = _place(context, builder, vector, signature.args[0], array, begin)
+            shifts = _repeated(builder, k, vector)
             bits = builder.and_(
                 builder.load(place, align=1), builder.shl(ir.Constant(vector, [1] * 64), shifts)
             )

@@ -78,13 +78,13 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
 def _scratch(interest: Interest) -> Scratch:
     """Return the working memory."""
     from meshwright.designs.kernels.picking import Scratch
+    from meshwright.greedy.kernels.state import bit_rows
 
-    most, nodes = most_topics(interest), bit_set(interest.num_nodes)
+    most = most_topics(interest)
     return Scratch(
         lacks=np.zeros(interest.num_topics, dtype=np.bool_),
         own=np.empty(most, dtype=np.int32),
         rows=np.empty(most + 8, dtype=np.uint32),
-        slices=np.empty((max(4, most.bit_length()), len(nodes)), dtype=np.uint64),
-        carry=np.empty_like(nodes),
-        nodes=nodes,
+        slices=bit_rows(max(4, most.bit_length()), interest.num_nodes),
+        nodes=bit_set(interest.num_nodes),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.designs.checks import check_whole
-from meshwright.greedy.kernels.state import row_words
+from meshwright.greedy.kernels.state import bit_rows, row_words
 from meshwright.interest import frozen
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def lay_out_topics(interest: Interest) -> TopicRows:
         topic_ptr=frozen(interest.topic_ptr, np.int64),
         topic_nodes=frozen(interest.topic_nodes, np.int32),
         topic_row=topic_row,
-        bits=np.zeros((1 + popular, len(bit_set(interest.num_nodes))), dtype=np.uint64),
+        bits=bit_rows(1 + popular, interest.num_nodes),
     )
     fill_rows(held)
     return held

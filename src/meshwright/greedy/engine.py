@@ -162,11 +162,13 @@ class _Run:
         if degrees is not None:
             self.state.degree[:] = degrees
         self.state.tally[TOP_DEGREE] = self.state.degree.max(initial=0)
-        self.scratches: list[Scratch] = [layout.lay_out_scratch(self.state) for _ in range(threads)]
         self.whole: Sweep = layout.lay_out_sweep(interest, candidates, self.state, tuning, calm=False)
         self.calm: Sweep = layout.no_sweep()
         if self.k > 0:
             self.calm = layout.lay_out_sweep(interest, candidates, self.state, tuning, calm=True)
+        self.scratches: list[Scratch] = [
+            layout.lay_out_scratch(self.state, self.whole) for _ in range(threads)
+        ]
         begin(self.state, self.whole, self.calm, start is None)
         self.to_merge = max(1, int(np.maximum(np.diff(self.state.topic_ptr) - 1, 0).sum()))
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep, row_words
+from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep, bit_rows, row_words
 from meshwright.interest import frozen
+from meshwright.words import SIXTEEN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
     from meshwright.greedy.candidates import Candidates
     from meshwright.greedy.kernels.state import Bits
     from meshwright.greedy.tuning import Tuning
-    from meshwright.interest import Interest
+    from meshwright.interest import Ids, Interest
 
 WORD = 64
+BLOCK = 8 * WORD
 
 
 def lay_out_state(
@@ -65,7 +67,7 @@ def lay_out_state(
         covered=covered,
         node_bits=np.zeros((nodes, 3 * topic_words), dtype=np.uint64),
         rank=np.zeros((nodes, topic_words + 1), dtype=np.uint16),
-        bits=np.zeros((1 + heavy + spare, row_words(nodes)), dtype=np.uint64),
+        bits=bit_rows(1 + heavy + spare, nodes),
         topic_row=topic_row,
         free_rows=np.arange(heavy + spare, heavy, -1, dtype=np.int32),
         large=large.astype(np.int32),
@@ -93,16 +95,18 @@ def lay_out_sweep(
     if candidates.pairs is not None:
         u, v = candidates.pairs[:, 0], np.ascontiguousarray(candidates.pairs[:, 1])
         window_ptr = np.searchsorted(u, np.arange(nodes + 1)).astype(np.int64)
-        counts = np.minimum(sizes[u], sizes[v])
-        bound = np.zeros(nodes, dtype=np.int32)
+        counts, bound = _numbers(len(v)), _numbers(nodes)
+        np.minimum(sizes[u], sizes[v], out=counts)
         np.maximum.at(bound, u, counts)
         threshold, length = np.zeros(nodes, dtype=np.int32), np.diff(window_ptr).astype(np.int32)
     else:
-        v, counts = np.empty(nodes * window, dtype=np.int32), np.empty(nodes * window, dtype=np.int32)
+        v, counts, bound = np.empty(nodes * window, dtype=np.int32), _numbers(nodes * window), _numbers(nodes)
+        bound[:] = sizes
         window_ptr = np.arange(nodes + 1, dtype=np.int64) * window
-        bound, threshold, length = sizes, sizes + np.int32(1), np.zeros(nodes, dtype=np.int32)
+        threshold, length = sizes + np.int32(1), np.zeros(nodes, dtype=np.int32)
     built = np.zeros(nodes, dtype=np.int32)
-    open_nodes = state.allowed_nodes.copy()
+    open_nodes = bit_rows(1, nodes)[0]
+    open_nodes[:] = state.allowed_nodes
     return Sweep(bound, threshold, built, window_ptr, length, v, counts, open_nodes, cursor, fixed, calm)
 
 
@@ -116,18 +120,23 @@ def no_sweep() -> Sweep:
     return Sweep(none, none, none, pointers, none, none, none, bits, np.zeros(4, dtype=np.int64), False, True)
 
 
-def lay_out_scratch(state: State) -> Scratch:
+def lay_out_scratch(state: State, sweep: Sweep) -> Scratch:
     """Return the working memory of one thread."""
-    words = state.bits.shape[1]
-    most = int(np.diff(state.node_ptr).max(initial=0))
-    carry, mask, above, allowed = (np.zeros(words, dtype=np.uint64) for _ in range(4))
-    slices = np.zeros((max(4, most.bit_length() + 1), words), dtype=np.uint64)
-    return Scratch(slices, carry, mask, above, allowed, np.zeros(most + 8, dtype=np.uint32))
+    nodes, most = len(state.degree), int(np.diff(state.node_ptr).max(initial=0))
+    mask, above, allowed = bit_rows(3, nodes)
+    slices, rows = bit_rows(max(4, most.bit_length() + 1), nodes), np.zeros(most + 8, dtype=np.uint32)
+    window = int(np.diff(sweep.window_ptr).max(initial=0))
+    return Scratch(slices, mask, above, allowed, rows, np.zeros(window + BLOCK, dtype=np.int32))
 
 
 def open_rows(sweep: Sweep, nodes: int) -> NDArray[np.bool_]:
     """Return which nodes are open in a sweep."""
     return np.unpackbits(sweep.open_nodes.view(np.uint8), bitorder="little")[:nodes].astype(bool)
+
+
+def _numbers(count: int) -> Ids:
+    """Return zeros that may be looked at sixteen at a time, from anywhere."""
+    return np.zeros(count + int(SIXTEEN), dtype=np.int32)[:count]
 
 
 def _allowed(candidates: Candidates, nodes: int) -> Bits:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from meshwright.greedy.kernels.state import row_words
+from meshwright.greedy.kernels.state import bit_rows
 from meshwright.interest import Interest, frozen
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
@@ -117,7 +117,7 @@ def _lay_out_net(overlay: Overlay, seed: int) -> Net:
         topic_ptr=frozen(interest.topic_ptr, np.int64),
         topic_nodes=frozen(interest.topic_nodes, np.int32),
         bits=_bits(interest.num_nodes, -(-interest.num_topics // WORD)),
-        holders=_bits(interest.num_topics, row_words(interest.num_nodes)),
+        holders=bit_rows(interest.num_topics, interest.num_nodes),
         near_first=_ids(interest.num_nodes, -1),
         degree=_ids(interest.num_nodes),
         entries=chunk_room(chunks),
@@ -172,11 +172,11 @@ def _lay_out_partners(interest: Interest) -> Partners:
     from meshwright.search.kernels.partners import Partners
 
     nodes, topics = interest.num_nodes, interest.num_topics
-    words = row_words(nodes)
+    barred, carry = bit_rows(2, nodes)
     return Partners(
-        barred=_bits(words),
-        carry=_bits(words),
-        slices=_bits(topics.bit_length(), words),
+        barred=barred,
+        carry=carry,
+        slices=bit_rows(topics.bit_length(), nodes),
         gain=_ids(nodes),
         partner=_ids(nodes),
         fresh=_ids(nodes),

@@ -8,7 +8,7 @@ import numpy as np
 
 from meshwright.compiling import inner
 from meshwright.designs.kernels.picking import LENGTH, LEVEL, PLACE, leave_out
-from meshwright.greedy.kernels.adders import add_eight, add_four, count_one, ripple, set_eight
+from meshwright.greedy.kernels.adders import add_rows, count_one
 from meshwright.greedy.kernels.selecting import keep_largest
 from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
 from meshwright.words import lowest_bit
@@ -33,9 +33,9 @@ def add_rare_topics(held: TopicRows, scratch: Scratch, lacking: Int) -> None:
 @inner
 def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
     """Fill the counters with every node's gain; return how many slices are used."""
-    rows, slices, carry = scratch.rows, scratch.slices, scratch.carry
-    low, high = np.uint64(0), np.uint64(len(carry))
-    popular, top = 0, np.int64(4)
+    rows, slices = scratch.rows, scratch.slices
+    low, high = np.uint64(0), np.uint64(slices.shape[1])
+    popular, top = np.int64(0), np.int64(4)
     while lacking >> top > 0:
         top += 1
     for i in range(lacking):
@@ -45,21 +45,11 @@ def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
             popular += 1
     for i in range(popular, popular + 8):
         rows[i] = 0
-    filled, done = 0, np.int64(0)
-    if popular > 0:
-        set_eight(held.bits, rows, slices, low, high)
-        filled, done = 4, np.int64(8)
-    for k in range(filled, top):
+    for k in range(4, top):
         digits = slices[k]
         for j in range(high):
             digits[j] = NOTHING
-    while popular - done > 4:
-        add_eight(held.bits, rows, done, slices, carry, low, high)
-        ripple(slices, carry, np.int64(3), top, low, high)
-        done += 8
-    if done < popular:
-        add_four(held.bits, rows, done, slices, carry, low, high)
-        ripple(slices, carry, np.int64(2), top, low, high)
+    add_rows(held.bits, rows, popular, slices, top, low, high, True)
     if popular < lacking:
         add_rare_topics(held, scratch, lacking)
     return int(top)

@@ -58,7 +58,6 @@ class Scratch(NamedTuple):
     rows: Rows
     slices: Bits
     """Bit-sliced counters over nodes: bit v of slice k has the value 2^k."""
-    carry: Bits
     nodes: Bits
 
 

@@ -27,65 +27,62 @@ def block_of(low: np.uint64) -> np.uint64:
 def add_three(x: Any, y: Any, z: Any) -> tuple[Any, Any]:
     """Add three blocks bit by bit: return the sum's ones and its twos."""
     half = x ^ y
-    return half ^ z, (x & y) | (half & z)
+    return half ^ z, x ^ (half & (x ^ z))
 
 
-@inner
-def add_four(
-    bits: Bits, rows: Rows, i: Int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
-) -> None:
-    """Add four bit rows to the counters, up to a carry into slice 2."""
-    r0, r1, r2, r3 = bits[rows[i]], bits[rows[i + 1]], bits[rows[i + 2]], bits[rows[i + 3]]
-    ones, twos = slices[0], slices[1]
-    for j in range(block_of(low), high, EIGHT):
-        one, two_a = add_three(load(ones, j), load(r0, j), load(r1, j))
-        one, two_b = add_three(one, load(r2, j), load(r3, j))
-        two, four = add_three(load(twos, j), two_a, two_b)
-        store(ones, j, one)
-        store(twos, j, two)
-        store(carry, j, four)
+@inlined
+def block(bits: Bits, rows: Rows, i: Int, j: Any) -> Any:
+    """Return the block at word j of the i-th of some rows."""
+    return load(bits, np.uint64(rows[np.uint64(i)]) * np.uint64(bits.shape[1]) + j)
 
 
-@inner
+@inlined
 def add_eight(
-    bits: Bits, rows: Rows, i: Int, slices: Bits, carry: Bits, low: np.uint64, high: np.uint64
-) -> None:
-    """Add eight bit rows to the counters, up to a carry into slice 3."""
-    r0, r1, r2, r3 = bits[rows[i]], bits[rows[i + 1]], bits[rows[i + 2]], bits[rows[i + 3]]
-    r4, r5, r6, r7 = bits[rows[i + 4]], bits[rows[i + 5]], bits[rows[i + 6]], bits[rows[i + 7]]
-    ones, twos, fours = slices[0], slices[1], slices[2]
-    for j in range(block_of(low), high, EIGHT):
-        one, two_a = add_three(load(ones, j), load(r0, j), load(r1, j))
-        one, two_b = add_three(one, load(r2, j), load(r3, j))
-        two, four_a = add_three(load(twos, j), two_a, two_b)
-        one, two_a = add_three(one, load(r4, j), load(r5, j))
-        one, two_b = add_three(one, load(r6, j), load(r7, j))
-        two, four_b = add_three(two, two_a, two_b)
-        four, eight = add_three(load(fours, j), four_a, four_b)
-        store(ones, j, one)
-        store(twos, j, two)
-        store(fours, j, four)
-        store(carry, j, eight)
+    bits: Bits, rows: Rows, i: Int, j: Any, one: Any, two: Any, four: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Add the blocks at word j of eight rows to a sum's ones, twos and fours; return these, and eights."""
+    one, two_a = add_three(one, block(bits, rows, i, j), block(bits, rows, i + 1, j))
+    one, two_b = add_three(one, block(bits, rows, i + 2, j), block(bits, rows, i + 3, j))
+    two, four_a = add_three(two, two_a, two_b)
+    one, two_a = add_three(one, block(bits, rows, i + 4, j), block(bits, rows, i + 5, j))
+    one, two_b = add_three(one, block(bits, rows, i + 6, j), block(bits, rows, i + 7, j))
+    two, four_b = add_three(two, two_a, two_b)
+    four, eight = add_three(four, four_a, four_b)
+    return one, two, four, eight
 
 
 @inner
-def set_eight(bits: Bits, rows: Rows, slices: Bits, low: np.uint64, high: np.uint64) -> None:
-    """Set the lowest four counters to the sum of the first eight bit rows, whatever they were."""
-    r0, r1, r2, r3 = bits[rows[0]], bits[rows[1]], bits[rows[2]], bits[rows[3]]
-    r4, r5, r6, r7 = bits[rows[4]], bits[rows[5]], bits[rows[6]], bits[rows[7]]
-    ones, twos, fours, eights = slices[0], slices[1], slices[2], slices[3]
+def add_rows(
+    bits: Bits, rows: Rows, count: Int, slices: Bits, top: Int, low: np.uint64, high: np.uint64, fresh: bool
+) -> None:
+    """Add the first `count` of some bit rows to the counters; behind them, `rows` must have eight empty ones.
+
+    The lowest four counters of a block stay in registers while all rows are added. If these are `fresh`, they
+    are taken as empty, whatever they were.
+    """
+    width = np.uint64(slices.shape[1])
+    fours, eights = width + width, width + width + width
     for j in range(block_of(low), high, EIGHT):
-        one, two_a = add_three(load(r0, j), load(r1, j), load(r2, j))
-        one, two_b = add_three(one, load(r3, j), load(r4, j))
-        one, two_c = add_three(one, load(r5, j), load(r6, j))
-        last = load(r7, j)
-        two, four_a = add_three(two_a, two_b, two_c)
-        two_d = one & last
-        four_b = two & two_d
-        store(ones, j, one ^ last)
-        store(twos, j, two ^ two_d)
-        store(fours, j, four_a ^ four_b)
-        store(eights, j, four_a & four_b)
+        one, two, four, eight = nothing(), nothing(), nothing(), nothing()
+        if not fresh:
+            one, two = load(slices, j), load(slices, j + width)
+            four, eight = load(slices, j + fours), load(slices, j + eights)
+        for i in range(0, count, 16):
+            one, two, four, eight_a = add_eight(bits, rows, i, j, one, two, four)
+            eight_b = nothing()
+            if count - i > 8:
+                one, two, four, eight_b = add_eight(bits, rows, i + 8, j, one, two, four)
+            eight, more = add_three(eight, eight_a, eight_b)
+            place = j + eights
+            for _ in range(4, top):  # to go on without a carry is cheaper than to look for one
+                place += width
+                digit = load(slices, place)
+                store(slices, place, digit ^ more)
+                more = more & digit
+        store(slices, j, one)
+        store(slices, j + width, two)
+        store(slices, j + fours, four)
+        store(slices, j + eights, eight)
 
 
 @inner

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.compiling import inlined, inner, kernel
-from meshwright.greedy.kernels.adders import add_eight, add_four, block_of, count_one, ripple, set_eight
+from meshwright.greedy.kernels.adders import add_rows, block_of, count_one
 from meshwright.greedy.kernels.pairs import slice_pairs
-from meshwright.greedy.kernels.selecting import at_least, largest_count, select
+from meshwright.greedy.kernels.selecting import at_least, largest_count, list_marked, select
 from meshwright.greedy.kernels.state import ALL_ONES, LEVEL, NOTHING, ONE, ROW, SIX, SIXTY_THREE, WORK
-from meshwright.words import lowest_bit, popcount
+from meshwright.words import popcount
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Bits, Int, Rows, Scratch, State, Sweep
@@ -61,7 +61,7 @@ def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
     Counts may be too high by the members of u's own small components, never too low.
     """
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
-    rows, slices, carry = scratch.rows, scratch.slices, scratch.carry
+    rows, slices = scratch.rows, scratch.slices
     bound: Int = 0
     filled: Int = 0
     end = state.node_ptr[u + 1]
@@ -75,25 +75,16 @@ def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
         total >>= 1
     if top == 0:
         return 0
-    if heavy > 0:
-        top = max(top, 4)
-    for i in range(heavy, heavy + 8):
-        rows[i] = 0
-    done = np.int64(0)
-    if filled == 0 and heavy > 0:
-        set_eight(state.bits, rows, slices, low, high)
-        filled, done = 4, np.int64(8)
-    for k in range(filled, top):
+    fresh = bool(filled == 0 and heavy > 0)
+    top = max(top, 4) if heavy > 0 else top
+    for k in range(4 if fresh else filled, top):
         digits = slices[k]
         for j in range(block_of(low), high):
             digits[j] = NOTHING
-    while heavy - done > 4:
-        add_eight(state.bits, rows, done, slices, carry, low, high)
-        ripple(slices, carry, np.int64(3), top, low, high)
-        done += 8
-    if done < heavy:
-        add_four(state.bits, rows, done, slices, carry, low, high)
-        ripple(slices, carry, np.int64(2), top, low, high)
+    if heavy > 0:
+        for i in range(heavy, heavy + 8):
+            rows[i] = 0
+        add_rows(state.bits, rows, heavy, slices, top, low, high, fresh)
     if light > 0:
         add_light_topics(state, slices, u, first)
     state.tally[WORK] += (heavy + 16) * np.int64(high - low)
@@ -121,23 +112,20 @@ def fill_window(
     sweep: Sweep, scratch: Scratch, u: Int, top: Int, low: np.uint64, high: np.uint64, level: Int
 ) -> Int:
     """Put the nodes marked in `above` into row u's window, as many as fit; return the largest count."""
-    at, end = sweep.window_ptr[u], sweep.window_ptr[u + 1]
-    largest: Int = 0
-    for j in range(low, high):
-        word = scratch.above[j]
-        while word != NOTHING and at < end:
-            bit = lowest_bit(word)
-            word &= word - ONE
-            count = NOTHING
-            for k in range(np.uint64(top)):
-                count |= ((scratch.slices[k, j] >> bit) & ONE) << k
-            capped = min(np.int64(count), level)
-            sweep.window_node[at] = np.int64((j << SIX) | bit)
-            sweep.window_count[at] = capped
-            largest = max(largest, capped)
-            at += 1
-    sweep.length[u] = at - sweep.window_ptr[u]
-    return largest
+    begin, slices = np.uint64(sweep.window_ptr[u]), scratch.slices
+    length = list_marked(scratch.above, scratch.marked, low, high, np.uint64(sweep.window_ptr[u + 1]) - begin)
+    most: Int = 0
+    for i in range(length):
+        v = np.uint64(scratch.marked[i])
+        word, bit, count = v >> SIX, v & SIXTY_THREE, NOTHING
+        for k in range(top - 1, -1, -1):
+            count = (count << ONE) | ((slices[np.uint64(k), word] >> bit) & ONE)
+        capped = min(np.int64(count), level)
+        sweep.window_node[begin + i] = np.int64(v)
+        sweep.window_count[begin + i] = capped
+        most = max(most, capped)
+    sweep.length[u] = np.int64(length)
+    return most
 
 
 @inlined

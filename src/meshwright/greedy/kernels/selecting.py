@@ -11,11 +11,12 @@ import numpy as np
 
 from meshwright.compiling import inlined, inner
 from meshwright.greedy.kernels.adders import block_of
-from meshwright.greedy.kernels.state import ALL_ONES, NOTHING
-from meshwright.words import EIGHT, any_of, load, nothing, ones, store, total
+from meshwright.greedy.kernels.state import ALL_ONES, NOTHING, ONE, SIX
+from meshwright.words import EIGHT, any_of, load, lowest_bit, nothing, ones, store, total
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Bits, Int, Scratch
+    from meshwright.interest import Ids
 
 
 @inlined
@@ -51,6 +52,31 @@ def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: 
                 store(mask, j, left)
                 counts = counts + ones(left & load(following, j))
     return value
+
+
+@inlined
+def list_marked(marks: Bits, marked: Ids, low: np.uint64, high: np.uint64, room: np.uint64) -> np.uint64:
+    """List the nodes that are marked, as many as there is room for, and return how many these are.
+
+    Two bits of a word are listed whether it has them or not, and the next ones over those that it has not: to
+    ask would take longer, as nobody can foresee the answer.
+    """
+    count = NOTHING
+    for block in range(block_of(low), high, EIGHT):
+        if any_of(load(marks, block)) != NOTHING:
+            for j in range(block, block + EIGHT):
+                word = marks[j]
+                for _ in range(2):
+                    marked[count] = np.int64((j << SIX) | lowest_bit(word))
+                    count += np.uint64(word != NOTHING)
+                    word &= word - ONE
+                while word != NOTHING:
+                    marked[count] = np.int64((j << SIX) | lowest_bit(word))
+                    count += ONE
+                    word &= word - ONE
+            if count >= room:
+                return room
+    return count
 
 
 @inlined

@@ -41,6 +41,14 @@ def row_words(nodes: int) -> int:
     return max(1, -(-nodes // 512)) * 8
 
 
+def bit_rows(count: int, nodes: int) -> Bits:
+    """Return so many empty bit rows over nodes, their blocks at addresses that the machine reads at once."""
+    words = row_words(nodes)
+    room = np.zeros(count * words + 8, dtype=np.uint64)
+    begin = -room.ctypes.data % 64 // 8
+    return room[begin : begin + count * words].reshape(count, words)
+
+
 class State(NamedTuple):
     """The interest, and for each topic the components of its subscribers, as edges are added.
 
@@ -129,8 +137,9 @@ class Scratch(NamedTuple):
 
     slices: Bits
     """Bit-sliced counters over nodes: bit v of slice k has the value 2^k."""
-    carry: Bits
     mask: Bits
     above: Bits
     allowed: Bits
     rows: Rows
+    marked: Ids
+    """Nodes on their way into a window."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from meshwright.compiling import inlined, inner, kernel, spliced
 from meshwright.greedy.kernels.components import contribution, link
 from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
+    ALL_ONES,
     BROKEN,
     EDGES,
     EXHAUSTED,
@@ -28,7 +29,7 @@ from meshwright.greedy.kernels.state import (
     TOP_DEGREE,
     WORK,
 )
-from meshwright.words import lowest_bit
+from meshwright.words import SIXTEEN, largest, lowest_bit, reaching
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Bits, Int, Scratch, State, Sweep
@@ -45,15 +46,13 @@ def is_open(nodes: Bits, v: Int) -> bool:
 @inlined
 def next_row(sweep: Sweep, u: Int, level: Int) -> Int:
     """Return the first open row from u on that may have a pair of the level, or how many rows there are."""
-    while u < len(sweep.bound):
-        word = sweep.open_nodes[u >> 6] >> (np.uint64(u) & SIXTY_THREE)
-        if word == NOTHING:
-            u = (u | 63) + 1
-        else:
-            u += np.int64(lowest_bit(word))
-            if sweep.bound[u] >= level:
-                return u
-            u += 1
+    at = np.uint64(u) & ~(SIXTEEN - ONE)
+    ahead = ALL_ONES << (np.uint64(u) - at)
+    while at < np.uint64(len(sweep.bound)):
+        marks = reaching(sweep.bound, at, level) & open_ones(sweep, at) & ahead
+        if marks != NOTHING:
+            return np.int64(at + lowest_bit(marks))
+        at, ahead = at + SIXTEEN, ALL_ONES
     return np.int64(len(sweep.bound))
 
 
@@ -61,10 +60,21 @@ def next_row(sweep: Sweep, u: Int, level: Int) -> Int:
 def highest_bound(sweep: Sweep) -> Int:
     """Return the highest bound of an open row."""
     highest = np.int64(0)
-    for u in range(len(sweep.bound)):
-        if is_open(sweep.open_nodes, u):
-            highest = max(highest, sweep.bound[u])
+    for at in range(NOTHING, np.uint64(len(sweep.bound)), SIXTEEN):
+        highest = max(highest, largest(sweep.bound, at, open_ones(sweep, at)))
     return highest
+
+
+@inlined
+def open_ones(sweep: Sweep, at: Any) -> Any:
+    """Mark which of the sixteen nodes from `at` on, a multiple of sixteen, are open; marks go on behind."""
+    return sweep.open_nodes[at >> SIX] >> (at & SIXTY_THREE)
+
+
+@inlined
+def first_ones(count: np.uint64) -> Any:
+    """Mark the first `count` of sixteen, or all."""
+    return (ONE << min(count, SIXTEEN)) - ONE
 
 
 @spliced
@@ -99,8 +109,11 @@ def advance(
                     elif sweep.bound[u] < level:
                         break
                 end = begin + np.uint64(sweep.length[u])
-                for i in range(begin + np.uint64(max(cursor[INDEX], 0)), end):
-                    if sweep.window_count[i] >= level:
+                for at in range(begin + np.uint64(max(cursor[INDEX], 0)), end, SIXTEEN):
+                    marks = reaching(sweep.window_count, at, level) & first_ones(end - at)
+                    while marks != NOTHING:
+                        i = at + lowest_bit(marks)
+                        marks &= marks - ONE
                         v = sweep.window_node[i]
                         count = contribution(state, u, v, level) if is_open(sweep.open_nodes, v) else 0
                         state.tally[WORK] += state.rank.shape[1] + 8
@@ -114,10 +127,10 @@ def advance(
                     first = sweep.window_node[end - ONE] + 1
                 else:
                     going = False
-                    largest = sweep.threshold[u] - 1
-                    for i in range(begin, end):
-                        largest = max(largest, sweep.window_count[i])
-                    sweep.bound[u] = largest
+                    highest = np.int64(sweep.threshold[u] - 1)
+                    for at in range(begin, end, SIXTEEN):
+                        highest = max(highest, largest(sweep.window_count, at, first_ones(end - at)))
+                    sweep.bound[u] = highest
             cursor[INDEX] = FRESH
             u = next_row(sweep, u + 1, level)
         cursor[LEVEL] = min(level - 1, highest_bound(sweep))
