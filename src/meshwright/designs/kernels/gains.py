@@ -45,7 +45,7 @@ def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
             popular += 1
     for i in range(popular, popular + 8):
         rows[i] = 0
-    for k in range(4, top):
+    for k in range(4 if popular > 0 else 0, top):
         digits = slices[k]
         for j in range(high):
             digits[j] = NOTHING

@@ -57,17 +57,17 @@ def add_rows(
 ) -> None:
     """Add the first `count` of some bit rows to the counters; behind them, `rows` must have eight empty ones.
 
-    The lowest four counters of a block stay in registers while all rows are added. If these are `fresh`, they
-    are taken as empty, whatever they were.
+    Sixteen are added at a time, along the rows: large rows are read ahead by the machine. If the lowest four
+    counters are `fresh`, they are taken as empty, whatever they were.
     """
     width = np.uint64(slices.shape[1])
     fours, eights = width + width, width + width + width
-    for j in range(block_of(low), high, EIGHT):
-        one, two, four, eight = nothing(), nothing(), nothing(), nothing()
-        if not fresh:
-            one, two = load(slices, j), load(slices, j + width)
-            four, eight = load(slices, j + fours), load(slices, j + eights)
-        for i in range(0, count, 16):
+    for i in range(0, count, 16):
+        for j in range(block_of(low), high, EIGHT):
+            one, two, four, eight = nothing(), nothing(), nothing(), nothing()
+            if i > 0 or not fresh:
+                one, two = load(slices, j), load(slices, j + width)
+                four, eight = load(slices, j + fours), load(slices, j + eights)
             one, two, four, eight_a = add_eight(bits, rows, i, j, one, two, four)
             eight_b = nothing()
             if count - i > 8:
@@ -79,10 +79,10 @@ def add_rows(
                 digit = load(slices, place)
                 store(slices, place, digit ^ more)
                 more = more & digit
-        store(slices, j, one)
-        store(slices, j + width, two)
-        store(slices, j + fours, four)
-        store(slices, j + eights, eight)
+            store(slices, j, one)
+            store(slices, j + width, two)
+            store(slices, j + fours, four)
+            store(slices, j + eights, eight)
 
 
 @inner

@@ -96,6 +96,7 @@ def advance(
             if visited and state.tally[WORK] > work:
                 return PAUSED
             visited = going = True
+            closed = False
             first = u + 1  # from where on a rebuild must look
             begin = np.uint64(sweep.window_ptr[u])
             stale = cursor[INDEX] == FRESH and sweep.threshold[u] > level and sweep.built[u] != level
@@ -115,7 +116,11 @@ def advance(
                         i = at + lowest_bit(marks)
                         marks &= marks - ONE
                         v = sweep.window_node[i]
-                        count = contribution(state, u, v, level) if is_open(sweep.open_nodes, v) else 0
+                        count: Int = 0
+                        if is_open(sweep.open_nodes, v):
+                            count = contribution(state, u, v, level)
+                        else:
+                            closed = True
                         state.tally[WORK] += state.rank.shape[1] + 8
                         sweep.window_count[i] = count
                         if count == level:
@@ -127,6 +132,9 @@ def advance(
                     first = sweep.window_node[end - ONE] + 1
                 else:
                     going = False
+                    if closed:  # others likely are, too
+                        for i in range(begin, end):
+                            sweep.window_count[i] *= np.int32(is_open(sweep.open_nodes, sweep.window_node[i]))
                     highest = np.int64(sweep.threshold[u] - 1)
                     for at in range(begin, end, SIXTEEN):
                         highest = max(highest, largest(sweep.window_count, at, first_ones(end - at)))
