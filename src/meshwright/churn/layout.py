@@ -8,6 +8,7 @@ import numpy as np
 
 from meshwright.churn.kernels.members import compact
 from meshwright.churn.kernels.state import CHANCE, NODES, SPARE, Live, link_all
+from meshwright.greedy.kernels.state import aligned
 from meshwright.search.kernels.fragments import Groups
 from meshwright.search.kernels.links import chunks_for
 from meshwright.search.kernels.lists import chunk_room
@@ -85,11 +86,13 @@ def with_topics(live: Live, wanted: int) -> Live:
     """Return a state with at least so many topics."""
     if wanted <= len(live.column):
         return live
-    more = wanted + wanted // 16 + 16
+    words = live.bits.shape[1]
+    if wanted > WORD * words:
+        words = -(-(wanted + wanted // 16) // WORD)
     arrays: dict[str, Any] = {
-        name: _longer(getattr(live, name), more, blank) for name, blank in BY_TOPIC.items()
+        name: _longer(getattr(live, name), WORD * words, blank) for name, blank in BY_TOPIC.items()
     }
-    return live._replace(bits=_wider(live.bits, -(-more // WORD)), **arrays)
+    return live._replace(bits=_wider(live.bits, words), **arrays)
 
 
 def with_links(live: Live, links: int, nodes: int) -> Live:
@@ -154,7 +157,10 @@ def lay_out_groups(slots: int) -> Groups:
 
 
 def _longer(array: NDArray[Any], length: int, blank: int) -> NDArray[Any]:
-    more = np.full((length, *array.shape[1:]), blank, dtype=array.dtype)
+    if array.ndim == 2:
+        more: NDArray[Any] = aligned(length, array.shape[1])
+    else:
+        more = np.full(length, blank, dtype=array.dtype)
     more[: len(array)] = array
     return more
 
@@ -163,7 +169,7 @@ def _wider(bits: Bits, words: int) -> Bits:
     """Return rows of bits with at least so many words each."""
     if words <= bits.shape[1]:
         return bits
-    more = np.zeros((len(bits), words), dtype=np.uint64)
+    more = aligned(len(bits), words)
     more[:, : bits.shape[1]] = bits
     return more
 

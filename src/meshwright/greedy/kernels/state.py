@@ -42,8 +42,12 @@ def row_words(nodes: int) -> int:
 
 
 def bit_rows(count: int, nodes: int) -> Bits:
-    """Return so many empty bit rows over nodes, their blocks at addresses that the machine reads at once."""
-    words = row_words(nodes)
+    """Return so many empty bit rows over nodes."""
+    return aligned(count, row_words(nodes))
+
+
+def aligned(count: int, words: int) -> Bits:
+    """Return so many empty rows of words, the first one where the machine reads a block at once."""
     room = np.zeros(count * words + 8, dtype=np.uint64)
     begin = -room.ctypes.data % 64 // 8
     return room[begin : begin + count * words].reshape(count, words)
