@@ -49,6 +49,18 @@ def test_join_and_leave_again(policy: str) -> None:
     assert mw.measure.verify(live.overlay()).connected
 
 
+def test_topics_that_nobody_had() -> None:
+    """Newcomers bring topics, a few at a time and many at once, and each finds its place."""
+    live = linked(PAIR)
+    for i in range(150):
+        live.join(f"n{i}", [f"t{j}" for j in (range(i, i + 3) if i % 50 else range(4 * i, 4 * i + 90))])
+        assert live.audit() == ()
+    assert live.interest().num_topics == 2 + len(
+        {*range(152), *range(90), *range(200, 290), *range(400, 490)}
+    )
+    assert mw.measure.verify(live.overlay()).connected
+
+
 @pytest.mark.parametrize("policy", EVERY)
 def test_the_seed_decides(policy: str) -> None:
     """The same seed and events give the same overlay; sets are taken in an order that is not the hash's."""
