@@ -57,7 +57,7 @@ def lay_out_state(
         topic_ptr=frozen(interest.topic_ptr, np.int64),
         topic_nodes=frozen(interest.topic_nodes, np.int32),
         node_label=node_label,
-        node_row=topic_row[interest.node_topics],
+        node_row=np.where(popularity > 1, topic_row, np.int32(0))[interest.node_topics],
         entry=frozen(interest.topic_slots, np.int32),
         following=slot_numbers,
         size=np.ones(slots, dtype=np.int32),

@@ -143,6 +143,17 @@ def free_row(state: State, row: Int) -> None:
 
 
 @inner
+def close(state: State, component: Int) -> None:
+    """Note that a component is all of its topic: from now on it contributes nothing."""
+    slot = component
+    while True:
+        state.node_row[state.entry[slot]] = 0
+        slot = state.following[slot]
+        if slot == component:
+            break
+
+
+@inner
 def merge(state: State, first: Int, second: Int) -> None:
     """Merge the components of two entries of a topic: the smaller one is relabelled."""
     topic = state.node_topics[first]
@@ -172,10 +183,11 @@ def merge(state: State, first: Int, second: Int) -> None:
     state.tally[MERGES] += 1
     if other_row != topic_row:
         free_row(state, other_row)
-    if row != topic_row:
-        if state.components[topic] == 1:
+    if state.components[topic] == 1:
+        if row != topic_row:
             free_row(state, row)
-    elif topic_row >= 0 and state.size[a] >= state.large[topic] and state.components[topic] > 1:
+        close(state, a)
+    elif row == topic_row and topic_row >= 0 and state.size[a] >= state.large[topic]:
         give_row(state, topic, a)
 
 

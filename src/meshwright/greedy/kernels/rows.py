@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
     """Add the subscribers of u's light topics to the counters, one by one."""
     for i in range(state.node_ptr[u], state.node_ptr[u + 1]):
-        topic = state.node_topics[i]
-        if state.topic_row[topic] < 0 and state.components[topic] > 1:
-            mine = state.node_label[i]
+        if state.node_row[i] < 0:
+            topic, mine = state.node_topics[i], state.node_label[i]
             for slot in range(state.topic_ptr[topic + 1] - 1, state.topic_ptr[topic] - 1, -1):
                 if state.topic_nodes[slot] < first:
                     break
@@ -47,10 +46,8 @@ def gather_rows(state: State, rows: Rows, u: Int, end: Int) -> tuple[Int, Int]:
     for i in range(np.uint64(state.node_ptr[u]), np.uint64(end)):
         row = state.node_row[i]
         rows[heavy] = row
-        is_heavy = np.uint64(row >= 0)
-        is_open = np.uint64(state.components[np.uint64(state.node_topics[i])] > 1)
-        heavy += is_open & is_heavy
-        light += is_open & (ONE - is_heavy)
+        heavy += np.uint64(row > 0)
+        light += np.uint64(row < 0)
     return np.int64(heavy), np.int64(light)
 
 

@@ -67,7 +67,10 @@ class State(NamedTuple):
     node_label: Ids
     """By entry: the component."""
     node_row: Ids
-    """By entry: the bit row to sum for it, its topic's or that of "topic minus component"; −1 if light."""
+    """By entry: the bit row to sum for it, its topic's or that of "topic minus component"; −1 if light.
+
+    The empty row 0 once its topic is connected.
+    """
     entry: Ids
     """By slot: the entry of the same subscription."""
     following: Ids
