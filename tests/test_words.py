@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.compiling import compiled
-from meshwright.words import EIGHT, any_of, largest, load, nothing, ones, reaching, store, total
+from meshwright.words import EIGHT, any_of, largest, load, lowest_bit, nothing, ones, reaching, store, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,6 +49,20 @@ def test_blocks_are_eight_words_at_once(x: NDArray[np.uint64], y: NDArray[np.uin
         assert not row[end:].any()
     assert counted == sum(int(word).bit_count() for word in a & b)
     assert joined == np.bitwise_or.reduce(a & b)
+
+
+@compiled
+def lowest(word: Any) -> Any:
+    """Return where the lowest bit is."""
+    return lowest_bit(word)
+
+
+@given(word=st.integers(0, 2**64 - 1), shift=st.integers(0, 64))
+def test_the_lowest_bit(word: int, shift: int) -> None:
+    """It is where counting from below finds the first one, and behind the last place if there is none."""
+    shifted = word << shift & 2**64 - 1
+    digits = f"{shifted:064b}"[::-1]
+    assert lowest(np.uint64(shifted)) == (digits.index("1") if shifted else 64)
 
 
 numbers = st.lists(st.integers(0, 40), min_size=1, max_size=40).map(

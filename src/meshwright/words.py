@@ -33,8 +33,9 @@ if config.DISABLE_JIT:
         return int(word).bit_count()
 
     def lowest_bit(word: Any) -> Any:
-        """Return the position of the lowest set bit of a word that is not zero."""
-        return np.uint64((int(word) & -int(word)).bit_length() - 1)
+        """Return the position of the lowest set bit of a word, or 64 if it has none."""
+        bits = int(word) | 1 << 64
+        return np.uint64((bits & -bits).bit_length() - 1)
 
     def bits_of_bytes(array: Any, begin: Any, k: Any) -> Any:
         """Gather bit k of 64 bytes of an array, from `begin` on, in a word."""
@@ -225,10 +226,10 @@ else:
 
     @intrinsic
     def lowest_bit(typingctx: Any, word: Any) -> Any:
-        """Return the position of the lowest set bit of a word that is not zero."""
+        """Return the position of the lowest set bit of a word, or 64 if it has none."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
         return types.uint64(types.uint64), generate
 

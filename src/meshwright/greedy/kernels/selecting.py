@@ -68,8 +68,9 @@ def list_marked(marks: Bits, marked: Ids, low: np.uint64, high: np.uint64, room:
                 word = marks[j]
                 for _ in range(2):
                     marked[count] = np.int64((j << SIX) | lowest_bit(word))
-                    count += np.uint64(word != NOTHING)
-                    word &= word - ONE
+                    one = np.uint64(word != NOTHING)
+                    count += one
+                    word &= word - one
                 while word != NOTHING:
                     marked[count] = np.int64((j << SIX) | lowest_bit(word))
                     count += ONE
