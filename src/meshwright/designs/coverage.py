@@ -78,7 +78,7 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
 def _scratch(interest: Interest) -> Scratch:
     """Return the working memory."""
     from meshwright.designs.kernels.picking import Scratch
-    from meshwright.greedy.kernels.state import bit_rows
+    from meshwright.greedy.kernels.state import BLOCK, bit_rows
 
     most = most_topics(interest)
     return Scratch(
@@ -87,4 +87,5 @@ def _scratch(interest: Interest) -> Scratch:
         rows=np.empty(most + 8, dtype=np.uint32),
         slices=bit_rows(max(4, most.bit_length()), interest.num_nodes),
         nodes=bit_set(interest.num_nodes),
+        marked=np.empty(WINDOW + BLOCK, dtype=np.int32),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.designs.checks import check_whole
-from meshwright.greedy.kernels.state import bit_rows, row_words
+from meshwright.greedy.kernels.state import bit_rows
 from meshwright.interest import frozen
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def lay_out_topics(interest: Interest) -> TopicRows:
 
 def bit_set(nodes: int) -> Bits:
     """Return the set of all nodes as a bit row."""
-    flags = np.zeros(row_words(nodes) * WORD, dtype=np.bool_)
-    flags[:nodes] = True
-    return np.packbits(flags, bitorder="little").view(np.uint64)
+    whole: Bits = bit_rows(1, nodes)[0]
+    whole[:] = np.packbits(np.arange(len(whole) * WORD) < nodes, bitorder="little").view(np.uint64)
+    return whole
 
 
 def most_topics(interest: Interest) -> int:

@@ -36,7 +36,7 @@ def link_stars(interest: Interest, score: Score) -> tuple[list[Ids], Ids]:
     scores, most = _scores(interest), most_topics(interest)
     scratch = Scratch(
         own=np.empty(most, dtype=np.int32),
-        rows=np.empty(most + 4, dtype=np.uint32),
+        rows=np.empty(most, dtype=np.uint32),
         union=bit_set(interest.num_nodes),
         common=np.zeros(interest.num_nodes, dtype=np.int32),
     )

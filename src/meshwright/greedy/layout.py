@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep, bit_rows, row_words
+from meshwright.greedy.kernels.state import (
+    BLOCK,
+    FREE_ROWS,
+    FRESH,
+    Scratch,
+    State,
+    Sweep,
+    bit_rows,
+    row_words,
+)
 from meshwright.interest import frozen
 from meshwright.words import SIXTEEN
 
@@ -19,7 +28,6 @@ if TYPE_CHECKING:
     from meshwright.interest import Ids, Interest
 
 WORD = 64
-BLOCK = 8 * WORD
 
 
 def lay_out_state(

@@ -9,9 +9,8 @@ import numpy as np
 from meshwright.compiling import inner
 from meshwright.designs.kernels.picking import LENGTH, LEVEL, PLACE, leave_out
 from meshwright.greedy.kernels.adders import add_rows, count_one
-from meshwright.greedy.kernels.selecting import keep_largest
-from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
-from meshwright.words import lowest_bit
+from meshwright.greedy.kernels.selecting import keep_largest, list_marked
+from meshwright.greedy.kernels.state import NOTHING
 
 if TYPE_CHECKING:
     from meshwright.designs.kernels.picking import Picking, Scratch
@@ -64,13 +63,10 @@ def fill_window(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lac
     leave_out(picking, best, u)
     top = count_gains(held, scratch, lacking)
     level = keep_largest(best, scratch.slices, top, NOTHING, words)
-    window, length = picking.window[u], 0
+    window, sweep = picking.window[u], picking.sweep[u]
+    sweep[LEVEL], sweep[PLACE], sweep[LENGTH] = level, 0, 0
     if level > 0:
-        for j in range(words):
-            word = best[j]
-            while word != NOTHING and length < len(window):
-                window[length] = np.int64((j << SIX) | lowest_bit(word))
-                word &= word - ONE
-                length += 1
-    sweep = picking.sweep[u]
-    sweep[LEVEL], sweep[PLACE], sweep[LENGTH] = level, 0, length
+        length = list_marked(best, scratch.marked, NOTHING, words, np.uint64(len(window)))
+        for i in range(length):
+            window[i] = scratch.marked[i]
+        sweep[LENGTH] = np.int64(length)

@@ -59,6 +59,8 @@ class Scratch(NamedTuple):
     slices: Bits
     """Bit-sliced counters over nodes: bit v of slice k has the value 2^k."""
     nodes: Bits
+    marked: Ids
+    """Nodes on their way into a window."""
 
 
 @inlined

@@ -12,9 +12,9 @@ import numpy as np
 
 from meshwright.compiling import inner, kernel
 from meshwright.designs.kernels.scores import DENSITY, NEIGHBOURS, WEIGHT, estimate, replay, replay_all
-from meshwright.designs.kernels.topic_rows import unite, without
+from meshwright.designs.kernels.topic_rows import size, unite, without
 from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
-from meshwright.words import lowest_bit, popcount
+from meshwright.words import lowest_bit
 
 if TYPE_CHECKING:
     from meshwright.designs.kernels.scores import Scores
@@ -53,9 +53,7 @@ def evaluate(held: TopicRows, scores: Scores, scratch: Scratch, u: Int, kind: In
         scores.over[u] = scores.weight[u]
         return
     gather(held, scores, scratch, u)
-    neighbours = 0
-    for j in range(np.uint64(len(scratch.union))):
-        neighbours += popcount(scratch.union[j])
+    neighbours = size(scratch.union)
     if kind == NEIGHBOURS:
         scores.over[u] = neighbours
     else:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.compiling import inlined, inner, kernel
-from meshwright.greedy.kernels.state import ONE, SIX, SIXTY_THREE
+from meshwright.greedy.kernels.adders import block
+from meshwright.greedy.kernels.state import NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.words import EIGHT, load, nothing, ones, store, total
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Bits, Int, Rows
@@ -43,23 +45,18 @@ def fill_rows(held: TopicRows) -> None:
 
 @inner
 def unite(held: TopicRows, topics: Ids, count: Int, rows: Rows, union: Bits) -> None:
-    """Set `union` to the subscribers of the first `count` of `topics`; `rows` has room for four more."""
-    bits, words = held.bits, np.uint64(len(union))
+    """Set `union` to the subscribers of the first `count` of `topics`."""
     popular = 0
     for i in range(count):
         row = held.topic_row[topics[i]]
         if row >= 0:
             rows[popular] = row
             popular += 1
-    for i in range(popular, popular + 4):
-        rows[i] = 0
-    r0, r1, r2, r3 = bits[rows[0]], bits[rows[1]], bits[rows[2]], bits[rows[3]]
-    for j in range(words):
-        union[j] = (r0[j] | r1[j]) | (r2[j] | r3[j])
-    for i in range(4, popular, 4):
-        r0, r1, r2, r3 = bits[rows[i]], bits[rows[i + 1]], bits[rows[i + 2]], bits[rows[i + 3]]
-        for j in range(words):
-            union[j] |= (r0[j] | r1[j]) | (r2[j] | r3[j])
+    for j in range(NOTHING, np.uint64(len(union)), EIGHT):
+        some = nothing()
+        for i in range(popular):
+            some = some | block(held.bits, rows, i, j)
+        store(union, j, some)
     if popular == count:
         return
     for i in range(count):
@@ -68,6 +65,15 @@ def unite(held: TopicRows, topics: Ids, count: Int, rows: Rows, union: Bits) -> 
             for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
                 v = np.uint64(held.topic_nodes[slot])
                 union[v >> SIX] |= ONE << (v & SIXTY_THREE)
+
+
+@inlined
+def size(nodes: Bits) -> Int:
+    """Return how many nodes a set has."""
+    counts = nothing()
+    for j in range(NOTHING, np.uint64(len(nodes)), EIGHT):
+        counts = counts + ones(load(nodes, j))
+    return np.int64(total(counts))
 
 
 @inlined

@@ -58,6 +58,7 @@ def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: 
 def list_marked(marks: Bits, marked: Ids, low: np.uint64, high: np.uint64, room: np.uint64) -> np.uint64:
     """List the nodes that are marked, as many as there is room for, and return how many these are.
 
+    `marked` must hold those of a block more.
     Two bits of a word are listed whether it has them or not, and the next ones over those that it has not: to
     ask would take longer, as nobody can foresee the answer.
     """

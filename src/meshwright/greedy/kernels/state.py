@@ -36,9 +36,13 @@ NOTHING, ONE, SIX, SIXTY_THREE = np.uint64(0), np.uint64(1), np.uint64(6), np.ui
 ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
+BLOCK = 512
+"""Nodes of a block of words."""
+
+
 def row_words(nodes: int) -> int:
     """Return the words of a bit row over nodes, in whole blocks of eight; never none."""
-    return max(1, -(-nodes // 512)) * 8
+    return max(1, -(-nodes // BLOCK)) * 8
 
 
 def bit_rows(count: int, nodes: int) -> Bits:
