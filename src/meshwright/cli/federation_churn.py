@@ -31,13 +31,17 @@ def churned(
     ingest: bool,
     settings: Settings,
     drawing: Any,
+    *,
+    shown: bool,
 ) -> tuple[dict[str, Any], list[str], bool]:
     """Run a federation under churn; return figures, lines, and whether all is as it must be."""
     from meshwright.cli.federation import told_verdict
+    from meshwright.cli.progress import ProgressDrawing
     from meshwright.deploy.churning import churn_live
     from meshwright.deploy.living import LivingPlan
 
-    plan = LivingPlan(routed, links, trees, seed=seed)
+    with ProgressDrawing("federation", forced=shown) as compiling:
+        plan = LivingPlan(routed, links, trees, seed=seed, progress=compiling)
     before = plan.live.interest()
     logs = place / "logs"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright import churn, routes
 from meshwright.churn import LiveOverlay, happen
 from meshwright.deploy.routed import Routed
 from meshwright.deploy.wiring import rewire, wire
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from meshwright.churn import Event, Policy
     from meshwright.deploy.wiring import Wiring
+    from meshwright.greedy import Progress
 
 
 def interest_of(routed: Routed) -> Interest:
@@ -40,7 +42,10 @@ def overlay_of(routed: Routed, links: Iterable[tuple[str, str]]) -> Overlay:
 
 
 class LivingPlan:
-    """A live overlay with stable trees: after each event, the ways and the wiring that follow from it."""
+    """A live overlay with stable trees: after each event, the ways and the wiring that follow from it.
+
+    Kernels are compiled, or loaded, before anything happens: no repair waits for that.
+    """
 
     def __init__(
         self,
@@ -50,7 +55,10 @@ class LivingPlan:
         *,
         policy: Policy | str = "shadow",
         seed: int = 0,
+        progress: Progress | None = None,
     ) -> None:
+        churn.prepare(progress)
+        routes.prepare(progress)
         self.live = LiveOverlay(overlay_of(routed, links), policy, seed=seed)
         self.trees = trees
         self.routed = routed
