@@ -11,7 +11,7 @@ import numpy as np
 
 from meshwright.compiling import inlined, inner
 from meshwright.greedy.kernels.state import NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.words import EIGHT, any_of, load, nothing, store
+from meshwright.words import EIGHT, load, nothing, store
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Bits, Int, Rows
@@ -83,22 +83,6 @@ def add_rows(
             store(slices, j + width, two)
             store(slices, j + fours, four)
             store(slices, j + eights, eight)
-
-
-@inner
-def ripple(slices: Bits, carry: Bits, k: Int, top: Int, low: np.uint64, high: np.uint64) -> None:
-    """Add the carry into slice k and on, as far as it goes."""
-    while k < top:
-        digits, left = slices[k], nothing()
-        for j in range(block_of(low), high, EIGHT):
-            digit, more = load(digits, j), load(carry, j)
-            store(digits, j, digit ^ more)
-            more = more & digit
-            store(carry, j, more)
-            left = left | more
-        if any_of(left) == NOTHING:
-            return
-        k += 1
 
 
 @inlined

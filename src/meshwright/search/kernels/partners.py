@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.compiling import inlined, inner, kernel
-from meshwright.greedy.kernels.adders import count_one, ripple
+from meshwright.greedy.kernels.adders import count_one
 from meshwright.greedy.kernels.selecting import keep_largest
 from meshwright.search.kernels.net import NONE, ONE, SIX, SIXTY_THREE, draw, has_topic
 from meshwright.search.kernels.pieces import LOOSE, TOUCHED, label_of
-from meshwright.words import lowest_bit
+from meshwright.words import EIGHT, any_of, load, lowest_bit, nothing, store
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids
@@ -64,6 +64,22 @@ def slices_for(count: Int) -> Int:
 
 
 @inner
+def add_carry(partners: Partners, top: Int) -> None:
+    """Add the carry, a row of bits, to the counters of `top` slices, as far as it goes."""
+    carry, words = partners.carry, np.uint64(len(partners.carry))
+    for k in range(top):
+        digits, left = partners.slices[k], nothing()
+        for j in range(ZERO, words, EIGHT):
+            digit, more = load(digits, j), load(carry, j)
+            store(digits, j, digit ^ more)
+            more = more & digit
+            store(carry, j, more)
+            left = left | more
+        if any_of(left) == ZERO:
+            return
+
+
+@inner
 def count_joined(net: Net, pieces: Pieces, partners: Partners, x: Int) -> Int:
     """Count for every node what a link from x would join; return how many slices are in use."""
     words = np.uint64(len(partners.carry))
@@ -84,7 +100,7 @@ def count_joined(net: Net, pieces: Pieces, partners: Partners, x: Int) -> Int:
                     partners.carry[same >> SIX] &= ~(ONE << (same & SIXTY_THREE))
                 other = pieces.next_of_topic[other]
             count += 1  # so many rows: carries go no further than the digits of that
-            ripple(partners.slices, partners.carry, np.int64(0), slices_for(count), ZERO, words)
+            add_carry(partners, slices_for(count))
         record = pieces.next_of_node[record]
     # Loose nodes may also be joined in topics in which x itself is part of the rest.
     for i in range(pieces.tally[LOOSE]):
