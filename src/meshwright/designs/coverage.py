@@ -8,6 +8,7 @@ import numpy as np
 
 from meshwright.designs.checks import check_whole
 from meshwright.designs.layout import bit_set, lay_out_topics, most_topics, streams
+from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -39,18 +40,19 @@ def cover(
     greedy, random = (min(int(times), interest.num_nodes) for times in (coverage_greedy, coverage_random))
     limit = NO_LIMIT if max_degree is None else min(int(max_degree), NO_LIMIT)
     picking = _picking(interest, greedy, random, limit, seed)
-    columns = [np.empty(len(picking.picks), dtype=np.int32) for _ in range(3)]
+    us, vs = (np.empty(len(picking.picks), dtype=np.int32) for _ in range(2))
     edges = take_turns(
         lay_out_topics(interest),
         picking,
         _scratch(interest),
         np.int64(random),
         np.int64(limit),
-        np.int64(np.maximum(np.diff(interest.topic_ptr) - 1, 0).sum()),
         np.arange(interest.num_nodes, dtype=np.int32),
-        *columns,
+        us,
+        vs,
     )
-    return Overlay(interest, *(column[:edges] for column in columns))
+    us, vs = us[:edges], vs[:edges]
+    return Overlay(interest, us, vs, contributions(interest, us, vs))
 
 
 def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int) -> Picking:
@@ -62,7 +64,7 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
     most = np.minimum(np.diff(interest.node_ptr) * (greedy + random), min(nodes, limit))
     return Picking(
         at_random=np.zeros(nodes, dtype=np.bool_),
-        lacking=np.full(slots, greedy, dtype=np.int32),
+        lacking=np.full(slots + 1, greedy, dtype=np.int32),
         window=np.empty((nodes, WINDOW), dtype=np.int32),
         sweep=np.zeros((nodes, 3), dtype=np.int32),
         pick_ptr=np.concatenate(([0], np.cumsum(most))).astype(np.int64),
@@ -70,7 +72,6 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
         picked=np.zeros(nodes, dtype=np.int32),
         degree=np.zeros(nodes, dtype=np.int32),
         open_nodes=bit_set(nodes),
-        parent=np.arange(slots, dtype=np.int32),
         stream=streams(seed, nodes),
     )
 
@@ -82,7 +83,7 @@ def _scratch(interest: Interest) -> Scratch:
 
     most = most_topics(interest)
     return Scratch(
-        lacks=np.zeros(interest.num_topics, dtype=np.bool_),
+        lacked=np.full(interest.num_topics, interest.num_subscriptions, dtype=np.int32),
         own=np.empty(most, dtype=np.int32),
         rows=np.empty(most + 8, dtype=np.uint32),
         slices=bit_rows(max(4, most.bit_length()), interest.num_nodes),

@@ -42,6 +42,8 @@ def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
     return kernels.contributions(
         frozen(interest.node_ptr, np.int64),
         frozen(interest.node_topics, np.int32),
+        interest.num_topics,
+        _mergeable(interest),
         frozen(u, np.int32),
         frozen(v, np.int32),
     )
@@ -54,9 +56,14 @@ def support_curve(overlay: Overlay) -> NDArray[np.float64]:
     """
     interest = overlay.interest
     gained = np.cumsum(contributions(interest, overlay.u, overlay.v), dtype=np.int64)
-    subscribed = np.bincount(interest.node_topics, minlength=interest.num_topics)
-    mergeable = interest.num_subscriptions - int(np.count_nonzero(subscribed))
+    mergeable = _mergeable(interest)
     if not mergeable:
         return np.ones(len(overlay) + 1)
     curve: NDArray[np.float64] = np.concatenate(([0], gained)) / mergeable
     return curve
+
+
+def _mergeable(interest: Interest) -> int:
+    """Return how many merges connect every topic."""
+    subscribed = np.bincount(interest.node_topics, minlength=interest.num_topics)
+    return interest.num_subscriptions - int(np.count_nonzero(subscribed))

@@ -28,26 +28,33 @@ def root(parent: Ids, slot: int) -> int:
 
 
 @compiled
-def contributions(node_ptr: Offsets, node_topics: Ids, u: Ids, v: Ids) -> Ids:
-    """Join the subscriptions of each edge's ends, topic by topic, and count the joins that were new."""
+def contributions(node_ptr: Offsets, node_topics: Ids, topics: int, apart: int, u: Ids, v: Ids) -> Ids:
+    """Join the subscriptions of each edge's ends, topic by topic, and count the joins that were new.
+
+    `apart` is how many joins connect every topic: then there is nothing left to count. Shared topics are
+    listed first and joined then, as nobody can foresee which topics these are.
+    """
     parent = np.arange(len(node_topics)).astype(np.int32)
     gains = np.zeros(len(u), dtype=np.int32)
+    place, shared = np.full(topics, -1, dtype=np.int32), np.empty(topics + 1, dtype=np.int32)
     for edge in range(len(u)):
-        i, i_end = node_ptr[u[edge]], node_ptr[u[edge] + 1]
-        j, j_end = node_ptr[v[edge]], node_ptr[v[edge] + 1]
-        while i < i_end and j < j_end:
-            if node_topics[i] < node_topics[j]:
-                i += 1
-            elif node_topics[i] > node_topics[j]:
-                j += 1
-            else:
-                a, b = root(parent, i), root(parent, j)
-                if a != b:
-                    # The lower slot becomes the root: path halving alone keeps trees shallow enough.
-                    parent[max(a, b)] = min(a, b)
-                    gains[edge] += 1
-                i += 1
-                j += 1
+        if apart == 0:
+            break
+        begin, end = node_ptr[u[edge]], node_ptr[u[edge] + 1]
+        for i in range(begin, end):
+            place[node_topics[i]] = i
+        count = 0
+        for j in range(node_ptr[v[edge]], node_ptr[v[edge] + 1]):
+            i = place[node_topics[j]]  # of another node than u, if that does not have the topic
+            shared[count] = j
+            count += int(begin <= i) & int(i < end)
+        for k in range(count):
+            j = shared[k]
+            a, b = root(parent, place[node_topics[j]]), root(parent, j)
+            # The lower slot becomes the root: path halving alone keeps trees shallow enough.
+            parent[max(a, b)] = min(a, b)
+            gains[edge] += int(a != b)
+        apart -= gains[edge]
     return gains
 
 

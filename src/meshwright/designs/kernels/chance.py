@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.compiling import inlined, inner, kernel
-from meshwright.designs.kernels.joining import root
 from meshwright.designs.kernels.randomness import below
 
 if TYPE_CHECKING:
@@ -46,6 +45,15 @@ class Chance(NamedTuple):
     degree: Ids
     stream: Bits
     """One stream of random numbers."""
+
+
+@inlined
+def root(parent: Ids, entry: Int) -> Int:
+    """Follow parents to the top, halving the path."""
+    while parent[entry] != entry:
+        parent[entry] = parent[parent[entry]]
+        entry = parent[entry]
+    return entry
 
 
 @inlined

@@ -13,7 +13,6 @@ import numpy as np
 
 from meshwright.compiling import inlined, inner, kernel
 from meshwright.designs.kernels.gains import fill_window
-from meshwright.designs.kernels.joining import join
 from meshwright.designs.kernels.picking import (
     LENGTH,
     LEVEL,
@@ -41,9 +40,10 @@ TRIES = 16
 
 
 @inlined
-def pick_greedily(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, max_degree: Int) -> Int:
+def pick_greedily(
+    held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int, max_degree: Int
+) -> Int:
     """Return the node of the largest gain for u, the smallest of several, or −1."""
-    lacking = np.int64(note_lacking(held, picking, scratch, u))
     sweep = picking.sweep[u]
     while lacking > 0:
         while sweep[PLACE] < sweep[LENGTH]:
@@ -79,13 +79,15 @@ def pick_from_all(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, l
 
 
 @inlined
-def pick_randomly(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, max_degree: Int) -> Int:
+def pick_randomly(
+    held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int, max_degree: Int
+) -> Int:
     """Return a node that has a gain for u, each equally likely, or −1.
 
     A subscription to a topic that u lacks is drawn, and its node v taken once in gain(v) times. Where that
     fails again and again, few nodes are left.
     """
-    lacking, subscriptions = np.int64(note_lacking(held, picking, scratch, u)), np.int64(0)
+    subscriptions = np.int64(0)
     for i in range(lacking):
         subscriptions += held.topic_ptr[scratch.own[i] + 1] - held.topic_ptr[scratch.own[i]]
     if subscriptions == lacking:
@@ -106,16 +108,12 @@ def pick_randomly(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, m
 
 
 @inlined
-def pick(held: TopicRows, picking: Picking, u: Int, v: Int) -> None:
-    """Let u pick v, which covers what both subscribe to."""
+def pick(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, v: Int) -> None:
+    """Let u, whose turn it is, pick v, which covers what both subscribe to."""
     picking.picks[picking.pick_ptr[u] + picking.picked[u]] = v
     picking.picked[u] += 1
-    i, i_end, j, j_end = held.node_ptr[u], held.node_ptr[u + 1], held.node_ptr[v], held.node_ptr[v + 1]
-    while i < i_end and j < j_end:
-        mine, yours = held.node_topics[i], held.node_topics[j]
-        picking.lacking[i] -= int(mine == yours and picking.lacking[i] > 0)
-        i += int(mine <= yours)
-        j += int(yours <= mine)
+    for i in range(np.uint64(held.node_ptr[v]), np.uint64(held.node_ptr[v + 1])):
+        picking.lacking[scratch.lacked[held.node_topics[i]]] -= 1
 
 
 @inlined
@@ -126,18 +124,19 @@ def take_turn(
     v: Int = np.int64(-1)
     if picking.degree[u] >= max_degree:
         return v
+    lacking = np.int64(note_lacking(held, picking, scratch, u))
     if not picking.at_random[u]:
-        v = pick_greedily(held, picking, scratch, u, max_degree)
-        forget_lacking(held, scratch, u)
+        v = pick_greedily(held, picking, scratch, u, lacking, max_degree)
         if v < 0:
             picking.at_random[u] = True
             for i in range(held.node_ptr[u], held.node_ptr[u + 1]):
                 picking.lacking[i] = coverage_random
+            lacking = np.int64(note_lacking(held, picking, scratch, u))
     if v < 0:
-        v = pick_randomly(held, picking, scratch, u, max_degree)
-        forget_lacking(held, scratch, u)
+        v = pick_randomly(held, picking, scratch, u, lacking, max_degree)
     if v >= 0:
-        pick(held, picking, u, v)
+        pick(held, picking, scratch, u, v)
+    forget_lacking(held, scratch, u)
     return v
 
 
@@ -156,15 +155,13 @@ def take_turns(
     scratch: Scratch,
     coverage_random: Int,
     max_degree: Int,
-    apart: Int,
     nodes: Ids,
     us: Ids,
     vs: Ids,
-    gains: Ids,
 ) -> int:
     """Let nodes take turns in their order until none picks any more; return how many edges were written.
 
-    An edge that both ends pick is written once. `apart` is how many merges connect every topic.
+    An edge that both ends pick is written once.
     """
     edges, taking = 0, len(nodes)
     while taking > 0:
@@ -178,8 +175,6 @@ def take_turns(
             going += 1
             if not has_picked(picking, v, u):
                 us[edges], vs[edges] = min(u, v), max(u, v)
-                gains[edges] = join(held, picking.parent, u, v) if apart > 0 else 0
-                apart -= gains[edges]
                 edges += 1
                 add_link(picking, u, max_degree)
                 add_link(picking, v, max_degree)

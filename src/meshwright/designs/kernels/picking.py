@@ -30,7 +30,8 @@ class Picking(NamedTuple):
     at_random: Flags
     """By node: whether it is done with picking greedily."""
     lacking: Ids
-    """By entry of `node_topics`: how often the topic must still be covered, greedily or at random."""
+    """By entry of `node_topics`: how often the topic must still be covered, greedily or at random; then one
+    entry of nobody, which may have any number."""
     window: Ids
     """By node: the first of those, ascending, that had the best gain when they were counted."""
     sweep: Ids
@@ -42,8 +43,6 @@ class Picking(NamedTuple):
     degree: Ids
     open_nodes: Bits
     """The nodes that may take one more link."""
-    parent: Ids
-    """By entry: another that it is connected to; a root has itself."""
     stream: Bits
     """By node: its random numbers."""
 
@@ -51,8 +50,8 @@ class Picking(NamedTuple):
 class Scratch(NamedTuple):
     """Working memory."""
 
-    lacks: Flags
-    """By topic: whether the node whose turn it is lacks it."""
+    lacked: Ids
+    """By topic: its entry for the node whose turn it is, if that lacks it, or else that of nobody."""
     own: Ids
     """The topics that it lacks, as a list."""
     rows: Rows
@@ -66,12 +65,12 @@ class Scratch(NamedTuple):
 @inlined
 def note_lacking(held: TopicRows, picking: Picking, scratch: Scratch, u: Int) -> int:
     """Note which topics u lacks, and return how many they are."""
-    count = 0
+    count, nobody = 0, len(held.node_topics)
     for i in range(np.uint64(held.node_ptr[u]), np.uint64(held.node_ptr[u + 1])):
-        if picking.lacking[i] > 0:
-            scratch.lacks[held.node_topics[i]] = True
-            scratch.own[count] = held.node_topics[i]
-            count += 1
+        topic, lacks = held.node_topics[i], picking.lacking[i] > 0
+        scratch.lacked[topic] = i if lacks else nobody
+        scratch.own[count] = topic
+        count += int(lacks)
     return count
 
 
@@ -79,15 +78,15 @@ def note_lacking(held: TopicRows, picking: Picking, scratch: Scratch, u: Int) ->
 def forget_lacking(held: TopicRows, scratch: Scratch, u: Int) -> None:
     """Undo `note_lacking`."""
     for i in range(np.uint64(held.node_ptr[u]), np.uint64(held.node_ptr[u + 1])):
-        scratch.lacks[held.node_topics[i]] = False
+        scratch.lacked[held.node_topics[i]] = len(held.node_topics)
 
 
 @inlined
 def gain(held: TopicRows, scratch: Scratch, v: Int) -> int:
     """Count the topics of v that the node whose turn it is lacks."""
-    count = 0
+    count, nobody = 0, len(held.node_topics)
     for i in range(np.uint64(held.node_ptr[v]), np.uint64(held.node_ptr[v + 1])):
-        count += int(scratch.lacks[held.node_topics[i]])
+        count += int(scratch.lacked[held.node_topics[i]] < nobody)
     return count
 
 
