@@ -91,12 +91,17 @@ def measure(case: Case, task: str) -> dict[str, Any]:
         record["edges"] = len(result[0])
     del result
     runs = 2 if task in (PAPER, PRODUCT) else 3
-    for name, call in calls.items():
-        spent = [seconds] if name == first_name else []
-        while (len(spent) < runs and sum(spent) < 20) or (len(spent) < 20 and sum(spent) < 0.5):
-            spent.append(cpu_seconds(call)[0])
-        record[name] = min(spent)
-    return record
+    spent: dict[str, list[float]] = {name: [seconds] if name == first_name else [] for name in calls}
+    while any(_is_early(times, runs) for times in spent.values()):
+        # In turn, so that a machine that gets slower is slower for all.
+        for name, call in calls.items():
+            spent[name].append(cpu_seconds(call)[0])
+    return record | {name: min(times) for name, times in spent.items()}
+
+
+def _is_early(times: list[float], runs: int) -> bool:
+    """Say whether a call was measured too few times: so many, or more if they are short."""
+    return (len(times) < runs and sum(times) < 20) or (len(times) < 20 and sum(times) < 1)
 
 
 def _calls(interest: Interest, task: str) -> dict[str, Callable[[], Any]]:
