@@ -60,6 +60,8 @@ def gm(
             progress=_of_round(progress, number, rounds, len(overlay)),
             **options,
         )
+        if len(again) == 0:  # nor will any later round find a link
+            break
         # Links of a later round merge nothing that earlier rounds had not connected.
         nothing = np.zeros(len(again), dtype=np.int32)
         overlay = Overlay(

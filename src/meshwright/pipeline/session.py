@@ -6,6 +6,7 @@ import atexit
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -26,6 +27,7 @@ from meshwright.pipeline.connect import ADDRESS, address, connected
 from meshwright.pipeline.java import java_home
 
 if TYPE_CHECKING:
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 Session: TypeAlias = "SparkSession"
@@ -96,11 +98,10 @@ def _running(master: str | None) -> SparkSession | None:
 
 def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
     """Start Spark's Java beside this process; it ends with it."""
-    from pyspark import SparkConf, SparkContext, java_gateway
+    from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    launch: Any = java_gateway.launch_gateway
     own = _user_settings()
     where = master or conf.get("spark.master") or own.get("spark.master") or LOCAL
     check_master(where)
@@ -109,8 +110,7 @@ def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
     settings = SparkConf(loadDefaults=False).setAll([*(ours | dict(conf) | {"spark.master": where}).items()])
     with tempfile.NamedTemporaryFile(prefix="meshwright-spark-", suffix=".log") as log:
         try:
-            with _environment(where, {**own, **conf}):
-                gateway = launch(settings, {"stdout": log, "stderr": log})
+            with _environment(where, {**own, **conf}), _java(settings, log) as gateway:
                 with _giving_up(where, gateway):
                     context = SparkContext(conf=settings, gateway=gateway)
                 context.setLogLevel("ERROR")
@@ -124,6 +124,40 @@ def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
     if not is_local(where):
         check_workers(started)
     return started
+
+
+@contextmanager
+def _java(settings: SparkConf, log: Any) -> Iterator[Any]:
+    """Start Spark's Java, and give the gateway to it; end it if what follows fails or is interrupted."""
+    from pyspark import SparkContext, java_gateway
+
+    launch: Any = java_gateway.launch_gateway
+    gateway = None
+    try:
+        with _interrupts_wait():
+            gateway = launch(settings, {"stdout": log, "stderr": log})
+        yield gateway
+    except BaseException:
+        if gateway is not None and gateway.proc is not None:
+            gateway.proc.kill()
+        SparkContext._gateway = SparkContext._jvm = None  # the next session starts a Java of its own
+        raise
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block: a Java that nobody holds yet would stay behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no interrupt comes here
+        return
+    waiting: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+    if waiting:
+        raise KeyboardInterrupt
 
 
 @contextmanager
