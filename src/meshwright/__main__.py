@@ -1,6 +1,16 @@
-"""`python -m meshwright` is `meshwright`."""
+"""The `meshwright` program, also as `python -m meshwright`."""
 
-from meshwright.cli.main import run
+import sys
+
+
+def run() -> None:
+    """Be the program; Ctrl-C ends it as it should even while its first modules are imported."""
+    try:
+        from meshwright.cli.main import run as program
+    except KeyboardInterrupt:
+        sys.exit(130)
+    program()
+
 
 if __name__ == "__main__":
     run()

@@ -37,6 +37,10 @@ CORPUS: list[tuple[bytes, str]] = [
     (b'"a,y,subscribe,14\n', "quotes do not match"),
     (b'"a"b,y,subscribe,14\n', "quotes do not match"),
     (b'"quoted, name",y,subscribe,15\n', GOOD),
+    (b'5"" pipe,y,subscribe,15\n', "quotes do not match"),
+    (b'"broken\n', "quotes do not match"),  # a name over two lines
+    (b'name",y,subscribe,15\n', "quotes do not match"),
+    (b'"' + b"y" * 200_000 + b'",y,subscribe,15\n', "node name longer than 65535 bytes"),
     (b"\n", ""),  # a blank line is no row
     (b"a,y\n", "2 columns, not 4"),
     (b"a,y,subscribe,16,more\n", "5 columns, not 4"),
@@ -117,7 +121,7 @@ def test_files_that_change_meanwhile(
     file = tmp_path / "a.csv"
     file.write_text("node,topic\na,x\n")
 
-    def listed(*words: object) -> list[SourceFile]:
+    def listed(*words: object, **options: object) -> list[SourceFile]:
         found = real(*words)  # type: ignore[arg-type]
         if change == "deleted":
             file.unlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -187,3 +188,30 @@ def test_killed_and_started_again(spark: SparkSession, tmp_path: Path, moment: s
             (source / "2.csv").unlink()
     assert len(list((tmp_path / "killed" / "events").iterdir())) == 2
     assert events(tmp_path / "killed") == events(tmp_path / "whole")
+
+
+def test_rows_without_operations_subscribe(spark: SparkSession, tmp_path: Path) -> None:
+    """A file of mere subscriptions makes its nodes join."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("node,topic\na,x\nb,x\n")
+    follow(spark, tmp_path / "in", tmp_path / "out", READING)
+    assert replayed(events(tmp_path / "out")) == {"a": {"x"}, "b": {"x"}}
+
+
+def test_empty_and_old_files(spark: SparkSession, tmp_path: Path) -> None:
+    """A file without a byte holds nothing back, and one that is renamed into place after weeks is read."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "empty.csv").touch()
+    follow(spark, tmp_path / "in", tmp_path / "out", READING)
+    drop(tmp_path / "in", "new.csv", "subscribe,a,x,1")
+    follow(spark, tmp_path / "in", tmp_path / "out", READING)
+    drop(tmp_path / "in", "old.csv", "subscribe,b,x,2")
+    os.utime(tmp_path / "in" / "old.csv", (0, 0))
+    follow(spark, tmp_path / "in", tmp_path / "out", READING)
+    assert replayed(events(tmp_path / "out")) == {"a": {"x"}, "b": {"x"}}
+
+
+def test_looking_is_not_possible_without_time_between(spark: SparkSession, tmp_path: Path) -> None:
+    """A time of zero or less is refused."""
+    with pytest.raises(InputError, match="give a time above zero"):
+        follow(spark, tmp_path, tmp_path / "out", READING, every=-1.0)

@@ -164,7 +164,7 @@ def test_edges_both_ways(spark: SparkSession, tmp_path: Path) -> None:
     """Both ways, each end of an edge subscribes to the other."""
     (tmp_path / "a.txt").write_text("# FromNodeId ToNodeId\n% too\n\n1 2\n2\t3 0.5\nlonely\n 3, 1 \n")
     outcome = ingest(
-        spark, [tmp_path / "a.txt"], tmp_path / "out", Reading("edges", both_ways=True), max_bad=0.2
+        spark, [tmp_path / "a.txt"], tmp_path / "out", Reading("edges", both_ways=True), max_bad=0.25
     )
     assert (outcome.read, outcome.kept, outcome.quarantined) == (7, 6, 1)
     assert aside(tmp_path / "out") == [("a.txt", 6, "fewer than two columns")]
@@ -224,3 +224,78 @@ def test_nothing_to_read(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "b.dat").write_text("a,b\n")
     with pytest.raises(InputError, match=r"b\.dat.*give --format"):
         ingest(spark, [tmp_path / "b.dat"], tmp_path / "out")
+
+
+PLAIN = {"a.csv": "node,topic\na,x\nb,x\n", "a.txt": "a x\nb x\n", "a.jsonl": '{"node":"a","topic":"x"}\n'}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_state_and_events_go_together(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """Rows that say nothing of an operation subscribe, before all events; no moment is asked of them."""
+    (tmp_path / name).write_text(PLAIN[name])
+    rows = PLAIN[name].count("x")
+    with pytest.raises(InputError, match="no row has a time"):
+        ingest(spark, [tmp_path / name], tmp_path / "out", Reading(format_of(name), as_of=5.0))
+    if name == "a.txt":
+        return  # edges have no events
+    ending = name.partition(".")[2]
+    events = [{"node": "a", "topic": "x", "operation": "unsubscribe", "time": 3}]
+    if ending == "csv":
+        (tmp_path / "b.csv").write_text("operation,node,topic,time\nunsubscribe,a,x,3\n")
+    else:
+        (tmp_path / "b.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    sources = [tmp_path / name, tmp_path / f"b.{ending}"]
+    later = ingest(spark, sources, tmp_path / "out")
+    assert (later.read, later.kept, later.superseded) == (rows + 1, rows - 1, 2)
+    earlier = ingest(spark, sources, tmp_path / "out", Reading(format_of(name), as_of=2.0))
+    assert (earlier.kept, earlier.superseded) == (rows, 1)
+
+
+def format_of(name: str) -> str:
+    """Return the format of a file."""
+    return {"csv": "csv", "txt": "edges", "jsonl": "jsonl"}[name.partition(".")[2]]
+
+
+def test_parquet_files_may_differ_in_columns(spark: SparkSession, tmp_path: Path) -> None:
+    """What each file says counts, in whichever order their names are."""
+    state = pa.table({"node": ["a"], "topic": ["x"]})
+    events = pa.table(
+        {"node": ["b", "a"], "topic": ["x", "x"], "operation": ["unsubscribe"] * 2, "time": [1, 2]}
+    )
+    for number, (first, second) in enumerate(((state, events), (events, state))):
+        folder = tmp_path / f"in{number}"
+        folder.mkdir()
+        pq.write_table(first, folder / "a.parquet")
+        pq.write_table(second, folder / "b.parquet")
+        outcome = ingest(spark, [folder], tmp_path / "out")
+        assert (outcome.read, outcome.kept, outcome.superseded) == (3, 0, 3)
+    pq.write_table(pa.table({"node": [1], "topic": ["x"]}), tmp_path / "in0" / "c.parquet")
+    with pytest.raises(InputError, match="the Parquet files do not fit together"):
+        ingest(spark, [tmp_path / "in0"], tmp_path / "out")
+
+
+def test_parquet_times(spark: SparkSession, tmp_path: Path) -> None:
+    """A text that is no date is no time, as in CSV; nanoseconds are refused with what to do."""
+    texts = ["2026-01-01", "2026-01-01T12:00:00Z", "2026-01-01 12:00", "12:30:00", "2026-05", "1767225600"]
+    columns = {"node": ["a"] * 6, "topic": [*"uvwxyz"], "time": texts}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    ingest(spark, [tmp_path / "a.parquet"], tmp_path / "out", max_bad=1.0)
+    assert [line for _, line, _ in aside(tmp_path / "out")] == [4, 5]
+    lines = [f"{node},{topic},{time}\n" for node, topic, time in zip(*columns.values(), strict=True)]
+    (tmp_path / "a.csv").write_text("node,topic,time\n" + "".join(lines))
+    ingest(spark, [tmp_path / "a.csv"], tmp_path / "csv", max_bad=1.0)
+    assert [line - 1 for _, line, _ in aside(tmp_path / "csv")] == [4, 5]
+    fine = pa.array([0], pa.timestamp("ns"))
+    pq.write_table(pa.table({"node": ["a"], "topic": ["x"], "time": fine}), tmp_path / "ns.parquet")
+    with pytest.raises(InputError, match="no Parquet times in nanoseconds"):
+        ingest(spark, [tmp_path / "ns.parquet"], tmp_path / "out")
+
+
+def test_both_ways_does_not_hide_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
+    """What may be bad is a share of lines, not of the rows that good ones become."""
+    (tmp_path / "a.txt").write_text("a b\n" * 8 + "alone\n" * 2)
+    for both_ways in (False, True):
+        reading = Reading("edges", both_ways=both_ways)
+        with pytest.raises(InputError, match="2 of 10 rows cannot be used"):
+            ingest(spark, [tmp_path / "a.txt"], tmp_path / "out", reading, max_bad=0.15)
+        assert reconciled(ingest(spark, [tmp_path / "a.txt"], tmp_path / "out", reading, max_bad=0.2))

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright import Interest, load_interest
-from meshwright.errors import InputError
+from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.profile import Distribution, profile
 from meshwright.pipeline.sample import sample
-from meshwright.pipeline.verify_source import subscriptions
+from meshwright.pipeline.verify_source import handed_over, subscriptions
 from meshwright.store import write_dataset
 from meshwright.workloads import zipf
 from terminal import meshwright
@@ -95,3 +97,25 @@ def test_commands(spark: SparkSession, tmp_path: Path) -> None:
     assert (answer.code, answer.err) == (0, "")
     assert "hot topics" in answer.out
     assert (tmp_path / "c.png").stat().st_size > 10_000
+
+
+def test_damaged_datasets_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Fewer subscriptions than stated, or such of nobody, are neither profiled nor sampled."""
+    place = write_dataset(ZIPF, tmp_path / "data")
+    part = place / "subscriptions" / "part-00000.parquet"
+    whole = pq.read_table(part)
+    pq.write_table(whole.slice(0, 5), part)
+    for use in (profile, lambda source: sample(source, 3)):
+        with pytest.raises(FormatError, match="5 subscriptions, where"):
+            use(subscriptions(spark, place))
+    unknown = whole.set_column(0, whole.schema.field(0), pa.array([9999] * len(whole), pa.int32()))
+    pq.write_table(unknown, part)
+    with pytest.raises(FormatError, match="of unknown names"):
+        profile(subscriptions(spark, place))
+
+
+def test_a_topic_is_no_node_to_begin_with(spark: SparkSession) -> None:
+    """Where nodes share topics, a search begins with nodes alone."""
+    interest = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}})
+    with pytest.raises(InputError, match="no node is named 'x'"):
+        sample(handed_over(spark, interest), 1, start=["x"], by="topics")

@@ -47,6 +47,12 @@ def test_rates_by_topic(spark: SparkSession, tmp_path: Path) -> None:
         ("y", 1, 1, 0, 0.1, 0.0),
     ]
     again = read_traffic(write_traffic(made, tmp_path / "traffic"))
+    assert again.quarantine is not None
+    assert [(row["line"], row["reason"]) for row in again.quarantine.to_pylist()] == [
+        (6, "size below zero"),
+        (7, "size is no integer"),
+        (8, "blank publisher name"),
+    ]
     assert again.publishers == ["a", "b"]
     assert again.matrix().toarray().tolist() == [[0.2, 0.1], [0.1, 0.0]]
     assert again.described == made.described
@@ -110,3 +116,18 @@ def test_the_command(spark: SparkSession, tmp_path: Path) -> None:
     answer = meshwright(*words, "--seconds", "4", "--json").json
     assert (answer["read"], answer["publishers"], answer["channels"]) == (2, 1, 2)
     assert read_traffic(tmp_path / "out").matrix().toarray().tolist() == [[0.25, 0.25]]
+
+
+def test_what_is_no_publish_log(spark: SparkSession, tmp_path: Path) -> None:
+    """A format that is told by a name is refused as one that is given, and so are columns nobody has."""
+    (tmp_path / "log.txt").write_text("publisher topic\na x\n")
+    with pytest.raises(InputError, match="edges is no publish log"):
+        traffic(spark, [tmp_path / "log.txt"])
+    with pytest.raises(InputError, match="mosquitto-log is no publish log"):
+        Publications(format="mosquitto-log")
+    (tmp_path / "log.jsonl").write_text('{"publisher": "a", "topic": "x", "bytes": 3}\n')
+    with pytest.raises(InputError, match="no row has 'bytez': name the right column with --size"):
+        traffic(spark, [tmp_path / "log.jsonl"], Publications(size="bytez", seconds=1.0))
+    (tmp_path / "values.jsonl").write_text('{"publisher": "a"}\n')
+    with pytest.raises(InputError, match=r"\(no value\)"):
+        traffic(spark, [tmp_path / "values.jsonl"], Publications(value="price", seconds=1.0))

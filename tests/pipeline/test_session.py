@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -200,3 +202,31 @@ def test_a_server_that_is_no_master(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith(f"no Spark master answers at {master}")
     assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_java_starts_leaves_none() -> None:
+    """Ctrl-C, as soon as Spark's Java is there, ends both."""
+    program = "from meshwright.pipeline.session import session; session('local[1]')"
+    running = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    started: list[str] = []
+    while not started and running.poll() is None:
+        time.sleep(0.1)
+        started = [child for child in children.read_text().split() if _is_java(child)]
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=60)
+    assert running.returncode == -signal.SIGINT
+    assert started
+    for _ in range(50):
+        if not any(_is_java(child) for child in started):
+            return
+        time.sleep(0.1)
+    raise AssertionError("Java stayed behind")
+
+
+def _is_java(process: str) -> bool:
+    try:
+        return b"java" in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
+    except OSError:
+        return False

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
+from meshwright.cli.output import note
 from meshwright.errors import MeshwrightError
 
 ANSWER_IS_NO = 1
@@ -13,6 +12,8 @@ BAD_INPUT = 2
 UNEXPECTED = 70
 """EX_SOFTWARE of sysexits.h: the fault is ours."""
 INTERRUPTED = 130
+NOBODY_READS = 141
+"""As a shell tells of a program that ended because its reader went away."""
 
 UsageError = typer.BadParameter.__mro__[1]
 """Whatever is wrong with the words on the command line. Typer does not export it, only this child of it."""
@@ -44,5 +45,5 @@ def _usage(error: Exception) -> str:
 
 
 def _say(message: str, code: int) -> int:
-    sys.stderr.write(f"meshwright: error: {' '.join(message.splitlines())}\n")
+    note(f"error: {' '.join(message.splitlines())}")
     return code

@@ -23,8 +23,6 @@ EXAMPLES = (
     "meshwright ingest follows.txt --format edges --both-ways --master spark://head:7077 --out dataset",
 )
 
-SHOWN_REASONS = 5
-
 
 def ingest(
     sources: Annotated[
@@ -48,8 +46,11 @@ def ingest(
     operation: OperationColumn = None,
     sequence: SequenceColumn = None,
     delimiter: Annotated[
-        str, typer.Option("--delimiter", metavar="C", help="What separates columns of CSV; or tab.")
-    ] = ",",
+        str | None,
+        typer.Option(
+            "--delimiter", metavar="C", help="What separates columns of CSV, or tab; else by the names."
+        ),
+    ] = None,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="CSV without a header: node, then topic.")
     ] = False,
@@ -102,7 +103,7 @@ def ingest(
         Reading(kind)  # a name that is none is refused before Spark starts
     spark = opened(master, conf)
     reading = Reading(
-        kind or format_of(listed(spark, sources)),
+        kind or format_of(listed(spark, sources, but=out)),
         node=node,
         topic=topic,
         time=time,
@@ -125,6 +126,6 @@ def ingest(
         f"{outcome.nodes:,} brokers, {outcome.topics:,} topics, {outcome.kept:,} subscriptions",
         f"read {outcome.read:,} rows = {outcome.kept:,} kept + {outcome.duplicates:,} duplicates + "
         f"{outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
-        *(f"  {count:,} × {reason}" for reason, count in list(reasons.items())[:SHOWN_REASONS]),
+        *output.told_reasons(reasons),
         f"written to {out}",
     )

@@ -1,11 +1,14 @@
 """The `meshwright` command: its sub-commands, and how each ends.
 
-Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a fault of ours, 130 interrupted.
+Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a fault of ours, 130 interrupted, 141 nobody reads
+the answer.
 """
 
 from __future__ import annotations
 
 import io
+import logging
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -36,7 +39,7 @@ from meshwright.cli import (
     verify,
     workload,
 )
-from meshwright.cli.failure import INTERRUPTED, explain
+from meshwright.cli.failure import INTERRUPTED, NOBODY_READS, explain
 from meshwright.cli.output import note
 
 EXAMPLES = (
@@ -114,6 +117,9 @@ def execute(arguments: Sequence[str]) -> int:
     words = [word for word in arguments if word != "--debug"]
     try:
         code = app(words, prog_name="meshwright", standalone_mode=False)
+        sys.stdout.flush()
+    except (SystemExit, BrokenPipeError):  # all that click and rich do about a reader who went away
+        code = NOBODY_READS
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:
@@ -127,7 +133,17 @@ def execute(arguments: Sequence[str]) -> int:
 
 def run() -> None:
     """Be the `meshwright` program."""
-    for stream in (sys.stdout, sys.stderr):
+    logging.getLogger().addHandler(logging.NullHandler())  # what libraries complain of, we tell in one line
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8"))
+        stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows no × still gets its answer
-    sys.exit(execute(sys.argv[1:]))
+    code = execute(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # Python would try again at its end, and make the code another one
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    sys.exit(code)

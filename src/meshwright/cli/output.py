@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 WIDTH_WITHOUT_TERMINAL = 100
 """Wide enough for our tables; rich would otherwise assume 80 columns and wrap them."""
+
+SHOWN_REASONS = 5
 
 
 def answer_json(document: dict[str, Any]) -> None:
@@ -32,6 +34,11 @@ def answer(*lines: RenderableType) -> None:
         console.print(line)
 
 
+def told_reasons(reasons: Mapping[str, int]) -> list[str]:
+    """Return lines that say why rows were set aside: the most frequent reasons."""
+    return [f"  {count:,} × {reason}" for reason, count in list(reasons.items())[:SHOWN_REASONS]]
+
+
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show on a terminal that something without a count of its own is under way."""
@@ -46,5 +53,6 @@ def working(what: str) -> Iterator[None]:
 
 def note(line: str) -> None:
     """Tell the person something that is not part of the answer."""
-    sys.stderr.write(f"meshwright: {line}\n")
-    sys.stderr.flush()
+    with suppress(OSError):  # a place for notes that is full or closed changes no answer
+        sys.stderr.write(f"meshwright: {line}\n")
+        sys.stderr.flush()

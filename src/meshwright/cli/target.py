@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 from pathlib import Path
 
 
 def check_target(path: Path, kind: str) -> None:
     """Refuse a place where a folder of that kind could not be written at the end."""
     from meshwright.errors import OutputError
-    from meshwright.store.header import KINDS, holds
+    from meshwright.store.atomic import check_free
+    from meshwright.store.header import KINDS
 
-    wanted = next(known for known in KINDS if known.name == kind)
-    if path.is_dir() and any(path.iterdir()) and not holds(path, wanted):
-        raise OutputError(f"{path} holds something else than a {kind}: choose another place, or empty it")
-    if path.exists() and not path.is_dir():
-        raise OutputError(f"{path} is a file, and a {kind} is a folder: choose another place")
+    check_free(path, next(known for known in KINDS if known.name == kind))
     above = next(folder for folder in path.absolute().parents if folder.exists())
     if not above.is_dir():
         raise OutputError(f"cannot write {path}: {above} is a file; choose another place")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise OutputError(f"cannot write {path}: no permission to write in {above}; choose another place")
+    try:
+        with tempfile.TemporaryFile(dir=above):
+            pass
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {path}: {error.strerror or error}, in {above}; choose another place"
+        ) from error

@@ -57,6 +57,7 @@ def traffic(
     from meshwright.cli.target import check_target
     from meshwright.pipeline.publications import Publications
     from meshwright.pipeline.publications import traffic as summed
+    from meshwright.pipeline.quarantine import reasons_of
     from meshwright.store.traffic import write_traffic
 
     asked = Publications(
@@ -77,13 +78,19 @@ def traffic(
         made = summed(spark, sources, asked, max_bad=max_bad, progress=drawing)
     write_traffic(made, out)
     counts = made.described["counts"]
+    reasons = {} if made.quarantine is None else reasons_of(made.quarantine)
     if json:
-        found = {"publishers": len(made.publishers), "channels": made.channels.num_rows}
+        found = {
+            "publishers": len(made.publishers),
+            "channels": made.channels.num_rows,
+            "reasons": reasons,
+        }
         output.answer_json({**counts, **found, "seconds": made.described["seconds"], "traffic": str(out)})
     else:
         output.answer(
             f"{len(made.publishers):,} publishers, {made.channels.num_rows:,} channels, "
             f"{counts['kept']:,} messages in {made.described['seconds']:,.1f} s",
             f"read {counts['read']:,} rows = {counts['kept']:,} kept + {counts['quarantined']:,} quarantined",
+            *output.told_reasons(reasons),
             f"written to {out}",
         )

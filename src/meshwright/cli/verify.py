@@ -49,6 +49,7 @@ def verify(
     """
     from meshwright.cli import designing, output
     from meshwright.cli.failure import ANSWER_IS_NO
+    from meshwright.cli.progress import ProgressDrawing
     from meshwright.store import verify_plan
 
     if master is not None or conf is not None:
@@ -57,8 +58,8 @@ def verify(
         interest = designing.load(source)
         link_costs = designing.load_costs(costs, interest)
         designing.prepare_measures("contributions", *_of_failures(plan, k))
-        with output.working("verifying"):
-            report = verify_plan(plan, interest, k=k, costs=link_costs)
+        with ProgressDrawing("Verification", forced=progress) as drawing:
+            report = verify_plan(plan, interest, k=k, costs=link_costs, progress=drawing)
     if json:
         output.answer_json({"plan": str(plan), "verified": report.passed, **_found(report)})
     else:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from meshwright.interest import Ids, Interest
     from meshwright.overlay import Overlay
+
+Progress: TypeAlias = Callable[[int, float, str], None]
+"""Called now and then with the edges so far, how far it is (0 to 1) and what is being done."""
 
 SLOTS_AT_ONCE = 4_000_000
 """How many subscriptions of edge ends are looked at together: bounds the memory of one step."""
@@ -26,14 +29,15 @@ class Components:
     total: int
 
 
-def components(overlay: Overlay) -> Components:
+def components(overlay: Overlay, *, progress: Progress | None = None) -> Components:
     """Count the components of the sub-overlay that each topic's subscribers induce.
 
     A topic without subscribers has none. All topics are done at once on the product graph: a vertex for each
     subscription, and for each edge and each topic common to its ends, a link between their subscriptions.
+    `progress` is told now and then how many edges were looked at.
     """
     interest = overlay.interest
-    label = _labels(overlay)
+    label = _labels(overlay, progress)
     topic_of_component = np.zeros(label.max(initial=-1) + 1, dtype=np.int32)
     topic_of_component[label] = interest.node_topics
     of_topic = np.bincount(topic_of_component, minlength=interest.num_topics)
@@ -55,7 +59,7 @@ def share(interest: Interest, found: Components) -> float:
     return (interest.num_subscriptions - found.total) / mergeable if mergeable else 1.0
 
 
-def _labels(overlay: Overlay) -> Ids:
+def _labels(overlay: Overlay, progress: Progress | None) -> Ids:
     """Say which component of the product graph each subscription is in, numbered from 0.
 
     Edges are taken a few at a time; each batch joins the components of those before it, so that memory does
@@ -66,15 +70,20 @@ def _labels(overlay: Overlay) -> Ids:
 
     count = overlay.interest.num_subscriptions
     label = np.arange(count, dtype=np.int32)
-    for here, there in _links(overlay):
+    for last, here, there in _links(overlay):
         links = (np.ones(len(here), dtype=np.int8), (label[here], label[there]))
         count, joined = connected_components(coo_array(links, shape=(count, count)), directed=False)
         label = joined[label]
+        if progress is not None:
+            progress(last, last / len(overlay), "looked at")
     return label
 
 
-def _links(overlay: Overlay) -> Iterator[tuple[Ids, Ids]]:
-    """Yield the links of the product graph, in batches: pairs of subscriptions to the same topic."""
+def _links(overlay: Overlay) -> Iterator[tuple[int, Ids, Ids]]:
+    """Yield the links of the product graph in batches, each with how many edges are done by then.
+
+    A link is a pair of subscriptions to the same topic.
+    """
     from scipy.sparse import csr_array
 
     interest = overlay.interest
@@ -93,5 +102,5 @@ def _links(overlay: Overlay) -> Iterator[tuple[Ids, Ids]]:
         last = max(last, first + 1)
         u, v = overlay.u[first:last], overlay.v[first:last]
         here, there = slots[u].multiply(ones[v]), ones[u].multiply(slots[v])
-        yield here.data - 1, there.data - 1
+        yield last, here.data - 1, there.data - 1
         first = last

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.measure.connectivity import Components, components, share
+from meshwright.measure.connectivity import Components, Progress, components, share
 from meshwright.measure.contribution import contributions
 from meshwright.measure.degree import Degrees, degrees
 
@@ -38,9 +38,9 @@ class Verification:
         return len(self.split_topics) == 0
 
 
-def verify(overlay: Overlay) -> Verification:
+def verify(overlay: Overlay, *, progress: Progress | None = None) -> Verification:
     """Measure an overlay from its edges alone: by scipy's connected components, not by the engine's state."""
-    found = components(overlay)
+    found = components(overlay, progress=progress)
     recounted = contributions(overlay.interest, overlay.u, overlay.v)
     return Verification(
         split_topics=np.flatnonzero(found.of_topic > 1),

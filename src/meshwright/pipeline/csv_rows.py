@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError, InputError, first_five
 from meshwright.pipeline import events, rows, text
 from meshwright.pipeline.checking import checked
+from meshwright.pipeline.options import is_tabbed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
     from meshwright.pipeline.sources import SourceFile
 
 BAD_QUOTES = "quotes do not match"
+
+
+class BadQuotesError(Exception):
+    """A line whose quotes do not match."""
 
 
 def read_csv(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
@@ -52,13 +58,13 @@ class Layout:
     """Which column of a file is which."""
 
     def __init__(self, header: bytes | None, reading: Reading, source: str) -> None:
-        self.delimiter = reading.delimiter
+        self.delimiter = reading.delimiter or ("\t" if is_tabbed(source) else ",")
         if header is None:
             names = [reading.node, reading.topic]
         else:
             try:
-                names = _fields(header.decode(), reading.delimiter)
-            except (UnicodeDecodeError, csv.Error) as error:
+                names = _fields(header.decode(), self.delimiter)
+            except (UnicodeDecodeError, BadQuotesError) as error:
                 raise FormatError(f"{source} has a first line that is no header: mend it") from error
         self.width = len(names)
         self.places = {
@@ -135,7 +141,7 @@ def _one_by_one(run: text.Run, layout: Layout) -> pa.RecordBatch:
             fields = _fields(line.decode(), layout.delimiter)
         except UnicodeDecodeError:
             made.refuse(place, line, rows.NOT_UTF8)
-        except csv.Error:
+        except BadQuotesError:
             made.refuse(place, line, BAD_QUOTES)
         else:
             if len(fields) == layout.width:
@@ -148,6 +154,27 @@ def _one_by_one(run: text.Run, layout: Layout) -> pa.RecordBatch:
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
+    """Cut a line into fields; one with quotes in it must be quoted as a whole, and have them twice.
+
+    >>> _fields('a,"b,c","a 5"" pipe"', ",")
+    ['a', 'b,c', 'a 5" pipe']
+    """
     if '"' not in line:
         return line.split(delimiter)
-    return next(csv.reader([line], delimiter=delimiter, strict=True))
+    fields, at = [], 0
+    while True:
+        found = _field(delimiter).match(line, at)
+        if found is None:
+            raise BadQuotesError
+        quoted, bare = found["quoted"], found["bare"]
+        fields.append(bare if quoted is None else quoted.replace('""', '"'))
+        if not found["end"]:
+            return fields
+        at = found.end()
+
+
+@cache
+def _field(delimiter: str) -> re.Pattern[str]:
+    """Return what a field looks like: in quotes, or without any, up to the next delimiter or the end."""
+    mark = re.escape(delimiter)
+    return re.compile(rf'(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^"{mark}]*))(?P<end>{mark}|\Z)')

@@ -47,7 +47,7 @@ class Rows:
 
     def take(self, place: int, record: bytes | str, fields: Mapping[str, Any]) -> None:
         """Take a record's fields: names and sequence as texts or integers, the time as text or number."""
-        values: dict[str, Any] = {"time": None, "sequence": None, "leaves": False}
+        values: dict[str, Any] = {"time": None, "sequence": None, "leaves": None}
         for what, read in (("time", _time), ("operation", _leaves), ("sequence", _sequence)):
             given = fields.get(what)
             if given is None or given == "":

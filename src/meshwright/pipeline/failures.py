@@ -17,6 +17,9 @@ NOT_FOUND = re.compile(r"\[PATH_NOT_FOUND\] Path does not exist: (.*?)\.(?: SQLS
 BROKEN_OFF = re.compile(
     "EOFException|Unexpected end of (?:input )?stream|unexpected end of stream", re.IGNORECASE
 )
+COLON = re.compile(r"Relative path in absolute URI: (\S+)")
+DIFFERENT = re.compile(r'\[CANNOT_MERGE_SCHEMAS\].*?"(STRUCT<.*?>)".*?"(STRUCT<.*?>)"', re.DOTALL)
+ILLEGAL_TIME = "Illegal Parquet type: INT64 (TIMESTAMP(NANOS"
 TOO_LARGE = re.compile(r"Sent message larger than max \((\d+) vs\. (\d+)\)")
 """Spark Connect carries so many bytes at once, and no more."""
 SAID = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
@@ -51,6 +54,17 @@ def told(error: Exception) -> MeshwrightError:
     unreadable = UNREADABLE.search(text)
     if unreadable is not None:
         return _unreadable(plain(unreadable[2]), text)
+    colon = COLON.search(text)
+    if colon is not None:
+        return InputError(f"Spark cannot read a file named {colon[1]}, with a colon: rename it")
+    differing = DIFFERENT.search(text)
+    if differing is not None:
+        return InputError(
+            f"the Parquet files do not fit together ({differing[1]} and {differing[2]}): "
+            "ingest those of one kind, or convert the others"
+        )
+    if ILLEGAL_TIME in text:
+        return InputError("Spark reads no Parquet times in nanoseconds: write them in microseconds")
     large = TOO_LARGE.search(text)
     if large is not None:
         sent, most = (f"{int(size) >> 20:,} MB" for size in large.groups())
@@ -82,4 +96,13 @@ def plain(path: str) -> str:
     >>> plain("file:///data/a%20b.csv"), plain("file:/data/c.csv"), plain("hdfs://host/d.csv")
     ('/data/a b.csv', '/data/c.csv', 'hdfs://host/d.csv')
     """
-    return unquote(re.sub(r"^file:/+", "/", path))
+    return unquote(unescaped(path))
+
+
+def unescaped(path: str) -> str:
+    """Spell a path in which Spark has not escaped anything.
+
+    >>> unescaped("file:/data/a%20b.csv")
+    '/data/a%20b.csv'
+    """
+    return re.sub(r"^file:/+", "/", path)

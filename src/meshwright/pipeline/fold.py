@@ -27,5 +27,6 @@ def folded(rows: DataFrame, as_of: float | None = None) -> DataFrame:
         sf.col(name).desc_nulls_last() for name in ("time", "sequence", "source", "block", "place")
     ]
     of_the_same = Window.partitionBy("broker", "node", sf.coalesce("held", "topic")).orderBy(*latest_first)
-    undone = sf.max("leaves").over(of_the_same.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    leaves = sf.coalesce("leaves", sf.lit(False))
+    undone = sf.max(leaves).over(of_the_same.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     return seen.withColumn("undone", undone).where(~sf.col("undone")).drop("undone")

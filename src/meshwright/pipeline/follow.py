@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.pipeline.failures import plain, telling
+from meshwright.pipeline.failures import telling, unescaped
 from meshwright.pipeline.follow_batch import STATE, Batch, advanced
 from meshwright.pipeline.follow_telling import Followed, Telling, file_of, left_by, name_of
 from meshwright.pipeline.formats import READERS
 from meshwright.pipeline.options import Reading
 from meshwright.pipeline.quarantine import quarantined
+from meshwright.pipeline.rows import SCHEMA
 from meshwright.pipeline.sources import escaped, listed, spelled
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("csv", "jsonl", "parquet")
 FILES = "path string, modificationTime timestamp, length long, content binary"
+ANY_AGE = "36500d"
+"""Spark would pass over files that are a week older than the latest; a rename keeps a file's time."""
 LOOK_SECONDS = 1
 """How often it is looked whether a batch has ended."""
 
@@ -72,11 +75,18 @@ def follow(
     """
     if reading.format not in FORMATS:
         raise InputError(f"{reading.format} cannot be followed: choose one of {', '.join(FORMATS)}")
+    if every is not None and not every > 0:
+        raise InputError(f"to look every {every} s is not possible: give a time above zero")
     place = Path(spelled(out))  # a Spark Connect service works in another folder
     _open(place, start)
     begun = None if start is None else spelled(start)
-    files = spark.readStream.format("binaryFile").schema(FILES).load(spelled(source)).select("path")
-
+    files = (
+        spark.readStream.format("binaryFile")
+        .schema(FILES)
+        .option("maxFileAge", ANY_AGE)
+        .load(spelled(source))
+        .select("path")
+    )
     failed: list[Exception] = []
 
     def take(batch: DataFrame, number: int) -> None:
@@ -135,10 +145,11 @@ def _open(place: Path, start: str | Path | None) -> None:
 def _batch(batch: DataFrame, number: int, place: Path, reading: Reading, start: str | Path | None) -> None:
     """Work on one batch, and leave all it gives; doing so again gives the same."""
     spark = batch.sparkSession
-    paths = sorted(escaped(plain(row.path)) for row in batch.collect())
-    files = listed(spark, paths)
+    paths = sorted(escaped(unescaped(row.path)) for row in batch.collect())  # without files of no bytes
+    files = listed(spark, paths) if paths else []
     before = left_by(place, number - 1) if number else None
-    rows = READERS[reading.format](spark, files, reading).persist()
+    read = READERS[reading.format](spark, files, reading) if files else spark.createDataFrame([], SCHEMA)
+    rows = read.persist()
     try:
         known = (
             spark.read.schema(STATE).parquet(spelled(place / "state" / name_of(number - 1)))

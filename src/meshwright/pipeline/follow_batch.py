@@ -80,7 +80,7 @@ def _of_node(given: pa.Table, known: pa.Table) -> pa.Table:
         given.to_pylist(), key=lambda row: (_stamp(row), row["source"], row["block"], row["place"])
     )
     name = ordered[0]["node"]
-    changes = list(node.take(Row(_stamp(row), row["topic"], row["leaves"]) for row in ordered))
+    changes = list(node.take(Row(_stamp(row), row["topic"], bool(row["leaves"])) for row in ordered))
     made: list[dict[str, Any]] = [
         {
             "node": name,

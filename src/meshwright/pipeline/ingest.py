@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from meshwright.pipeline.fold import folded
 from meshwright.pipeline.formats import READERS, format_of
 from meshwright.pipeline.options import BROKER_FORMATS, Reading
 from meshwright.pipeline.parquet_rows import plain_pairs
-from meshwright.pipeline.quarantine import quarantined
+from meshwright.pipeline.quarantine import quarantined, reasons_of
 from meshwright.pipeline.sources import SourceFile, check_unchanged, listed
 from meshwright.pipeline.watching import Progress, watching
 from meshwright.spelling import percentage
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+SAID = {"time": "time", "operation": "leaves", "sequence": "sequence"}
+"""What a row may say beside its names, each with the column in which that is then not null."""
 MOST_BAD = 0.1
 """The share of rows that may be set aside, unless told otherwise."""
 
@@ -99,9 +100,9 @@ def ingest(
     if not 0 <= max_bad <= 1:
         raise InputError(f"--max-bad {max_bad} is no share: give a number from 0 to 1")
     with telling(), watching(spark, "reading", progress):
-        files = listed(spark, sources)
+        files = listed(spark, sources, but=out)
         chosen = reading or Reading(format_of(files))
-        given = [str(source) for source in sources]
+        given = sorted(str(source) for source in sources)
         if chosen.format == "parquet" and chosen.as_of is None:
             done = _clean(spark, files, chosen, Path(out), given)
             if done is not None:
@@ -128,25 +129,27 @@ def _ingested(
     seen = rows.agg(
         sf.count("place").alias("read"),  # what the end of a session undoes is no row of a log
         sf.count(sf.when(sf.col("place").isNotNull(), sf.col("reason"))).alias("bad"),
+        *(sf.count(column).alias(what) for what, column in SAID.items()),
         sf.coalesce(sf.max("leaves"), sf.lit(False)).alias("leaves"),
         sf.min("broker").alias("first"),
         sf.max("broker").alias("last"),
     ).collect()[0]
     if not seen.read:
         raise InputError(f"nothing to read in {', '.join(sources[:5])}: the files hold no rows")
+    check_bad(rows, files, seen.read, seen.bad, max_bad, both_ways=reading.both_ways)
+    check_said(reading, seen.asDict())
     aside = quarantined(rows, files) if seen.bad else QUARANTINE.empty_table()
-    check_bad(seen.read, aside, max_bad)
     chosen = reading
     if reading.format in BROKER_FORMATS and reading.node_from is None:
         chosen = replace(reading, node_from="client" if seen.first == seen.last else "broker")
     good = rows.where(sf.col("reason").isNull())
-    standing = folded(good, chosen.as_of) if seen.leaves or chosen.as_of is not None else good
+    folds = seen.leaves or chosen.as_of is not None
+    standing = folded(good, chosen.as_of) if folds else good
     node = sf.col("broker" if chosen.node_from == "broker" else "node")
     with kept(coded(standing.select(node.alias("node"), "topic"))) as blocks:
         encoded = encode(blocks, names_of(blocks))
-    return _written(
-        encoded, files, _outcome(seen.read, seen.bad, encoded, chosen), aside, chosen, out, sources
-    )
+    outcome = _outcome(seen.read, seen.bad, encoded, chosen, folds=folds)
+    return _written(encoded, files, outcome, aside, chosen, out, sources)
 
 
 def _clean(
@@ -161,8 +164,8 @@ def _clean(
         if not names.rows or not _usable(names):
             return None
         encoded = encode(blocks, names)
-    aside = QUARANTINE.empty_table()
-    return _written(encoded, files, _outcome(names.rows, 0, encoded, reading), aside, reading, out, sources)
+    outcome = _outcome(names.rows, 0, encoded, reading, folds=False)
+    return _written(encoded, files, outcome, QUARANTINE.empty_table(), reading, out, sources)
 
 
 def _usable(names: Names) -> bool:
@@ -204,13 +207,16 @@ def _written(
     return outcome
 
 
-def _outcome(read: int, bad: int, encoded: Encoded, reading: Reading) -> Outcome:
+def _outcome(read: int, bad: int, encoded: Encoded, reading: Reading, *, folds: bool) -> Outcome:
     kept = int(encoded.node_ptr[-1])
+    superseded = read - bad - kept - encoded.duplicates
+    if superseded and not folds:
+        raise AssertionError(f"{superseded} rows were lost on the way: this is a fault of ours")
     return Outcome(
         read=read,
         kept=kept,
         duplicates=encoded.duplicates,
-        superseded=read - bad - kept - encoded.duplicates,
+        superseded=superseded,
         quarantined=bad,
         nodes=len(encoded.node_names),
         topics=len(encoded.topic_names),
@@ -221,18 +227,39 @@ def _outcome(read: int, bad: int, encoded: Encoded, reading: Reading) -> Outcome
 
 def reasons(dataset: str | Path) -> dict[str, int]:
     """Return why records of a dataset were set aside, and how many for each reason, the most first."""
-    aside = read_parts(Path(dataset) / "quarantine", QUARANTINE)
-    counted = Counter(aside.column("reason").to_pylist())
-    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+    return reasons_of(read_parts(Path(dataset) / "quarantine", QUARANTINE))
 
 
-def check_bad(read: int, aside: pa.Table, max_bad: float) -> None:
-    """Refuse a result of which more is set aside than may be."""
-    if aside.num_rows <= max_bad * read:
+def check_bad(
+    rows: DataFrame,
+    files: Sequence[SourceFile],
+    read: int,
+    bad: int,
+    max_bad: float,
+    *,
+    both_ways: bool = False,
+) -> None:
+    """Refuse rows of which more cannot be used than may be, and name the first.
+
+    With `both_ways` a good line is two rows, and it is lines that count.
+    """
+    records = bad + (read - bad) // 2 if both_ways else read
+    if bad <= max_bad * records:
         return
-    first = aside.slice(0, 1).to_pylist()[0]
+    first = quarantined(rows, files, most=1).to_pylist()[0]
     raise InputError(
-        f"{aside.num_rows} of {read} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
+        f"{bad} of {records} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
         f"the first is line {first['line']} of {first['source']} ({first['reason']}); "
         "mend them, or raise --max-bad"
     )
+
+
+def check_said(reading: Reading, said: Mapping[str, int]) -> None:
+    """Refuse columns asked for by name that no row has, and a moment where no row has a time."""
+    for what in SAID:
+        column = getattr(reading, what)
+        if column is not None and not said[what]:
+            option = "size" if reading.publications and what == "sequence" else what
+            raise InputError(f"no row has {column!r}: name the right column with --{option}")
+    if reading.as_of is not None and not said["time"]:
+        raise InputError("--as-of asks for a moment, and no row has a time: name its column, or leave it out")

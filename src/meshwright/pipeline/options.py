@@ -38,7 +38,8 @@ class Reading:
     time: str | None = None
     operation: str | None = None
     sequence: str | None = None
-    delimiter: str = ","
+    delimiter: str | None = None
+    """What separates columns of CSV: a tab in files named `.tsv`, else a comma, unless told."""
     header: bool = True
     both_ways: bool = False
     as_of: float | None = None
@@ -50,7 +51,7 @@ class Reading:
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise InputError(f"no format {self.format!r}: choose one of {', '.join(FORMATS)}")
-        if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise InputError(f"delimiter {self.delimiter!r} is not one character: give one, or tab")
         if self.both_ways and self.format != "edges":
             raise InputError(f"--both-ways is about edges: leave it out for {self.format}")
@@ -77,8 +78,18 @@ def guessed_format(name: str) -> str | None:
     >>> guessed_format("/a/b.csv.gz"), guessed_format("broker.log"), guessed_format("page.json")
     ('csv', 'mosquitto-log', None)
     """
-    bare = re.sub(r"\.(gz|bz2|zst|zstd|xz|deflate)$", "", name.lower())
+    bare = _bare(name)
     return next((known for known, endings in FORMATS.items() if bare.endswith(endings or ("\0",))), None)
+
+
+def is_tabbed(name: str) -> bool:
+    """Tell by a file's name whether its columns are separated by tabs."""
+    return _bare(name).endswith(".tsv")
+
+
+def _bare(name: str) -> str:
+    """Return a name without case, and without the ending of its compression."""
+    return re.sub(r"\.(gz|bz2|zst|zstd|xz|deflate)$", "", name.lower())
 
 
 def moment(text: str) -> float | None:

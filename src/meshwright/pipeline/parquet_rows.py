@@ -11,7 +11,7 @@ from meshwright.pipeline.checking import name_reason
 from meshwright.pipeline.coding import coded
 from meshwright.pipeline.options import MILLISECONDS_FROM
 from meshwright.pipeline.parquet_pairs import coded_files
-from meshwright.pipeline.sources import escaped
+from meshwright.pipeline.sources import STRICTLY, escaped
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from meshwright.pipeline.options import Reading
     from meshwright.pipeline.sources import SourceFile
 
+DATED = r"^\s*\d{4}-\d{2}-\d{2}([T ]|\s*$)"
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -26,7 +27,7 @@ def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Read
     """Return the rows of Parquet files; integer names become texts, places are those of the rows."""
     from pyspark.sql import functions as sf
 
-    table = spark.read.parquet(*[escaped(file.path) for file in files])
+    table = _table(spark, files)
     found = columns_of(table, reading)
     values = ("float", "double") if reading.publications else ()
     names = {what: _name(table, found[what], what, values) for what in ("node", "topic")}
@@ -61,7 +62,7 @@ def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Read
 
 def plain_pairs(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame | None:
     """Return nodes and topics as they are, in blocks of codes, unless rows are events."""
-    table = spark.read.parquet(*[escaped(file.path) for file in files])
+    table = _table(spark, files)
     found = columns_of(table, reading)
     if set(found) != {"node", "topic"}:
         return None
@@ -69,6 +70,12 @@ def plain_pairs(spark: SparkSession, files: Sequence[SourceFile], reading: Readi
     kinds = dict(table.dtypes)
     blocks = coded_files(spark, files, [(found[what], kinds[found[what]]) for what in ("node", "topic")])
     return coded(table.select(*names)) if blocks is None else blocks
+
+
+def _table(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
+    """Return the files as one table with the columns of all: a column that a file lacks is null there."""
+    paths = [escaped(file.path) for file in files]
+    return spark.read.options(**STRICTLY).option("mergeSchema", str(len(paths) > 1)).parquet(*paths)
 
 
 def columns_of(table: DataFrame, reading: Reading) -> dict[str, str]:
@@ -106,7 +113,10 @@ def _time(table: DataFrame, column: str | None) -> tuple[Column, Column]:
         return given.cast("timestamp").cast("double"), none
     number = given.try_cast("double")
     seconds = sf.when(sf.abs(number) >= MILLISECONDS_FROM, number / 1000).otherwise(number)
-    read = seconds if kind != "string" else sf.coalesce(seconds, given.try_cast("timestamp").cast("double"))
+    read = seconds
+    if kind == "string":  # a date at least: of a bare time Spark would say that it is today
+        dated = sf.when(given.rlike(DATED), given.try_cast("timestamp").cast("double"))
+        read = sf.coalesce(seconds, dated)
     usable = sf.when(~sf.isnan(read) & (sf.abs(read) != float("inf")), read)
     blank = given.isNull() | (given.cast("string") == "")
     return usable, sf.when(~blank & usable.isNull(), rows.BAD_TIME)
@@ -127,11 +137,11 @@ def _leaves(column: str | None) -> tuple[Column, Column]:
     from pyspark.sql import functions as sf
 
     if column is None:
-        return sf.lit(False), sf.lit(None).cast("string")
+        return sf.lit(None).cast("boolean"), sf.lit(None).cast("string")
     word = sf.lower(sf.trim(sf.col(f"`{column}`").cast("string")))
     blank = word.isNull() | (word == "")
     leaving = [operation for operation, leaves in events.OPERATIONS.items() if leaves]
     return (
-        sf.coalesce(word.isin(leaving), sf.lit(False)),
+        sf.when(~blank, word.isin(leaving)),
         sf.when(~blank & ~word.isin([*events.OPERATIONS]), rows.UNKNOWN_OPERATION),
     )

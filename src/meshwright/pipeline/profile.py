@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.errors import InputError
+from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.failures import telling
 from meshwright.pipeline.verify_source import Subscriptions
 
@@ -128,6 +128,7 @@ def profile(source: Subscriptions, *, seed: int = 0) -> Profile:
     drawn = np.sort(rng.choice(names.num_nodes, size=sampled, replace=False)).astype(np.int32)
     with telling():
         seen = _looked(source, drawn)
+    source.check(int(seen.sizes.sum()))
     hot = [(names.topic_names[topic].as_py(), count) for topic, count in _hottest(seen.popularity)]
     related, shared = _alike(sampled, np.searchsorted(drawn, seen.nodes), seen.topics)
     return Profile(
@@ -174,6 +175,9 @@ def _look(nodes: int, topics: int, drawn: Ids, batches: Iterator[pa.RecordBatch]
     for batch in batches:
         for packed in zip(batch.column("nodes"), batch.column("topics"), strict=True):
             node, topic = (np.frombuffer(ids.as_buffer(), "<i4") for ids in packed)
+            for ids, known in ((node, nodes), (topic, topics)):
+                if ids.min(initial=0) < 0 or ids.max(initial=-1) >= known:
+                    raise FormatError("the dataset is damaged: some subscriptions are of unknown names")
             sizes += np.bincount(node, minlength=nodes)
             popularity += np.bincount(topic, minlength=topics)
             chosen = is_drawn[node]

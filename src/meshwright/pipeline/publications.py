@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from meshwright.errors import InputError
 from meshwright.pipeline.failures import telling
 from meshwright.pipeline.formats import READERS, format_of
-from meshwright.pipeline.ingest import MOST_BAD, check_bad
-from meshwright.pipeline.options import BROKER_FORMATS, Reading
+from meshwright.pipeline.ingest import MOST_BAD, SAID, check_bad, check_said
+from meshwright.pipeline.options import Reading
 from meshwright.pipeline.quarantine import quarantined
 from meshwright.pipeline.sources import check_unchanged, listed
 from meshwright.pipeline.watching import Progress, watching
@@ -20,6 +20,7 @@ from meshwright.store.traffic import CHANNELS, RATES, Traffic
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+FORMATS = ("csv", "jsonl", "parquet")
 NEGATIVE = "size below zero"
 OUTSIDE = "value outside of the content space"
 NO_NUMBER = "value is no number"
@@ -50,13 +51,15 @@ class Publications:
             raise InputError(f"the content space from {self.low} to {self.high} is empty: give low < high")
         if self.seconds is not None and not self.seconds > 0:
             raise InputError(f"a log of {self.seconds} s: give a time above zero")
-        if self.format in BROKER_FORMATS or self.format == "edges":
-            raise InputError(f"{self.format} is no publish log: choose csv, jsonl or parquet")
+        if self.format is not None:
+            self.reading(self.format)
 
     def reading(self, found: str) -> Reading:
-        """Return how to read it: as subscriptions are, but for the names of the columns."""
+        """Return how to read it in a format: as subscriptions are, but for the names of the columns."""
+        if found not in FORMATS:
+            raise InputError(f"{found} is no publish log: choose csv, jsonl or parquet with --format")
         return Reading(
-            self.format or found,
+            found,
             node=self.publisher,
             topic=self.value or self.topic,
             time=self.time,
@@ -92,12 +95,13 @@ def traffic(
         channel, wrong = _channel(asked)
         reason = sf.coalesce("reason", sf.when(sf.col("sequence") < 0, NEGATIVE), wrong)
         made = rows.withColumns(
-            {"channel": channel, "record": sf.coalesce("record", "topic"), "reason": _worded(reason)}
+            {"channel": channel, "record": sf.coalesce("record", "topic"), "reason": _worded(reason, asked)}
         ).persist()
         try:
             seen = made.agg(
                 sf.count(sf.lit(1)).alias("read"),
                 sf.count("reason").alias("bad"),
+                *(sf.count(column).alias(what) for what, column in SAID.items()),
                 sf.min(sf.when(sf.col("reason").isNull(), sf.col("time"))).alias("first"),
                 sf.max(sf.when(sf.col("reason").isNull(), sf.col("time"))).alias("last"),
             ).collect()[0]
@@ -105,8 +109,9 @@ def traffic(
                 raise InputError(
                     f"nothing to read in {', '.join(map(str, sources[:5]))}: the files hold no rows"
                 )
-            if seen.bad:
-                check_bad(seen.read, quarantined(made, files), max_bad)
+            check_bad(made, files, seen.read, seen.bad, max_bad)
+            check_said(reading, seen.asDict())
+            aside = quarantined(made, files) if seen.bad else None
             seconds = asked.seconds or ((seen.last - seen.first) if seen.first is not None else 0.0)
             if not seconds > 0:
                 raise InputError(
@@ -126,8 +131,9 @@ def traffic(
         finally:
             made.unpersist()
     counts = {"read": seen.read, "kept": seen.read - seen.bad, "quarantined": seen.bad}
-    described = {"counts": counts, "seconds": seconds, "sources": [str(source) for source in sources]}
-    return Traffic(tables[0], tables[1], {**described, "made_by": {"command": "traffic", **_stated(asked)}})
+    described = {"counts": counts, "seconds": seconds, "sources": sorted(map(str, sources))}
+    made_by = {"made_by": {"command": "traffic", **_stated(asked)}}
+    return Traffic(tables[0], tables[1], {**described, **made_by}, aside)
 
 
 def _stated(asked: Publications) -> dict[str, Any]:
@@ -152,13 +158,14 @@ def _channel(asked: Publications) -> tuple[Column, Column]:
     )
 
 
-def _worded(reason: Column) -> Column:
+def _worded(reason: Column, asked: Publications) -> Column:
     """Name columns of a publish log as such."""
     from pyspark.sql import functions as sf
 
-    return sf.replace(
-        sf.replace(reason, sf.lit("node name"), sf.lit("publisher name")), sf.lit("sequence"), sf.lit("size")
-    )
+    words = {"node name": "publisher name", "sequence": "size"}
+    for ours, theirs in (words if asked.value is None else words | {"topic name": "value"}).items():
+        reason = sf.replace(reason, sf.lit(ours), sf.lit(theirs))
+    return reason
 
 
 def _summed(good: DataFrame, by: list[str], seconds: float, **more: Column) -> DataFrame:

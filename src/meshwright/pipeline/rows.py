@@ -1,7 +1,8 @@
 """What every format is read into: one row for each record, good or bad.
 
 `source`, `block` and `place` say where it stood (a large file is read in blocks, and places count from 0 in
-each); `node`, `topic`, `time`, `sequence` and `leaves` (true: it unsubscribes) what it says. `reason`, if not
+each); `node`, `topic`, `time`, `sequence` and `leaves` (true: it unsubscribes, null: it does not
+say, and subscribes) what it says. `reason`, if not
 null, says why it cannot be used, and then `record` is its text. `broker` and `held` come from broker logs:
 whose client it is, and the filter as the client wrote it.
 """

@@ -66,12 +66,14 @@ def sample(
     people = People(source.names)
     chosen = by or ("follow" if people.shared * 2 >= source.names.num_topics else "topics")
     with telling():
-        search = Search(source.table.persist(), people, chosen, nodes, seed)
+        table = source.table.persist()
         try:
-            search.run(people.found(start))
+            source.check(table.count())
+            search = Search(table, people, chosen, nodes, seed)
+            search.run(people.found(start, len(search.taken)))
             interest = search.kept()
         finally:
-            source.table.unpersist()
+            table.unpersist()
     return Sample(interest, [people.names[number].as_py() for number in search.seeds], search.levels, chosen)
 
 
@@ -92,12 +94,12 @@ class People:
         self.topic_of: NDArray[np.int64] = np.full(len(self.names), -1, dtype=np.int64)
         self.topic_of[self.of_topic] = np.arange(names.num_topics)
 
-    def found(self, start: Sequence[str]) -> NDArray[np.int64]:
-        """Return the numbers of names."""
+    def found(self, start: Sequence[str], eligible: int) -> NDArray[np.int64]:
+        """Return the numbers of names, which must be among the first so many."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        numbers = pc.index_in(pa.array(start, pa.string()), self.names)
+        numbers = pc.index_in(pa.array(start, pa.string()), self.names[:eligible])
         unknown = [name for name, number in zip(start, numbers.to_pylist(), strict=True) if number is None]
         if unknown:
             raise InputError(f"no node is named {first_five(unknown)}: begin with others")

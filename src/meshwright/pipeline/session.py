@@ -38,11 +38,8 @@ LOCAL = "local[*]"
 
 READING = {
     "spark.sql.session.timeZone": "UTC",
-    # A file that ends in the middle, or is gone, is an error and never fewer rows.
-    "spark.sql.files.ignoreCorruptFiles": "false",
-    "spark.sql.files.ignoreMissingFiles": "false",
 }
-"""What decides the rows that are read: set wherever this runs, unless the user's own settings do."""
+"""What decides how rows are read: set wherever this runs, unless the user's own settings do."""
 
 
 def session(master: str | None = None, *, conf: Mapping[str, str] | None = None) -> SparkSession:

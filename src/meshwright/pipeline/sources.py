@@ -10,10 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError, InputError, first_five
-from meshwright.pipeline.failures import plain, telling
+from meshwright.pipeline.failures import plain, telling, unescaped
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+STRICTLY = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+"""Options of a reader: a file that ends in the middle, or is gone, is an error and never fewer rows."""
+NEVER_EMPTY = (".gz", ".bz2", ".parquet")
+"""Endings of files that have some bytes even if they hold nothing."""
 
 
 @dataclass(frozen=True, order=True)
@@ -26,31 +32,56 @@ class SourceFile:
 
 
 def spelled(source: str | Path) -> str:
-    """Return a source as Spark takes it: relative paths from here, URLs as they are."""
+    """Return a source as Spark takes it: relative paths from here, URLs and globs as they are."""
     text = os.fspath(source)
-    return text if re.match(r"\w+:/", text) else os.path.abspath(text)  # noqa: PTH100 -- a glob is no Path
+    if re.match(r"\w+:/", text):
+        return text
+    path = os.path.abspath(text)  # noqa: PTH100 -- a glob is no Path
+    return escaped(path) if os.path.lexists(path) else path
 
 
-def listed(spark: SparkSession, sources: Sequence[str | Path]) -> list[SourceFile]:
-    """List the files that paths, folders and globs stand for, sorted.
+def listed(
+    spark: SparkSession, sources: Sequence[str | Path], *, but: str | Path | None = None
+) -> list[SourceFile]:
+    """List the files that paths, folders with all that is below them, and globs stand for, sorted.
+
+    What is in the folder `but`, to be written, is left out: it may lie below a source.
 
     Raises
     ------
     InputError
         If one of them stands for nothing.
+    FormatError
+        If a file is empty that cannot be.
     """
     if not sources:
         raise InputError("no source: name at least one file, folder or glob")
+    hidden = [str(source) for source in sources if re.search(r"(^|/)[_.][^/.][^/]*/*$", str(source))]
+    if hidden:
+        raise InputError(f"Spark leaves out what begins with _ or a dot, as {first_five(hidden)}: rename it")
     with telling():
-        rows = (
+        found = (
             spark.read.format("binaryFile")
+            .options(**STRICTLY)
+            .option("recursiveFileLookup", "true")
             .load([spelled(source) for source in sources])
-            .selectExpr("path", "length", "cast(modificationTime as string) as modified")
-            .collect()
         )
-    if not rows:
+        rows = found.selectExpr(
+            "path", "length", "cast(modificationTime as string) as modified"
+        ).collect()  # without those of no bytes
+        every = {plain(path) for path in found.inputFiles()}
+    files = {SourceFile(unescaped(row.path), row.length, row.modified) for row in rows}
+    if but is not None:
+        inside = f"{Path(but).absolute()}/"
+        files = {file for file in files if not file.path.startswith(inside)}
+        every = {path for path in every if not path.startswith(inside)}
+    empty = every - {file.path for file in files}
+    if not every:
         raise InputError(f"no file in {first_five(map(str, sources))}: nothing is there to read")
-    return sorted({SourceFile(plain(row.path), row.length, row.modified) for row in rows})
+    cut_off = sorted(path for path in empty if path.lower().endswith(NEVER_EMPTY))
+    if cut_off:
+        raise FormatError(f"{first_five(cut_off)} hold not a byte: get them whole, or leave them out")
+    return sorted(files | {SourceFile(path, 0, "") for path in empty})
 
 
 def check_unchanged(spark: SparkSession, files: Sequence[SourceFile]) -> None:

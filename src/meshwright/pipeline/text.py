@@ -48,12 +48,16 @@ def lines_of(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
     """Return the lines of files as bytes, cut a little above the greatest length, with file and block."""
     from pyspark.sql import functions as sf
 
-    from meshwright.pipeline.sources import escaped
+    from meshwright.pipeline.sources import STRICTLY, escaped
 
-    return spark.read.text([escaped(file.path) for file in files]).select(
-        sf.substring(sf.col("value").cast("binary"), 1, LONGEST_LINE + 1).alias("line"),
-        sf.col("_metadata.file_path").alias("source"),
-        sf.col("_metadata.file_block_start").alias("block"),
+    return (
+        spark.read.options(**STRICTLY)
+        .text([escaped(file.path) for file in files])
+        .select(
+            sf.substring(sf.col("value").cast("binary"), 1, LONGEST_LINE + 1).alias("line"),
+            sf.col("_metadata.file_path").alias("source"),
+            sf.col("_metadata.file_block_start").alias("block"),
+        )
     )
 
 

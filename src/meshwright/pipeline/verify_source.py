@@ -39,6 +39,17 @@ class Subscriptions:
         """The subscriptions as a table of Spark's with the columns `node, topic`."""
         return self.read()
 
+    def check(self, found: int) -> None:
+        """Refuse subscriptions that are not as many as the dataset states.
+
+        Raises
+        ------
+        FormatError
+            If so.
+        """
+        if found != self.count:
+            raise damaged(Path("the dataset"), f"{found} subscriptions, where {self.count} are stated")
+
 
 def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
     """Open a dataset folder, whose subscriptions never come into this process, or a file, which does.

@@ -28,7 +28,7 @@ def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
     """
     try:
         target = Path(os.path.realpath(path))
-        _check_free(target, kind)
+        check_free(target, kind)
         target.parent.mkdir(parents=True, exist_ok=True)
         beside, lock = _locked_sibling(target)
         try:
@@ -46,7 +46,8 @@ def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
         ) from error
 
 
-def _check_free(target: Path, kind: Kind) -> None:
+def check_free(target: Path, kind: Kind) -> None:
+    """Refuse a place that holds anything but a folder of the same kind or an empty one."""
     if target.is_dir():
         if any(target.iterdir()) and not holds(target, kind):
             raise OutputError(

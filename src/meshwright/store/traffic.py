@@ -1,8 +1,9 @@
-"""Traffic: who publishes how much on which channel, as a folder of two Parquet tables.
+"""Traffic: who publishes how much on which channel, as a folder of Parquet tables.
 
 `rates.parquet` holds `publisher, channel, messages, bytes, rate, byte_rate`, a row for each publisher and
 channel that it publishes on; `channels.parquet` holds the sums over publishers. Rates are per second. A
-channel is a topic, or a part of the content space.
+channel is a topic, or a part of the content space. Records that could not be used, if any, are in
+`quarantine.parquet`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.store.atomic import new_folder
+from meshwright.store.datasets import QUARANTINE
 from meshwright.store.header import TRAFFIC, damaged, read_header, write_header
 from meshwright.store.tables import read_table, write_table
 
@@ -40,6 +42,8 @@ class Traffic:
     rates: pa.Table
     channels: pa.Table
     described: dict[str, Any]
+    quarantine: pa.Table | None = None
+    """The records that could not be used, if any, each with source, line and reason."""
 
     @property
     def publishers(self) -> list[str]:
@@ -71,6 +75,8 @@ def write_traffic(traffic: Traffic, path: str | Path) -> Path:
     with new_folder(path, TRAFFIC) as folder:
         write_table(traffic.rates.cast(RATES), folder / "rates.parquet")
         write_table(traffic.channels.cast(CHANNELS), folder / "channels.parquet")
+        if traffic.quarantine is not None:
+            write_table(traffic.quarantine.cast(QUARANTINE), folder / "quarantine.parquet")
         write_header(folder, TRAFFIC, traffic.described)
     return Path(path)
 
@@ -93,4 +99,5 @@ def read_traffic(path: str | Path) -> Traffic:
         if sum(rates.column(figure).to_pylist()) != sum(channels.column(figure).to_pylist()):
             raise damaged(folder, f"the {figure} of publishers and of channels differ")
     kept = {name: value for name, value in described.items() if name not in ("format", "schema")}
-    return Traffic(rates, channels, kept)
+    aside = folder / "quarantine.parquet"
+    return Traffic(rates, channels, kept, read_table(aside, QUARANTINE) if aside.exists() else None)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.interest import Interest
+    from meshwright.measure.connectivity import Progress
     from meshwright.overlay import Overlay
     from meshwright.store.plans import StoredPlan
     from meshwright.weighted import LinkCosts
@@ -82,7 +83,12 @@ class PlanReport:
 
 
 def verify_plan(
-    path: str | Path, interest: Interest, *, k: int | None = None, costs: LinkCosts | None = None
+    path: str | Path,
+    interest: Interest,
+    *,
+    k: int | None = None,
+    costs: LinkCosts | None = None,
+    progress: Progress | None = None,
 ) -> PlanReport:
     """Recompute everything that a stored plan states, by other code than made it, and compare.
 
@@ -100,7 +106,7 @@ def verify_plan(
     stored = read_plan(path)
     overlay = stored.overlay_on(interest)
     wanted = wanted_k(stored, k)
-    found = measure.verify(overlay)
+    found = measure.verify(overlay, progress=progress)
     weak = measure.weak_topics(overlay) if wanted == 2 else None
     wrong = np.zeros(0, dtype=np.int64)
     if not found.contributions_agree:

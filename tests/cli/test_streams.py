@@ -1,0 +1,58 @@
+"""Readers who go away, and streams that are closed or full."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from meshwright.cli.failure import BAD_INPUT, NOBODY_READS
+
+
+@pytest.mark.parametrize("words", [["--help"], ["workload", "unif", "--help"], ["no-such-command"]])
+def test_a_reader_who_went_away_is_no_answer(words: list[str]) -> None:
+    """An answer that nobody reads ends as with other programs, and never says "no"; errors stay errors."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = _run(words, stdout=writer, stderr=subprocess.PIPE)
+    finally:
+        os.close(writer)
+    assert done.returncode == (BAD_INPUT if words == ["no-such-command"] else NOBODY_READS)
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize("place", ["closed", "full"])
+def test_errors_that_cannot_be_told_keep_their_code(place: str) -> None:
+    """Bad input is exit code 2 also where stderr is closed or full."""
+    if place == "closed":
+        program = f"exec {sys.executable} -m meshwright plan nothing.csv --out plan 2>&-"
+        assert subprocess.run(["sh", "-c", program], check=False).returncode == BAD_INPUT
+        return
+    with Path("/dev/full").open("w") as full:
+        done = _run(["plan", "nothing.csv", "--out", "plan"], stdout=subprocess.PIPE, stderr=full)
+    assert done.returncode == BAD_INPUT
+
+
+def test_an_answer_that_does_not_fit_is_told() -> None:
+    """Where stdout is full, one line says so, with exit code 2."""
+    with Path("/dev/full").open("w") as full:
+        done = _run(["--version"], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == BAD_INPUT
+    assert done.stderr.startswith("meshwright: error: No space left on device")
+    assert done.stderr.count("\n") == 1
+
+
+def _run(words: list[str], *, stdout: Any, stderr: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "meshwright", *words],
+        stdout=stdout,
+        stderr=stderr,
+        check=False,
+        text=True,
+    )

@@ -1,0 +1,124 @@
+"""Which files are read: all that were named, under any name, or an error that says which cannot be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from meshwright import load_interest
+from meshwright.errors import FormatError, InputError
+from meshwright.pipeline.ingest import ingest
+from meshwright.pipeline.options import Reading
+from meshwright.pipeline.sources import listed
+from terminal import meshwright
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ODD_NAMES = ("a b.csv", "a%20b.csv", "e[1].csv", "f+g.csv", "{h}.csv", "ü.csv", "sub/c.csv", "day=1/d.csv")
+
+
+def subscription(file: Path, node: str, ending: str = "") -> Path:
+    """Write a file with one subscription."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"node,topic\n{node},x{ending}\n", encoding="utf-8")
+    return file
+
+
+def test_files_of_any_name_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    """A folder stands for all that is below it, whatever names are made of; so do the files themselves."""
+    files = [subscription(tmp_path / "in" / name, f"n{number}") for number, name in enumerate(ODD_NAMES)]
+    for sources in ([tmp_path / "in"], files):
+        assert [Path(file.path) for file in listed(spark, sources)] == sorted(files)
+        assert ingest(spark, sources, tmp_path / "out").kept == len(files)
+
+
+def test_a_dataset_below_its_source_is_no_source(spark: SparkSession, tmp_path: Path) -> None:
+    """To ingest a folder into a folder of its own gives the same again and again."""
+    subscription(tmp_path / "a.csv", "a")
+    for _ in range(2):
+        answer = meshwright("ingest", tmp_path, "--out", tmp_path / "dataset", "--json")
+        assert (answer.code, json.loads(answer.out)["read"]) == (0, 1)
+
+
+def test_what_is_set_aside_names_its_file(spark: SparkSession, tmp_path: Path) -> None:
+    """A file whose name looks as if it were escaped is told by that name."""
+    subscription(tmp_path / "a%20b.csv", "n", "\nonly one column")
+    ingest(spark, [tmp_path / "a%20b.csv"], tmp_path / "out", max_bad=1.0)
+    with pytest.raises(InputError, match=r"line 3 of .*/a%20b\.csv"):
+        ingest(spark, [tmp_path / "a%20b.csv"], tmp_path / "other")
+
+
+def test_the_order_of_sources_does_not_show(spark: SparkSession, tmp_path: Path) -> None:
+    """The manifest names sources in an order of its own."""
+    files = [subscription(tmp_path / f"{name}.csv", name) for name in "ab"]
+    ingest(spark, files, tmp_path / "one")
+    ingest(spark, files[::-1], tmp_path / "other")
+    one, other = ((tmp_path / name / "manifest.json").read_bytes() for name in ("one", "other"))
+    assert one == other
+
+
+def test_files_that_spark_leaves_out_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """A hidden file that was named is refused; below a folder it is none of the data."""
+    good, hidden = subscription(tmp_path / "b.csv", "b"), subscription(tmp_path / "_a.csv", "a")
+    with pytest.raises(InputError, match="begins with _ or a dot"):
+        ingest(spark, [good, hidden], tmp_path / "out")
+    assert [Path(file.path) for file in listed(spark, [tmp_path])] == [good]
+
+
+def test_a_name_with_a_colon_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark cannot read such a name below a folder, and the error says so."""
+    subscription(tmp_path / "in" / "2026-01-01T12:00:00.csv", "a")
+    with pytest.raises(InputError, match=r"12:00:00\.csv, with a colon: rename it"):
+        ingest(spark, [f"{tmp_path}/in/*.csv"], tmp_path / "out")
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "csv.bz2", "parquet"])
+def test_files_without_a_byte(spark: SparkSession, tmp_path: Path, ending: str) -> None:
+    """An empty text file holds no rows; where not even nothing takes no bytes, it is an error with a name."""
+    good = subscription(tmp_path / "good.csv", "a")
+    (tmp_path / "empty.csv").touch()
+    assert ingest(spark, [good, tmp_path / "empty.csv"], tmp_path / "out").read == 1
+    (tmp_path / f"cut.{ending}").touch()
+    with pytest.raises(FormatError, match=rf"cut\.{ending}' hold not a byte"):
+        ingest(spark, [good, tmp_path / f"cut.{ending}"], tmp_path / "other")
+
+
+def test_a_user_who_ignores_broken_files_still_gets_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """Half a compressed file is an error that names it, whatever the session is set to."""
+    import gzip
+
+    text = "node,topic\n" + "".join(f"n{number},t{number % 7}\n" for number in range(30_000))
+    whole = gzip.compress(text.encode())
+    (tmp_path / "half.csv.gz").write_bytes(whole[: len(whole) // 2])
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    try:
+        with pytest.raises(FormatError, match=r"half\.csv\.gz ends in the middle"):
+            ingest(spark, [tmp_path / "half.csv.gz"], tmp_path / "out")
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
+
+
+def test_tabs_are_told_by_the_name(spark: SparkSession, tmp_path: Path) -> None:
+    """Columns of .tsv files are separated by tabs, without a word, beside a .csv with commas."""
+    (tmp_path / "a.tsv").write_text("node\ttopic\na,b\tx\n")
+    subscription(tmp_path / "b.csv", "c")
+    ingest(spark, [tmp_path / "a.tsv", tmp_path / "b.csv"], tmp_path / "out")
+    assert load_interest(tmp_path / "out").node_names.to_pylist() == ["a,b", "c"]
+
+
+def test_columns_that_no_json_record_has(spark: SparkSession, tmp_path: Path) -> None:
+    """A column asked for by name must be in some record: else an unsubscribe would be taken for the other."""
+    records = [
+        {"node": "a", "topic": "x", "op": word, "ts": time}
+        for time, word in enumerate(("subscribe", "unsubscribe"))
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    reading = Reading("jsonl", operation="op", time="ts")
+    assert ingest(spark, [tmp_path / "a.jsonl"], tmp_path / "out", reading).superseded == 2
+    for wrong in (Reading("jsonl", operation="opp", time="ts"), Reading("jsonl", operation="op", time="tss")):
+        with pytest.raises(InputError, match=r"no row has '(opp|tss)': name the right column with --"):
+            ingest(spark, [tmp_path / "a.jsonl"], tmp_path / "out", wrong)
