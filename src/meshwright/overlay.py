@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import InputError, MissingDependencyError, OutputError, first_five
+from meshwright.ids import as_ids
 from meshwright.interest import Interest, arrow_to_pandas
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class Overlay:
     contribution: Ids
 
     def __post_init__(self) -> None:
-        for column in ("u", "v", "contribution"):
-            own = np.array(getattr(self, column), dtype=np.int32)
+        for column, what in (("u", "nodes"), ("v", "nodes"), ("contribution", "contributions")):
+            own = np.array(as_ids(getattr(self, column), what))
             own.flags.writeable = False
             object.__setattr__(self, column, own)
         if not len(self.u) == len(self.v) == len(self.contribution):
