@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from meshwright.errors import InputError, MissingDependencyError, OutputError, first_five
 from meshwright.ids import as_ids
-from meshwright.interest import Interest, arrow_to_pandas
+from meshwright.interest import Interest, arrow_to_pandas, settled
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids
@@ -37,8 +37,7 @@ class Overlay:
 
     def __post_init__(self) -> None:
         for column, what in (("u", "nodes"), ("v", "nodes"), ("contribution", "contributions")):
-            own = np.array(as_ids(getattr(self, column), what))
-            own.flags.writeable = False
+            [own] = settled(np.array(as_ids(getattr(self, column), what)))
             object.__setattr__(self, column, own)
         if not len(self.u) == len(self.v) == len(self.contribution):
             raise InputError("u, v and contribution must have the same length")
@@ -52,6 +51,12 @@ class Overlay:
             twice = np.unique(keys[1:][keys[1:] == keys[:-1]])
             pairs = zip((twice // nodes).tolist(), (twice % nodes).tolist(), strict=True)
             raise InputError(f"edges {first_five(pairs)} appear more than once: keep one of each")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        settled(
+            state["u"], state["v"], state["contribution"]
+        )  # copies, such as unpickled ones, can be written
+        self.__dict__.update(state)
 
     @classmethod
     def empty(cls, interest: Interest) -> Overlay:

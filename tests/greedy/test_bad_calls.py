@@ -106,7 +106,8 @@ def test_ids_of_every_kind(ids: Any) -> None:
     """Lists, sets, whatever can be gone through, and arrays of any integers: all are ids."""
     nodes = candidates.among(ids).nodes
     assert nodes is not None
-    assert (nodes.dtype, nodes.tolist()) == (np.int32, [0, 2])
+    assert nodes.dtype == np.int32
+    assert nodes.tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("make", [candidates.pairs, candidates.all_but])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, settled
 from meshwright.workloads.counts import check_count
 from meshwright.workloads.draw import below, choose, fixed_point
 from meshwright.workloads.popularity import zipf_popularity
@@ -73,4 +73,4 @@ def social(
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     pointers = np.searchsorted(pairs, np.arange(users + 1) * users)
     names = numbered("u", users)
-    return Interest(names, names, pointers, (pairs % users).astype(np.int32))
+    return Interest(names, names, *settled(pointers, (pairs % users).astype(np.int32)))

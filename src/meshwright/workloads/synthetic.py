@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import InputError, first_five
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, settled
 from meshwright.workloads.counts import check_count
 from meshwright.workloads.draw import choose, draw, fixed_point
 from meshwright.workloads.popularity import exponential_popularity, uniform_popularity, zipf_popularity
@@ -57,7 +57,7 @@ def synthetic(nodes: int, popularity: ArrayLike, sizes: Sizes, *, seed: int = 0)
     if pointers[-1] > MOST_SUBSCRIPTIONS:
         raise InputError(f"{pointers[-1]} subscriptions: at most 2³¹ − 1 fit; give fewer nodes or topics")
     topics = draw(stream, fixed_point(weights), drawn)
-    return Interest(numbered("b", nodes), numbered("t", len(weights)), pointers, topics)
+    return Interest(numbered("b", nodes), numbered("t", len(weights)), *settled(pointers, topics))
 
 
 def zipf(
@@ -132,7 +132,6 @@ def numbered(letter: str, count: int) -> pa.Array:
         text[:, place] = ord("0") + number % 10
         number //= 10
     large = text.size > MOST_BYTES
-    offsets = np.arange(count + 1, dtype=np.int64 if large else np.int32)
-    offsets *= digits + 1
+    offsets = np.arange(0, text.size + 1, digits + 1, dtype=np.int64 if large else np.int32)
     buffers: list[Any] = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
     return pa.Array.from_buffers(pa.large_string() if large else pa.string(), count, buffers)
