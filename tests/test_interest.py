@@ -195,7 +195,7 @@ def test_what_nobody_can_write_is_not_copied() -> None:
     """Arrays of another interest, of Arrow, and such as were made for this one are taken as they are."""
     first = Interest.from_dict({"a": {"x", "y"}, "b": {"y"}})
     arrow = pa.array(first.node_topics).to_numpy()
-    for topics in (first.node_topics, arrow, *settled(first.node_topics.copy())):
+    for topics in (first.node_topics, arrow, settled(first.node_topics.copy())):
         again = Interest(first.node_names, first.topic_names, first.node_ptr, topics)
         assert np.shares_memory(again.node_topics, topics)
         assert np.shares_memory(again.node_ptr, first.node_ptr)

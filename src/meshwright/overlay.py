@@ -37,7 +37,7 @@ class Overlay:
 
     def __post_init__(self) -> None:
         for column, what in (("u", "nodes"), ("v", "nodes"), ("contribution", "contributions")):
-            [own] = settled(np.array(as_ids(getattr(self, column), what)))
+            own = settled(np.array(as_ids(getattr(self, column), what)))
             object.__setattr__(self, column, own)
         if not len(self.u) == len(self.v) == len(self.contribution):
             raise InputError("u, v and contribution must have the same length")
@@ -53,9 +53,8 @@ class Overlay:
             raise InputError(f"edges {first_five(pairs)} appear more than once: keep one of each")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        settled(
-            state["u"], state["v"], state["contribution"]
-        )  # copies, such as unpickled ones, can be written
+        for column in ("u", "v", "contribution"):
+            settled(state[column])  # copies, such as unpickled ones, can be written
         self.__dict__.update(state)
 
     @classmethod

@@ -73,4 +73,4 @@ def social(
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     pointers = np.searchsorted(pairs, np.arange(users + 1) * users)
     names = numbered("u", users)
-    return Interest(names, names, *settled(pointers, (pairs % users).astype(np.int32)))
+    return Interest(names, names, settled(pointers), settled((pairs % users).astype(np.int32)))

@@ -57,7 +57,7 @@ def synthetic(nodes: int, popularity: ArrayLike, sizes: Sizes, *, seed: int = 0)
     if pointers[-1] > MOST_SUBSCRIPTIONS:
         raise InputError(f"{pointers[-1]} subscriptions: at most 2³¹ − 1 fit; give fewer nodes or topics")
     topics = draw(stream, fixed_point(weights), drawn)
-    return Interest(numbered("b", nodes), numbered("t", len(weights)), *settled(pointers, topics))
+    return Interest(numbered("b", nodes), numbered("t", len(weights)), settled(pointers), settled(topics))
 
 
 def zipf(
