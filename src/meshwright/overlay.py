@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.errors import InputError, MissingDependencyError, OutputError, first_five
+from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.ids import as_ids
 from meshwright.interest import Interest, arrow_to_pandas, settled
+from meshwright.writing import new_file
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids
@@ -122,14 +124,20 @@ class Overlay:
         return graph
 
     def write_graphml(self, path: str | Path) -> None:
-        """Write GraphML, which yEd, Gephi and Cytoscape open; edges carry `rank` and `contribution`."""
-        graph = self.to_networkx()
-        import networkx as nx
+        """Write GraphML, which yEd, Gephi and Cytoscape open; edges carry `rank` and `contribution`.
 
-        unfit = [name for name in graph if isinstance(name, str) and NOT_XML.search(name)]
-        if unfit:
-            raise InputError(f"nodes {first_five(unfit)} hold characters that XML cannot: rename them")
-        try:
-            nx.write_graphml(graph, path)
-        except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+        A file whose name ends in .gz is compressed.
+        """
+        content = graphml(self.to_networkx()).encode()
+        with new_file(path) as file:
+            file.write_bytes(gzip.compress(content, mtime=0) if file.suffix == ".gz" else content)
+
+
+def graphml(graph: Any) -> str:
+    """Return a networkx graph as the text of a GraphML file."""
+    import networkx as nx
+
+    unfit = [name for name in graph if isinstance(name, str) and NOT_XML.search(name)]
+    if unfit:
+        raise InputError(f"nodes {first_five(unfit)} hold characters that XML cannot: rename them")
+    return "\n".join(nx.generate_graphml(graph)) + "\n"
