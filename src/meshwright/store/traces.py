@@ -10,6 +10,7 @@ from typing import Any
 
 from meshwright.churn.events import EVENTS, Event
 from meshwright.errors import FormatError, InputError
+from meshwright.store.json_text import parse_json
 from meshwright.writing import new_file
 
 
@@ -85,8 +86,8 @@ def _read(file: Path) -> Iterator[list[Event]]:
 
 def _record(file: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        record = parse_json(line)
+    except ValueError as error:
         raise FormatError(f"{file}: line {number} is not JSON: {error}") from error
     if not isinstance(record, dict):
         raise FormatError(f"{file}: line {number} is not a JSON object: give one {{…}} a line")
