@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,22 @@ def test_budgets_may_be_numpys_integers(interest: Interest, limit: Any) -> None:
     assert len(grow(interest, rules.gm, max_edges=2, max_degree=limit)) == 2
 
 
-@pytest.mark.parametrize("k", [0.99, 0, -3, math.nan, -math.inf])
-def test_lows_k_below_one(k: float) -> None:
-    """Low-ODA is defined for k ≥ 1 only."""
+@pytest.mark.parametrize("k", [3, 3.0, np.int64(3), np.float32(3), Fraction(3)])
+def test_lows_k_is_any_real_number(k: Any) -> None:
+    """A k that comes out of an array, or is a fraction, serves like Python's own."""
+    assert rules.low(k) == rules.Rule("low", 3.0)
+    assert type(rules.low(k).k) is float
+
+
+def test_lows_k_beyond_all_floats() -> None:
+    """A k that no float can hold is refused."""
+    with pytest.raises(InputError, match="k is more than a float can hold: give a smaller one"):
+        rules.low(10**5000)
+
+
+@pytest.mark.parametrize("k", [0.99, 0, -3, math.nan, -math.inf, True, "3", None])
+def test_lows_k_below_one(k: Any) -> None:
+    """Low-ODA is defined for numbers k ≥ 1 only."""
     with pytest.raises(InputError, match=r"k is .*at least 1"):
         rules.low(k)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from meshwright import bounds, measure, weighted
 from meshwright.designs import (
@@ -211,7 +213,8 @@ def design(
     [('a', 'b'), ('a', 'c')]
     """
     chosen = find(algorithm)
-    given = {name: value for name, value in parameters.items() if value is not None}
+    seed = _plain(seed)
+    given = {name: _plain(value) for name, value in parameters.items() if value is not None}
     weighing = {} if costs is None else {"costs": costs}
     if costs is not None and not isinstance(costs, weighted.LinkCosts):
         raise InputError(f"costs are {type(costs).__name__}: make them by LinkCosts or load_costs")
@@ -245,3 +248,8 @@ def design(
     stated = given if costs is None else {**given, "costs": costs.description}
     proof = prices if certify else None
     return Plan(overlay, algorithm, stated, seed, seconds, costs, proof, solver_bound)
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's numbers, such as come out of an array, into Python's, which JSON can hold."""
+    return value.item() if isinstance(value, np.generic) else value
