@@ -104,7 +104,8 @@ def test_parameters_stay_json(tmp_path: Path) -> None:
 
 def test_numbers_of_numpy_stay_json(tmp_path: Path) -> None:
     """Parameters and seeds that come out of an array are written like Python's own."""
-    made = mw.design(INTEREST, "low", k=np.float32(2.5), max_edges=np.int64(3), seed=np.int64(7))
+    numbers: dict[str, Any] = {"k": np.float32(2.5), "max_edges": np.int64(3), "seed": np.int64(7)}
+    made = mw.design(INTEREST, "low", **numbers)
     told = json.loads((write_plan(made, tmp_path / "plan") / "plan.json").read_text())
     assert (told["parameters"], told["seed"]) == ({"k": 2.5, "max_edges": 3}, 7)
 

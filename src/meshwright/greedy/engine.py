@@ -93,7 +93,7 @@ def grow(
         raise InputError(f"the rule is {rule!r}: make one by rules.gm, rules.minmax or rules.low(k)")
     _check(interest, start, max_edges, max_degree, threads)
     prepare(progress)
-    if rule is not rules.gm or start is not None or threads > 1 or elsewhere is not None:
+    if needs_more(rule, start, threads, elsewhere):
         prepare_more(progress)
     candidates = candidates.checked(interest.num_nodes)
     counted = interest if topics is None else interest.restrict(_known_topics(interest, topics))
@@ -115,6 +115,13 @@ def prepare() -> None:
     """Compile the kernels that every run needs, or load them; `grow` does so when first called."""
     # Call every kernel once on the smallest of interests.
     _smallest_run(Tuning()).finish()
+
+
+def needs_more(
+    rule: Rule | None, start: Overlay | None = None, threads: int = 1, elsewhere: Elsewhere | None = None
+) -> bool:
+    """Tell whether a run, or several by no one rule, needs what `prepare_more` compiles."""
+    return rule != rules.gm or start is not None or threads > 1 or elsewhere is not None
 
 
 @prepares("greedy/more")

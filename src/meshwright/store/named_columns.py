@@ -44,8 +44,6 @@ class NamedColumns:
         if name not in self.table.column_names:
             told = first_five(self.table.column_names)
             raise FormatError(f"{self.file} has no column {name!r}; its columns are {told}: rename one")
-        if self.table.column_names.count(name) > 1:
-            raise FormatError(f"{self.file} has more than one column {name!r}: keep one of them")
         column = self.table.column(name)
         if column.null_count:
             rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
