@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import random
+from collections.abc import Callable
+from copy import deepcopy
 
 import duckdb
 import numpy as np
@@ -14,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_matrix
 
-from meshwright import Interest
+from meshwright import Interest, Overlay
 from meshwright.errors import InputError
+from meshwright.interest import frozen, settled
 from strategies import interests, wild_interests, wild_names
 
 pairs_of_names = st.lists(st.tuples(wild_names, wild_names), max_size=12)
@@ -172,6 +176,47 @@ def test_interests_do_not_change() -> None:
     """The arrays of an interest cannot be written."""
     interest = Interest.from_dict({"a": {"x"}})
     for array in (interest.node_ptr, interest.node_topics, interest.topic_ptr, interest.topic_nodes):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_an_interest_keeps_its_own_subscriptions() -> None:
+    """What the caller does with the arrays afterwards does not show, and they stay the caller's to change."""
+    names, topics = pa.array(["a", "b"]), np.array([0, 1, 1], dtype=np.int32)
+    ptr = np.array([0, 2, 3])
+    for handed in (topics, topics[:], frozen(topics, np.int32)):
+        interest = Interest(names, names, ptr, handed)
+        topics[0], ptr[1] = 1, 1
+        assert interest.topics_of("a") == ["a", "b"]
+        topics[0], ptr[1] = 0, 2
+
+
+def test_what_nobody_can_write_is_not_copied() -> None:
+    """Arrays of another interest, of Arrow, and such as were made for this one are taken as they are."""
+    first = Interest.from_dict({"a": {"x", "y"}, "b": {"y"}})
+    arrow = pa.array(first.node_topics).to_numpy()
+    for topics in (first.node_topics, arrow, settled(first.node_topics.copy())):
+        again = Interest(first.node_names, first.topic_names, first.node_ptr, topics)
+        assert np.shares_memory(again.node_topics, topics)
+        assert np.shares_memory(again.node_ptr, first.node_ptr)
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+def test_copies_do_not_change(copied: Callable[[Overlay], Overlay]) -> None:
+    """Neither can the arrays of a copy be written, nor those of the interest that it comes with."""
+    interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
+    assert interest.topic_nodes.tolist() == [0, 1]  # so that it is copied, too
+    overlay = copied(Overlay(interest, *(np.array([number]) for number in (0, 1, 1))))
+    held = overlay.interest
+    assert (overlay.edges, held.fingerprint) == ([("a", "b")], interest.fingerprint)
+    for array in (
+        overlay.u,
+        overlay.v,
+        overlay.contribution,
+        held.node_ptr,
+        held.node_topics,
+        held.topic_nodes,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
 

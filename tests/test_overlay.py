@@ -125,6 +125,24 @@ def test_bad_edges(u: list[int], v: list[int], said: str) -> None:
         make(u, v)
 
 
+@pytest.mark.parametrize(
+    ("u", "v", "contribution", "said"),
+    [
+        ([2**32], [2**32 + 1], [1], f"nodes {2**32} are beyond"),
+        ([0.5], [1], [1], r"nodes 0\.5 are no integers"),
+        ([0], [1], [2**32 + 7], f"contributions {2**32 + 7} are beyond"),
+        ([0], [1], [0.7], r"contributions 0\.7 are no integers"),
+        ([[0]], [[1]], [[1]], r"nodes have the shape \(1, 1\)"),
+    ],
+)
+def test_edges_that_a_cast_would_change(
+    u: list[int], v: list[int], contribution: list[int], said: str
+) -> None:
+    """Numbers beyond 32 bits, and such as are none, are refused and do not become others."""
+    with pytest.raises(InputError, match=said):
+        Overlay(INTEREST, *(np.array(column) for column in (u, v, contribution)))
+
+
 def test_overlays_do_not_change() -> None:
     """The arrays of an overlay cannot be written."""
     overlay = make([0], [1], [1])

@@ -145,13 +145,17 @@ class Interest:
             keys = keys[np.concatenate(([True], keys[1:] > keys[:-1]))]
         node_ptr = np.searchsorted(keys, np.arange(len(node_names) + 1, dtype=np.int64) * width)
         node_topics = (keys % width).astype(np.int32)
-        return cls(
-            node_names, topic_names, node_ptr.astype(np.int64), node_topics, len(node_ids) - len(node_topics)
-        )
+        duplicates = len(node_ids) - len(node_topics)
+        return cls(node_names, topic_names, settled(node_ptr), settled(node_topics), duplicates)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "node_ptr", frozen(self.node_ptr, np.int64))
-        object.__setattr__(self, "node_topics", frozen(self.node_topics, np.int32))
+        object.__setattr__(self, "node_ptr", _own(self.node_ptr, np.int64))
+        object.__setattr__(self, "node_topics", _own(self.node_topics, np.int32))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for array in (state["node_ptr"], state["node_topics"], *state.get("_by_topic", ())):
+            settled(array)  # copies, such as unpickled ones, can be written
+        self.__dict__.update(state)
 
     # -- looking ------------------------------------------------------------------------------------
 
@@ -224,7 +228,7 @@ class Interest:
         wanted[topics] = True
         keep = wanted[self.node_topics]
         node_ptr = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.node_ptr]
-        return Interest(self.node_names, self.topic_names, node_ptr, self.node_topics[keep])
+        return Interest(self.node_names, self.topic_names, settled(node_ptr), settled(self.node_topics[keep]))
 
     def canonical(self) -> Interest:
         """Return the same relation with string names in the order of their UTF-8 bytes, as it is stored."""
@@ -304,6 +308,29 @@ def _check_size(subscriptions: int) -> None:
             f"{subscriptions} subscriptions are more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
             "sample the data, or split it by topic"
         )
+
+
+def settled(array: NDArray[Any]) -> NDArray[Any]:
+    """Make an array read-only that was made for an interest and is nobody else's: it need not copy it."""
+    array.flags.writeable = False
+    return array
+
+
+def _own(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """Return a read-only array: a copy, if somebody else could write what is handed over."""
+    made = np.ascontiguousarray(array, dtype=dtype)
+    converted = made is not array and made.base is None
+    return settled(made if converted or not _can_be_written(made) else made.copy())
+
+
+def _can_be_written(array: NDArray[Any]) -> bool:
+    """Tell whether an array, or one that it is a view of, can be written."""
+    part: object = array
+    while isinstance(part, np.ndarray):
+        if part.flags.writeable:
+            return True
+        part = part.base
+    return False
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:

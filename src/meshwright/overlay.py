@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.errors import InputError, MissingDependencyError, OutputError, first_five
-from meshwright.interest import Interest, arrow_to_pandas
+from meshwright.errors import InputError, MissingDependencyError, first_five
+from meshwright.ids import as_ids
+from meshwright.interest import Interest, arrow_to_pandas, settled
+from meshwright.writing import new_file
 
 if TYPE_CHECKING:
     from meshwright.interest import Ids
@@ -35,9 +38,8 @@ class Overlay:
     contribution: Ids
 
     def __post_init__(self) -> None:
-        for column in ("u", "v", "contribution"):
-            own = np.array(getattr(self, column), dtype=np.int32)
-            own.flags.writeable = False
+        for column, what in (("u", "nodes"), ("v", "nodes"), ("contribution", "contributions")):
+            own = settled(np.array(as_ids(getattr(self, column), what)))
             object.__setattr__(self, column, own)
         if not len(self.u) == len(self.v) == len(self.contribution):
             raise InputError("u, v and contribution must have the same length")
@@ -51,6 +53,11 @@ class Overlay:
             twice = np.unique(keys[1:][keys[1:] == keys[:-1]])
             pairs = zip((twice // nodes).tolist(), (twice % nodes).tolist(), strict=True)
             raise InputError(f"edges {first_five(pairs)} appear more than once: keep one of each")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for column in ("u", "v", "contribution"):
+            settled(state[column])  # copies, such as unpickled ones, can be written
+        self.__dict__.update(state)
 
     @classmethod
     def empty(cls, interest: Interest) -> Overlay:
@@ -117,14 +124,20 @@ class Overlay:
         return graph
 
     def write_graphml(self, path: str | Path) -> None:
-        """Write GraphML, which yEd, Gephi and Cytoscape open; edges carry `rank` and `contribution`."""
-        graph = self.to_networkx()
-        import networkx as nx
+        """Write GraphML, which yEd, Gephi and Cytoscape open; edges carry `rank` and `contribution`.
 
-        unfit = [name for name in graph if isinstance(name, str) and NOT_XML.search(name)]
-        if unfit:
-            raise InputError(f"nodes {first_five(unfit)} hold characters that XML cannot: rename them")
-        try:
-            nx.write_graphml(graph, path)
-        except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+        A file whose name ends in .gz is compressed.
+        """
+        content = graphml(self.to_networkx()).encode()
+        with new_file(path) as file:
+            file.write_bytes(gzip.compress(content, mtime=0) if file.suffix == ".gz" else content)
+
+
+def graphml(graph: Any) -> str:
+    """Return a networkx graph as the text of a GraphML file."""
+    import networkx as nx
+
+    unfit = [name for name in graph if isinstance(name, str) and NOT_XML.search(name)]
+    if unfit:
+        raise InputError(f"nodes {first_five(unfit)} hold characters that XML cannot: rename them")
+    return "\n".join(nx.generate_graphml(graph)) + "\n"

@@ -108,6 +108,20 @@ def test_more_subscriptions_than_fit(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_more_topics_than_can_be_numbered(tmp_path: Path) -> None:
+    """A workload of ten thousand million topics is refused at once."""
+    words = ["workload", "zipf", "--nodes", "10", "--topics", "9999999999", "--size", "1"]
+    assert "9999999999 topics" in meshwright(*words, "--out", tmp_path / "dataset").complaint
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_demo_without_topics(tmp_path: Path) -> None:
+    """It is the topics that are missing, not what each broker has of them."""
+    assert (
+        "error: 0 topics: give at least 1" in meshwright("demo", "--topics", "0", "--out", tmp_path).complaint
+    )
+
+
 def test_more_subscriptions_declared_than_fit(tmp_path: Path) -> None:
     """A dataset that declares 2³¹ subscriptions is refused before its tables are read."""
     dataset = tmp_path / "dataset"

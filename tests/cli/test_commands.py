@@ -158,6 +158,16 @@ def test_compare_shows_each_design(dataset: Path) -> None:
         assert DESIGNS[name].title in table
 
 
+@pytest.mark.parametrize("taker", ["low", "cdmax", "resilient"])
+def test_k_goes_to_whoever_looks_at_it(dataset: Path, taker: str) -> None:
+    """Best looks at k for one objective only: else k is the other design's, and best's plan has none."""
+    words = ["--algorithms", f"best,{taker}", "--k", "2", "--steps", "1", "--json"]
+    plans = meshwright("compare", dataset, *words).json["plans"]
+    assert [plan["parameters"] for plan in plans] == [{"steps": 1}, {"k": 2.0}]
+    balanced = meshwright("compare", dataset, *words, "--objective", "balanced").json["plans"]
+    assert balanced[0]["parameters"] == {"k": 2.0, "objective": "balanced", "steps": 1}
+
+
 def test_compare_draws(dataset: Path) -> None:
     """`--chart` writes a picture and names it."""
     chart = dataset.parent / "chart.png"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from meshwright import Interest, compiling
-from meshwright.designs import DESIGNS, design, preparing
+from meshwright.designs import DESIGNS, design, preparing, registry
+from meshwright.greedy import engine
 
 ALONE = [name for name, known in DESIGNS.items() if known.prepare is preparing.prepare]
 
@@ -38,3 +41,31 @@ def test_preparing_compiles_all_that_is_needed() -> None:
         for name in ALONE:
             DESIGNS[name].build(interest, **budgets.get(name, {}))
     assert not recorder.buffer
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("algorithm", "parameters"),
+    [
+        ("gm", {}),
+        ("gm", {"max_edges": 1}),
+        ("gm", {"rounds": 2}),
+        ("gpa", {"max_edges": 1}),
+        ("resilient", {"k": 1}),
+        ("minmax", {}),
+        ("low", {}),
+        ("gpm", {"max_degree": 1}),
+    ],
+)
+def test_no_more_of_the_engine_is_prepared_than_is_used(
+    monkeypatch: pytest.MonkeyPatch, algorithm: str, parameters: dict[str, Any], threads: int
+) -> None:
+    """Before it is timed a design prepares what its runs ask for, and for GM's rule nothing beyond it."""
+    before: list[str] = []
+    used: list[str] = []
+    monkeypatch.setattr(registry, "prepare_more", lambda progress: before.append("more"))
+    monkeypatch.setattr(engine, "prepare_more", lambda progress: used.append("more"))
+    interest = Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"x", "y"}})
+    design(interest, algorithm, threads=threads, **parameters)
+    assert bool(before) == bool(used)
+    assert bool(before) == (threads > 1 or algorithm in ("minmax", "low", "gpm"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,22 @@ def test_budgets_may_be_numpys_integers(interest: Interest, limit: Any) -> None:
     assert len(grow(interest, rules.gm, max_edges=2, max_degree=limit)) == 2
 
 
-@pytest.mark.parametrize("k", [0.99, 0, -3, math.nan, -math.inf])
-def test_lows_k_below_one(k: float) -> None:
-    """Low-ODA is defined for k ≥ 1 only."""
+@pytest.mark.parametrize("k", [3, 3.0, np.int64(3), np.float32(3), Fraction(3)])
+def test_lows_k_is_any_real_number(k: Any) -> None:
+    """A k that comes out of an array, or is a fraction, serves like Python's own."""
+    assert rules.low(k) == rules.Rule("low", 3.0)
+    assert type(rules.low(k).k) is float
+
+
+def test_lows_k_beyond_all_floats() -> None:
+    """A k that no float can hold is refused."""
+    with pytest.raises(InputError, match="k is more than a float can hold: give a smaller one"):
+        rules.low(10**5000)
+
+
+@pytest.mark.parametrize("k", [0.99, 0, -3, math.nan, -math.inf, True, "3", None])
+def test_lows_k_below_one(k: Any) -> None:
+    """Low-ODA is defined for numbers k ≥ 1 only."""
     with pytest.raises(InputError, match=r"k is .*at least 1"):
         rules.low(k)
 
@@ -76,6 +90,69 @@ def test_a_star_leaves_its_center_out() -> None:
     star = candidates.star(2, [1, 2, 4]).pairs
     assert star is not None
     assert star.tolist() == [[1, 2], [2, 4]]
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        ([0.5, 1.7], r"^nodes 0\.5, 1\.7 are no integers: give ids$"),
+        ([0, None], r"^nodes 0, None are no integers: give ids$"),
+        ([True, False], r"^nodes True, False are no integers: give ids$"),
+        (["a"], r"^nodes 'a' are no integers: give their ids, as node_id and topic_id find them$"),
+        ([1, 2**40], r"^nodes 1099511627776 are beyond 2³¹ − 1"),
+        ([2**90], rf"^nodes {2**90} are beyond 2³¹ − 1"),
+        (np.array([2**63], dtype=np.uint64), rf"^nodes {2**63} are beyond 2³¹ − 1"),
+        ([(0, 1)], r"^nodes have the shape \(1, 2\): give one column of ids$"),
+        (7, r"^nodes are 7: give "),
+        (np.array(7), r"^nodes are array\(7\): give "),
+    ],
+)
+def test_ids_that_are_none(ids: Any, said: str) -> None:
+    """What is no integer, does not fit 32 bits or has another shape is refused before it is cast."""
+    with pytest.raises(InputError, match=said):
+        candidates.among(ids)
+
+
+@pytest.mark.parametrize(
+    "ids", [[2, 0], {0, 2}, iter([0, 2]), np.array([0, 2, 2]), np.array([0, 2], np.uint8)]
+)
+def test_ids_of_every_kind(ids: Any) -> None:
+    """Lists, sets, whatever can be gone through, and arrays of any integers: all are ids."""
+    nodes = candidates.among(ids).nodes
+    assert nodes is not None
+    assert nodes.dtype == np.int32
+    assert nodes.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("make", [candidates.pairs, candidates.all_but])
+@pytest.mark.parametrize(
+    ("edges", "said"),
+    [
+        ([(0, 1, 2), (1, 2, 0)], r"^pairs have the shape \(2, 3\): give 2 columns of ids$"),
+        ([0, 1, 2, 3], r"^pairs have the shape \(4,\): give 2 columns of ids$"),
+        ([(0, 1), (2,)], r"^pairs are \[\(0, 1\), \(2,\)\]: give ids, each in the same form$"),
+        ([("a", "b")], r"^pairs 'a', 'b' are no integers: give their ids"),
+        (np.array([[0, 2**32 + 1]]), rf"^pairs {2**32 + 1} are beyond 2³¹ − 1"),
+    ],
+)
+def test_pairs_that_are_none(make: Any, edges: Any, said: str) -> None:
+    """Three nodes are no pair, nor are four two of them; names are not ids."""
+    with pytest.raises(InputError, match=said):
+        make(edges)
+
+
+@pytest.mark.parametrize("topics", [[0.9], ["x"], [2**40]])
+def test_topics_that_are_no_ids(interest: Interest, topics: Any) -> None:
+    """A topic that is no id is refused, not rounded to one."""
+    with pytest.raises(InputError, match=r"^topics .* are (no integers|beyond)"):
+        grow(interest, rules.gm, topics=topics)
+
+
+@pytest.mark.parametrize("rule", ["gm", None, rules.low])
+def test_rules_that_are_none(interest: Interest, rule: Any) -> None:
+    """A rule's name is not the rule."""
+    with pytest.raises(InputError, match=r"^the rule is .*: make one by rules.gm, rules.minmax or rules.low"):
+        grow(interest, rule)
 
 
 @pytest.mark.parametrize("nodes", [5, 7])

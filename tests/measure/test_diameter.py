@@ -108,5 +108,6 @@ def test_bad_parameters_are_named() -> None:
     overlay = path(2)
     with pytest.raises(InputError, match="'outside': choose induced or whole"):
         diameters(overlay, scope="outside")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="effort of 0"):
-        diameters(overlay, effort=0)
+    for effort in (0, 1.5):
+        with pytest.raises(InputError, match=f"effort of {effort}.* give a whole number of at least 1"):
+            diameters(overlay, effort=effort)  # type: ignore[arg-type]

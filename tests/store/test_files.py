@@ -143,6 +143,25 @@ BAD_FILES: dict[str, tuple[str, bytes, type[Exception], str]] = {
     "empty parquet": ("a.parquet", b"", InputError, "is empty"),
     "no column": ("a.csv", b"node,subject\na,x\n", InputError, "no column 'topic'.* 'node', 'subject'"),
     "no column in json": ("a.jsonl", b'{"node": "a"}\n', InputError, "no column 'topic' in line 1.*'node'"),
+    "column twice": (
+        "a.csv",
+        b"node,node,topic\na,b,x\n",
+        InputError,
+        "more than one column 'node': keep one",
+    ),
+    "key twice": (
+        "a.jsonl",
+        b'{"node": 1, "topic": "x"}\n{"node": "a", "topic": "x", "node": "b"}\n',
+        InputError,
+        "line 2 has more than one 'node': keep one",
+    ),
+    "deep json": ("a.jsonl", b"[" * 200_000, FormatError, "line 1 is not JSON: it is nested too deeply"),
+    "deep value": (
+        "a.jsonl",
+        b'{"node": 1, "topic": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
+        FormatError,
+        "line 1 is not JSON: it is nested too deeply",
+    ),
     "blank name": ("a.csv", b"node,topic\na,x\n,x\n  ,y\n", InputError, "no node name in rows 2, 3 "),
     "blank topic": ("a.jsonl", b'{"node": "a", "topic": ""}\n', InputError, "no topic name in row 1 "),
     "null": ("a.jsonl", b'{"node": null, "topic": "x"}\n', InputError, "no node name in line 1"),
@@ -181,6 +200,10 @@ def test_bad_parquet_columns(tmp_path: Path) -> None:
         (pa.table({"node": ["a"]}), "no column 'topic'; the columns are 'node'"),
         (pa.table({"node": ["a"], "topic": [1.5]}), "topic names are of type double"),
         (pa.table({"node": [None], "topic": ["x"]}), "no node name in row 1 "),
+        (
+            pa.table([["a"], ["b"], ["x"]], names=["node", "node", "topic"]),
+            "more than one column 'node': keep one",
+        ),
     )
     for table, said in cases:
         pq.write_table(table, file)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -101,6 +102,14 @@ def test_parameters_stay_json(tmp_path: Path) -> None:
     assert json.loads(text, parse_constant=pytest.fail)["parameters"] == {"k": "inf", "max_edges": 3}
 
 
+def test_numbers_of_numpy_stay_json(tmp_path: Path) -> None:
+    """Parameters and seeds that come out of an array are written like Python's own."""
+    numbers: dict[str, Any] = {"k": np.float32(2.5), "max_edges": np.int64(3), "seed": np.int64(7)}
+    made = mw.design(INTEREST, "low", **numbers)
+    told = json.loads((write_plan(made, tmp_path / "plan") / "plan.json").read_text())
+    assert (told["parameters"], told["seed"]) == ({"k": 2.5, "max_edges": 3}, 7)
+
+
 def test_budgeted_plan_is_right_but_not_complete(tmp_path: Path) -> None:
     """A plan that had to stop early verifies, and says that topics are left in pieces."""
     whole = mw.design(INTEREST, "ring")
@@ -169,12 +178,27 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "unknown nodes 'zz'": lambda p: edit_edges(p, lambda t: with_first(t, "v", "zz")),
     "more than once": lambda p: edit_edges(p, lambda t: with_first(t, "v", t.column("v")[1].as_py())),
     "no column 'contribution'": lambda p: edit_edges(p, lambda t: t.drop_columns("contribution")),
+    "more than one column 'u'": lambda p: edit_edges(p, lambda t: t.append_column("u", t.column("u"))),
     "'rank' is int64": lambda p: edit_edges(
         p, lambda t: t.set_column(0, "rank", pc.cast(t.column("rank"), pa.int64()))
     ),
     "cannot be read as Parquet": lambda p: (p / "edges.parquet").unlink(),
     "states no figures": lambda p: edit_metadata(p, lambda m: m.pop("figures")),
     "figure 'support' is no number": lambda p: edit_metadata(p, lambda m: m["figures"].update(support="all")),
+    "parameter 'max_edges' is 'x', no whole number of 0 or more": lambda p: edit_metadata(
+        p, lambda m: m["parameters"].update(max_edges="x")
+    ),
+    "parameter 'max_degree' is -1, no whole": lambda p: edit_metadata(
+        p, lambda m: m["parameters"].update(max_degree=-1)
+    ),
+    "parameter 'max_degree' is 2.5, no whole": lambda p: edit_metadata(
+        p, lambda m: m["parameters"].update(max_degree=2.5)
+    ),
+    "parameter 'max_degree' is True, no whole": lambda p: edit_metadata(
+        p, lambda m: m["parameters"].update(max_degree=True)
+    ),
+    "schema True": lambda p: edit_metadata(p, lambda m: m.update(schema=True)),
+    "it is nested too deeply": lambda p: (p / "plan.json").write_text("[" * 200_000),
     "schema 9, newer than 1": lambda p: edit_metadata(p, lambda m: m.update(schema=9)),
     "it has no plan.json": lambda p: (p / "plan.json").unlink(),
 }

@@ -46,6 +46,7 @@ def test_folders_are_read_in_order(tmp_path: Path) -> None:
     ("line", "error", "message"),
     [
         ("{", FormatError, "line 1 is not JSON"),
+        pytest.param("[" * 200_000, FormatError, "line 1 is not JSON: it is nested too deeply", id="deep"),
         ("[1]", FormatError, "line 1 is not a JSON object"),
         ('{"node": "a"}', InputError, "no event"),
         ('{"event": "join", "node": 7, "topics": ["x"]}', InputError, "node must be a string"),

@@ -74,6 +74,7 @@ def test_a_seed_means_the_same_everywhere() -> None:
     ("users", "options", "reason"),
     [
         (1, {"size": 1}, "1 users: give at least 2"),
+        (10**10, {"size": 1}, "^10000000000 users: at most .* give fewer$"),
         (10, {"size": 10}, "up to 10 choices for each of 10 users"),
         (10, {"size": 2, "locality": 1.5}, "a locality of 1.5: give a share from 0 to 1"),
         (10, {"size": 2, "locality": float("nan")}, "a locality of nan"),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -90,6 +91,15 @@ def test_names_sort_as_numbers(count: int) -> None:
     assert names == [f"b{i:0{width}d}" for i in range(count)] == sorted(names)
 
 
+def test_names_of_more_text_than_strings_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where names together are too long for Arrow's strings they are large strings, and read the same."""
+    expected = zipf(20, 9, size=3)
+    monkeypatch.setitem(numbered.__globals__, "MOST_BYTES", 30)
+    names = numbered("b", 11)
+    assert (names.type, names.to_pylist()) == (pa.large_string(), [f"b{number:02d}" for number in range(11)])
+    assert zipf(20, 9, size=3).fingerprint == expected.fingerprint
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -102,6 +112,11 @@ def test_names_sort_as_numbers(count: int) -> None:
         ({"alpha": -1.0}, "alpha"),
         ({"seed": -1}, "a seed of -1"),
         ({"nodes": 10**9, "size": 3}, "2³¹"),
+        ({"nodes": 10**10, "size": 1}, "^10000000000 nodes: at most .* give fewer$"),
+        ({"topics": 10**10, "size": 1}, "^10000000000 topics: at most .* give fewer$"),
+        ({"nodes": 2.5}, "^2.5 nodes: give a whole number"),
+        ({"size": 2.5}, "^2.5 topics for each node: give a whole number"),
+        ({"min_size": 2, "max_size": 3.5}, "^3.5 topics for each node: give a whole number"),
     ],
 )
 def test_bad_parameters_are_refused(arguments: dict[str, Any], message: str) -> None:

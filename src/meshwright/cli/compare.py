@@ -69,7 +69,6 @@ def compare(
     what its links cost in all; with --certify, by how much they are above the fewest possible at most.
     """
     from meshwright.cli import designing, output
-    from meshwright.designs import DESIGNS
     from meshwright.report import comparison, degree_and_support
     from meshwright.report.chart_file import check_chart
 
@@ -93,10 +92,9 @@ def compare(
     link_costs = designing.load_costs(costs, interest, metric=metric)
     plans: list[Plan] = []
     for name in names:
-        taken = {key: value for key, value in given.items() if key in DESIGNS[name].parameters}
         made = designing.make(
-            interest, name, taken, seed=seed, threads=threads, progress=progress, costs=link_costs,
-            certify=certify, prices=plans[0].prices if plans else None,
+            interest, name, designing.taken(name, given), seed=seed, threads=threads, progress=progress,
+            costs=link_costs, certify=certify, prices=plans[0].prices if plans else None,
         )  # fmt: skip
         plans.append(made)
     title = f"{source}: {designing.told(interest)}"

@@ -88,7 +88,8 @@ def _ingested(nodes: int, topics: int, seed: int, out: Path, progress: bool) -> 
     from meshwright.pipeline.ingest import ingest
     from meshwright.workloads import write_raw_events, zipf
 
-    made_up = zipf(nodes, topics, seed=seed, min_size=min(5, topics), max_size=min(50, topics))
+    few, many = max(1, min(5, topics)), max(1, min(50, topics))  # no topics at all: zipf says so
+    made_up = zipf(nodes, topics, seed=seed, min_size=few, max_size=many)
     files = write_raw_events(made_up, out / "raw", seed=seed)
     spark = opened(None, None)
     with StageDrawing(forced=progress) as drawing:

@@ -104,9 +104,17 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> No
             )
     if given.get("seconds") is not None and given.get("steps") is not None:
         raise InputError("--seconds and --steps both say how long to search: give one of them")
-    for_nothing = "best" in names and "low" not in names and given.get("objective") != "balanced"
-    if given.get("k") is not None and for_nothing:
+    if given.get("k") is not None and not any("k" in taken(name, given) for name in names):
         raise InputError("--k shapes best with --objective balanced only: add that, or leave --k out")
+
+
+def taken(name: str, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """Return what a design makes use of; best does not look at k, but for the objective balanced."""
+    from meshwright.designs import DESIGNS
+
+    idle = {"k"} if name == "best" and given.get("objective") != "balanced" else set()
+    used = DESIGNS[name].parameters.keys() - idle
+    return {parameter: value for parameter, value in given.items() if parameter in used}
 
 
 def make(

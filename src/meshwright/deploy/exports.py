@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.errors import InputError, MissingDependencyError, OutputError, first_five
-from meshwright.overlay import NOT_XML
+from meshwright.errors import InputError, MissingDependencyError, OutputError
+from meshwright.overlay import graphml
 from meshwright.store import read_plan, read_trees
+from meshwright.writing import new_file
 
 if TYPE_CHECKING:
     from meshwright.store.plans import StoredPlan
@@ -31,11 +32,10 @@ def export(path: str | Path, kind: str, target: str | Path) -> Path:
     folder = Path(target)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        beside = folder / f".{name}.writing"
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(folder / name)
     except OSError as error:
         raise OutputError(f"cannot write {folder / name}: {error.strerror}; choose another place") from error
+    with new_file(folder / name) as file:
+        file.write_text(text, encoding="utf-8")
     return folder / name
 
 
@@ -117,13 +117,7 @@ def _networkx(stored: StoredPlan, topics: dict[tuple[str, str], list[str]]) -> s
 
 
 def _graphml(stored: StoredPlan, topics: dict[tuple[str, str], list[str]]) -> str:
-    graph = _graph(stored, topics)
-    import networkx as nx
-
-    unfit = [name for name in graph if NOT_XML.search(name)]
-    if unfit:
-        raise InputError(f"nodes {first_five(unfit)} hold characters that XML cannot: rename them")
-    return "\n".join(nx.generate_graphml(graph)) + "\n"
+    return graphml(_graph(stored, topics))
 
 
 KINDS: dict[str, tuple[str, Callable[[StoredPlan, dict[tuple[str, str], list[str]]], str]]] = {

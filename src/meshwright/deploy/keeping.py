@@ -23,6 +23,7 @@ from meshwright.deploy.updating import perform, update_folders
 from meshwright.deploy.wiring import rewire
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.store import read_trees
+from meshwright.writing import new_file
 
 if TYPE_CHECKING:
     from meshwright.deploy.federation import Running
@@ -152,6 +153,5 @@ def _done(here: Running, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _put(file: Path, content: dict[str, Any]) -> None:
-    beside = file.with_name(f".{file.name}.writing")
-    beside.write_text(json.dumps(content), encoding="utf-8")
-    beside.replace(file)
+    with new_file(file) as beside:
+        beside.write_text(json.dumps(content), encoding="utf-8")

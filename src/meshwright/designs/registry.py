@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from meshwright import bounds, measure, weighted
 from meshwright.designs import (
@@ -31,11 +33,12 @@ from meshwright.designs import (
 from meshwright.designs.exact import Solution
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.errors import InputError
-from meshwright.greedy import prepare, prepare_more
+from meshwright.greedy import needs_more, prepare, prepare_more, rules
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
     from meshwright.greedy import Progress
+    from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
 
@@ -54,6 +57,8 @@ class Design:
     required: frozenset[str] = frozenset()
     greedy: bool = True
     """Whether it runs on the engine, and so takes `threads` and `progress`."""
+    rule: Rule | None = None
+    """The engine's rule, if it runs by that alone and from nothing: less is to be compiled for GM's."""
     seeded: bool = False
     """Whether it draws random numbers, and so takes `seed`."""
     priced: bool = False
@@ -71,13 +76,13 @@ DESIGNS: dict[str, Design] = {
              "max_degree": "no more links per broker than this",
              "costs": "what links cost: weigh contribution against it"},
             "every topic connected; links at most ln(Σ|T(v)|) × the fewest possible",
-            "podc07, Alg. 3",
+            "podc07, Alg. 3", rule=rules.gm,
         ),
         Design(
             "minmax", "MinMax-ODA", minmax.minmax,
             {"max_edges": "stop at this many links", "max_degree": "no more links per broker than this"},
             "every topic connected; maximum degree at most O(log(|V|·|T|)) × the lowest possible",
-            "icdcs10, section II-A",
+            "icdcs10, section II-A", rule=rules.minmax,
         ),
         Design(
             "low", "Low-ODA", low.low,
@@ -91,12 +96,12 @@ DESIGNS: dict[str, Design] = {
         Design(
             "gpa", "GPA", gpa.gpa, {"max_edges": "the budget: links in all"},
             "at most m links; at least 1 − 1/e of the best support that m links can give",
-            "icdcs16, Alg. 1", frozenset({"max_edges"}),
+            "icdcs16, Alg. 1", frozenset({"max_edges"}), rule=rules.gm,
         ),
         Design(
             "gpm", "GPM", gpm.gpm, {"max_degree": "the budget: links per broker"},
             "no broker has more than d links; at least 1 − e^(−1/6) of the best support under that limit",
-            "icdcs16, Alg. 3", frozenset({"max_degree"}),
+            "icdcs16, Alg. 3", frozenset({"max_degree"}), rule=rules.minmax,
         ),
         Design(
             "ring", "ring per topic", ring.ring, {},
@@ -157,7 +162,8 @@ DESIGNS: dict[str, Design] = {
             {"k": "1: connected, as by GM; 2: still connected when any one broker fails (2)"},
             "every topic of three subscribers or more stays connected when any one broker fails; no link can "
             "be taken away",
-            "ours; the problem is that of Chen, Vitenberg and Jacobsen, PODC 2013", prepare=resilient.prepare,
+            "ours; the problem is that of Chen, Vitenberg and Jacobsen, PODC 2013", rule=rules.gm,
+            prepare=resilient.prepare,
         ),
         Design(
             "best", "Best", best.best,
@@ -211,7 +217,8 @@ def design(
     [('a', 'b'), ('a', 'c')]
     """
     chosen = find(algorithm)
-    given = {name: value for name, value in parameters.items() if value is not None}
+    seed = _plain(seed)
+    given = {name: _plain(value) for name, value in parameters.items() if value is not None}
     weighing = {} if costs is None else {"costs": costs}
     if costs is not None and not isinstance(costs, weighted.LinkCosts):
         raise InputError(f"costs are {type(costs).__name__}: make them by LinkCosts or load_costs")
@@ -225,7 +232,7 @@ def design(
     seeding = {"seed": seed} if chosen.seeded else {}
     if chosen.greedy:  # compiling is not the design's time
         prepare(progress)
-        if algorithm != "gm" or given or threads > 1:
+        if needs_more(chosen.rule, threads=threads):
             prepare_more(progress)
     measure.prepare(progress)
     if chosen.prepare is not None:
@@ -245,3 +252,8 @@ def design(
     stated = given if costs is None else {**given, "costs": costs.description}
     proof = prices if certify else None
     return Plan(overlay, algorithm, stated, seed, seconds, costs, proof, solver_bound)
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's numbers, such as come out of an array, into Python's, which JSON can hold."""
+    return value.item() if isinstance(value, np.generic) else value

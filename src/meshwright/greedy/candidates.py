@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.errors import InputError, first_five
+from meshwright.ids import as_ids
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ everything = Candidates()
 
 def among(nodes: Iterable[int]) -> Candidates:
     """All pairs within a set of nodes."""
-    return Candidates(nodes=np.unique(np.asarray(list(nodes), dtype=np.int32)))
+    return Candidates(nodes=np.unique(as_ids(nodes, "nodes")))
 
 
 def pairs(edges: Iterable[Sequence[int]] | NDArray[Any]) -> Candidates:
@@ -68,7 +69,7 @@ def all_but(used: Overlay | Iterable[Sequence[int]] | NDArray[Any]) -> Candidate
 
 def _sorted_pairs(edges: Iterable[Sequence[int]] | NDArray[Any]) -> Ids:
     """Each pair once, smaller end first, in lexicographic order."""
-    array = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges), dtype=np.int32).reshape(-1, 2)
+    array = as_ids(edges, "pairs", columns=2)
     if (array[:, 0] == array[:, 1]).any():
         loops = array[array[:, 0] == array[:, 1], 0]
         raise InputError(f"candidates pair nodes {first_five(loops.tolist())} with themselves")

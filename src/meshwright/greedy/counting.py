@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.interest import Interest
+from meshwright.interest import Interest, settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def popular_first(interest: Interest) -> Interest:
     rows = csr_array((unused, rank[interest.node_topics], interest.node_ptr), shape=shape)
     rows.sort_indices()
     names = interest.topic_names.take(order)
-    return Interest(interest.node_names, names, interest.node_ptr, rows.indices)
+    return Interest(interest.node_names, names, interest.node_ptr, settled(rows.indices))
 
 
 def _popularity(interest: Interest) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.tuning import Tuning
 from meshwright.greedy.waves import Task, Waves
+from meshwright.ids import as_ids, is_whole
 from meshwright.interest import Interest, frozen
 from meshwright.overlay import Overlay
 from meshwright.preparing import prepares
@@ -88,9 +89,11 @@ def grow(
     InputError
         For a negative budget, unknown nodes or topics, or a start over another interest.
     """
+    if not isinstance(rule, rules.Rule):
+        raise InputError(f"the rule is {rule!r}: make one by rules.gm, rules.minmax or rules.low(k)")
     _check(interest, start, max_edges, max_degree, threads)
     prepare(progress)
-    if rule is not rules.gm or start is not None or threads > 1 or elsewhere is not None:
+    if needs_more(rule, start, threads, elsewhere):
         prepare_more(progress)
     candidates = candidates.checked(interest.num_nodes)
     counted = interest if topics is None else interest.restrict(_known_topics(interest, topics))
@@ -112,6 +115,13 @@ def prepare() -> None:
     """Compile the kernels that every run needs, or load them; `grow` does so when first called."""
     # Call every kernel once on the smallest of interests.
     _smallest_run(Tuning()).finish()
+
+
+def needs_more(
+    rule: Rule | None, start: Overlay | None = None, threads: int = 1, elsewhere: Elsewhere | None = None
+) -> bool:
+    """Tell whether a run, or several by no one rule, needs what `prepare_more` compiles."""
+    return rule != rules.gm or start is not None or threads > 1 or elsewhere is not None
 
 
 @prepares("greedy/more")
@@ -260,7 +270,7 @@ def _check(
     interest: Interest, start: Overlay | None, max_edges: int | None, max_degree: int | None, threads: int
 ) -> None:
     for name, budget in (("max_edges", max_edges), ("max_degree", max_degree)):
-        if budget is not None and (not isinstance(budget, (int, np.integer)) or budget < 0):
+        if budget is not None and (not is_whole(budget) or budget < 0):
             raise InputError(f"{name} is {budget}: give a whole number of zero or more, or leave it out")
     if threads < 1:
         raise InputError(f"{threads} threads: give at least 1")
@@ -271,8 +281,8 @@ def _check(
 
 
 def _known_topics(interest: Interest, topics: Iterable[int]) -> Ids:
-    ids = np.asarray(topics if isinstance(topics, np.ndarray) else list(topics), dtype=np.int64)
+    ids = as_ids(topics, "topics")
     unknown = np.unique(ids[(ids < 0) | (ids >= interest.num_topics)])
     if len(unknown):
         raise InputError(f"no topics {first_five(unknown.tolist())}: ids are 0 to {interest.num_topics - 1}")
-    return ids.astype(np.int32)
+    return ids

@@ -6,6 +6,7 @@ maximum degree when one of its ends has it already.
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 from meshwright.errors import InputError
 
@@ -32,6 +33,11 @@ minmax = Rule("minmax", math.inf)
 
 def low(k: float = 3.0) -> Rule:
     """Low-ODA(k): between the two; k = 1 behaves much like GM, a large k like MinMax-ODA (icdcs10)."""
-    if not isinstance(k, (int, float)) or not k >= 1:
+    if not isinstance(k, Real) or isinstance(k, bool) or not k >= 1:
         raise InputError(f"Low-ODA's k is {k!r}: give a number of at least 1 (3 is usual)")
-    return Rule("low", float(k))
+    try:
+        return Rule("low", float(k))
+    except OverflowError as error:
+        raise InputError(
+            "Low-ODA's k is more than a float can hold: give a smaller one (3 is usual)"
+        ) from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from meshwright.errors import InputError
+from meshwright.ids import is_whole
 from meshwright.interest import frozen
 from meshwright.measure.adjacency import adjacency
 
@@ -57,8 +58,8 @@ def diameters(
     """
     if scope not in ("induced", "whole"):
         raise InputError(f"no scope {scope!r}: choose induced or whole")
-    if effort is not None and effort < 1:
-        raise InputError(f"an effort of {effort} searches: give at least 1, or None")
+    if effort is not None and (not is_whole(effort) or effort < 1):
+        raise InputError(f"an effort of {effort} searches: give a whole number of at least 1, or None")
     from meshwright.measure import kernels
 
     interest, links = overlay.interest, adjacency(overlay)
@@ -70,7 +71,7 @@ def diameters(
     else:
         share = STEPS // max(interest.num_topics, 1)
         of_topic, exact = kernels.topic_diameters(
-            topic_ptr, topic_nodes, *links, scope == "induced", effort or 0, share
+            topic_ptr, topic_nodes, *links, scope == "induced", int(effort or 0), share
         )
     measured = of_topic[of_topic > 0]
     return Diameters(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from meshwright.errors import InputError, MissingDependencyError, OutputError
+from meshwright.writing import new_file
 
 KINDS = (".png", ".svg", ".pdf")
 """The kinds of file that a chart can be."""
@@ -48,14 +47,5 @@ def check_matplotlib() -> None:
 def save(figure: Any, path: Path) -> None:
     """Write beside the final place and rename, so that no half of a picture is ever left."""
     kind = path.suffix.lower()
-    try:
-        handle, beside = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=kind, dir=path.parent)
-        os.close(handle)
-        try:
-            figure.savefig(beside, format=kind[1:], metadata=UNSTATED[kind])
-            Path(beside).chmod(0o644)
-            Path(beside).replace(path)
-        finally:
-            Path(beside).unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {str(path)!r}: {error.strerror}; choose another place") from error
+    with new_file(path) as beside:
+        figure.savefig(beside, format=kind[1:], metadata=UNSTATED[kind])

@@ -86,10 +86,12 @@ def _as_strings(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def check_columns(found: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse a table that lacks a column."""
+    """Refuse a table that lacks a column, or has more than one of its name."""
     for column in wanted:
         if column not in found:
             raise InputError(f"no column {column!r}; the columns are {first_five(found)}: rename one to that")
+        if found.count(column) > 1:
+            raise InputError(f"more than one column {column!r}: keep one of them")
 
 
 def check_names(column: pa.ChunkedArray, what: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from meshwright.errors import FormatError, InputError
+from meshwright.store.json_text import parse_json
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,13 @@ def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
         raise FormatError(f"{folder} is not a {kind.name}: {reason}")
     file = folder / kind.file
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        content = parse_json(file.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
         raise damaged(file, str(error)) from error
     if not isinstance(content, dict) or content.get("format") != f"meshwright {kind.name}":
         raise FormatError(f"{folder} is not a {kind.name}: {kind.file} does not say so")
     schema = content.get("schema")
-    if not isinstance(schema, int) or schema < 1:
+    if type(schema) is not int or schema < 1:  # true is an int as well
         raise damaged(file, f"schema {schema!r}")
     if schema > kind.schema:
         raise FormatError(
@@ -75,7 +76,7 @@ def damaged(where: Path, why: str) -> FormatError:
 def holds(folder: Path, kind: Kind) -> bool:
     """Tell whether a folder is of this kind, of whatever schema."""
     try:
-        content = json.loads((folder / kind.file).read_text(encoding="utf-8"))
+        content = parse_json((folder / kind.file).read_text(encoding="utf-8"))
     except (ValueError, OSError):
         return False
     return isinstance(content, dict) and content.get("format") == f"meshwright {kind.name}"

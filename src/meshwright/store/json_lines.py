@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
 
 from meshwright.errors import FormatError, InputError, first_five
+from meshwright.store.json_text import parse_json
 
 
 def read_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
@@ -17,15 +18,24 @@ def read_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
-            record = _record(line, number)
+            record = _record(line, number, names)
             for column, so_far in names.items():
                 so_far.append(_name(record, column, number))
     return pa.table({column: pa.array(found, pa.string()) for column, found in names.items()})
 
 
-def _record(line: str, number: int) -> dict[str, object]:
+def _record(line: str, number: int, columns: Iterable[str]) -> dict[str, object]:
+    def gathered(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        keys = [key for key, _ in pairs]
+        for column in columns:
+            if keys.count(column) > 1:
+                raise InputError(f"line {number} has more than one {column!r}: keep one of them")
+        return dict(pairs)
+
     try:
-        record = json.loads(line)
+        record = parse_json(line, gather=gathered)
+    except InputError:
+        raise
     except ValueError as error:
         raise FormatError(f"line {number} is not JSON: {error}") from error
     if not isinstance(record, dict):

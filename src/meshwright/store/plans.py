@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.errors import InputError, first_five
+from meshwright.ids import is_whole
 from meshwright.overlay import Overlay
 from meshwright.store.atomic import new_folder
 from meshwright.store.header import PLAN, damaged, read_header, write_header
@@ -29,6 +30,8 @@ EDGES = pa.schema(
         pa.field("contribution", pa.int32(), nullable=False),
     ]
 )
+BUDGETS = ("max_edges", "max_degree")
+"""A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
 FIGURES = ("nodes", "topics", "edges", "average_degree", "max_degree", "support", "seconds")
 
 
@@ -108,6 +111,12 @@ def read_plan(path: str | Path) -> StoredPlan:
     for name in FIGURES:
         if type(metadata["figures"].get(name)) not in (int, float):
             raise damaged(folder / PLAN.file, f"figure {name!r} is no number")
+    for name in BUDGETS:
+        budget = metadata["parameters"].get(name)
+        if budget is not None and (not is_whole(budget) or budget < 0):
+            raise damaged(
+                folder / PLAN.file, f"parameter {name!r} is {budget!r}, no whole number of 0 or more"
+            )
     edges = read_table(folder / "edges.parquet", EDGES)
     if not np.array_equal(edges.column("rank").to_numpy(), np.arange(edges.num_rows)):
         raise damaged(folder / "edges.parquet", "ranks are not 0, 1, 2 … in order")

@@ -43,6 +43,9 @@ def read_table(file: Path, schema: pa.Schema) -> pa.Table:
             absent = [name for name in schema.names if name not in found.names]
             if absent:
                 raise damaged(file, f"no column {first_five(absent)}")
+            repeated = [name for name in schema.names if found.names.count(name) > 1]
+            if repeated:
+                raise damaged(file, f"more than one column {first_five(repeated)}")
             table = parquet.read(columns=schema.names).select(schema.names)
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error

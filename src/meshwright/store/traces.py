@@ -10,6 +10,8 @@ from typing import Any
 
 from meshwright.churn.events import EVENTS, Event
 from meshwright.errors import FormatError, InputError
+from meshwright.store.json_text import parse_json
+from meshwright.writing import new_file
 
 
 def read_trace(path: str | Path) -> Iterator[list[Event]]:
@@ -45,9 +47,8 @@ def write_trace(rounds: Iterable[Sequence[Event]], path: str | Path) -> Path:
             lines.append(
                 json.dumps(told | ({"batch": number} if len(events) > 1 else {}), ensure_ascii=False)
             )
-    beside = path.with_name(f".{path.name}.writing")
-    beside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    beside.replace(path)
+    with new_file(path) as file:
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
 
 
@@ -85,7 +86,7 @@ def _read(file: Path) -> Iterator[list[Event]]:
 
 def _record(file: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except ValueError as error:
         raise FormatError(f"{file}: line {number} is not JSON: {error}") from error
     if not isinstance(record, dict):

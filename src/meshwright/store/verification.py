@@ -11,7 +11,7 @@ import numpy as np
 from meshwright import measure
 from meshwright.errors import InputError, first_five
 from meshwright.store.cost_check import cost_found, stated_cost_of
-from meshwright.store.plans import read_plan
+from meshwright.store.plans import BUDGETS, read_plan
 from meshwright.store.price_check import bound_found
 from meshwright.store.tree_check import tree_faults
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from meshwright.overlay import Overlay
     from meshwright.store.plans import StoredPlan
     from meshwright.weighted import LinkCosts
-
-BUDGETS = ("max_edges", "max_degree")
-"""A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +159,7 @@ def judge(
     disagreements += [
         f"{name} was {budget}, but the overlay has {spent[name]}"
         for name, budget in budgets.items()
-        if isinstance(budget, int) and spent[name] > budget
+        if budget is not None and spent[name] > budget
     ]
     budgeted = any(budget is not None for budget in budgets.values())
     stated_cost, cost = stated_cost_of(stored), cost_found(stored, overlay, costs)

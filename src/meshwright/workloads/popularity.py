@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.errors import InputError
+from meshwright.workloads.counts import check_count
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -33,7 +34,7 @@ def zipf_popularity(topics: int, alpha: float = 0.5) -> Popularity:
     >>> zipf_popularity(4, alpha=1).round(2).tolist()
     [0.48, 0.24, 0.16, 0.12]
     """
-    _check_topics(topics)
+    check_count(topics, "topics")
     if not (math.isfinite(alpha) and alpha >= 0):
         raise InputError(f"a Zipf exponent (alpha) of {alpha}: give a number of at least 0 (0.5 is usual)")
     return normalised(powers(topics, alpha))
@@ -48,7 +49,7 @@ def exponential_popularity(topics: int) -> Popularity:
     >>> float(exponential_popularity(200)[:20].sum().round(6))
     0.55
     """
-    _check_topics(topics)
+    check_count(topics, "topics")
     low, high = Decimal(0), Decimal(1)
     for _ in range(100):
         x = _EXACT.divide(_EXACT.add(low, high), Decimal(2))
@@ -66,7 +67,7 @@ def exponential_popularity(topics: int) -> Popularity:
 
 def uniform_popularity(topics: int) -> Popularity:
     """Return p_i = 1 / topics."""
-    _check_topics(topics)
+    check_count(topics, "topics")
     return np.full(topics, 1 / topics)
 
 
@@ -96,8 +97,3 @@ def normalised(weights: list[Decimal]) -> Popularity:
     for weight in weights:
         total = _EXACT.add(total, weight)
     return np.array([float(_EXACT.divide(weight, total)) for weight in weights])
-
-
-def _check_topics(topics: int) -> None:
-    if topics < 1:
-        raise InputError(f"{topics} topics: give at least 1")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.writing import new_file
+
 if TYPE_CHECKING:
     from meshwright.interest import Interest
 
@@ -62,7 +64,8 @@ def write_raw_events(interest: Interest, folder: Path, *, files: int = 4, seed: 
     written = []
     for number, part in enumerate(np.array_split(order, files)):
         file = folder / f"events-{number}.jsonl.gz"
-        file.write_bytes(gzip.compress(b"".join(lines[i] + b"\n" for i in part), mtime=0))
+        with new_file(file) as beside:
+            beside.write_bytes(gzip.compress(b"".join(lines[i] + b"\n" for i in part), mtime=0))
         written.append(file)
     return written
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.errors import InputError
+from meshwright.ids import is_whole
 from meshwright.workloads.popularity import normalised, powers
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ class Sizes:
     exponent: float = 1.5
 
     def __post_init__(self) -> None:
+        for size in (self.minimum, self.maximum):
+            if not is_whole(size):
+                raise InputError(f"{size!r} topics for each node: give a whole number of at least 1")
         if self.minimum < 1:
             raise InputError(f"{self.minimum} topics for each node: give a size of at least 1")
         if self.maximum < self.minimum:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from meshwright.errors import InputError
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, settled
+from meshwright.workloads.counts import check_count
 from meshwright.workloads.draw import below, choose, fixed_point
 from meshwright.workloads.popularity import zipf_popularity
 from meshwright.workloads.sizes import Sizes
@@ -43,6 +44,7 @@ def social(
     sizes = Sizes.of(size, min_size, max_size, exponent)
     if users < 2:
         raise InputError(f"{users} users: give at least 2, so that there is somebody to follow")
+    check_count(users, "users")
     if sizes.maximum >= users:
         raise InputError(
             f"up to {sizes.maximum} choices for each of {users} users: give a smaller size or more users"
@@ -71,4 +73,4 @@ def social(
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     pointers = np.searchsorted(pairs, np.arange(users + 1) * users)
     names = numbered("u", users)
-    return Interest(names, names, pointers, (pairs % users).astype(np.int32))
+    return Interest(names, names, settled(pointers), settled((pairs % users).astype(np.int32)))

@@ -9,13 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import InputError, first_five
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, settled
+from meshwright.workloads.counts import check_count
 from meshwright.workloads.draw import choose, draw, fixed_point
 from meshwright.workloads.popularity import exponential_popularity, uniform_popularity, zipf_popularity
 from meshwright.workloads.sizes import Sizes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+MOST_BYTES = 2**31 - 1
+"""How much text Arrow's strings can point into; its large strings know no such limit."""
 
 
 def synthetic(nodes: int, popularity: ArrayLike, sizes: Sizes, *, seed: int = 0) -> Interest:
@@ -33,8 +37,7 @@ def synthetic(nodes: int, popularity: ArrayLike, sizes: Sizes, *, seed: int = 0)
             "give probabilities, or weights, of at least 0"
         )
     drawable = int(np.count_nonzero(weights))
-    if nodes < 1:
-        raise InputError(f"{nodes} nodes: give at least 1")
+    check_count(nodes, "nodes")
     if sizes.maximum > drawable:
         raise InputError(
             f"up to {sizes.maximum} distinct topics for each node, but only {drawable} topics can be drawn: "
@@ -54,7 +57,7 @@ def synthetic(nodes: int, popularity: ArrayLike, sizes: Sizes, *, seed: int = 0)
     if pointers[-1] > MOST_SUBSCRIPTIONS:
         raise InputError(f"{pointers[-1]} subscriptions: at most 2³¹ − 1 fit; give fewer nodes or topics")
     topics = draw(stream, fixed_point(weights), drawn)
-    return Interest(numbered("b", nodes), numbered("t", len(weights)), pointers, topics)
+    return Interest(numbered("b", nodes), numbered("t", len(weights)), settled(pointers), settled(topics))
 
 
 def zipf(
@@ -128,6 +131,7 @@ def numbered(letter: str, count: int) -> pa.Array:
     for place in range(digits, 0, -1):
         text[:, place] = ord("0") + number % 10
         number //= 10
-    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(digits + 1)
+    large = text.size > MOST_BYTES
+    offsets = np.arange(0, text.size + 1, digits + 1, dtype=np.int64 if large else np.int32)
     buffers: list[Any] = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-    return pa.Array.from_buffers(pa.string(), count, buffers)
+    return pa.Array.from_buffers(pa.large_string() if large else pa.string(), count, buffers)

@@ -1,0 +1,42 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from meshwright.errors import MeshwrightError, OutputError
+
+
+@contextmanager
+def new_file(path: str | Path) -> Iterator[Path]:
+    """Give a path to write to; on leaving, that file takes the place of `path`, on any error it vanishes.
+
+    It lies in the same folder, hidden, and ends in the same letters. What is there and is no file, such as
+    /dev/stdout, is given itself.
+
+    Raises
+    ------
+    OutputError
+        If the place cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            yield target
+            return
+        beside = target.with_name(f".writing-{uuid.uuid4().hex}{target.suffix}")
+        try:
+            yield beside
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except MeshwrightError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {path}: {error.strerror or error}; choose another place, or make room there"
+        ) from error
