@@ -21,6 +21,8 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "emqx": (),
 }
 """The formats, each with the endings that it is told by (before `.gz` or `.bz2`)."""
+UNREADABLE_PACKING = re.compile(r"\.(zst|zstd|xz|lzma|deflate|lz4|snappy|zip|7z|z)$", re.IGNORECASE)
+"""Endings of files that Spark would take for plain text, or reads on some machines only."""
 BROKER_FORMATS = ("mosquitto-log", "nats-connz", "emqx")
 BRIDGES = r"^(local|bridge|meshwright)[.\-_ ]|[.\-_]bridge$"
 """Client ids of bridges between brokers, unless told otherwise."""
@@ -77,7 +79,7 @@ def guessed_format(name: str) -> str | None:
     >>> guessed_format("/a/b.csv.gz"), guessed_format("broker.log"), guessed_format("page.json")
     ('csv', 'mosquitto-log', None)
     """
-    bare = re.sub(r"\.(gz|bz2|zst|zstd|xz|deflate)$", "", name.lower())
+    bare = UNREADABLE_PACKING.sub("", re.sub(r"\.(gz|bz2)$", "", name.lower()))
     return next((known for known, endings in FORMATS.items() if bare.endswith(endings or ("\0",))), None)
 
 
