@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def test_packed_files(spark: SparkSession) -> None:
-    """Whatever the format, a file that Spark would take for text and that is packed is refused by its name."""
+    """Whatever the format, a packed file that Spark would take for text is refused by its name."""
     for kind in sorted(set(READERS) - {"parquet"}):
         for name in ("a.csv.xz", "a.log.deflate", "a.json.ZST", "a.txt.lz4"):
             with pytest.raises(InputError, match=rf"^'/p/{name}' cannot be unpacked: .* \.gz or \.bz2$"):
