@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import lzma
+import re
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +14,12 @@ import aiomqtt
 import pytest
 
 from brokers import PROGRAM, broker
-from meshwright.pipeline.ingest import ingest
-from meshwright.pipeline.mosquitto_lines import Event, Log
+from meshwright.errors import FormatError, InputError
+from meshwright.pipeline.brokers import logs_of
+from meshwright.pipeline.ingest import ingest, reasons
+from meshwright.pipeline.mosquitto_lines import UNKNOWN_CLIENT, Event, Log
 from meshwright.pipeline.options import BRIDGES, Reading
+from meshwright.pipeline.rows import NOT_UTF8
 from small_datasets import pairs_of
 
 if TYPE_CHECKING:
@@ -24,10 +30,8 @@ needs_broker = pytest.mark.skipif(PROGRAM is None, reason="no mosquitto is insta
 
 def told(*lines: str) -> list[Event]:
     """Return the events of a log's lines."""
-    import re
-
     log = Log(re.compile(BRIDGES))
-    return [event for line in lines for event in log.read(f"1700000000: {line}")]
+    return [event for line in lines for event in log.read(f"1700000000: {line}".encode())]
 
 
 def connected(client: str, clean: int = 1) -> str:
@@ -161,9 +165,190 @@ def test_clean_sessions_end(end: str) -> None:
 
 def test_time_never_goes_back() -> None:
     """A clock that is set back does not put later lines before earlier ones."""
-    import re
-
     log = Log(re.compile(BRIDGES))
-    list(log.read(f"1700000100: {connected('c')}"))
-    list(log.read("1700000050: c 0 t"))
+    list(log.read(f"1700000100: {connected('c')}".encode()))
+    list(log.read(b"1700000050: c 0 t"))
     assert log.time == 1700000100
+
+
+@pytest.mark.parametrize("line", ["my client 0 some topic", "unknown client a/b", "c9 1 sp ace", "New words"])
+def test_no_line_vanishes(line: str) -> None:
+    """A line that is no message of mosquitto's and of no client that has connected is set aside."""
+    assert told(connected("c1"), line) == [Event(None, None, leaves=False, reason=UNKNOWN_CLIENT)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "mosquitto version 2.0.11 running",
+        "New connection from 127.0.0.1:5000 on port 1883.",
+        "Client gone disconnected.",
+        "Client gone already connected, closing old connection.",
+        "Client connection from 10.0.0.1 failed: error:1408F10B:SSL routines:wrong version number.",
+        "Bridge local.a.b doing local SUBSCRIBE on topic t",
+        "Received SUBSCRIBE from c1",
+        "\tsome/topic (QoS 1)",
+        " ├── Username/password checking enabled.",
+        'Invalid protocol "HTTP" in CONNECT from 10.0.0.1.',
+        "Expiring client gone due to timeout.",
+    ],
+)
+def test_messages_are_no_rows(line: str) -> None:
+    """What mosquitto says besides subscriptions is neither read nor set aside."""
+    assert told(connected("c1"), line) == []
+
+
+@pytest.mark.parametrize("client", ["Bridge 7", "Plugin A", "|p", "Info: a", "Client x", "|- a"])
+def test_known_ids_win(client: str) -> None:
+    """A client that has connected may be named as messages begin."""
+    events = told(connected(client), f"{client} 0 a b", f"{client} a b")
+    assert [(event.client, event.filter, event.leaves) for event in events] == [
+        (client, "a b", False),
+        (client, "a b", True),
+    ]
+
+
+def test_messages_that_begin_with_an_id() -> None:
+    """A message does not become an unsubscribe because some client's id is its first word."""
+    assert told(connected("Received"), "Received PINGREQ from c1") == []
+
+
+def test_old_versions_connect() -> None:
+    """Mosquitto before 1.5 does not tell the protocol of a client."""
+    events = told("New client connected from 127.0.0.1 as old (c1, k60).", "old 0 t")
+    assert [(event.client, event.filter) for event in events] == [("old", "t")]
+
+
+def test_a_filter_like_a_subscribe() -> None:
+    """The end of a filter that begins as a QoS does is no subscribe."""
+    events = told(connected("p"), "p 0 1 volt", "p 1 volt", "p 1 volt")
+    assert [(event.filter, event.leaves) for event in events] == [
+        ("1 volt", False),
+        ("1 volt", True),
+        ("volt", False),
+    ]
+
+
+def test_broken_names() -> None:
+    """Bytes that are not UTF-8 make no name: of a topic, of a client, known or not."""
+    log = Log(re.compile(BRIDGES))
+    lines = [
+        connected("c1").encode(),
+        b"c1 0 bad\xff\xfe",
+        b"New client connected from 127.0.0.1:1 as c\xff (p2, c1, k60).",
+        b"c\xff 0 good",
+        b"who\xff 0 good",
+        b"Received PUBLISH from c1 (d0, q0, r0, m0, 'bad\xff', ... (1 bytes))",
+        b"Client c\xff disconnected.",
+    ]
+    events = [event for line in lines for event in log.read(b"1700000000: " + line)]
+    assert events == [Event(None, None, leaves=False, reason=NOT_UTF8)] * 3
+
+
+def test_only_the_brokers_own_topics_are_left_out() -> None:
+    """`$SYS` stays at its broker; other topics with a dollar are topics."""
+    lines = ["c 0 $SYS/broker/load", "c 0 $SYS", "c 0 $aws/things/a", "c 0 $SYSTEM/a", "c 0 _INBOX.a"]
+    assert [event.filter for event in told(connected("c"), *lines)] == [
+        "$aws/things/a",
+        "$SYSTEM/a",
+        "_INBOX.a",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("paths", "brokers"),
+    [
+        (["/p/x.log", "/p/x.log.1", "/p/y.log.gz"], ["x", "x", "y"]),
+        (["/p/berlin/mosquitto.log", "/p/oslo/mosquitto.log"], ["berlin", "oslo"]),
+        (["/p/dc1/b/mosquitto.log", "/p/dc2/b/mosquitto.log"], ["dc1/b", "dc2/b"]),
+        (
+            ["/p/berlin.log", "/p/berlin/mosquitto.log", "/p/oslo/mosquitto.log"],
+            ["berlin", "berlin/mosquitto", "oslo"],
+        ),
+        (["/p/1/a.log", "/p/1/b.log", "/p/2/a.log", "/p/2/b.log"], ["1/a", "1/b", "2/a", "2/b"]),
+        (["/x.log", "/a/x.log"], ["/x", "a"]),
+        (["hdfs://host:8020/logs/x.log", "s3a://bucket/y.log"], ["x", "y"]),
+    ],
+)
+def test_each_log_has_its_broker(paths: list[str], brokers: list[str]) -> None:
+    """Logs of different brokers never share a name, in whatever order they come; paths stay as they are."""
+    named = {log.path: log.broker for log in logs_of(paths)}
+    assert named == dict(zip(paths, brokers, strict=True))
+    assert named == {log.path: log.broker for log in logs_of(paths[::-1])}
+
+
+def test_rotated_logs_are_in_order() -> None:
+    """Logs are rotated by number or by date; the one that is still written is the last."""
+    for names in (
+        ["m.log.10.gz", "m.log.2", "m.log.1", "m.log"],
+        ["m.log-20231231", "m.log-20240101.gz", "m.log"],
+    ):
+        logs = logs_of([f"/p/{name}" for name in sorted(names)])
+        assert {log.broker for log in logs} == {"m"}
+        assert [log.path for log in sorted(logs, key=lambda log: log.order)] == [
+            f"/p/{name}" for name in names
+        ]
+
+
+def written(file: Path, *lines: str) -> Path:
+    """Write a log, gzipped if it is named so."""
+    text = "".join(f"1700000000: {line}\n" for line in lines).encode()
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(gzip.compress(text) if file.suffix == ".gz" else text)
+    return file
+
+
+@pytest.mark.parametrize(
+    "names", [("m.log.2.gz", "m.log.1", "m.log"), ("m.log-20231231.gz", "m.log-20240101", "m.log")]
+)
+def test_sessions_go_on_in_the_next_log(spark: SparkSession, tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Rotated logs are one: who connected in an earlier one is known in a later one."""
+    first, second, third = (tmp_path / "logs" / name for name in names)
+    written(first, connected("c1"), connected("c2"), "c1 0 x", "c2 0 x")
+    written(second, "c1 0 y", "c1 x")
+    written(third, "c1 0 z", "Client c2 disconnected.")
+    outcome = ingest(spark, [tmp_path / "logs"], tmp_path / "out", Reading("mosquitto-log"))
+    assert (outcome.read, outcome.quarantined, outcome.node_from) == (5, 0, "client")
+    assert pairs_of(tmp_path / "out") == {("c1", "y"), ("c1", "z")}
+
+
+def test_what_is_a_node(spark: SparkSession, tmp_path: Path) -> None:
+    """Of several logs, be they silent, brokers are the nodes, and of one its clients; or as told."""
+    loud = written(tmp_path / "loud.log", connected("c1"), connected("c2"), "c1 0 x", "c2 0 x")
+    quiet = written(tmp_path / "quiet.log", connected("z"))
+    clients, brokers = {("c1", "x"), ("c2", "x")}, {("loud", "x")}
+    for logs, asked, expected in (
+        ([loud, quiet], None, brokers),
+        ([loud], None, clients),
+        ([loud], "broker", brokers),
+        ([loud, quiet], "client", clients),
+    ):
+        outcome = ingest(spark, logs, tmp_path / "out", Reading("mosquitto-log", node_from=asked))
+        assert pairs_of(tmp_path / "out") == expected
+        assert outcome.node_from == ("client" if expected == clients else "broker")
+        assert (outcome.read, outcome.quarantined) == (2, 0)
+
+
+def test_names_that_are_not_utf8(spark: SparkSession, tmp_path: Path) -> None:
+    """A broken name is set aside with its line, as in other formats."""
+    log = written(tmp_path / "b.log", connected("c"), "c 0 t")
+    log.write_bytes(log.read_bytes() + b"1700000001: c 0 bad\xff\xfe\n")
+    outcome = ingest(spark, [log], tmp_path / "out", max_bad=0.5)
+    assert (outcome.read, outcome.kept, outcome.quarantined) == (2, 1, 1)
+    assert reasons(tmp_path / "out") == {NOT_UTF8: 1}
+
+
+def test_files_that_are_no_logs(spark: SparkSession, tmp_path: Path) -> None:
+    """A log that is packed as Spark cannot read it, or no log of mosquitto's, is refused by its name."""
+    good = written(tmp_path / "a.log", connected("c"), "c 0 t")
+    for name in ("b.log.xz", "b.log.deflate", "b.log.zst"):
+        (tmp_path / name).write_bytes(lzma.compress(good.read_bytes() * 50))
+        with pytest.raises(InputError, match=rf"/{name}' cannot be unpacked: .*\.gz or \.bz2"):
+            ingest(spark, [good, tmp_path / name], tmp_path / "out")
+    packed, other = tmp_path / "c.log", tmp_path / "d.log"
+    packed.write_bytes(gzip.compress(good.read_bytes()))
+    other.write_text("Nov 14 12:00:00 host sshd[12]: Accepted publickey for root\n\n")
+    for file in (packed, other):
+        with pytest.raises(FormatError, match=rf"^{file} has no line as mosquitto logs them"):
+            ingest(spark, [good, file], tmp_path / "out", max_bad=1)

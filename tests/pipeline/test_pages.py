@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,9 @@ import pytest
 from meshwright.errors import FormatError
 from meshwright.pipeline.ingest import ingest
 from meshwright.pipeline.options import Reading
+from meshwright.pipeline.page_rows import read_connz, read_emqx
+from meshwright.pipeline.pages import CONNZ, EMQX, Entry, Kind, read_page
+from meshwright.pipeline.sources import SourceFile
 from small_datasets import pairs_of
 
 if TYPE_CHECKING:
@@ -44,7 +48,7 @@ def test_connz(spark: SparkSession, tmp_path: Path) -> None:
     assert pairs_of(tmp_path / "out") == {("A", "x"), ("A", "y"), ("C", "z")}
     by_client = Reading("nats-connz", node_from="client")
     ingest(spark, [tmp_path / "a?.json"], tmp_path / "out", by_client)
-    assert pairs_of(tmp_path / "out") == {("1", "x"), ("2", "x"), ("2", "y")}
+    assert pairs_of(tmp_path / "out") == {("A/1", "x"), ("A/2", "x"), ("A/2", "y")}
     (tmp_path / "a0.json").unlink()
     with pytest.raises(FormatError, match=r"server A hold 1 of 2 connections: .*offset=0"):
         ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz"))
@@ -64,3 +68,107 @@ def test_emqx(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "1.json").write_text(first[: len(first) // 2])
     with pytest.raises(FormatError, match=r"1\.json is no whole page"):
         ingest(spark, [tmp_path], tmp_path / "out", Reading("emqx"))
+
+
+WHOLE = {
+    "nats-connz": (CONNZ, connz("A", 0, 1, connection(1, "x"))),
+    "emqx": (EMQX, emqx(1, False, ("n1", "c1", "x"))),
+}
+
+
+@pytest.mark.parametrize(("kind", "page"), WHOLE.values(), ids=WHOLE)
+def test_broken_pages(kind: Kind, page: str) -> None:
+    """What is no whole page is refused in one line, with its name, and where to fetch it."""
+    whole = page.encode()
+    address = re.escape(kind.address)
+    refused = rf"^/p/1\.json is no whole page of subscriptions \(.+\): fetch it again from {address}$"
+    for text in (
+        whole[:-20],
+        b"",
+        b"<html>\n<body>502 Bad Gateway</body>",
+        b"[1, 2]",
+        b"null",
+        b'{"code": "BAD_API_KEY", "message": "x"}',
+        b'{"connections": 3, "data": {}}',
+        b'{"connections": [1], "data": [1]}',
+        b'{"connections": [], "total": "many", "data": [], "meta": {"page": "many"}}',
+        b'{"connections": [], "offset": -1, "data": [], "meta": {"page": -1}}',
+        b"[" * 100_000,
+        whole.replace(b'"x"', b'"x\xff"'),
+    ):
+        with pytest.raises(FormatError, match=refused):
+            read_page(text, "/p/1.json", kind)
+
+
+@pytest.mark.parametrize(("kind", "page"), WHOLE.values(), ids=WHOLE)
+def test_byte_order_marks(kind: Kind, page: str) -> None:
+    """A mark at the beginning of a page means nothing."""
+    assert read_page(b"\xef\xbb\xbf" + page.encode(), "1.json", kind) == read_page(
+        page.encode(), "1.json", kind
+    )
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_broken_pages_among_others(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """A page that is cut off, or not UTF-8, is named; one that begins with a byte order mark is whole."""
+    page = WHOLE[name][1].encode()
+    (tmp_path / "1.json").write_bytes(b"\xef\xbb\xbf" + page)
+    assert ingest(spark, [tmp_path / "1.json"], tmp_path / "out", Reading(name)).kept == 1
+    for broken in (page[:-20], b"[1, 2]", page.replace(b'"x"', b'"x\xff"')):
+        (tmp_path / "2.json").write_bytes(broken)
+        with pytest.raises(FormatError, match=rf"^{tmp_path}/2\.json is no whole page of subscriptions \("):
+            ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading(name))
+
+
+def test_empty_pages(spark: SparkSession) -> None:
+    """An empty file is no page without subscriptions."""
+    for reader, name in ((read_connz, "nats-connz"), (read_emqx, "emqx")):
+        with pytest.raises(FormatError, match=r"/p/1\.json' is empty"):
+            reader(spark, [SourceFile("/p/1.json", 0, "")], Reading(name))
+
+
+def test_subscriptions_must_be_listed() -> None:
+    """A connz page that only counts subscriptions is refused, with the address that lists them."""
+    counted = {"cid": 5, "kind": "Client", "subscriptions": 3}
+    with pytest.raises(FormatError, match=r"^a\.json counts subscriptions .*: .* /connz\?subs=detail$"):
+        read_page(connz("A", 0, 1, counted).encode(), "a.json", CONNZ)
+    none = {"cid": 5, "kind": "Client", "subscriptions": 0}
+    link = {"cid": 6, "kind": "Leafnode", "subscriptions": 3}
+    assert read_page(connz("A", 0, 2, none, link).encode(), "a.json", CONNZ).entries == []
+
+
+def test_what_connz_leaves_out() -> None:
+    """Inboxes and what servers tell each other are no topics of a federation; all else is."""
+    subjects = ["_INBOX.q.1", "$JS.API.INFO", "$SYS.REQ", "$KV.b.k", "$SYSTEM.a", "a"]
+    page = read_page(connz("A", 0, 1, connection(1, *subjects)).encode(), "a.json", CONNZ)
+    assert [entry.filter for entry in page.entries] == ["$KV.b.k", "$SYSTEM.a", "a"]
+
+
+def test_what_emqx_leaves_out() -> None:
+    """Of topics with a dollar only the broker's own are left out; its node is there all the same."""
+    page = read_page(emqx(1, False, ("n1", "c", "$SYS/x"), ("n2", "c", "$aws/x")).encode(), "1.json", EMQX)
+    assert (page.brokers, page.entries) == (["n1", "n2"], [Entry("n2", "c", "$aws/x")])
+
+
+def test_clients_without_names(spark: SparkSession, tmp_path: Path) -> None:
+    """Each server counts its connections by itself: the same number at two servers is two clients."""
+    (tmp_path / "a.json").write_text(connz("A", 0, 1, connection(5, "x")))
+    (tmp_path / "b.json").write_text(connz("B", 0, 1, connection(5, "y") | {"name": "meter"}))
+    (tmp_path / "c.json").write_text(connz("C", 0, 1, connection(5, "y")))
+    ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz", node_from="client"))
+    assert pairs_of(tmp_path / "out") == {("A/5", "x"), ("meter", "y"), ("C/5", "y")}
+
+
+def test_silent_servers_count(spark: SparkSession, tmp_path: Path) -> None:
+    """Whether brokers or clients are nodes depends on the servers there are, not on who has subscribers."""
+    (tmp_path / "a.json").write_text(connz("A", 0, 1, connection(5, "x")))
+    (tmp_path / "b.json").write_text(connz("B", 0, 0))
+    (tmp_path / "1.json").write_text(emqx(1, False, ("n1", "c", "t"), ("n2", "c", "$SYS/x")))
+    for source, name, expected in (
+        ("[ab].json", "nats-connz", {("A", "x")}),
+        ("a.json", "nats-connz", {("A/5", "x")}),
+        ("1.json", "emqx", {("n1", "t")}),
+    ):
+        outcome = ingest(spark, [tmp_path / source], tmp_path / "out", Reading(name))
+        assert pairs_of(tmp_path / "out") == expected
+        assert (outcome.read, outcome.quarantined) == (1, 0)

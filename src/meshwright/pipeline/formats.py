@@ -10,7 +10,7 @@ from meshwright.pipeline.csv_rows import read_csv
 from meshwright.pipeline.edge_rows import read_edges
 from meshwright.pipeline.json_rows import read_json_lines
 from meshwright.pipeline.mosquitto_rows import read_mosquitto_logs
-from meshwright.pipeline.options import FORMATS, guessed_format
+from meshwright.pipeline.options import FORMATS, UNREADABLE_PACKING, guessed_format
 from meshwright.pipeline.page_rows import read_connz, read_emqx
 from meshwright.pipeline.parquet_rows import read_parquet
 
@@ -22,14 +22,36 @@ if TYPE_CHECKING:
 
 Reader: TypeAlias = "Callable[[SparkSession, Sequence[SourceFile], Reading], DataFrame]"
 
+
+def check_packing(files: Sequence[SourceFile]) -> None:
+    """Refuse files that are packed as Spark cannot read them: it would take their bytes for text.
+
+    Raises
+    ------
+    InputError
+        If there are any.
+    """
+    packed = [file.path for file in files if UNREADABLE_PACKING.search(file.path)]
+    if packed:
+        raise InputError(f"{first_five(packed)} cannot be unpacked: unpack it, or pack it as .gz or .bz2")
+
+
+def _unpacked(reader: Reader) -> Reader:
+    def read(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
+        check_packing(files)
+        return reader(spark, files, reading)
+
+    return read
+
+
 READERS: Mapping[str, Reader] = {
-    "csv": read_csv,
-    "jsonl": read_json_lines,
+    "csv": _unpacked(read_csv),
+    "jsonl": _unpacked(read_json_lines),
     "parquet": read_parquet,
-    "edges": read_edges,
-    "mosquitto-log": read_mosquitto_logs,
-    "nats-connz": read_connz,
-    "emqx": read_emqx,
+    "edges": _unpacked(read_edges),
+    "mosquitto-log": _unpacked(read_mosquitto_logs),
+    "nats-connz": _unpacked(read_connz),
+    "emqx": _unpacked(read_emqx),
 }
 
 

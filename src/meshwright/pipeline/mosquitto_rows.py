@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from meshwright.errors import FormatError
 from meshwright.pipeline import rows, text
 from meshwright.pipeline.brokers import logs_of, topic_of
 from meshwright.pipeline.checking import checked
@@ -31,11 +32,13 @@ def read_mosquitto_logs(spark: SparkSession, files: Sequence[SourceFile], readin
         yield from _parsed(batches, bridges)
 
     logs = logs_of([file.path for file in files])
+    brokers = sorted({log.broker for log in logs})
     known = spark.createDataFrame([tuple(log) for log in logs], "source string, broker string, turn long")
     lines = text.lines_of(spark, files).mapInArrow(_numbered, LINES).join(sf.broadcast(known), "source")
     order = ["broker", "turn", "source", "block", "place"]
-    brokers = len({log.broker for log in logs})
-    return lines.repartition(brokers, "broker").sortWithinPartitions(*order).mapInArrow(parse, rows.SCHEMA)
+    ordered = lines.repartition(len(brokers), "broker").sortWithinPartitions(*order)
+    # A broker whose log says nothing is a broker too.
+    return ordered.mapInArrow(parse, rows.SCHEMA).union(rows.present(spark, brokers))
 
 
 def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -48,17 +51,30 @@ def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _parsed(batches: Iterator[pa.RecordBatch], bridges: re.Pattern[str]) -> Iterator[pa.RecordBatch]:
-    at: str | None = None
+    broker, source = "", ""
     log = Log(bridges)
     for batch in batches:
         made = _Rows()
         for line in batch.to_pylist():
-            if line["broker"] != at:
-                at, log = line["broker"], Log(bridges)
-            raw = line["line"]
-            for event in log.read(raw.decode("utf-8", "backslashreplace")):
+            if line["source"] != source:
+                _check_known(log, source)
+                source = line["source"]
+            if line["broker"] != broker:
+                broker, log = line["broker"], Log(bridges)
+            for event in log.read(line["line"]):
                 made.add(line, event, log)
         yield made.batch()
+    _check_known(log, source)
+
+
+def _check_known(log: Log, source: str) -> None:
+    """Refuse a file in which nothing is mosquitto's; then look anew at the next."""
+    if log.strange and not log.known:
+        raise FormatError(
+            f"{source} has no line as mosquitto logs them, such as `1700000000: meter 0 volt`: leave it out, "
+            "or unpack it, or make the log again without log_timestamp_format"
+        )
+    log.known = log.strange = False
 
 
 class _Rows:

@@ -21,6 +21,8 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
     "emqx": (),
 }
 """The formats, each with the endings that it is told by (before `.gz` or `.bz2`)."""
+UNREADABLE_PACKING = re.compile(r"\.(zst|zstd|xz|lzma|deflate|lz4|snappy|zip|7z|z)$", re.IGNORECASE)
+"""Endings of files that Spark would take for plain text, or reads on some machines only."""
 BROKER_FORMATS = ("mosquitto-log", "nats-connz", "emqx")
 BRIDGES = r"^(local|bridge|meshwright)[.\-_ ]|[.\-_]bridge$"
 """Client ids of bridges between brokers, unless told otherwise."""
@@ -89,7 +91,7 @@ def is_tabbed(name: str) -> bool:
 
 def _bare(name: str) -> str:
     """Return a name without case, and without the ending of its compression."""
-    return re.sub(r"\.(gz|bz2|zst|zstd|xz|deflate)$", "", name.lower())
+    return UNREADABLE_PACKING.sub("", re.sub(r"\.(gz|bz2)$", "", name.lower()))
 
 
 def moment(text: str) -> float | None:

@@ -1,135 +1,117 @@
-"""Rows of pages as brokers give them over HTTP: NATS `/connz?subs=detail`, EMQX `/api/v5/subscriptions`.
+"""Rows of pages as brokers give them over HTTP: one JSON document a file.
 
-A page is one JSON document a file. A page that is broken, or missing among the others, is an error: it would
-mean fewer subscriptions without a word.
+A page that is broken, or missing among the others, is an error: it would mean fewer subscriptions without a
+word.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from meshwright.errors import FormatError
+from meshwright.errors import FormatError, first_five
 from meshwright.pipeline import rows
-from meshwright.pipeline.brokers import is_private, topic_of
+from meshwright.pipeline.brokers import topic_of
 from meshwright.pipeline.checking import checked
 from meshwright.pipeline.failures import plain
-from meshwright.pipeline.sources import escaped
+from meshwright.pipeline.pages import CONNZ, EMQX, Kind, Page, read_page
+from meshwright.pipeline.sources import STRICTLY, escaped
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from meshwright.pipeline.options import Reading
     from meshwright.pipeline.sources import SourceFile
 
-Entry: TypeAlias = tuple[object, object, object]
-"""Broker, client and filter of one subscription, as the page has them."""
+SPANS = "series string, begin long, end long, total long"
 
 
 def read_connz(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
     """Return the rows of NATS connz pages; the pages of each server must cover all its connections."""
     pages = _pages(spark, files)
-    told = _fields(pages, server="$.server_id", total="$.total", offset="$.offset", given="$.num_connections")
-    for server in sorted({str(page["server"]) for page in told}):
-        mine = [page for page in told if page["server"] == server]
-        covered = {
-            connection
-            for page in mine
-            for connection in range(
-                int(page["offset"] or 0), int(page["offset"] or 0) + int(page["given"] or 0)
-            )
-        }
-        total = max(int(page["total"] or 0) for page in mine)
-        if len(covered) < total:
-            missing = min(set(range(total)) - covered)
+    told = _spans(pages, CONNZ)
+    for server in sorted({page.series for page in told}):
+        mine = [page for page in told if page.series == server]
+        held, missing = _covered(mine)
+        total = max(page.total for page in mine)
+        if held < total:
             raise FormatError(
-                f"the pages of NATS server {server} hold {len(covered)} of {total} connections: "
+                f"the pages of NATS server {server} hold {held} of {total} connections: "
                 f"add the page that begins with offset={missing}"
             )
-    return _parsed(pages, connz_entries)
+    return _parsed(pages, CONNZ)
 
 
 def read_emqx(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
     """Return the rows of EMQX subscription pages, of which none may be missing."""
     pages = _pages(spark, files)
-    told = _fields(pages, page="$.meta.page", more="$.meta.hasnext")
-    numbers = {int(page["page"] or 1): page["more"] == "true" for page in told}
-    last = max(numbers)
-    missing = [number for number in range(1, last + 1) if number not in numbers] or (
-        [last + 1] if numbers[last] else []
-    )
-    if missing:
-        raise FormatError(
-            f"page {missing[0]} of the EMQX subscriptions is missing: add it, by page={missing[0]}"
-        )
-    return _parsed(pages, emqx_entries)
-
-
-def connz_entries(page: dict[str, Any], source: str) -> Iterator[Entry]:
-    """Yield the subscriptions of a connz page; links between servers are not clients."""
-    broker = page.get("server_name") or page.get("server_id") or PurePosixPath(source).name.partition(".")[0]
-    for connection in page["connections"]:
-        if str(connection.get("kind", "Client")).lower() != "client":
-            continue
-        client = connection.get("name") or connection.get("cid")
-        detailed = connection.get("subscriptions_list_detail") or ()
-        subjects = [detail["subject"] for detail in detailed] or connection.get("subscriptions_list") or ()
-        for subject in subjects:
-            yield broker, client, subject
-
-
-def emqx_entries(page: dict[str, Any], source: str) -> Iterator[Entry]:
-    """Yield the subscriptions of an EMQX page."""
-    for entry in page["data"]:
-        yield entry.get("node"), entry.get("clientid"), entry.get("topic")
+    told = _spans(pages, EMQX)
+    numbers = {page.begin for page in told}
+    last = max(page.total for page in told if page.begin == max(numbers)) - 1
+    missing = next((number for number in range(1, last + 1) if number not in numbers), None)
+    if missing is not None:
+        raise FormatError(f"page {missing} of the EMQX subscriptions is missing: add it, by page={missing}")
+    return _parsed(pages, EMQX)
 
 
 def _pages(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
     from pyspark.sql import functions as sf
 
+    empty = [file.path for file in files if not file.size]
+    if empty:
+        raise FormatError(f"{first_five(empty)} is empty, and no page of subscriptions: fetch it again")
     paths = [escaped(file.path) for file in files]
-    return spark.read.text(paths, wholetext=True).select(
-        "value", sf.col("_metadata.file_path").alias("source")
+    return spark.read.options(**STRICTLY).text(paths, wholetext=True).select(
+        sf.col("value").cast("binary").alias("value"), sf.col("_metadata.file_path").alias("source")
     )
 
 
-def _fields(pages: DataFrame, **paths: str) -> list[dict[str, str | None]]:
-    """Return a few fields of each page."""
-    from pyspark.sql import functions as sf
-
-    wanted = [sf.get_json_object("value", path).alias(name) for name, path in paths.items()]
-    return [row.asDict() for row in pages.select(*wanted).collect()]
+def _read(batches: Iterator[pa.RecordBatch], kind: Kind) -> Iterator[tuple[str, Page]]:
+    for batch in batches:
+        for value, source in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+            yield plain(source), read_page(value, plain(source), kind)
 
 
-def _parsed(pages: DataFrame, entries: Callable[[dict[str, Any], str], Iterator[Entry]]) -> DataFrame:
+def _spans(pages: DataFrame, kind: Kind) -> list[Row]:
+    """Return which of all pages each one is."""
+
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for value, source in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-                yield _rows(value, plain(source), entries)
+        import pyarrow as pa
+
+        for _, page in _read(batches, kind):
+            columns = {name: [getattr(page, name)] for name in ("series", "begin", "end", "total")}
+            yield pa.RecordBatch.from_pydict(columns)
+
+    return pages.mapInArrow(parse, SPANS).collect()
+
+
+def _covered(pages: Sequence[Row]) -> tuple[int, int]:
+    """Return how many connections pages hold, and the first one that they do not."""
+    held, reached, missing = 0, 0, None
+    for page in sorted(pages, key=lambda page: (page.begin, page.end)):
+        if page.begin > reached and missing is None:
+            missing = reached
+        held += max(0, page.end - max(page.begin, reached))
+        reached = max(reached, page.end)
+    return held, reached if missing is None else missing
+
+
+def _parsed(pages: DataFrame, kind: Kind) -> DataFrame:
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for source, page in _read(batches, kind):
+            yield _records(page, source)
+            # A broker without a subscription is a broker too.
+            yield rows.batch(len(page.brokers), broker=page.brokers, reason=rows.NO_RECORD)
 
     return pages.mapInArrow(parse, rows.SCHEMA)
 
 
-def _rows(
-    value: str, source: str, entries: Callable[[dict[str, Any], str], Iterator[Entry]]
-) -> pa.RecordBatch:
+def _records(page: Page, source: str) -> pa.RecordBatch:
     import pyarrow as pa
 
-    try:
-        given = list(entries(json.loads(value), source))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(
-            f"{source} is no whole page of subscriptions ({type(error).__name__}: {str(error)[:80]}): "
-            "fetch it again"
-        ) from error
-    found = [
-        tuple(None if name is None else str(name) for name in entry)
-        for entry in given
-        if not isinstance(entry[2], str) or not is_private(topic_of(entry[2]))
-    ]
+    found = [tuple(None if name is None else str(name) for name in entry) for entry in page.entries]
     brokers, clients, held = ([entry[i] for entry in found] for i in range(3))
     topics = [None if name is None else topic_of(name) for name in held]
     records = [json.dumps(entry).encode() for entry in found]

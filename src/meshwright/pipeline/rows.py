@@ -4,15 +4,18 @@
 each); `node`, `topic`, `time`, `sequence` and `leaves` (true: it unsubscribes, null: it does not
 say, and subscribes) what it says. `reason`, if not
 null, says why it cannot be used, and then `record` is its text. `broker` and `held` come from broker logs:
-whose client it is, and the filter as the client wrote it.
+whose client it is, and the filter as the client wrote it. A row without a place is no record: it says what
+the end of a session undoes, or (with the reason `NO_RECORD`) that a broker is there at all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 SCHEMA = (
     "source string, block long, place long, node string, topic string, time double, sequence long, "
@@ -32,6 +35,7 @@ NOT_UTF8 = "not UTF-8"
 BAD_TIME = "time is no ISO 8601 and no number of seconds"
 BAD_SEQUENCE = "sequence is no integer"
 UNKNOWN_OPERATION = "unknown operation"
+NO_RECORD = "no record"
 
 
 def columns() -> list[str]:
@@ -63,6 +67,12 @@ def batch(length: int, **given: Any) -> pa.RecordBatch:
         else:
             arrays.append(pa.repeat(pa.scalar(value, field.type), length))
     return pa.record_batch(arrays, schema=arrow_schema())
+
+
+def present(spark: SparkSession, brokers: Sequence[str]) -> DataFrame:
+    """Return rows that say no more than that these brokers are there."""
+    told = [{"broker": broker, "reason": NO_RECORD} for broker in brokers]
+    return spark.createDataFrame([tuple(map(row.get, columns())) for row in told], SCHEMA)
 
 
 def shortened(record: bytes | str) -> str:
