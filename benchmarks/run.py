@@ -22,6 +22,7 @@ from benchmarks.cases import FULL, QUICK, Case
 from benchmarks.machine import machine
 from benchmarks.results import Page, Records
 from meshwright.errors import InputError
+from meshwright.writing import check_place, new_file
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
@@ -64,8 +65,10 @@ def main(
         known = ", ".join(case.name for case in (QUICK if quick else FULL))
         raise InputError(f"no benchmark named like {', '.join(only or ())}: there are {known}")
     for place in (out, resume):
-        if place is not None and not place.parent.is_dir():
-            raise InputError(f"no folder {place.parent}: make it, or name another file than {place}")
+        if place is not None and (place.is_dir() or not place.parent.is_dir()):
+            raise InputError(f"no file can be at {place}: make its folder, or name another")
+    if out is not None:
+        check_place(out)
     here = machine() + ("" if resume is None else " Parts of this were measured in earlier runs.")
     journal = Path(tempfile.mkdtemp(prefix="meshwright-bench-")) / "records.jsonl"
     _note(f"each result goes to {journal} as it comes")
@@ -82,7 +85,8 @@ def main(
             _note(f"[{number}/{len(cases)}] {case.name} {task}: {_told(record)} ({took:.0f} s)")
     page = Page(cases, records, here)
     target = out or (RESULTS if not quick and not only and not tasks else journal.with_name("RESULTS.md"))
-    target.write_text(page.text, encoding="utf-8")
+    with new_file(target) as beside:
+        beside.write_text(page.text, encoding="utf-8")
     results = [{"case": name, "task": task, **record} for (name, task), record in records.items()]
     return Outcome(here, results, page.held, page.asked, str(target))
 

@@ -18,7 +18,7 @@ from meshwright.errors import OutputError
 from meshwright.report import degree_and_support
 from meshwright.store import write_trace
 from meshwright.workloads import unif, write_raw_events
-from meshwright.writing import new_file
+from meshwright.writing import check_place, new_file
 
 PLAN = mw.design(unif(60, 9, size=4, seed=1), "gm")
 
@@ -98,3 +98,13 @@ def test_compressed_graphml(tmp_path: Path) -> None:
     """GraphML under a name that ends in .gz is compressed, as other programs expect it."""
     PLAN.overlay.write_graphml(tmp_path / "overlay.graphml.gz")
     assert nx.read_graphml(tmp_path / "overlay.graphml.gz").number_of_edges() == len(PLAN.overlay)
+
+
+def test_a_place_is_looked_at_before_long_work(tmp_path: Path) -> None:
+    """What could not be written at the end is refused at the beginning, also where permissions say yes."""
+    check_place(tmp_path / "new" / "folder")
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file" / "below", Path("/proc/meshwright")):
+        with pytest.raises(OutputError, match=f"cannot write {place}: .*choose another place"):
+            check_place(place)
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,4 +40,26 @@ def new_file(path: str | Path) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(
             f"cannot write {path}: {error.strerror or error}; choose another place, or make room there"
+        ) from error
+
+
+def check_place(path: str | Path) -> None:
+    """Say, before any long work, whether something can be written there at its end.
+
+    Folders above it that are not there yet are taken to be made.
+
+    Raises
+    ------
+    OutputError
+        If not.
+    """
+    above = next(folder for folder in Path(path).absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise OutputError(f"cannot write {path}: {above} is a file; choose another place")
+    try:
+        with tempfile.TemporaryFile(dir=above):  # permissions do not tell all
+            pass
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {path}: {error.strerror or error}, in {above}; choose another place"
         ) from error

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 
 def check_target(path: Path, kind: str) -> None:
     """Refuse a place where a folder of that kind could not be written at the end."""
-    from meshwright.errors import OutputError
     from meshwright.store.atomic import check_free
     from meshwright.store.header import KINDS
+    from meshwright.writing import check_place
 
     check_free(path, next(known for known in KINDS if known.name == kind))
-    above = next(folder for folder in path.absolute().parents if folder.exists())
-    if not above.is_dir():
-        raise OutputError(f"cannot write {path}: {above} is a file; choose another place")
-    try:
-        with tempfile.TemporaryFile(dir=above):
-            pass
-    except OSError as error:
-        raise OutputError(
-            f"cannot write {path}: {error.strerror or error}, in {above}; choose another place"
-        ) from error
+    check_place(path)

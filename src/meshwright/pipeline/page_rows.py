@@ -63,8 +63,10 @@ def _pages(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
     if empty:
         raise FormatError(f"{first_five(empty)} is empty, and no page of subscriptions: fetch it again")
     paths = [escaped(file.path) for file in files]
-    return spark.read.options(**STRICTLY).text(paths, wholetext=True).select(
-        sf.col("value").cast("binary").alias("value"), sf.col("_metadata.file_path").alias("source")
+    return (
+        spark.read.options(**STRICTLY)
+        .text(paths, wholetext=True)
+        .select(sf.col("value").cast("binary").alias("value"), sf.col("_metadata.file_path").alias("source"))
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from meshwright.errors import InputError, MissingDependencyError, OutputError
-from meshwright.writing import new_file
+from meshwright.writing import check_place, new_file
 
 KINDS = (".png", ".svg", ".pdf")
 """The kinds of file that a chart can be."""
@@ -30,6 +30,7 @@ def check_chart(path: str | Path) -> Path:
         raise OutputError(f"no folder {str(path.parent)!r} for the chart: make it first")
     if path.is_dir():
         raise OutputError(f"{str(path)!r} is a folder: name a file for the chart")
+    check_place(path)
     check_matplotlib()
     return path
 
