@@ -13,6 +13,25 @@ from meshwright.errors import MeshwrightError, OutputError
 
 
 @contextmanager
+def writing(path: str | Path) -> Iterator[None]:
+    """Tell whatever goes wrong while something is written in one line that names its place.
+
+    Raises
+    ------
+    OutputError
+        If the place cannot be written.
+    """
+    try:
+        yield
+    except MeshwrightError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {path}: {error.strerror or error}; choose another place, or make room there"
+        ) from error
+
+
+@contextmanager
 def new_file(path: str | Path) -> Iterator[Path]:
     """Give a path to write to; on leaving, that file takes the place of `path`, on any error it vanishes.
 
@@ -24,8 +43,8 @@ def new_file(path: str | Path) -> Iterator[Path]:
     OutputError
         If the place cannot be written.
     """
-    target = Path(os.path.realpath(path))
-    try:
+    with writing(path):
+        target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
             yield target
             return
@@ -35,12 +54,6 @@ def new_file(path: str | Path) -> Iterator[Path]:
             beside.replace(target)
         finally:
             beside.unlink(missing_ok=True)
-    except MeshwrightError:
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"cannot write {path}: {error.strerror or error}; choose another place, or make room there"
-        ) from error
 
 
 def check_place(path: str | Path) -> None:

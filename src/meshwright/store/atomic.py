@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from meshwright.errors import MeshwrightError, OutputError
+from meshwright.errors import OutputError
 from meshwright.store.header import Kind, holds
+from meshwright.writing import writing
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
     OutputError
         If the place cannot be written, or holds anything but a folder of the same kind or an empty one.
     """
-    try:
+    with writing(path):
         target = Path(os.path.realpath(path))
         check_free(target, kind)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -38,12 +39,6 @@ def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
             shutil.rmtree(beside, ignore_errors=True)
             os.close(lock)
         _remove_stale(target)
-    except MeshwrightError:
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"cannot write {path}: {error.strerror or error}; choose another place, or make room there"
-        ) from error
 
 
 def check_free(target: Path, kind: Kind) -> None:
