@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 
 from benchmarks.timing import memory, note_wall, peak_memory
 from meshwright.interest import Interest
-from meshwright.pipeline.ingest import ingest
-from meshwright.pipeline.profile import HOT_TOPICS, SAMPLED_NODES, Distribution, Profile, profile
-from meshwright.pipeline.session import session
-from meshwright.pipeline.verify_source import subscriptions
+from meshwright.pipeline.dataset.ingest import ingest
+from meshwright.pipeline.dataset.profile import HOT_TOPICS, SAMPLED_NODES, Distribution, Profile, profile
+from meshwright.pipeline.dataset.subscriptions import subscriptions
+from meshwright.pipeline.session.session import session
 from meshwright.store import read_dataset
 
 if TYPE_CHECKING:

@@ -17,14 +17,14 @@ import pyarrow.parquet as pq
 
 from benchmarks.timing import note_wall, peak_memory
 from meshwright.greedy import candidates, grow, rules, waves
-from meshwright.greedy.tuning import Tuning
+from meshwright.greedy.layout import Tuning
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
-from meshwright.pipeline.session import session
-from meshwright.pipeline.verify import examine_on_cluster
-from meshwright.pipeline.verify_shard import Question, examine
-from meshwright.pipeline.verify_source import subscriptions
-from meshwright.pipeline.waves import ClusterWaves
+from meshwright.pipeline.dataset.subscriptions import subscriptions
+from meshwright.pipeline.planning.executors import ClusterWaves
+from meshwright.pipeline.session.session import session
+from meshwright.pipeline.verify.cluster import examine_on_cluster
+from meshwright.pipeline.verify.shard import Question, examine
 from meshwright.store import write_dataset
 
 if TYPE_CHECKING:

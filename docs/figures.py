@@ -12,9 +12,9 @@ import numpy as np
 import meshwright as mw
 from meshwright import measure
 from meshwright.churn import LiveOverlay, Policy, random_churn, replay
+from meshwright.costs.link_costs import LinkCosts
 from meshwright.designs import find
 from meshwright.greedy import grow, rules
-from meshwright.weighted import LinkCosts
 
 SEEDS = (0, 1, 2)
 MIXED = {"min_size": 10, "max_size": 90}

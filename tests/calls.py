@@ -13,12 +13,12 @@ import pytest
 from hypothesis import strategies as st
 
 import naive
-from meshwright.compiling import config
 from meshwright.greedy import Tuning, candidates, engine, grow, rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.rules import Rule
 from meshwright.greedy.waves import Elsewhere
 from meshwright.interest import Interest
+from meshwright.jit.compiler import config
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from numba.core.dispatcher import Dispatcher
 
-from meshwright import compiling
 from meshwright.cli.main import execute
+from meshwright.jit import compiler
 
 announced: list[str] = []
 silent: list[str] = []
-announce, keep, take_up = compiling.announce, compiling.keep, Dispatcher.compile
+announce, keep, take_up = compiler.announce, compiler.keep, Dispatcher.compile
 
 
 def watched_announce(kernels: str, progress: Callable[[int, float, str], None] | None) -> None:
@@ -46,8 +46,8 @@ def watched_compile(self: Any, signature: Any) -> Any:
         announced.remove(place)
 
 
-compiling.is_kept = lambda kernels: False
-compiling.announce, compiling.keep = watched_announce, watched_keep
+compiler.is_kept = lambda kernels: False
+compiler.announce, compiler.keep = watched_announce, watched_keep
 Dispatcher.compile = watched_compile  # type: ignore[method-assign, assignment]
 code = execute(sys.argv[1:])
 print(json.dumps({"code": code, "silent": silent}))

@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Start the one Spark session of the suite: two cores, few and small tasks."""
-    from meshwright.pipeline.session import session
+    from meshwright.pipeline.session.session import session
 
     settings = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
     started = session("local[2]", conf=settings)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyspark
 
-from meshwright.pipeline.java import java_home
+from meshwright.pipeline.session.java import java_home
 from standalone import Worker, wait
 
 

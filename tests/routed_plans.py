@@ -13,7 +13,7 @@ from meshwright import Interest
 from meshwright.deploy import Routed
 from meshwright.greedy import grow, rules
 from meshwright.routes import Trees, route
-from meshwright.store.routes import TREES, roles_of
+from meshwright.store.trees import TREES, roles_of
 
 
 def routed_of(trees: Trees) -> Routed:

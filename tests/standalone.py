@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyspark
 
-from meshwright.pipeline.java import java_home
+from meshwright.pipeline.session.java import java_home
 
 CORES = 1
 """Of each worker."""

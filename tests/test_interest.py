@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_matrix
 
 from meshwright import Interest, Overlay
+from meshwright.arrays import frozen, settled
 from meshwright.errors import InputError
-from meshwright.interest import frozen, settled
 from strategies import interests, wild_interests, wild_names
 
 pairs_of_names = st.lists(st.tuples(wild_names, wild_names), max_size=12)

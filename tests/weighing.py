@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 
 import naive
+from meshwright.costs.link_costs import LinkCosts
 from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest
-from meshwright.weighted import LinkCosts
 
 CostOf = dict[naive.Edge, float]
 """What each pair u < v costs."""

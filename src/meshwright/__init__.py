@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from meshwright import churn, content, measure, routes, workloads
     from meshwright.churn import LiveOverlay
+    from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs import Plan, design
     from meshwright.errors import MeshwrightError
     from meshwright.greedy import candidates, grow, rules
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
         write_plan,
         write_trees,
     )
-    from meshwright.weighted import LinkCosts
 
 __all__ = [
     "Interest",
@@ -57,7 +57,7 @@ __all__ = [
 
 _ROOMS = {
     "Interest": "interest",
-    "LinkCosts": "weighted",
+    "LinkCosts": "costs",
     "LiveOverlay": "churn",
     "MeshwrightError": "errors",
     "Overlay": "overlay",

@@ -16,18 +16,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrays import frozen, own, settled
 from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.names import axis_names, encode_names, name_column, position_of, sort_names
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from numpy.typing import NDArray
 
-    from numpy.typing import DTypeLike, NDArray
-
+    from meshwright.arrays import Ids, Offsets
     from meshwright.names import Name
 
-    Ids: TypeAlias = NDArray[np.int32]
-    Offsets: TypeAlias = NDArray[np.int64]
 
 MOST_SUBSCRIPTIONS = 2**31 - 1
 """Slots are numbered by int32 throughout."""
@@ -149,8 +147,8 @@ class Interest:
         return cls(node_names, topic_names, settled(node_ptr), settled(node_topics), duplicates)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "node_ptr", _own(self.node_ptr, np.int64))
-        object.__setattr__(self, "node_topics", _own(self.node_topics, np.int32))
+        object.__setattr__(self, "node_ptr", own(self.node_ptr, np.int64))
+        object.__setattr__(self, "node_topics", own(self.node_topics, np.int32))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for array in (state["node_ptr"], state["node_topics"], *state.get("_by_topic", ())):
@@ -308,37 +306,3 @@ def _check_size(subscriptions: int) -> None:
             f"{subscriptions} subscriptions are more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
             "sample the data, or split it by topic"
         )
-
-
-def settled(array: NDArray[Any]) -> NDArray[Any]:
-    """Make an array read-only that was made for an interest and is nobody else's: it need not copy it."""
-    array.flags.writeable = False
-    return array
-
-
-def _own(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return a read-only array: a copy, if somebody else could write what is handed over."""
-    made = np.ascontiguousarray(array, dtype=dtype)
-    converted = made is not array and made.base is None
-    return settled(made if converted or not _can_be_written(made) else made.copy())
-
-
-def _can_be_written(array: NDArray[Any]) -> bool:
-    """Tell whether an array, or one that it is a view of, can be written."""
-    part: object = array
-    while isinstance(part, np.ndarray):
-        if part.flags.writeable:
-            return True
-        part = part.base
-    return False
-
-
-def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return a read-only view, or a copy where type or layout differ.
-
-    Kernels are compiled once for each kind of argument, and read-only is a kind of its own: handing over only
-    read-only inputs keeps it at one.
-    """
-    view = np.ascontiguousarray(array, dtype=dtype).view()
-    view.flags.writeable = False
-    return view

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from meshwright.arrays import as_ids, settled
 from meshwright.errors import InputError, MissingDependencyError, first_five
-from meshwright.ids import as_ids
-from meshwright.interest import Interest, arrow_to_pandas, settled
-from meshwright.writing import new_file
+from meshwright.files.single import new_file
+from meshwright.interest import Interest, arrow_to_pandas
 
 if TYPE_CHECKING:
-    from meshwright.interest import Ids
+    from meshwright.arrays import Ids
     from meshwright.names import Name
 
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")

@@ -9,9 +9,9 @@ import pytest
 
 from benchmarks import content_numpy
 from meshwright.content import cost, synthetic
-from meshwright.content.clustering import clustering
-from meshwright.content.packing import packing
-from meshwright.content.steiner import steiner
+from meshwright.content.assignment.clustering import clustering
+from meshwright.content.assignment.packing import packing
+from meshwright.content.assignment.steiner import steiner
 
 
 @pytest.mark.parametrize("model", ["uniform", "plane"])

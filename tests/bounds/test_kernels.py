@@ -18,7 +18,7 @@ from meshwright.bounds.kernels import steps
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.pool import spelled_out
 from meshwright.errors import InputError
-from meshwright.measure.certificate import SCALE
+from meshwright.verify.certificate import SCALE
 from meshwright.workloads import unif
 
 small = crowds(nodes=(1, 25), subscriptions=100)

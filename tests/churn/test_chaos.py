@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calls import crowds, examples, seeds
 from meshwright.churn import LiveOverlay, chaos
-from meshwright.churn.kernels.shatter import shatter
+from meshwright.churn.kernels.damage import shatter
 from meshwright.designs import design
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest

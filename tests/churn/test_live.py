@@ -9,12 +9,12 @@ from hypothesis import given, settings
 import meshwright as mw
 from calls import crowds, examples, seeds
 from meshwright.churn import Event, LiveOverlay, Policy, happen, random_churn, replay
+from meshwright.dynamic.link_lists import CHUNK
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.names import Name
 from meshwright.overlay import Overlay
-from meshwright.search.kernels.lists import CHUNK
 from meshwright.workloads import unif
 
 PAIR = Interest.from_dict({"a": ["x"], "b": ["x", "y"]})

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
-from meshwright.compiling import config
-from meshwright.content.synthetic import synthetic
+from meshwright.content.model.synthetic import synthetic
+from meshwright.jit.compiler import config
 from meshwright.store.workloads import write_workload
 from meshwright.workloads import zipf
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from meshwright.content import ALGORITHMS, assign
-from meshwright.content.cost import cost
+from meshwright.content.assignment.cost import cost
 from meshwright.store.content_plans import read_content_plan
 from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
 from meshwright.store.workloads import read_workload

@@ -12,7 +12,7 @@ import pytest
 import meshwright as mw
 from brokers import PROGRAM
 from meshwright import routes
-from meshwright.cli import apply, diff, export, federation, route
+from meshwright.cli.deploy import apply, diff, export, federation, route
 from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
 from terminal import meshwright
 

@@ -14,22 +14,12 @@ import pytest
 from typer.main import get_command
 
 from meshwright import routes
-from meshwright.cli import (
-    advise,
-    chaos,
-    churn,
-    compare,
-    content,
-    content_assign,
-    content_compare,
-    content_migrate,
-    content_workload,
-    plan,
-    soc,
-    verify,
-    workload,
-)
+from meshwright.cli.content import assign, commands, migrate
+from meshwright.cli.content import workload as content_workload
+from meshwright.cli.data import workload
+from meshwright.cli.live import chaos, churn
 from meshwright.cli.main import app
+from meshwright.cli.plans import advise, compare, plan, soc, verify
 from meshwright.designs import DESIGNS
 from terminal import meshwright
 
@@ -63,7 +53,7 @@ def test_everything_is_documented() -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        *("README.md", "docs/certificate.md", "docs/churn.md", "docs/content.md", "docs/migration.md"),
+        *("README.md", "docs/certificate.md", "docs/churn.md", "docs/commands.md", "docs/migration.md"),
         "docs/routes.md",
     ],
 )
@@ -117,11 +107,11 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         *compare.EXAMPLES,
         *churn.EXAMPLES,
         *chaos.EXAMPLES,
-        *content.EXAMPLES,
+        *commands.EXAMPLES,
         *content_workload.EXAMPLES,
-        *content_assign.EXAMPLES,
-        *content_compare.EXAMPLES,
-        *content_migrate.EXAMPLES,
+        *assign.ASSIGN_EXAMPLES,
+        *assign.COMPARE_EXAMPLES,
+        *migrate.EXAMPLES,
         *shown,
     ]
     assert len(shown) >= 3

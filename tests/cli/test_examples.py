@@ -14,29 +14,25 @@ import pytest
 
 import meshwright as mw
 from meshwright import cli
-from meshwright.cli import (
-    bench,
-    content_exact,
-    demo,
-    follow,
-    ingest,
-    main,
-    plan,
-    profile,
-    sample,
-    traffic,
-    verify,
-)
+from meshwright.cli import bench, demo, main
+from meshwright.cli.content import assign
+from meshwright.cli.data import follow, ingest, profile, sample, traffic
+from meshwright.cli.plans import plan, verify
 from meshwright.workloads import zipf
 from small_datasets import planned
 from terminal import meshwright
 
 CHECKOUT = Path(__file__).parents[2]
-HERE = (bench, content_exact, follow, ingest, profile, sample, traffic)
+HERE = (
+    "bench",
+    "content.assign.EXACT",
+    *(f"data.{it}" for it in ["follow", "ingest", "profile", "sample", "traffic"]),
+)
 IN_OTHER_TESTS = {
-    "test_docs.py": "workload plan verify soc advise compare churn chaos content content_workload "
-    "content_assign content_compare content_migrate",
-    "test_deploying_page.py": "route export diff apply federation",
+    "test_docs.py": "data.workload plans.plan plans.verify plans.soc plans.advise plans.compare live.churn "
+    "live.chaos content.commands content.workload content.assign.ASSIGN content.assign.COMPARE "
+    "content.migrate",
+    "test_deploying_page.py": "deploy.route deploy.export deploy.diff deploy.apply deploy.federation",
 }
 """Whose examples these run."""
 PAGES = {
@@ -163,7 +159,7 @@ def test_an_exact_example_runs() -> None:
     """The example of `content exact` proves its answer."""
     shape = ["--users", "6", "--brokers", "2", "--channels", "3", "--length", "0.4"]
     assert meshwright("content", "workload", *shape, "--out", "small").code == 0
-    for example in content_exact.EXAMPLES:
+    for example in assign.EXACT_EXAMPLES:
         assert meshwright(*shlex.split(example)[1:]).code == 0
 
 
@@ -180,15 +176,23 @@ def test_long_commands_run(page: str, folder: Path) -> None:
 
 def test_no_example_is_left_out() -> None:
     """Every command with examples, and every page with commands, is run by one of these tests."""
-    found = [it.name for it in pkgutil.iter_modules(cli.__path__)]
-    showing = {it for it in found if hasattr(importlib.import_module(f"meshwright.cli.{it}"), "EXAMPLES")}
+    showing = set()
+    for module in pkgutil.walk_packages(cli.__path__, "meshwright.cli."):
+        for name in vars(importlib.import_module(module.name)):
+            if name.endswith("EXAMPLES"):
+                command = f"{module.name}.{name}".removeprefix("meshwright.cli.")
+                showing.add(re.sub(r"[._]EXAMPLES$", "", command))
     # The README shows a run of the demo; what the program's own help shows is shown by its commands.
     assert demo.EXAMPLES == ("meshwright demo --out out/demo",)
     assert set(main.EXAMPLES) <= {"meshwright demo", *plan.EXAMPLES, *verify.EXAMPLES}
-    run = {it.__name__.rpartition(".")[2] for it in HERE} | {"demo", "main"}
+    run = {*HERE, "demo", "main"}
     for test, names in IN_OTHER_TESTS.items():
         text = (Path(__file__).parent / test).read_text(encoding="utf-8")
-        assert all(f"*{name}.EXAMPLES" in text for name in names.split())
+        for name in names.split():
+            shown = re.sub(r"\.([A-Z]+)$", r".\1_EXAMPLES", name)
+            shown = shown if shown != name else f"{name}.EXAMPLES"
+            shown = shown.replace("content.workload", "content_workload").rpartition("/")[2]
+            assert f"*{'.'.join(shown.split('.')[-2:])}" in text
         run |= set(names.split())
     assert showing == run
     pages = ["README.md", *(f"docs/{path.name}" for path in (CHECKOUT / "docs").glob("*.md"))]

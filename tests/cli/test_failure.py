@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from meshwright.cli.failure import explain
+from meshwright.cli.output import explain
 from terminal import meshwright, process
 
 

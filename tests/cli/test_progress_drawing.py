@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.cli import drawing, progress
+from meshwright.cli import progress
 from meshwright.cli.progress import ProgressDrawing, time_left
 
 
@@ -34,8 +34,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in (drawing, progress):
-        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(progress, "time", clock)
     return clock
 
 

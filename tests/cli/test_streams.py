@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from meshwright.cli.failure import BAD_INPUT, NOBODY_READS
+from meshwright.cli.output import BAD_INPUT, NOBODY_READS
 
 
 @pytest.mark.parametrize("words", [["--help"], ["workload", "unif", "--help"], ["no-such-command"]])

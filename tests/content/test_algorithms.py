@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 import content_naive as naive
 from content_naive import workloads
 from meshwright.content import ALGORITHMS, Places, Workload, assign, cost, synthetic
-from meshwright.content.clustering import clustering
-from meshwright.content.descent import best_start, descent, search
-from meshwright.content.literal import publisher_tree_weights
-from meshwright.content.packing import packing
-from meshwright.content.running import standing
-from meshwright.content.steiner import channel_tree_weights, steiner
+from meshwright.content.assignment.clustering import clustering
+from meshwright.content.assignment.descent import best_start, descent, search
+from meshwright.content.assignment.incremental_cost import standing
+from meshwright.content.assignment.packing import packing
+from meshwright.content.assignment.steiner import channel_tree_weights, publisher_tree_weights, steiner
 from meshwright.errors import InputError
 
 QUICK = [name for name in ALGORITHMS if name != "exact"]

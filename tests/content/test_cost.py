@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import content_naive as naive
 from content_naive import workloads
+from meshwright.arrays import frozen
 from meshwright.content import Workload, cost
-from meshwright.content.broker_tree import broker_tree, tree_traffic
-from meshwright.content.links import core_trees, link_traffic
-from meshwright.interest import frozen
+from meshwright.content.assignment.broker_tree import broker_tree, tree_traffic
+from meshwright.content.assignment.cost import core_trees, link_traffic
 
 
 @st.composite

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from content_naive import workloads
 from meshwright.content import Workload, assign, cost, synthetic
-from meshwright.content.descent import descent
-from meshwright.content.exact import exact
+from meshwright.content.assignment.descent import descent
+from meshwright.content.assignment.exact import exact
 from meshwright.errors import InputError
 
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.content.approximation import disjoint, over_approximation
-from meshwright.content.densities import Density, Histogram, Piecewise, Quadratic
-from meshwright.content.integration import channel_rates
-from meshwright.content.space import Attribute, Boxes, grid, induced
+from meshwright.content.model.densities import Density, Histogram, Piecewise, Quadratic
+from meshwright.content.model.rates import channel_rates, disjoint, over_approximation
+from meshwright.content.model.space import Attribute, Boxes, grid, induced
 from meshwright.errors import InputError
 
 SPACE = Attribute("x")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from meshwright.content import Places, Workload, cost, synthetic
-from meshwright.content.synthetic import synthetic_approximation
+from meshwright.content.model.synthetic import synthetic_approximation
 from meshwright.errors import InputError
 
 GOOD: dict[str, Any] = {

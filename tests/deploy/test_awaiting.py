@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from meshwright.deploy import Wiring
-from meshwright.deploy.awaiting import awaited
-from meshwright.deploy.delta import Delta, delta
+from meshwright.deploy.config.delta import Delta, delta
+from meshwright.deploy.federation.update import awaited
 
 ORDER = ("a", "b", "c")
 OLD = Wiring(ORDER, {("b", "a"): {"x": "both", "y": "both"}, ("c", "a"): {"z": "both"}})

@@ -11,16 +11,16 @@ import pytest
 import meshwright as mw
 from brokers import PROGRAM
 from meshwright import churn
+from meshwright.brokers.program import installed_version
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
 from meshwright.deploy import Settings
-from meshwright.deploy.churn_verdict import Churned
-from meshwright.deploy.churning import churn_live
-from meshwright.deploy.federation import Running
-from meshwright.deploy.living import LivingPlan
-from meshwright.deploy.program import installed_version
-from meshwright.pipeline.ingest import ingest
-from meshwright.pipeline.options import Reading
-from meshwright.store.routes import TREES
+from meshwright.deploy.federation.churn import churn_live
+from meshwright.deploy.federation.churn_verdict import Churned
+from meshwright.deploy.federation.live_plan import LivingPlan
+from meshwright.deploy.federation.run import Running
+from meshwright.pipeline.dataset.ingest import ingest
+from meshwright.pipeline.readers.options import Reading
+from meshwright.store.trees import TREES
 from meshwright.workloads import zipf
 from routed_plans import routed_of
 

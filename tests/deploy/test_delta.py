@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from calls import seeds
 from meshwright import churn
 from meshwright.deploy import Inventory, Settings, Wiring, read_federation, wire, write_federation
-from meshwright.deploy.delta import RESTART, START, STOP, Delta, delta, explained
-from meshwright.deploy.routed import Routed
-from meshwright.deploy.updating import update_folders
+from meshwright.deploy.config.delta import RESTART, START, STOP, Delta, delta, explained
+from meshwright.deploy.config.routed import Routed
+from meshwright.deploy.federation.update import update_folders
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route
 from routed_plans import routed_of, routed_plans

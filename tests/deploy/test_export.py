@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import meshwright as mw
 from meshwright.deploy import Inventory, Place, Settings, Wiring, read_federation, wire, write_federation
-from meshwright.deploy.filters import covers, overlapping
-from meshwright.deploy.mosquitto import configuration
-from meshwright.deploy.wiring import client_id, folder_of
+from meshwright.deploy.config.mosquitto import configuration
+from meshwright.deploy.config.wiring import client_id, folder_of
+from meshwright.filters.mqtt import covers, overlapping
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route
 from routed_plans import parsed, routed_of, routed_plans

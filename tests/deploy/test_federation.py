@@ -17,13 +17,13 @@ import pytest
 
 import meshwright as mw
 from brokers import PROGRAM
+from meshwright.brokers.processes import Brokers
+from meshwright.brokers.program import free_ports
 from meshwright.deploy import Inventory, Place, Routed, Settings, wire, write_federation
-from meshwright.deploy.brokers import Brokers
-from meshwright.deploy.federation import publish_everywhere, running
-from meshwright.deploy.logs import Logs, arrivals
-from meshwright.deploy.program import free_ports
-from meshwright.deploy.storm import storm
-from meshwright.deploy.wiring import Wiring
+from meshwright.deploy.config.wiring import Wiring
+from meshwright.deploy.federation.logs import Logs, arrivals
+from meshwright.deploy.federation.run import publish_everywhere, running
+from meshwright.deploy.federation.storm import storm
 from meshwright.interest import Interest
 from meshwright.workloads import zipf
 from routed_plans import routed_of

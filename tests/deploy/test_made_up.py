@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from meshwright.deploy import wire
-from meshwright.deploy.made_up import made_up
-from meshwright.deploy.storm import untreed
+from meshwright.deploy.federation.made_up import made_up
+from meshwright.deploy.federation.storm import untreed
 
 
 @pytest.mark.parametrize("brokers", [3, 4, 6, 12, 30])

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from brokers import PROGRAM
+from meshwright.brokers.program import installed_version
 from meshwright.deploy import Routed, Settings, Way, rewire, wire
-from meshwright.deploy.delta import RELOAD, delta
-from meshwright.deploy.federation import publish_everywhere, running
-from meshwright.deploy.logs import GONE
-from meshwright.deploy.program import installed_version
-from meshwright.deploy.updating import perform, update_folders
-from meshwright.deploy.wiring import client_id
+from meshwright.deploy.config.delta import RELOAD, delta
+from meshwright.deploy.config.wiring import client_id
+from meshwright.deploy.federation.logs import GONE
+from meshwright.deploy.federation.run import publish_everywhere, running
+from meshwright.deploy.federation.update import perform, update_folders
 
 needs_reload = pytest.mark.skipif(
     PROGRAM is None or installed_version() != "2.1",

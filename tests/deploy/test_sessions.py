@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from brokers import PROGRAM
 from meshwright.deploy import Inventory, Place, Routed, Settings, Way, read_federation, write_federation
-from meshwright.deploy.delta import delta
-from meshwright.deploy.federation import Running, publish_everywhere, running
-from meshwright.deploy.logs import arrivals
-from meshwright.deploy.sessions import end_sessions, outlived, told_outlived
-from meshwright.deploy.traffic import Message, Observers, mqtt
-from meshwright.deploy.updating import perform, update_folders
-from meshwright.deploy.verdict import judge
-from meshwright.deploy.wiring import Wiring, client_id, folder_of, local_id, rewire, wire
+from meshwright.deploy.config.delta import delta
+from meshwright.deploy.config.wiring import Wiring, client_id, folder_of, local_id, rewire, wire
+from meshwright.deploy.federation.logs import arrivals
+from meshwright.deploy.federation.run import Running, publish_everywhere, running
+from meshwright.deploy.federation.sessions import end_sessions, outlived, told_outlived
+from meshwright.deploy.federation.traffic import Message, Observers, mqtt
+from meshwright.deploy.federation.update import perform, update_folders
+from meshwright.deploy.federation.verdict import judge
 from routed_plans import parsed
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="no mosquitto is installed")

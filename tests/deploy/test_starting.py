@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from brokers import PROGRAM
+from meshwright.brokers.program import free_ports
 from meshwright.deploy import Inventory, Place, Routed, Settings, Way, read_federation, wire, write_federation
-from meshwright.deploy.program import free_ports
-from meshwright.deploy.updating import update_folders
+from meshwright.deploy.federation.update import update_folders
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="no mosquitto is installed")
 PAIR = Routed(("a", "b"), {"x": Way((("a", "b"),), frozenset("ab"))})

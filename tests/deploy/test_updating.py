@@ -10,15 +10,15 @@ import pytest
 import meshwright as mw
 from brokers import PROGRAM
 from meshwright import churn
+from meshwright.brokers.program import free_ports
 from meshwright.churn.events import Event
 from meshwright.deploy import Inventory, Place, Settings, read_federation
-from meshwright.deploy.delta import RELOAD, delta
-from meshwright.deploy.federation import publish_everywhere, running
-from meshwright.deploy.living import LivingPlan
-from meshwright.deploy.logs import RELOADED
-from meshwright.deploy.program import free_ports
-from meshwright.deploy.updating import perform, update_folders
-from meshwright.store.routes import TREES
+from meshwright.deploy.config.delta import RELOAD, delta
+from meshwright.deploy.federation.live_plan import LivingPlan
+from meshwright.deploy.federation.logs import RELOADED
+from meshwright.deploy.federation.run import publish_everywhere, running
+from meshwright.deploy.federation.update import perform, update_folders
+from meshwright.store.trees import TREES
 from meshwright.workloads import zipf
 from routed_plans import routed_of
 

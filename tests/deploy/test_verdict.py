@@ -6,10 +6,9 @@ from collections import Counter
 from typing import Any
 
 from meshwright.deploy import Routed, Way
-from meshwright.deploy.churn_verdict import Churned, sorted_out
-from meshwright.deploy.churn_window import UNDER_WAY, WAVE, Count, Window
-from meshwright.deploy.traffic import Message
-from meshwright.deploy.verdict import Verdict, hops_from, judge
+from meshwright.deploy.federation.churn_verdict import UNDER_WAY, WAVE, Churned, Count, Window, sorted_out
+from meshwright.deploy.federation.traffic import Message
+from meshwright.deploy.federation.verdict import Verdict, hops_from, judge
 
 CHAIN = Way((("a", "b"), ("b", "c")), frozenset("ac"), frozenset("b"), {"p": "a"})
 

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, triples
 from meshwright import Interest, measure
-from meshwright.designs.cd2 import cd2
-from meshwright.designs.cdmax import PASSES, cdmax
-from meshwright.designs.parts import divide
-from meshwright.designs.stars import link_stars
+from meshwright.designs.cdmax import PASSES, cdmax, divide
+from meshwright.designs.stars import cd2, link_stars
 from meshwright.errors import InputError
 from meshwright.workloads import expo, unif, zipf
 from strategies import interests

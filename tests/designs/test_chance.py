@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds, triples
 from meshwright import Interest, measure
-from meshwright.designs.randoma import randoma
-from meshwright.designs.randomm import randomm
+from meshwright.designs.random import randoma, randomm
 from meshwright.errors import InputError
 from meshwright.workloads import zipf
 from strategies import interests

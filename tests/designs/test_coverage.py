@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds, triples
 from meshwright import Interest, measure
-from meshwright.designs import coverage, layout
+from meshwright.designs import coverage, topic_sets
+from meshwright.designs.coverage import spidercast, spidercastm
 from meshwright.designs.kernels.coverage import TRIES
-from meshwright.designs.spidercast import spidercast
-from meshwright.designs.spidercastm import spidercastm
 from meshwright.errors import InputError
 from meshwright.workloads import zipf
 from strategies import interests
@@ -114,7 +113,7 @@ def test_coverage_equals_the_twin(
     given = {"coverage_greedy": times[0], "coverage_random": times[1], "seed": seed}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coverage, "WINDOW", data.draw(st.sampled_from([1, 2, 8]), label="window"))
-        patch.setattr(layout, "RARE", data.draw(st.sampled_from([1, 3, 400]), label="rare"))
+        patch.setattr(topic_sets, "RARE", data.draw(st.sampled_from([1, 3, 400]), label="rare"))
         if limit is None:
             overlay = spidercast(interest, **given)
         else:

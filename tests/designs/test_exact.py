@@ -15,9 +15,9 @@ import meshwright as mw
 from calls import triples
 from meshwright import measure
 from meshwright.designs import design
-from meshwright.designs.exact import Solution, solve
-from meshwright.designs.optimum import cuts, dive, integers, problem, search
-from meshwright.designs.optimum.integers import Outcome
+from meshwright.designs.exact import cuts, problem, rounding, search
+from meshwright.designs.exact.search import Outcome
+from meshwright.designs.exact.solve import Solution, solve
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
@@ -75,10 +75,10 @@ def test_integer_programs_alone_equal_brute_force(interest: Interest) -> None:
     """Without dives, rounding and further rounds of cuts, the integer programs decide, and decide right."""
     fewest, lowest = optima(interest)
     with (
-        mock.patch.object(dive, "DIVES", 0),
+        mock.patch.object(rounding, "DIVES", 0),
         mock.patch.object(search, "STALLED", 1),
         mock.patch.object(search, "rounded", return_value=None),
-        mock.patch.object(integers, "rounded", return_value=None),
+        mock.patch.object(search, "rounded", return_value=None),
         mock.patch.object(cuts, "CUTS_OF_GROUP", 1),
     ):
         assert len(exact(interest)) == fewest
@@ -122,7 +122,7 @@ def test_names_do_not_matter(interest: Interest, random: Any) -> None:
 def test_dives_and_integer_programs_agree(interest: Interest, objective: Any) -> None:
     """Instances that dives solve have the same optimum when integer programs decide them."""
     dived = solve(interest, objective=objective)
-    with mock.patch.object(dive, "DIVES", 0):
+    with mock.patch.object(rounding, "DIVES", 0):
         decided = solve(interest, objective=objective)
     assert dived.proven
     assert decided.proven
@@ -134,7 +134,7 @@ def test_dives_and_integer_programs_agree(interest: Interest, objective: Any) ->
 def test_a_gap_that_only_integer_programs_close(core: float) -> None:
     """Where the relaxation is one link too low, the bound is raised by showing that so few are not enough."""
     with (
-        mock.patch.object(dive, "DIVES", 2),
+        mock.patch.object(rounding, "DIVES", 2),
         mock.patch.object(cuts, "PATIENCE", 1),
         mock.patch.object(search, "CORE", core),
     ):
@@ -186,7 +186,7 @@ def test_a_struck_solver_proves_nothing(objective: Any) -> None:
     interest = unif(14, 6, size=2, seed=4)
     truth = solve(interest, objective=objective)
     with (
-        mock.patch.object(dive, "DIVES", 0),
+        mock.patch.object(rounding, "DIVES", 0),
         mock.patch.object(search, "STALLED", 1),
         mock.patch.object(search, "rounded", return_value=None),
         mock.patch.object(search, "best_among", return_value=Outcome.UNDECIDED),

@@ -6,21 +6,22 @@ from typing import Any
 
 import pytest
 
-from meshwright import Interest, compiling
-from meshwright.designs import DESIGNS, design, preparing, registry
+from meshwright import Interest
+from meshwright.designs import DESIGNS, design, prepare_kernels, registry
 from meshwright.greedy import engine
+from meshwright.jit import compiler
 
-ALONE = [name for name, known in DESIGNS.items() if known.prepare is preparing.prepare]
+ALONE = [name for name, known in DESIGNS.items() if known.prepare is prepare_kernels.prepare]
 
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_compiling_is_told_when_it_happens(monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
     """Who waits for a compiler knows it; who does not is not bothered."""
-    monkeypatch.setattr(compiling, "is_kept", lambda room: kept or room != "designs")
+    monkeypatch.setattr(compiler, "is_kept", lambda room: kept or room != "designs")
     told: list[str] = []
     interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     design(interest, "cd", progress=lambda links, support, what: told.append(what))
-    assert told == ([] if kept else [compiling.announcement("designs")])
+    assert told == ([] if kept else [compiler.announcement("designs")])
 
 
 def test_everything_with_kernels_of_its_own_is_prepared() -> None:
@@ -30,11 +31,11 @@ def test_everything_with_kernels_of_its_own_is_prepared() -> None:
 
 def test_preparing_compiles_all_that_is_needed() -> None:
     """After `prepare`, no design compiles anything more, whatever the interest."""
-    if compiling.config.DISABLE_JIT:
+    if compiler.config.DISABLE_JIT:
         pytest.skip("there is nothing to compile")
     from numba.core import event
 
-    preparing.prepare()
+    prepare_kernels.prepare()
     interest = Interest.from_dict({f"v{v}": {f"t{(v * i) % 9}" for i in range(5)} for v in range(80)})
     budgets = {"spidercastm": {"max_degree": 3}, "randoma": {"max_edges": 9}, "randomm": {"max_degree": 3}}
     with event.install_recorder("numba:compile") as recorder:

@@ -11,8 +11,8 @@ from calls import triples
 from meshwright import measure
 from meshwright.designs import DESIGNS, design, find
 from meshwright.errors import InputError
+from meshwright.formatting import percentage
 from meshwright.greedy import grow, rules
-from meshwright.spelling import percentage
 from meshwright.workloads import zipf
 
 BUDGETS: dict[str, dict[str, Any]] = {

@@ -15,10 +15,10 @@ import naive
 from calls import COMPILED, crowds, examples, triples
 from meshwright import Interest, Overlay, measure
 from meshwright.designs import design
-from meshwright.designs.gm import gm
-from meshwright.designs.resilient import RUNS, prepare, resilient
-from meshwright.designs.sparing import without_spare_links
-from meshwright.designs.twofold import grow_twofold
+from meshwright.designs.greedy import gm
+from meshwright.designs.resilient.growth import grow_twofold
+from meshwright.designs.resilient.k_connected import RUNS, prepare, resilient
+from meshwright.designs.resilient.prune import without_spare_links
 from meshwright.errors import InputError
 from meshwright.workloads import expo, zipf
 from strategies import interests

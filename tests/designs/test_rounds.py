@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, triples
 from meshwright import Interest, measure
-from meshwright.designs.gm import gm
+from meshwright.designs.greedy import gm
 from meshwright.errors import InputError
 from meshwright.greedy import candidates, grow, rules
 from meshwright.overlay import Overlay

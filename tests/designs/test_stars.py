@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 import naive
 from calls import Triple, crowds, examples, triples
 from meshwright import Interest, measure
-from meshwright.designs import layout
-from meshwright.designs.cd import cd
-from meshwright.designs.cd1 import cd1
-from meshwright.designs.cd2 import cd2
-from meshwright.designs.gm import gm
+from meshwright.designs import topic_sets
+from meshwright.designs.greedy import gm
+from meshwright.designs.stars import cd, cd1, cd2
 from meshwright.overlay import Overlay
 from strategies import interests
 
@@ -62,7 +60,7 @@ def star_edges(interest: Interest, score: Callable[[Shares], Fraction]) -> list[
 def test_stars_equal_the_twin(build: Build, interest: Interest, rare: int) -> None:
     """Whether topics count as popular or rare, hubs, links and contributions are the twin's, in order."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(layout, "RARE", rare)
+        patch.setattr(topic_sets, "RARE", rare)
         assert triples(build(interest)) == star_edges(interest, SCORES[build])
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, overlay_of, seeds, triples
 from meshwright import Interest, measure
-from meshwright.designs import twofold
-from meshwright.designs.sparing import without_spare_links
-from meshwright.designs.twofold import grow_twofold
+from meshwright.designs.resilient import growth
+from meshwright.designs.resilient.growth import grow_twofold
+from meshwright.designs.resilient.prune import without_spare_links
 from meshwright.greedy import grow, rules
 from meshwright.overlay import Overlay
 from strategies import interests
@@ -81,7 +81,7 @@ def test_growth_equals_the_twin(
     """Edge by edge, under any weights, however small the windows and however often it pauses."""
     with pytest.MonkeyPatch.context() as patch:
         if restless:
-            patch.setattr(twofold, "STRIDE", 0)
+            patch.setattr(growth, "STRIDE", 0)
         assert edges(grow_twofold(interest, phases, window=window)) == twin(interest, phases)
 
 

@@ -10,16 +10,16 @@ import pytest
 
 import meshwright as mw
 from calls import triples
+from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.designs import DESIGNS, design
-from meshwright.designs.gm import gm
-from meshwright.designs.low import low
+from meshwright.designs.greedy import gm, low
 from meshwright.errors import InputError
+from meshwright.formatting import amount
 from meshwright.greedy import Tuning, candidates, rules
+from meshwright.greedy.weighted import grow
 from meshwright.overlay import Overlay
 from meshwright.report import comparison
-from meshwright.report.labels import name_of
-from meshwright.spelling import amount
-from meshwright.weighted import LinkCosts, grow, total_cost
+from meshwright.report.tables import name_of
 from meshwright.workloads import zipf
 
 

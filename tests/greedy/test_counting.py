@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from calls import Call, crowds, examples, triples
 from meshwright import Interest
-from meshwright.compiling import compiled
 from meshwright.greedy import Tuning, candidates, grow, rules
-from meshwright.greedy.counting import counted_below, popular_first
+from meshwright.greedy.layout import counted_below, popular_first
 from meshwright.greedy.rules import Rule
-from meshwright.words import bits_of_bytes
+from meshwright.jit.compiler import compiled
+from meshwright.jit.simd import bits_of_bytes
 from meshwright.workloads import unif, zipf
 
 BY_DEGREES = pytest.mark.parametrize("rule", [rules.minmax, rules.low(3)], ids=lambda rule: rule.name)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from calls import COMPILED, restless_engine
-from meshwright import Interest, Overlay, compiling, measure
+from meshwright import Interest, Overlay, measure
 from meshwright.greedy import grow, rules
 from meshwright.greedy.rules import Rule
+from meshwright.jit import compiler
 from meshwright.workloads import zipf
 
 THREE_RULES = (rules.gm, rules.minmax, rules.low(3))
@@ -80,7 +81,7 @@ def test_compiling_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
     small = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     for kept in (False, True):
         told: Told = []
-        monkeypatch.setattr(compiling, "is_kept", lambda name, kept=kept: kept)
+        monkeypatch.setattr(compiler, "is_kept", lambda name, kept=kept: kept)
         grow(small, rules.gm, progress=lambda *words, told=told: told.append(words))
         announced = [words for words in told if words[2] == "compiling kernels, first run only"]
         assert announced == ([] if kept else [(0, 0.0, "compiling kernels, first run only")])

@@ -14,11 +14,10 @@ from typing import Any
 
 import meshwright as mw
 from meshwright.greedy import grow, rules, waves
-from meshwright.pipeline.construct import construct
-from meshwright.pipeline.construct_choice import Choice
-from meshwright.pipeline.divide import divide
-from meshwright.pipeline.session import session
-from meshwright.pipeline.verify import verify_on_cluster
+from meshwright.pipeline.planning.construct import Choice, construct
+from meshwright.pipeline.planning.divide import divide
+from meshwright.pipeline.session.session import session
+from meshwright.pipeline.verify.cluster import verify_on_cluster
 from meshwright.workloads import unif
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.pipeline import coding
-from meshwright.pipeline.coding import binary, code, unpacked
-from meshwright.pipeline.encode import into_parts, into_piece, number
+from meshwright.pipeline.dataset.encode import into_parts, into_piece, number
+from meshwright.pipeline.readers import name_blocks
+from meshwright.pipeline.readers.name_blocks import binary, code, unpacked
 from strategies import wild_names
 
 Pairs = list[tuple[str | None, str | None]]
@@ -33,7 +33,7 @@ def batches_of(given: Pairs, cuts: Sequence[int]) -> list[pa.RecordBatch]:
 
 def blocks_of(given: Pairs, cuts: Sequence[int], most: int) -> list[pa.RecordBatch]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coding, "BYTES_IN_A_BLOCK", most)
+        patch.setattr(name_blocks, "BYTES_IN_A_BLOCK", most)
         return list(code(iter(batches_of(given, cuts))))
 
 
@@ -89,7 +89,9 @@ def test_blocks_are_of_a_size() -> None:
 def test_pieces_are_the_sorted_pairs(given: Pairs, most: int, parts: int) -> None:
     """Blocks that are numbered, cut into parts and put together there give each pair once, in order."""
     blocks = blocks_of(given, range(0, len(given), 2), most)
-    kinds = [number([unpacked(block.column(kind)[0].as_py()) for block in blocks]) for kind in coding.KINDS]
+    kinds = [
+        number([unpacked(block.column(kind)[0].as_py()) for block in blocks]) for kind in name_blocks.KINDS
+    ]
     names = [found.to_pylist() for found, _ in kinds]
     for i in (0, 1):
         assert names[i] == sorted({str(pair[i]) for pair in given}, key=str.encode)

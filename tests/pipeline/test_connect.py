@@ -19,8 +19,8 @@ import pytest
 
 from connect_service import service
 from meshwright.errors import ClusterError, MissingDependencyError
-from meshwright.pipeline.connect import check_version
-from meshwright.pipeline.failures import told
+from meshwright.pipeline.session.connect import check_version
+from meshwright.pipeline.session.failures import told
 from meshwright.store import write_dataset
 from meshwright.workloads import unif
 from pipeline.cluster_program import expectation
@@ -238,7 +238,9 @@ def test_somebody_else_there() -> None:
         taken: list[socket.socket] = []
         threading.Thread(target=lambda: taken.append(server.accept()[0]), daemon=True).start()
         master = f"sc://127.0.0.1:{server.getsockname()[1]}"
-        program = f"from meshwright.pipeline.connect import connected\nconnected({master!r}, {{}}, {{}})"
+        program = (
+            f"from meshwright.pipeline.session.connect import connected\nconnected({master!r}, {{}}, {{}})"
+        )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
         for connection in taken:
             connection.close()
@@ -247,7 +249,9 @@ def test_somebody_else_there() -> None:
 
 def test_what_is_no_address() -> None:
     """An address that cannot be read is named, without the secrets that it may hold."""
-    program = "from meshwright.pipeline.session import session\nsession('sc://host:1/path;token=secret')"
+    program = (
+        "from meshwright.pipeline.session.session import session\nsession('sc://host:1/path;token=secret')"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
     assert "InputError: sc://host:1/path, with what follows it, is no address" in done.stderr
     assert "secret" not in done.stderr.splitlines()[-1]
@@ -255,7 +259,7 @@ def test_what_is_no_address() -> None:
 
 def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the packages of Spark Connect one line says which to install."""
-    from meshwright.pipeline.connect import connected
+    from meshwright.pipeline.session.connect import connected
 
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'pyspark\[connect\]'"):

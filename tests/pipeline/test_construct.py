@@ -12,10 +12,16 @@ from calls import triples
 from meshwright.errors import InputError
 from meshwright.greedy import rules, waves
 from meshwright.interest import Interest
-from meshwright.pipeline.construct import construct
-from meshwright.pipeline.construct_choice import Choice, choose, engine_bytes, first_wave, free_memory
-from meshwright.pipeline.divide import divide
-from meshwright.pipeline.waves import hand_of
+from meshwright.pipeline.planning.construct import (
+    Choice,
+    choose,
+    construct,
+    engine_bytes,
+    first_wave,
+    free_memory,
+)
+from meshwright.pipeline.planning.divide import divide
+from meshwright.pipeline.planning.executors import hand_of
 from meshwright.workloads import unif, zipf
 
 if TYPE_CHECKING:

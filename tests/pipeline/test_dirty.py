@@ -13,11 +13,11 @@ import pytest
 
 from meshwright import load_interest
 from meshwright.errors import FormatError
-from meshwright.pipeline import ingest as ingesting
-from meshwright.pipeline import sources
-from meshwright.pipeline.ingest import ingest
-from meshwright.pipeline.options import Reading
-from meshwright.pipeline.sources import SourceFile
+from meshwright.pipeline.dataset import ingest as ingesting
+from meshwright.pipeline.dataset.ingest import ingest
+from meshwright.pipeline.readers import sources
+from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.sources import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,8 @@ from meshwright import Interest, measure
 from meshwright.greedy import candidates, grow, rules
 from meshwright.greedy.rules import Rule
 from meshwright.overlay import Overlay
-from meshwright.pipeline import divide as dividing
-from meshwright.pipeline.divide import Loss, divide, loss
-from meshwright.pipeline.divide_parts import among, representatives, solve, split
+from meshwright.pipeline.planning import divide as dividing
+from meshwright.pipeline.planning.divide import Loss, among, divide, loss, representatives, solve, split
 from meshwright.workloads import zipf
 
 any_rule = st.sampled_from([rules.gm, rules.minmax, rules.low(3)])

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from meshwright import Interest
 from meshwright.errors import InputError, OutputError
-from meshwright.pipeline import follow as following
-from meshwright.pipeline.changes import Node, Row
-from meshwright.pipeline.follow import follow
-from meshwright.pipeline.follow_telling import Followed
-from meshwright.pipeline.options import Reading
+from meshwright.pipeline.follow import follow as following
+from meshwright.pipeline.follow.batch import Node, Row
+from meshwright.pipeline.follow.follow import Followed, follow
+from meshwright.pipeline.readers.options import Reading
 from meshwright.store import write_dataset
 
 if TYPE_CHECKING:

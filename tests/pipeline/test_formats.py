@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from meshwright.errors import InputError
-from meshwright.pipeline.formats import READERS, check_packing
-from meshwright.pipeline.options import Reading
-from meshwright.pipeline.sources import SourceFile
+from meshwright.pipeline.readers.formats import READERS, check_packing
+from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.sources import SourceFile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,11 +15,11 @@ import pytest
 
 from brokers import PROGRAM, broker
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.brokers import logs_of
-from meshwright.pipeline.ingest import ingest, reasons
-from meshwright.pipeline.mosquitto_lines import UNKNOWN_CLIENT, Event, Log
-from meshwright.pipeline.options import BRIDGES, Reading
-from meshwright.pipeline.rows import NOT_UTF8
+from meshwright.pipeline.dataset.ingest import ingest, reasons
+from meshwright.pipeline.readers.broker_names import logs_of
+from meshwright.pipeline.readers.mosquitto_logs import UNKNOWN_CLIENT, Event, Log
+from meshwright.pipeline.readers.options import BRIDGES, Reading
+from meshwright.pipeline.readers.rows import NOT_UTF8
 from small_datasets import pairs_of
 
 if TYPE_CHECKING:

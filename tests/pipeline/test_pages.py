@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from meshwright.errors import FormatError
-from meshwright.pipeline.ingest import ingest
-from meshwright.pipeline.options import Reading
-from meshwright.pipeline.page_rows import read_connz, read_emqx
-from meshwright.pipeline.pages import CONNZ, EMQX, Entry, Kind, read_page
-from meshwright.pipeline.sources import SourceFile
+from meshwright.pipeline.dataset.ingest import ingest
+from meshwright.pipeline.readers.broker_pages import (
+    CONNZ,
+    EMQX,
+    Entry,
+    Kind,
+    read_connz,
+    read_emqx,
+    read_page,
+)
+from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.sources import SourceFile
 from small_datasets import pairs_of
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.profile import Distribution, profile
-from meshwright.pipeline.sample import sample
-from meshwright.pipeline.verify_source import handed_over, subscriptions
+from meshwright.pipeline.dataset.profile import Distribution, profile
+from meshwright.pipeline.dataset.sample import sample
+from meshwright.pipeline.dataset.subscriptions import handed_over, subscriptions
 from meshwright.store import write_dataset
 from meshwright.workloads import zipf
 from terminal import meshwright

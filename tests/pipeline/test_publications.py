@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from meshwright.content.cost import cost
+from meshwright.content.assignment.cost import cost
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.publications import Publications, traffic
+from meshwright.pipeline.dataset.publications import Publications, traffic
 from meshwright.store.content_plans import read_content_plan
 from meshwright.store.traffic import read_traffic, write_traffic
 from meshwright.store.workloads import read_workload

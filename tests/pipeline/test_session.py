@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
-from meshwright.pipeline import java
-from meshwright.pipeline.cluster import check_master, check_reachable, check_workers
-from meshwright.pipeline.session import session
+from meshwright.pipeline.session import java
+from meshwright.pipeline.session.cluster import check_master, check_reachable, check_workers
+from meshwright.pipeline.session.session import session
 from standalone import standalone
 
 if TYPE_CHECKING:
@@ -151,8 +151,8 @@ def test_spark_runs_with_java_hidden(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": without_java(tmp_path / "bin")}
     environment.pop("JAVA_HOME", None)
     program = (
-        "from meshwright.pipeline.session import session; "
-        "from meshwright.pipeline.cluster import check_workers; "
+        "from meshwright.pipeline.session.session import session; "
+        "from meshwright.pipeline.session.cluster import check_workers; "
         "spark = session('local[1]'); check_workers(spark); print(spark.range(5).count()); "
         "print(spark._jvm.System.getProperty('java.version'))"
     )
@@ -170,7 +170,7 @@ def test_workers_whose_python_does_not_fit(tmp_path: Path) -> None:
     with standalone(tmp_path, workers=1) as cluster:
         program = (
             "from meshwright.errors import ClusterError\n"
-            "from meshwright.pipeline.session import session\n"
+            "from meshwright.pipeline.session.session import session\n"
             f"try: session({cluster.master!r}, conf={{'spark.driver.host': '127.0.0.1'}})\n"
             "except ClusterError as error: print(error)"
         )
@@ -193,7 +193,7 @@ def test_a_server_that_is_no_master(tmp_path: Path) -> None:
         master = f"spark://127.0.0.1:{server.getsockname()[1]}"
         program = (
             "from meshwright.errors import ClusterError\n"
-            "from meshwright.pipeline.session import session\n"
+            "from meshwright.pipeline.session.session import session\n"
             f"try: session({master!r})\nexcept ClusterError as error: print(error)"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
@@ -207,7 +207,7 @@ def test_a_server_that_is_no_master(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_an_interrupt_while_java_starts_leaves_none() -> None:
     """Ctrl-C, as soon as Spark's Java is there, ends both."""
-    program = "from meshwright.pipeline.session import session; session('local[1]')"
+    program = "from meshwright.pipeline.session.session import session; session('local[1]')"
     running = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
     children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
     started: list[str] = []

@@ -10,9 +10,9 @@ import pytest
 
 from meshwright import load_interest
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.ingest import ingest
-from meshwright.pipeline.options import Reading
-from meshwright.pipeline.sources import listed
+from meshwright.pipeline.dataset.ingest import ingest
+from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.sources import listed
 from terminal import meshwright
 
 if TYPE_CHECKING:

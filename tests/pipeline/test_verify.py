@@ -17,9 +17,9 @@ from meshwright import measure
 from meshwright.errors import FormatError, InputError
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
-from meshwright.pipeline.verify import examine_on_cluster, verify_on_cluster
-from meshwright.pipeline.verify_shard import Question, examine
-from meshwright.pipeline.verify_source import handed_over
+from meshwright.pipeline.dataset.subscriptions import handed_over
+from meshwright.pipeline.verify.cluster import examine_on_cluster, verify_on_cluster
+from meshwright.pipeline.verify.shard import Question, examine
 from meshwright.store import verify_plan, write_dataset, write_plan
 from meshwright.workloads import zipf
 from strategies import overlays

@@ -11,7 +11,7 @@ import meshwright as mw
 from meshwright.designs import Plan
 from meshwright.errors import InputError, MissingDependencyError, OutputError
 from meshwright.report import degree_and_support
-from meshwright.report.chart_file import KINDS
+from meshwright.report.sheet import KINDS
 from meshwright.workloads import zipf
 
 BEGINNINGS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import meshwright as mw
 from meshwright.designs import DESIGNS, Plan
-from meshwright.report.labels import name_of
-from meshwright.spelling import duration, percentage
+from meshwright.formatting import duration, percentage
+from meshwright.report.tables import name_of
 
 
 @given(st.floats(0, 1))

@@ -14,10 +14,10 @@ import numpy as np
 
 from meshwright.bounds.certify import asked, integers
 from meshwright.bounds.pool import make_pool
-from meshwright.measure.certificate import SCALE
+from meshwright.verify.certificate import SCALE
 
 if TYPE_CHECKING:
-    from meshwright.bounds.kernels.relation import Floats
+    from meshwright.bounds.kernels.loads import Floats
     from meshwright.bounds.loads import Loads
     from meshwright.bounds.pool import Pool
 

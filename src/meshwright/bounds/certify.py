@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.bounds.prices import Prices
-from meshwright.measure.certificate import SCALE
+from meshwright.verify.certificate import SCALE
 
 if TYPE_CHECKING:
-    from meshwright.bounds.kernels.relation import Floats, Whole
+    from meshwright.bounds.kernels.loads import Floats, Whole
     from meshwright.bounds.loads import Loads, Weighing
     from meshwright.interest import Interest
 

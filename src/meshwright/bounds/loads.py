@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from meshwright.interest import frozen
-from meshwright.measure.certificate import SCALE
+from meshwright.arrays import frozen
+from meshwright.verify.certificate import SCALE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.bounds.kernels.relation import Floats, Relation, Whole
-    from meshwright.interest import Ids, Interest
+    from meshwright.arrays import Ids
+    from meshwright.bounds.kernels.loads import Floats, Relation, Whole
+    from meshwright.interest import Interest
 
 Answer = TypeVar("Answer")
 
@@ -53,7 +54,7 @@ class Loads:
     """The pair loads of one interest, for whatever prices; the answers do not depend on `threads`."""
 
     def __init__(self, interest: Interest, threads: int = 1) -> None:
-        from meshwright.bounds.kernels.relation import NONE
+        from meshwright.bounds.kernels.loads import NONE
 
         self.interest, self.relation = interest, lay_out(interest)
         later = np.asarray(interest.topic_ptr)[interest.node_topics + 1] - self.relation.place
@@ -146,7 +147,7 @@ class Loads:
 
 def lay_out(interest: Interest) -> Relation:
     """Arrange an interest for the kernels."""
-    from meshwright.bounds.kernels.relation import Relation
+    from meshwright.bounds.kernels.loads import Relation
 
     place = np.empty(interest.num_subscriptions, dtype=np.int32)
     place[interest.topic_slots] = np.arange(interest.num_subscriptions, dtype=np.int32)

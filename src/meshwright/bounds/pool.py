@@ -9,9 +9,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.bounds.kernels.relation import Floats
+    from meshwright.arrays import Ids, Offsets
+    from meshwright.bounds.kernels.loads import Floats
     from meshwright.bounds.loads import Loads, Scan
-    from meshwright.interest import Ids, Offsets
 
 ENTRIES_PER_SLOT = 30
 """How large a pool may be: shared topics of its pairs, for each subscription."""
@@ -77,7 +77,7 @@ def _nearness(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def spelled_out(loads: Loads, u: Ids, v: Ids, weight: Floats) -> Pool:
     """Find the slots of the topics that each pair shares; pairs with the same u stand together."""
-    from meshwright.bounds.kernels.pool import count_shared, fill_shared
+    from meshwright.bounds.kernels.steps import count_shared, fill_shared
 
     ptr = np.zeros(len(u) + 1, dtype=np.int64)
     mark = loads.marks[0]

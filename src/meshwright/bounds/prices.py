@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import frozen
 from meshwright.errors import InputError
-from meshwright.interest import Interest, frozen
-from meshwright.measure.certificate import SCALE
+from meshwright.interest import Interest
+from meshwright.verify.certificate import SCALE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,7 @@ from meshwright.churn.chaos import RepairCost, Scenario, chaos
 from meshwright.churn.events import EVENTS, Event
 from meshwright.churn.live import LiveOverlay
 from meshwright.churn.policy import COVERS, POLICIES, Policy
-from meshwright.churn.preparing import prepare, prepare_chaos
+from meshwright.churn.prepare import prepare, prepare_chaos
 from meshwright.churn.repair import Repair
 from meshwright.churn.replay import Replay, happen, replay
 from meshwright.churn.simulation import random_churn

@@ -8,13 +8,13 @@ import numpy as np
 
 from meshwright import measure
 from meshwright.churn.kernels.state import LINKS, NODES, SPARE, TOP
+from meshwright.dynamic.link_lists import CHUNK, FULL
 from meshwright.errors import first_five
-from meshwright.search.kernels.lists import CHUNK, FULL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from meshwright.churn.body import Body
+    from meshwright.churn.state import Body
 
 
 def audit(body: Body) -> tuple[str, ...]:

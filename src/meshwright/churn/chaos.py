@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.churn.kernels.shatter import shatter
+from meshwright.churn.kernels.damage import shatter
 from meshwright.churn.live import LiveOverlay
 from meshwright.churn.policy import Policy
 from meshwright.errors import InputError

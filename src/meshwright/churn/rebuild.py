@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.churn import layout
+from meshwright.churn import growth
 from meshwright.churn.kernels.state import link_all, unlink_all
 from meshwright.greedy import grow, rules
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.churn.body import Body
-    from meshwright.interest import Ids
+    from meshwright.arrays import Ids
+    from meshwright.churn.state import Body
 
 
 def rebuild(body: Body) -> tuple[Ids, Ids]:
@@ -27,7 +27,7 @@ def rebuild(body: Body) -> tuple[Ids, Ids]:
     old, new = _keys(*body.slot_pairs()), _keys(slots[design.u], slots[design.v])
     lost, made = _pairs(np.setdiff1d(old, new)), _pairs(np.setdiff1d(new, old))
     unlink_all(body.live, lost)
-    body.live = layout.with_links(body.live, len(made), len(there))
+    body.live = growth.with_links(body.live, len(made), len(there))
     link_all(body.live, made[:, 0].copy(), made[:, 1].copy())
     return made, lost
 

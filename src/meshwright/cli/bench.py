@@ -34,7 +34,7 @@ def bench(
     The exit code is 1 when a measured ratio misses the floor that it is held to.
     """
     from meshwright.cli import output
-    from meshwright.cli.failure import ANSWER_IS_NO
+    from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.errors import InputError
 
     if not (CHECKOUT / "benchmarks" / "run.py").is_file():

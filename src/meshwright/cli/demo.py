@@ -9,7 +9,7 @@ from meshwright.cli.options import Json, Seed, ShowProgress
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan
-    from meshwright.pipeline.ingest import Outcome
+    from meshwright.pipeline.dataset.ingest import Outcome
 
 ALGORITHMS = ("gm", "low", "minmax", "ring")
 
@@ -29,31 +29,32 @@ def demo(
     json: Json = False,
 ) -> None:
     """Ingest a made-up federation's raw logs, design it four ways, verify each plan and draw them."""
-    from meshwright.cli import designing, output
-    from meshwright.cli.failure import ANSWER_IS_NO
+    from meshwright.cli import output
+    from meshwright.cli.output import ANSWER_IS_NO
+    from meshwright.cli.plans import design_runs
     from meshwright.report import comparison, degree_and_support
-    from meshwright.report.chart_file import check_chart
+    from meshwright.report.sheet import check_chart
     from meshwright.store import verify_plan, write_plan
 
     out.mkdir(parents=True, exist_ok=True)
     picture = check_chart(out / "designs.png")
     dataset = out / "dataset"
     outcome = _ingested(nodes, topics, seed, out, progress)
-    interest = designing.load(str(dataset))
+    interest = design_runs.load(str(dataset))
 
     plans, folders, verified = [], [], []
     for name in ALGORITHMS:
-        plan = designing.make(interest, name, {}, progress=progress)
+        plan = design_runs.make(interest, name, {}, progress=progress)
         folder = out / "plans" / name
         write_plan(plan, folder)
         plans.append(plan)
         folders.append(folder)
         verified.append(verify_plan(folder, interest).passed)
-    degree_and_support(plans, picture, title=f"A made-up federation: {designing.told(interest)}")
+    degree_and_support(plans, picture, title=f"A made-up federation: {design_runs.told(interest)}")
 
     if json:
         described = [
-            {**designing.described(plan), "verified": passed, "plan": str(folder)}
+            {**design_runs.described(plan), "verified": passed, "plan": str(folder)}
             for plan, passed, folder in zip(plans, verified, folders, strict=True)
         ]
         ingested = outcome.described()
@@ -62,7 +63,7 @@ def demo(
         )
     else:
         output.answer(
-            f"A made-up federation: {designing.told(interest)}.",
+            f"A made-up federation: {design_runs.told(interest)}.",
             f"From its raw logs, by Spark: read {outcome.read:,} rows = {outcome.kept:,} kept + "
             f"{outcome.duplicates:,} duplicates + {outcome.superseded:,} superseded + "
             f"{outcome.quarantined:,} quarantined.",
@@ -85,7 +86,7 @@ def demo(
 def _ingested(nodes: int, topics: int, seed: int, out: Path, progress: bool) -> "Outcome":
     """Write raw, dirty logs of a made-up federation, and ingest them."""
     from meshwright.cli.spark import StageDrawing, opened
-    from meshwright.pipeline.ingest import ingest
+    from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.workloads import write_raw_events, zipf
 
     few, many = max(1, min(5, topics)), max(1, min(50, topics))  # no topics at all: zipf says so

@@ -16,31 +16,13 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli import (
-    advise,
-    apply,
-    bench,
-    chaos,
-    churn,
-    compare,
-    content,
-    demo,
-    diff,
-    export,
-    federation,
-    follow,
-    ingest,
-    plan,
-    profile,
-    route,
-    sample,
-    soc,
-    traffic,
-    verify,
-    workload,
-)
-from meshwright.cli.failure import INTERRUPTED, NOBODY_READS, explain
-from meshwright.cli.output import note
+from meshwright.cli import bench, demo
+from meshwright.cli.content import commands
+from meshwright.cli.data import follow, ingest, profile, sample, traffic, workload
+from meshwright.cli.deploy import apply, diff, export, federation, route
+from meshwright.cli.live import chaos, churn
+from meshwright.cli.output import INTERRUPTED, NOBODY_READS, explain, note
+from meshwright.cli.plans import advise, compare, plan, soc, verify
 
 EXAMPLES = (
     "meshwright demo",
@@ -82,7 +64,7 @@ app.command(epilog=_shown(compare.EXAMPLES))(compare.compare)
 app.command(epilog=_shown(churn.EXAMPLES))(churn.churn)
 app.command(epilog=_shown(chaos.EXAMPLES))(chaos.chaos)
 app.command(epilog=_shown(bench.EXAMPLES))(bench.bench)
-app.add_typer(content.content_app(_shown), name="content")
+app.add_typer(commands.content_app(_shown), name="content")
 
 
 def _version(asked: bool) -> None:

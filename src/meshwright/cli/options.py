@@ -1,5 +1,7 @@
 """Options that several commands share, so that they read the same everywhere."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -106,3 +108,36 @@ ShowProgress: TypeAlias = Annotated[
 ]
 
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+NodeColumn: TypeAlias = Annotated[str, typer.Option("--node", metavar="COLUMN", help="The column of nodes.")]
+
+TopicColumn: TypeAlias = Annotated[
+    str, typer.Option("--topic", metavar="COLUMN", help="The column of topics.")
+]
+
+TimeColumn: TypeAlias = Annotated[
+    str | None, typer.Option("--time", metavar="COLUMN", help="The column of times; 'time' if there is one.")
+]
+
+OperationColumn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--operation",
+        metavar="COLUMN",
+        help="The column that says subscribe or unsubscribe; 'operation' if there is one.",
+    ),
+]
+
+SequenceColumn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--sequence",
+        metavar="COLUMN",
+        help="The column that orders events of the same time; 'sequence' if there is one.",
+    ),
+]
+
+MaxBad: TypeAlias = Annotated[
+    float, typer.Option("--max-bad", metavar="SHARE", help="Fail if more rows than this are bad.")
+]

@@ -1,12 +1,79 @@
-"""Progress of a design, drawn on stderr: links so far, support so far, time left."""
+"""Progress on stderr: a bar on a terminal, or a line now and then where it was asked for."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
+from types import TracebackType
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from meshwright.cli.drawing import Drawing
 from meshwright.cli.output import note
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Drawing:
+    """When to show something, and the bar; what it says is its children's."""
+
+    quiet_seconds: ClassVar[float] = 1.0
+    """Work that takes less than this shows nothing."""
+    line_seconds: ClassVar[float] = 2.0
+    """Without a terminal, this long between two lines."""
+
+    def __init__(self, *, forced: bool = False) -> None:
+        self.terminal = sys.stderr.isatty()
+        self.shown = self.terminal or forced
+        self.began = self.last_line = time.monotonic()
+        self._bar: tuple[Progress, TaskID] | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self.began
+
+    def due(self) -> bool:
+        """Say whether there is anything to show by now."""
+        return self.shown and self.elapsed >= self.quiet_seconds
+
+    def line_due(self) -> bool:
+        """Say whether a line may be written again; asking counts as writing it."""
+        now = time.monotonic()
+        if now - self.last_line < self.line_seconds:
+            return False
+        self.last_line = now
+        return True
+
+    def draw(self, title: str, share: float, *, told: str, left: str) -> None:
+        """Draw the bar up to a share, with what is told of it and what is left."""
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+            bar = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[told]}"),
+                TextColumn("[dim]{task.fields[left]}"),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._bar = bar, bar.add_task(title, total=1.0, told=told, left=left)
+            bar.start()
+        bar, task = self._bar
+        bar.update(task, description=title, completed=share, told=told, left=left)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar[0].stop()
+
 
 SAMPLES = 64
 
@@ -61,3 +128,23 @@ def time_left(samples: deque[tuple[float, float]], now: float, share: float) -> 
         return "time left unknown"
     seconds = round((1 - share) / pace)
     return f"{seconds // 60} min {seconds % 60:02} s left" if seconds >= 100 else f"{seconds} s left"
+
+
+class SearchDrawing(Drawing):
+    """The `progress` callback of a search: a bar on a terminal, now and then a line elsewhere if forced."""
+
+    def __init__(self, title: str, *, forced: bool = False) -> None:
+        super().__init__(forced=forced)
+        self.title = title
+
+    def __call__(self, steps: int, done: float, what: str) -> None:
+        """Take the steps so far, the part of the time or steps that is gone, and what is found."""
+        if what.startswith("compiling"):
+            note(what)
+            return
+        if not self.due():
+            return
+        if self.terminal:
+            self.draw(self.title, done, told=what, left=f"{steps:,} steps")
+        elif self.line_due():
+            note(f"{self.title}: {what}, {steps:,} steps")

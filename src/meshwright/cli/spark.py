@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.drawing import Drawing
 from meshwright.cli.output import note, working
+from meshwright.cli.progress import Drawing
 
 if TYPE_CHECKING:
-    from meshwright.pipeline.session import Session
+    from meshwright.pipeline.session.session import Session
 
 Master: TypeAlias = Annotated[
     str | None,
@@ -31,7 +31,7 @@ Conf: TypeAlias = Annotated[
 def opened(master: str | None, conf: Sequence[str] | None) -> Session:
     """Open the session that a command runs on."""
     from meshwright.errors import InputError
-    from meshwright.pipeline.session import session
+    from meshwright.pipeline.session.session import session
 
     settings = {}
     for given in conf or ():

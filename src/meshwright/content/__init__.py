@@ -1,12 +1,12 @@
 """Users on brokers at least cost: the content-based half."""
 
-from meshwright.content.cost import Cost, cost
-from meshwright.content.places import Places
-from meshwright.content.plan import ContentPlan, assign
-from meshwright.content.registry import ALGORITHMS
-from meshwright.content.running import RunningCost
-from meshwright.content.synthetic import synthetic
-from meshwright.content.workload import Workload
+from meshwright.content.assignment.cost import Cost, cost
+from meshwright.content.assignment.incremental_cost import RunningCost
+from meshwright.content.assignment.plan import ContentPlan, assign
+from meshwright.content.assignment.registry import ALGORITHMS
+from meshwright.content.model.places import Places
+from meshwright.content.model.synthetic import synthetic
+from meshwright.content.model.workload import Workload
 
 __all__ = [
     "ALGORITHMS",

@@ -1,4 +1,4 @@
-"""What SpiderCast and SpiderCastM share: every node picks neighbours that cover its topics (icdcs16)."""
+"""SpiderCast and SpiderCastM: every node picks neighbours that cover its topics (icdcs16)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.designs.checks import check_whole
-from meshwright.designs.layout import bit_set, lay_out_topics, most_topics, streams
+from meshwright.designs.topic_sets import bit_set, check_whole, lay_out_topics, most_topics, streams
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.designs.kernels.picking import Picking, Scratch
+    from meshwright.designs.kernels.picks import Picking, Scratch
     from meshwright.interest import Interest
+
 
 WINDOW = 8
 """How many of its best nodes a node keeps to pick from."""
@@ -57,7 +57,7 @@ def cover(
 
 def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int) -> Picking:
     """Return the state before any pick."""
-    from meshwright.designs.kernels.picking import Picking
+    from meshwright.designs.kernels.picks import Picking
 
     nodes, slots = interest.num_nodes, interest.num_subscriptions
     # A pick covers something, is another node, and is a link.
@@ -78,7 +78,7 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
 
 def _scratch(interest: Interest) -> Scratch:
     """Return the working memory."""
-    from meshwright.designs.kernels.picking import Scratch
+    from meshwright.designs.kernels.picks import Scratch
     from meshwright.greedy.kernels.state import BLOCK, bit_rows
 
     most = most_topics(interest)
@@ -90,3 +90,40 @@ def _scratch(interest: Interest) -> Scratch:
         nodes=bit_set(interest.num_nodes),
         marked=np.empty(WINDOW + BLOCK, dtype=np.int32),
     )
+
+
+def spidercast(
+    interest: Interest, *, coverage_greedy: int = 3, coverage_random: int = 1, seed: int = 0
+) -> Overlay:
+    """Let each node, on its own, pick neighbours until each of its topics is covered so many times.
+
+    `coverage_greedy` (K_g) is by greedy picks, the node that has most of the topics not yet covered, and
+    `coverage_random` (K_r) by random ones, any node that has one of them. The links are the picks of both
+    ends. Nodes take turns in node order, one pick each, which matters to the order of the links only.
+
+    Guarantee: each node is linked to at least min(K_g + K_r, all others) subscribers of each of its topics.
+    Topics are likely to be connected, but nothing promises it. Complexity: O(|V|/64) for each of a node's
+    topics, as often as its best gain falls; O(|T(v)|) for each pick. The protocol is G. Chockler, R. Melamed,
+    Y. Tock, R. Vitenberg: *SpiderCast*, DEBS 2007; the parameters are those of icdcs16, section IX.
+    """
+    return cover(interest, coverage_greedy, coverage_random, None, seed)
+
+
+def spidercastm(
+    interest: Interest,
+    *,
+    max_degree: int,
+    coverage_greedy: int = 3,
+    coverage_random: int = 1,
+    seed: int = 0,
+) -> Overlay:
+    """Let each node pick neighbours as in SpiderCast until it has `max_degree` links; a full one is no pick.
+
+    Nodes take turns in node order, one pick each, as if they all ran at once: a node that made all its picks
+    in one go would fill up those that later ones need, and support falls. A node with free links may pick one
+    that has picked it already: that covers topics and takes no link more.
+
+    Guarantee: no broker has more than `max_degree` links; no bound on support. With a limit that nobody
+    reaches the links are SpiderCast's. Complexity: as SpiderCast. Reference: icdcs16, section IX.
+    """
+    return cover(interest, coverage_greedy, coverage_random, max_degree, seed)

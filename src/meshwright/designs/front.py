@@ -9,9 +9,8 @@ import numpy as np
 
 from meshwright import bounds, measure, search
 from meshwright.designs import best
-from meshwright.designs.budget import Budget
+from meshwright.designs.best import Budget, priced
 from meshwright.designs.plan import Plan
-from meshwright.designs.priced import priced
 from meshwright.greedy import grow, rules
 
 if TYPE_CHECKING:

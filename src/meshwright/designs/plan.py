@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from meshwright import measure
 from meshwright.bounds import Prices
+from meshwright.costs.link_costs import LinkCosts, total_cost
+from meshwright.formatting import amount, duration, excess, percentage
 from meshwright.overlay import Overlay
-from meshwright.spelling import amount, duration, excess, percentage
-from meshwright.weighted import LinkCosts, total_cost
 
 Parameter: TypeAlias = int | float | str | None
 

@@ -9,31 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright import bounds, measure, weighted
-from meshwright.designs import (
-    best,
-    cd,
-    cd1,
-    cd2,
-    cdmax,
-    exact,
-    gm,
-    gpa,
-    gpm,
-    low,
-    minmax,
-    preparing,
-    randoma,
-    randomm,
-    resilient,
-    ring,
-    spidercast,
-    spidercastm,
-)
-from meshwright.designs.exact import Solution
+from meshwright import bounds, measure
+from meshwright.costs import LinkCosts
+from meshwright.designs import best, cdmax, coverage, greedy, prepare_kernels, random, ring, stars
+from meshwright.designs.exact import solve
+from meshwright.designs.exact.solve import Solution
 from meshwright.designs.plan import Parameter, Plan
+from meshwright.designs.resilient import k_connected
 from meshwright.errors import InputError
-from meshwright.greedy import needs_more, prepare, prepare_more, rules
+from meshwright.greedy import needs_more, prepare, prepare_more, rules, weighted
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
@@ -71,7 +55,7 @@ DESIGNS: dict[str, Design] = {
     design.name: design
     for design in (
         Design(
-            "gm", "Greedy Merge", gm.gm,
+            "gm", "Greedy Merge", greedy.gm,
             {"rounds": "run again this often on unused pairs", "max_edges": "stop at this many links",
              "max_degree": "no more links per broker than this",
              "costs": "what links cost: weigh contribution against it"},
@@ -79,13 +63,13 @@ DESIGNS: dict[str, Design] = {
             "podc07, Alg. 3", rule=rules.gm,
         ),
         Design(
-            "minmax", "MinMax-ODA", minmax.minmax,
+            "minmax", "MinMax-ODA", greedy.minmax,
             {"max_edges": "stop at this many links", "max_degree": "no more links per broker than this"},
             "every topic connected; maximum degree at most O(log(|V|·|T|)) × the lowest possible",
             "icdcs10, section II-A", rule=rules.minmax,
         ),
         Design(
-            "low", "Low-ODA", low.low,
+            "low", "Low-ODA", greedy.low,
             {"k": "1 favours few links, large values a low maximum degree (3)",
              "max_edges": "stop at this many links", "max_degree": "no more links per broker than this",
              "costs": "what links cost: weigh contribution against it"},
@@ -94,12 +78,12 @@ DESIGNS: dict[str, Design] = {
             "icdcs10, section III",
         ),
         Design(
-            "gpa", "GPA", gpa.gpa, {"max_edges": "the budget: links in all"},
+            "gpa", "GPA", greedy.gpa, {"max_edges": "the budget: links in all"},
             "at most m links; at least 1 − 1/e of the best support that m links can give",
             "icdcs16, Alg. 1", frozenset({"max_edges"}), rule=rules.gm,
         ),
         Design(
-            "gpm", "GPM", gpm.gpm, {"max_degree": "the budget: links per broker"},
+            "gpm", "GPM", greedy.gpm, {"max_degree": "the budget: links per broker"},
             "no broker has more than d links; at least 1 − e^(−1/6) of the best support under that limit",
             "icdcs16, Alg. 3", frozenset({"max_degree"}), rule=rules.minmax,
         ),
@@ -109,61 +93,61 @@ DESIGNS: dict[str, Design] = {
             "podc07, section 8", greedy=False,
         ),
         Design(
-            "cd", "CD-ODA", cd.cd, {},
+            "cd", "CD-ODA", stars.cd, {},
             "every topic a star, so of diameter 2 at most; no bound on links (2.3 × GM's in the paper)",
-            "icdcs10, section VI", greedy=False, prepare=preparing.prepare,
+            "icdcs10, section VI", greedy=False, prepare=prepare_kernels.prepare,
         ),
         Design(
-            "cd1", "CD-ODA-I", cd1.cd1, {},
+            "cd1", "CD-ODA-I", stars.cd1, {},
             "every topic a star, so of diameter 2 at most; no bound on links",
-            "icdcs10, section VI-A", greedy=False, prepare=preparing.prepare,
+            "icdcs10, section VI-A", greedy=False, prepare=prepare_kernels.prepare,
         ),
         Design(
-            "cd2", "CD-ODA-II", cd2.cd2, {},
+            "cd2", "CD-ODA-II", stars.cd2, {},
             "every topic a star, so of diameter 2 at most; no bound on links (1.8 × GM's in the paper)",
-            "icdcs10, section VI-B", greedy=False, prepare=preparing.prepare,
+            "icdcs10, section VI-B", greedy=False, prepare=prepare_kernels.prepare,
         ),
         Design(
             "cdmax", "CD-Max", cdmax.cdmax,
             {"k": "1 favours few links, above 2 a lower maximum degree by several hubs for a topic (1)"},
             "every topic of diameter 2 at most; maximum degree never above CD-ODA-II's",
-            "ours, on icdcs10, section VI", greedy=False, prepare=preparing.prepare,
+            "ours, on icdcs10, section VI", greedy=False, prepare=prepare_kernels.prepare,
         ),
         Design(
-            "spidercast", "SpiderCast", spidercast.spidercast,
+            "spidercast", "SpiderCast", coverage.spidercast,
             {"coverage_greedy": "neighbours for each topic by greedy picks (3)",
              "coverage_random": "neighbours for each topic by random picks (1)"},
             "each broker linked to K_g + K_r subscribers of each of its topics, or to all; no centre needed",
-            "icdcs16, section IX", greedy=False, seeded=True, prepare=preparing.prepare,
+            "icdcs16, section IX", greedy=False, seeded=True, prepare=prepare_kernels.prepare,
         ),
         Design(
-            "spidercastm", "SpiderCastM", spidercastm.spidercastm,
+            "spidercastm", "SpiderCastM", coverage.spidercastm,
             {"max_degree": "the budget: links per broker",
              "coverage_greedy": "neighbours for each topic by greedy picks (3)",
              "coverage_random": "neighbours for each topic by random picks (1)"},
             "no broker has more than d links; no bound on support",
             "icdcs16, section IX", frozenset({"max_degree"}),
-            greedy=False, seeded=True, prepare=preparing.prepare,
+            greedy=False, seeded=True, prepare=prepare_kernels.prepare,
         ),
         Design(
-            "randoma", "RandomA", randoma.randoma, {"max_edges": "the budget: links in all"},
+            "randoma", "RandomA", random.randoma, {"max_edges": "the budget: links in all"},
             "at most m links, each contributing; no bound on support: the contrast to GPA",
             "icdcs16, section IX", frozenset({"max_edges"}),
-            greedy=False, seeded=True, prepare=preparing.prepare,
+            greedy=False, seeded=True, prepare=prepare_kernels.prepare,
         ),
         Design(
-            "randomm", "RandomM", randomm.randomm, {"max_degree": "the budget: links per broker"},
+            "randomm", "RandomM", random.randomm, {"max_degree": "the budget: links per broker"},
             "no broker has more than d links, each contributing; no bound on support: the contrast to GPM",
             "icdcs16, section IX", frozenset({"max_degree"}),
-            greedy=False, seeded=True, prepare=preparing.prepare,
+            greedy=False, seeded=True, prepare=prepare_kernels.prepare,
         ),
         Design(
-            "resilient", "2-topic-connected", resilient.resilient,
+            "resilient", "2-topic-connected", k_connected.resilient,
             {"k": "1: connected, as by GM; 2: still connected when any one broker fails (2)"},
             "every topic of three subscribers or more stays connected when any one broker fails; no link can "
             "be taken away",
             "ours; the problem is that of Chen, Vitenberg and Jacobsen, PODC 2013", rule=rules.gm,
-            prepare=resilient.prepare,
+            prepare=k_connected.prepare,
         ),
         Design(
             "best", "Best", best.best,
@@ -175,12 +159,12 @@ DESIGNS: dict[str, Design] = {
             "ours", seeded=True, priced=True, prepare=best.prepare,
         ),
         Design(
-            "exact", "exact", exact.solve,
+            "exact", "exact", solve.solve,
             {"objective": "edges: fewest links; degree: lowest maximum degree, then fewest links (edges)",
              "time_limit": "stop after this many seconds with the best so far (60)"},
             "every topic connected, at the optimum if time is enough: small instances only; otherwise never "
             "worse than GM and MinMax-ODA",
-            "podc07, section 5, states the problem", prepare=exact.prepare,
+            "podc07, section 5, states the problem", prepare=solve.prepare,
         ),
     )
 }  # fmt: skip
@@ -200,7 +184,7 @@ def design(
     seed: int = 0,
     threads: int = 1,
     progress: Progress | None = None,
-    costs: weighted.LinkCosts | None = None,
+    costs: LinkCosts | None = None,
     certify: bool = False,
     prices: Prices | None = None,
     **parameters: Parameter,
@@ -220,7 +204,7 @@ def design(
     seed = _plain(seed)
     given = {name: _plain(value) for name, value in parameters.items() if value is not None}
     weighing = {} if costs is None else {"costs": costs}
-    if costs is not None and not isinstance(costs, weighted.LinkCosts):
+    if costs is not None and not isinstance(costs, LinkCosts):
         raise InputError(f"costs are {type(costs).__name__}: make them by LinkCosts or load_costs")
     for name in (*given, *weighing):
         if name not in chosen.parameters:

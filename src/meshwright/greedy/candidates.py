@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meshwright.arrays import as_ids
 from meshwright.errors import InputError, first_five
-from meshwright.ids import as_ids
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from meshwright.interest import Ids
+    from meshwright.arrays import Ids
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from meshwright.arrays import as_ids, frozen, is_whole
 from meshwright.errors import InputError, first_five
 from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
-from meshwright.greedy.tuning import Tuning
+from meshwright.greedy.layout import Tuning
 from meshwright.greedy.waves import Task, Waves
-from meshwright.ids import as_ids, is_whole
-from meshwright.interest import Interest, frozen
+from meshwright.interest import Interest
+from meshwright.jit.prepare import prepares
 from meshwright.overlay import Overlay
-from meshwright.preparing import prepares
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids
     from meshwright.greedy.kernels.state import Scratch, State, Sweep
     from meshwright.greedy.rules import Rule
     from meshwright.greedy.waves import Elsewhere
-    from meshwright.interest import Ids
 
 Progress: TypeAlias = Callable[[int, float, str], None]
 """Called now and then with the edges so far, how far it is (0 to 1) and what is being done.
@@ -127,8 +127,8 @@ def needs_more(
 @prepares("greedy/more")
 def prepare_more() -> None:
     """Compile or load what not every run needs: for other rules than GM, starts, threads and clusters."""
-    from meshwright.greedy.kernels.beginning import link_start
     from meshwright.greedy.kernels.rows import rebuild_rows
+    from meshwright.greedy.kernels.start import link_start
 
     run = _smallest_run(Tuning(counted=3))  # so that pairs are counted too
     none = frozen(np.zeros(0), np.int32)
@@ -158,7 +158,7 @@ class _Run:
         degrees: Ids | None = None,
     ) -> None:
         from meshwright.greedy import layout
-        from meshwright.greedy.kernels.beginning import begin, link_start
+        from meshwright.greedy.kernels.start import begin, link_start
         from meshwright.greedy.kernels.state import TOP_DEGREE
 
         self.threads, self.progress = threads, progress
@@ -254,12 +254,12 @@ def _counted_state(
     interest: Interest, rule: Rule, candidates: Candidates, limit: int, tuning: Tuning
 ) -> State:
     """Return the state before any edge, with the counts of pairs where they pay and fit."""
-    from meshwright.greedy import counting, layout
-    from meshwright.greedy.kernels.pairs import count_pairs
+    from meshwright.greedy import layout
+    from meshwright.greedy.kernels.pair_counts import count_pairs
 
-    counted = counting.counted_below(interest, rule, candidates, tuning)
+    counted = layout.counted_below(interest, rule, candidates, tuning)
     if counted:
-        ordered = counting.popular_first(interest)
+        ordered = layout.popular_first(interest)
         state = layout.lay_out_state(ordered, candidates, limit, tuning, counted)
         if count_pairs(state):
             return state

@@ -1,11 +1,14 @@
-"""Laying out the engine's arrays for an interest."""
+"""The engine's arrays for an interest, and the tuning that sizes them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meshwright.arrays import frozen, settled
+from meshwright.errors import InputError
 from meshwright.greedy.kernels.state import (
     BLOCK,
     FREE_ROWS,
@@ -16,16 +19,40 @@ from meshwright.greedy.kernels.state import (
     bit_rows,
     row_words,
 )
-from meshwright.interest import frozen
-from meshwright.words import SIXTEEN
+from meshwright.interest import Interest
+from meshwright.jit.simd import SIXTEEN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from meshwright.arrays import Ids
     from meshwright.greedy.candidates import Candidates
     from meshwright.greedy.kernels.state import Bits
-    from meshwright.greedy.tuning import Tuning
-    from meshwright.interest import Ids, Interest
+    from meshwright.greedy.rules import Rule
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How the engine lays out its state; None means: chosen by the size of the interest."""
+
+    window: int | None = None
+    """How many of its best pairs a row keeps."""
+    heavy: int | None = None
+    """The number of subscribers from which a topic has a bit row."""
+    large: int | None = None
+    """The size from which a component has a bit row."""
+    giant: int = 8
+    """The size from which a component may be its topic's giant."""
+    node_bits: bool | None = None
+    """Whether contributions are counted by bits of topics, or by lists."""
+
+    counted: int | None = None
+    """The number of subscribers below which a topic is counted for each pair of them; 0 for none."""
+
+    def __post_init__(self) -> None:
+        if self.window is not None and self.window < 1:
+            raise InputError(f"a window of {self.window} pairs: give at least 1")
+
 
 WORD = 64
 
@@ -173,3 +200,47 @@ def _bits_fit(interest: Interest, tuning: Tuning) -> bool:
         return tuning.node_bits
     needed = interest.num_nodes * -(-interest.num_topics // WORD) * (3 * 8 + 2)
     return needed <= max(16 * interest.num_subscriptions, 64 * 2**20)
+
+
+MOST_PAIRS = 2**26
+"""A byte for each pair, up to this many: some 11,000 nodes."""
+FEWEST_TOPICS = 2048
+"""With fewer topics than this, little is gained."""
+
+
+def counted_below(interest: Interest, rule: Rule, candidates: Candidates, tuning: Tuning) -> int:
+    """Return the number of subscribers below which topics are counted for each pair; 0 if that does not pay.
+
+    It pays for rules that look at degrees, where topics with few subscribers are about as many as nodes: the
+    more topics, the more phases, and the fewer subscribers, the fewer pairs to count.
+    """
+    if candidates.pairs is not None or np.diff(interest.node_ptr).max(initial=0) > np.iinfo(np.uint16).max:
+        return 0  # rows are never rebuilt, or a node's topics are too many for ranks
+    if tuning.counted is not None:
+        return tuning.counted
+    nodes = interest.num_nodes
+    if rule.k is None or nodes**2 // 2 > MOST_PAIRS:
+        return 0
+    few = max(nodes // 25, 2)
+    light = int((_popularity(interest) < few).sum())
+    return few if light >= max(0.75 * nodes, FEWEST_TOPICS) else 0
+
+
+def popular_first(interest: Interest) -> Interest:
+    """Return the interest with its topics in order of their number of subscribers, most first."""
+    from scipy.sparse import csr_array
+
+    order = np.argsort(-_popularity(interest), kind="stable")
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order))
+    unused = np.zeros(interest.num_subscriptions, dtype=np.uint8)
+    shape = (interest.num_nodes, interest.num_topics)
+    rows = csr_array((unused, rank[interest.node_topics], interest.node_ptr), shape=shape)
+    rows.sort_indices()
+    names = interest.topic_names.take(order)
+    return Interest(interest.node_names, names, interest.node_ptr, settled(rows.indices))
+
+
+def _popularity(interest: Interest) -> NDArray[np.int64]:
+    """Return how many subscribers each topic has, without laying the interest out by topics."""
+    return np.bincount(interest.node_topics, minlength=interest.num_topics)

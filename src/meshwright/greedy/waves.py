@@ -1,4 +1,4 @@
-"""Waves: many rows of the engine rebuilt elsewhere, against a snapshot, and handed back to the sweep.
+"""Waves: many rows of the engine rebuilt elsewhere from a snapshot and handed back to the sweep.
 
 This is the side of the sweep; `rebuilding` is the other. A window made against an earlier state may be too
 high, but never too low, so the edges are those of a run without waves. This holds wherever the rows are
@@ -15,15 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.interest import Interest
+from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids
     from meshwright.greedy.candidates import Candidates
     from meshwright.greedy.engine import _Run
     from meshwright.greedy.kernels.state import State, Sweep
+    from meshwright.greedy.layout import Tuning
     from meshwright.greedy.rules import Rule
-    from meshwright.greedy.tuning import Tuning
-    from meshwright.interest import Ids
-    from meshwright.overlay import Overlay
+
 
 LEAST_WORK = 1_500_000_000
 """A wave of less work than this, about a second on one core, is done where the sweep runs."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.interest import frozen
+from meshwright.arrays import frozen
 
 if TYPE_CHECKING:
-    from meshwright.interest import Ids, Offsets
+    from meshwright.arrays import Ids, Offsets
     from meshwright.overlay import Overlay
 
 

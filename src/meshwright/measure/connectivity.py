@@ -11,7 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.interest import Ids, Interest
+    from meshwright.arrays import Ids
+    from meshwright.interest import Interest
     from meshwright.overlay import Overlay
 
 Progress: TypeAlias = Callable[[int, float, str], None]

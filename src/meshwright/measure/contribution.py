@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meshwright.arrays import frozen
 from meshwright.errors import InputError, first_five
-from meshwright.interest import Interest, frozen
+from meshwright.interest import Interest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.interest import Ids
+    from meshwright.arrays import Ids
     from meshwright.overlay import Overlay
 
 
@@ -37,9 +38,9 @@ def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
     if bad.any():
         pairs = zip(u[bad].tolist(), v[bad].tolist(), strict=True)
         raise InputError(f"edges {first_five(pairs)} are not 0 <= u < v < {interest.num_nodes}")
-    from meshwright.measure import kernels
+    from meshwright.measure.kernels import graph
 
-    return kernels.contributions(
+    return graph.contributions(
         frozen(interest.node_ptr, np.int64),
         frozen(interest.node_topics, np.int32),
         interest.num_topics,

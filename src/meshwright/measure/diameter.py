@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from meshwright.arrays import frozen, is_whole
 from meshwright.errors import InputError
-from meshwright.ids import is_whole
-from meshwright.interest import frozen
 from meshwright.measure.adjacency import adjacency
 
 if TYPE_CHECKING:
@@ -60,17 +59,17 @@ def diameters(
         raise InputError(f"no scope {scope!r}: choose induced or whole")
     if effort is not None and (not is_whole(effort) or effort < 1):
         raise InputError(f"an effort of {effort} searches: give a whole number of at least 1, or None")
-    from meshwright.measure import kernels
+    from meshwright.measure.kernels import graph
 
     interest, links = overlay.interest, adjacency(overlay)
     topic_ptr, topic_nodes = frozen(interest.topic_ptr, np.int64), frozen(interest.topic_nodes, np.int32)
     if scope == "whole" and effort is None and _steps_from_all(overlay) <= STEPS:
         node_ptr, node_topics = frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32)
-        of_topic = kernels.all_sources(node_ptr, node_topics, topic_ptr, topic_nodes, links.ptr, links.nodes)
+        of_topic = graph.all_sources(node_ptr, node_topics, topic_ptr, topic_nodes, links.ptr, links.nodes)
         exact = np.ones(len(of_topic), dtype=np.bool_)
     else:
         share = STEPS // max(interest.num_topics, 1)
-        of_topic, exact = kernels.topic_diameters(
+        of_topic, exact = graph.topic_diameters(
             topic_ptr, topic_nodes, *links, scope == "induced", int(effort or 0), share
         )
     measured = of_topic[of_topic > 0]

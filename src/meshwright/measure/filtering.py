@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.interest import frozen
+from meshwright.arrays import frozen
 from meshwright.measure.adjacency import adjacency
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ def filtering_costs(overlay: Overlay) -> FilteringCosts:
     >>> filtering_costs(path).of_topic.tolist()
     [1, 0]
     """
-    from meshwright.measure.steiner import kernels
+    from meshwright.measure.kernels import steiner
 
     interest, links = overlay.interest, adjacency(overlay)
-    of_topic, lower = kernels.filtering(
+    of_topic, lower = steiner.filtering(
         frozen(interest.topic_ptr, np.int64), frozen(interest.topic_nodes, np.int32), links.ptr, links.nodes
     )
     return FilteringCosts(

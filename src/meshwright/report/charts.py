@@ -1,22 +1,24 @@
-"""Charts as files, by matplotlib: the same plans give the same bytes."""
+"""Charts of plans: degrees, support, and distributions side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from meshwright import measure
 from meshwright.errors import InputError
-from meshwright.report.chart_file import check_chart
-from meshwright.report.labels import name_of
-from meshwright.report.sheet import COLOURS, DASHES, sheet
+from meshwright.report.sheet import COLOURS, DASHES, check_chart, sheet
+from meshwright.report.tables import name_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from meshwright.designs import Plan
+
 
 POINTS = 2000
 """More points than a curve is pixels wide would only make a vector file large."""
@@ -96,3 +98,38 @@ def _finish_support(axes: Any) -> None:
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}".replace("%", " %")))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+Curve: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
+"""Values, ascending, and for each the share that has at least that much."""
+
+
+def ccdf_chart(panels: Mapping[str, Mapping[str, Curve]], labels: Sequence[str], path: str | Path) -> Path:
+    """Draw one panel for each distribution, in it one curve for each dataset; return the file's path.
+
+    Raises
+    ------
+    InputError
+        If the name of the file tells no kind of chart.
+    MissingDependencyError
+        If matplotlib is not installed.
+    """
+    path = check_chart(path)
+    with sheet(path, columns=len(panels), size=(10.5, 4.5)) as (_, panes):
+        for axes, (title, curves), label in zip(panes, panels.items(), labels, strict=True):
+            for (name, (values, shares)), colour, dash in zip(
+                curves.items(), cycle(COLOURS), cycle(DASHES), strict=False
+            ):
+                shown = values > 0  # a logarithmic axis has no zero
+                axes.plot(
+                    values[shown],
+                    shares[shown],
+                    color=colour,
+                    linestyle=dash,
+                    drawstyle="steps-pre",
+                    label=name,
+                )
+            axes.set_title(title)
+            axes.set(xlabel=label, ylabel="share with at least that many", xscale="log", yscale="log")
+            axes.legend()
+    return path

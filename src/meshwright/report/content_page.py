@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.report.content_map import content_map
-from meshwright.report.content_table import title_of
-from meshwright.spelling import amount, excess, percentage
+from meshwright.formatting import amount, excess, percentage
+from meshwright.report.content import content_map, title_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +78,7 @@ def _figures(plan: ContentPlan) -> list[list[str]]:
 
 
 def _costliest(plan: ContentPlan) -> str:
-    from meshwright.content.links import link_traffic
+    from meshwright.content.assignment.cost import link_traffic
 
     workload, cost = plan.workload, plan.cost
     brokers, channels = workload.broker_names, workload.channel_names

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from meshwright.report.chart_file import check_chart
-from meshwright.report.sheet import COLOURS, sheet
+from meshwright.report.sheet import COLOURS, check_chart, sheet
 
 MOST_NAMES = 60
 """With more brokers than this their names would cover each other."""

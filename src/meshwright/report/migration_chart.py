@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.content.cost import cost
-from meshwright.report.chart_file import check_chart
-from meshwright.report.sheet import COLOURS, DASHES, sheet
+from meshwright.content.assignment.cost import cost
+from meshwright.report.sheet import COLOURS, DASHES, check_chart, sheet
 
 if TYPE_CHECKING:
     from meshwright.content.migration import Migration

@@ -1,15 +1,14 @@
-"""How our charts look, and the sheet that they are drawn on: the same figures give the same bytes."""
+"""The sheet that charts are drawn on, and the file they go to: the same figures give the same bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from meshwright.report.chart_file import save
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from meshwright.errors import InputError, MissingDependencyError, OutputError
+from meshwright.files.single import check_place, new_file
 
 COLOURS = ("#0072B2", "#009E73", "#D55E00", "#7A7A7A", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 """Okabe and Ito's colours, which colour-blind readers can tell apart."""
@@ -57,3 +56,47 @@ def sheet(
         FigureCanvasAgg(figure)
         yield figure, figure.subplots(rows, columns, sharex="col")
         save(figure, path)
+
+
+KINDS = (".png", ".svg", ".pdf")
+"""The kinds of file that a chart can be."""
+
+UNSTATED: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+"""Dates and version numbers would make equal pictures differ."""
+
+
+def check_chart(path: str | Path) -> Path:
+    """Say, before any long work, whether a chart of this name can be drawn; return it as a path."""
+    path = Path(path)
+    if path.suffix.lower() not in KINDS:
+        raise InputError(
+            f"cannot tell what kind of chart {str(path)!r} is: end its name in {' or '.join(KINDS)}"
+        )
+    if not path.parent.is_dir():
+        raise OutputError(f"no folder {str(path.parent)!r} for the chart: make it first")
+    if path.is_dir():
+        raise OutputError(f"{str(path)!r} is a folder: name a file for the chart")
+    check_place(path)
+    check_matplotlib()
+    return path
+
+
+def check_matplotlib() -> None:
+    """Say, before any long work, whether charts can be drawn here."""
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            "matplotlib is not installed: pip install 'meshwright[charts]'"
+        ) from error
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write beside the final place and rename, so that no half of a picture is ever left."""
+    kind = path.suffix.lower()
+    with new_file(path) as beside:
+        figure.savefig(beside, format=kind[1:], metadata=UNSTATED[kind])

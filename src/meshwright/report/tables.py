@@ -1,19 +1,45 @@
-"""Plans side by side, as a table for the terminal."""
+"""Tables for the terminal: plans side by side, and advice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from meshwright.report.labels import name_of
-from meshwright.report.plain_table import plain_table
-from meshwright.spelling import amount, duration, excess, percentage
+from meshwright.designs import DESIGNS
+from meshwright.formatting import amount, duration, excess, percentage
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan
+    from meshwright.designs.advice import Advice, Tried
+    from meshwright.designs.plan import Parameter
+
+
+def plain_table(first: str, figures: Iterable[str]) -> Table:
+    """Return an empty table: a column of names under the first heading, then columns of figures."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column(first, overflow="fold")
+    for heading in figures:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def name_of(plan: Plan) -> str:
+    """Return a design's title with its parameters, such as 'Low-ODA (k = 5)'."""
+    known = DESIGNS.get(plan.algorithm)
+    title = known.title if known else plan.algorithm
+    told = ", ".join(_spelled(name, value) for name, value in plan.parameters.items())
+    return f"{title} ({told})" if told else title
+
+
+def _spelled(name: str, value: Parameter) -> str:
+    if name == "costs":
+        return "by cost"
+    return f"{name.replace('_', ' ')} = {value:,}" if isinstance(value, int) else f"{name} = {value}"
+
 
 BEST = "bold green"
 """The best figure of each column is drawn so."""
@@ -76,3 +102,49 @@ def _least(values: Sequence[float], spell: Callable[[float], str]) -> list[Text]
 def _relative(edges: Sequence[int]) -> list[Text]:
     fewest = min(edges, default=0)
     return [Text(f"{count / fewest:.2f}" if fewest else "–") for count in edges]
+
+
+TAKE = "bold green"
+ADVICE_HEADINGS = (
+    "\nlinks",
+    "above the\nfewest, ≤",
+    "average\ndegree",
+    "highest\ndegree",
+    "\nsupport",
+    "\ndiameter",
+    "links to\nspare",
+    "\ntime",
+)
+
+
+def advice_table(advice: Advice) -> Table:
+    """Return a table with one row for each plan that was tried."""
+    table = plain_table("\ndesign", ADVICE_HEADINGS)
+    table.add_column("\nfits", no_wrap=True)
+    for own in advice.tried:
+        style = TAKE if own is advice.chosen else ""
+        table.add_row(*(Text(cell, style) for cell in _cells(own)), _fits(own, advice))
+    return table
+
+
+def _cells(own: Tried) -> list[str]:
+    figures, diameters = own.plan.figures, own.diameters
+    return [
+        name_of(own.plan),
+        f"{figures['edges']:,}",
+        excess(figures["gap"]) if "gap" in figures else "–",
+        f"{figures['average_degree']:.2f}",
+        f"{figures['max_degree']:,}",
+        percentage(figures["support"]),
+        f"{diameters.maximum}" if diameters.exact.all() else f"≥ {diameters.maximum}",
+        f"{own.redundant:,}",
+        duration(own.plan.seconds),
+    ]
+
+
+def _fits(own: Tried, advice: Advice) -> Text:
+    if own is advice.chosen:
+        return Text("take this", TAKE)
+    if own.unmet(advice.wishes):
+        return Text("no", "red")
+    return Text("yes") if own.complete else Text("in part")

@@ -1,8 +1,8 @@
 """One dissemination tree for each topic, inside the overlay: every message once, by interested brokers."""
 
-from meshwright.routes.choosing import OBJECTIVES, route
+from meshwright.routes.choose import OBJECTIVES, route
 from meshwright.routes.figures import Hops, Loads, Stretch, figures, hops, loads, stretch
-from meshwright.routes.preparing import prepare
+from meshwright.routes.prepare import prepare
 from meshwright.routes.trees import Trees
 
 __all__ = [

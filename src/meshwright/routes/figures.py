@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.interest import frozen
+from meshwright.arrays import frozen
 from meshwright.measure.adjacency import adjacency
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Loads:
 
 def hops(trees: Trees) -> Hops:
     """Count the hops between all pairs of subscribers of each topic, exactly."""
-    from meshwright.routes.kernels import measuring as kernels
+    from meshwright.routes.kernels import paths as kernels
 
     total, pairs, usual, most = kernels.count_hops(trees.ptr, trees.above, frozen(~trees.relay, np.bool_))
     return Hops(
@@ -72,7 +72,7 @@ def hops(trees: Trees) -> Hops:
 
 def stretch(trees: Trees) -> Stretch:
     """Compare ways in the trees with the shortest ways in the whole overlay, whoever is on them."""
-    from meshwright.routes.kernels import measuring as kernels
+    from meshwright.routes.kernels import paths as kernels
 
     links, sizes = adjacency(trees.overlay), np.diff(trees.ptr)
     entries = np.flatnonzero(~trees.relay)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from meshwright.interest import frozen
+from meshwright.arrays import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.interest import Ids, Offsets
+    from meshwright.arrays import Ids, Offsets
     from meshwright.overlay import Overlay
 
 

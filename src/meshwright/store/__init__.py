@@ -1,15 +1,15 @@
 """Reading and writing: datasets, plans, and the plain files that interests come in."""
 
-from meshwright.store.churn_runs import write_churn
 from meshwright.store.content_plans import StoredContentPlan, read_content_plan, write_content_plan
 from meshwright.store.costs import load_costs
 from meshwright.store.datasets import read_dataset, write_dataset
-from meshwright.store.files import load_interest
+from meshwright.store.interest_files import load_interest
 from meshwright.store.plans import StoredPlan, read_plan, write_plan
-from meshwright.store.routes import StoredTrees, read_trees, write_trees
+from meshwright.store.runs import write_churn
 from meshwright.store.traces import read_trace, write_trace
-from meshwright.store.verification import PlanReport, verify_plan
+from meshwright.store.trees import StoredTrees, read_trees, write_trees
 from meshwright.store.workloads import read_workload, write_workload
+from meshwright.verify.plan import PlanReport, verify_plan
 
 __all__ = [
     "PlanReport",

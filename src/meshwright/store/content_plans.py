@@ -11,14 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import InputError, first_five
-from meshwright.store.atomic import new_folder
-from meshwright.store.header import CONTENT_PLAN, damaged, read_header, write_header
-from meshwright.store.named_columns import NamedColumns
-from meshwright.store.tables import write_table
+from meshwright.files.folders import new_folder
+from meshwright.files.header import CONTENT_PLAN, damaged, read_header, write_header
+from meshwright.store.tables import NamedColumns, write_table
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids
     from meshwright.content import ContentPlan, Workload
-    from meshwright.interest import Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +98,7 @@ def read_content_plan(path: str | Path) -> StoredContentPlan:
 
 
 def _tables(plan: ContentPlan) -> dict[str, pa.Table]:
-    from meshwright.content.links import core_trees, link_traffic
+    from meshwright.content.assignment.cost import core_trees, link_traffic
 
     workload, cost = plan.workload, plan.cost
     users, brokers, channels = workload.user_names, workload.broker_names, workload.channel_names

@@ -11,18 +11,11 @@ import pyarrow as pa
 
 from meshwright.errors import InputError, first_five, first_rows
 from meshwright.interest import MOST_SUBSCRIPTIONS
-from meshwright.store.columns import (
-    check_names,
-    csv_names,
-    parquet_names,
-    read_csv,
-    read_parquet,
-    reading,
-)
+from meshwright.store.columns import check_names, csv_names, parquet_names, read_csv, read_parquet, reading
 
 if TYPE_CHECKING:
+    from meshwright.costs.link_costs import LinkCosts
     from meshwright.interest import Interest
-    from meshwright.weighted import LinkCosts
 
 PAIRS, PLACES = ("u", "v", "cost"), ("node", "x", "y")
 """The columns of both kinds of tables."""
@@ -82,7 +75,7 @@ def _chosen(names: Sequence[str]) -> tuple[str, str, str]:
 
 
 def _costs(table: pa.Table, interest: Interest, check_triangle: bool) -> LinkCosts:
-    from meshwright.weighted import LinkCosts
+    from meshwright.costs.link_costs import LinkCosts
 
     names = table.column_names
     figures = [name for name in names if name in ("cost", "x", "y")]

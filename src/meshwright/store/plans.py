@@ -10,17 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrays import is_whole
 from meshwright.errors import InputError, first_five
-from meshwright.ids import is_whole
+from meshwright.files.folders import new_folder
+from meshwright.files.header import PLAN, damaged, read_header, write_header
 from meshwright.overlay import Overlay
-from meshwright.store.atomic import new_folder
-from meshwright.store.header import PLAN, damaged, read_header, write_header
-from meshwright.store.price_check import write_prices
+from meshwright.store.prices import write_prices
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids
     from meshwright.designs import Plan
-    from meshwright.interest import Ids, Interest
+    from meshwright.interest import Interest
 
 EDGES = pa.schema(
     [

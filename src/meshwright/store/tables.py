@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from meshwright.errors import FormatError, first_five
-from meshwright.store.header import damaged
+from meshwright.errors import FormatError, InputError, first_five, first_rows
+from meshwright.files.header import damaged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 ROWS_AT_ONCE = 1 << 20
 """Rows in each group of a Parquet file: fixed, so that the bytes do not depend on how rows arrive."""
@@ -68,3 +77,82 @@ def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
 def first_line(error: Exception) -> str:
     """Return the first line of an error's text, or its kind if it has none."""
     return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+@dataclass(frozen=True, eq=False)
+class NamedColumns:
+    """A table and the file that it was read from."""
+
+    file: Path
+    table: pa.Table
+
+    @classmethod
+    def read(cls, file: Path) -> NamedColumns:
+        """Read a Parquet file."""
+        import pyarrow.parquet as pq
+
+        if not file.is_file():
+            raise damaged(file.parent, f"{file.name} is missing")
+        try:
+            return cls(file, pq.read_table(file))
+        except (pa.ArrowException, OSError) as error:
+            raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Return a column that must be there, without gaps."""
+        if name not in self.table.column_names:
+            told = first_five(self.table.column_names)
+            raise FormatError(f"{self.file} has no column {name!r}; its columns are {told}: rename one")
+        column = self.table.column(name)
+        if column.null_count:
+            rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+            raise FormatError(f"{self.file} has no {name} in {first_rows(rows)}: fill every gap")
+        return column
+
+    def names(self, name: str) -> list[str]:
+        """Return a column of names, as texts, in its order."""
+        made: list[str] = self._texts(name).to_pylist()
+        return made
+
+    def distinct(self, name: str) -> list[str]:
+        """Return a column of names that must be there once each."""
+        made = self.names(name)
+        if len(set(made)) < len(made):
+            twice = [one for one, times in Counter(made).items() if times > 1]
+            raise InputError(f"{self.file} has the {name}s {first_five(twice)} twice: keep one of each")
+        return made
+
+    def positions(self, name: str, known: Sequence[str]) -> NDArray[np.int64]:
+        """Return where the names of a column are among those that are known."""
+        column = self._texts(name)
+        found = pc.index_in(column, pa.array(known, pa.string()))
+        if found.null_count:
+            lost = column.filter(pc.is_null(found)).unique().to_pylist()
+            raise InputError(f"{self.file} names the unknown {name}s {first_five(lost)}: add or remove them")
+        made: NDArray[np.int64] = found.to_numpy().astype(np.int64)
+        return made
+
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Return a column of numbers."""
+        column = self.column(name)
+        try:
+            made: NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
+        except pa.ArrowException as error:
+            raise FormatError(f"{self.file} has a {name} that is no number: mend it") from error
+        return made
+
+    def optional(self, name: str) -> NDArray[np.float64] | None:
+        """Return a column of numbers, or None where it is missing or empty throughout."""
+        there = name in self.table.column_names
+        if not there or (self.table.num_rows and self.table.column(name).null_count == self.table.num_rows):
+            return None
+        return self.numbers(name)
+
+    def _texts(self, name: str) -> Any:
+        column = self.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        if not (texts or pa.types.is_integer(column.type)):
+            raise FormatError(f"{self.file} has {name}s that are {column.type}: give texts or integers")
+        return column.cast(pa.string())

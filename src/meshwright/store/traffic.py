@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.store.atomic import new_folder
+from meshwright.files.folders import new_folder
+from meshwright.files.header import TRAFFIC, damaged, read_header, write_header
 from meshwright.store.datasets import QUARANTINE
-from meshwright.store.header import TRAFFIC, damaged, read_header, write_header
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:

@@ -10,14 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.content import Places, Workload
-from meshwright.content.approximation import Approximation, over_approximation
-from meshwright.content.densities import Histogram
-from meshwright.content.integration import channel_rates
-from meshwright.content.space import Attribute, Boxes, grid, induced
+from meshwright.content.model.densities import Histogram
+from meshwright.content.model.rates import Approximation, channel_rates, over_approximation
+from meshwright.content.model.space import Attribute, Boxes, grid, induced
 from meshwright.errors import InputError, first_five
 from meshwright.interest import MOST_SUBSCRIPTIONS
 from meshwright.store.columns import check_names, csv_names, parquet_names, read_csv, read_parquet, reading
-from meshwright.store.files import load_interest
+from meshwright.store.interest_files import load_interest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

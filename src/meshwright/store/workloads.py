@@ -16,10 +16,9 @@ import pyarrow as pa
 
 from meshwright.content import Places, Workload
 from meshwright.errors import FormatError, InputError
-from meshwright.store.atomic import new_folder
-from meshwright.store.header import WORKLOAD, damaged, read_header, write_header
-from meshwright.store.named_columns import NamedColumns
-from meshwright.store.tables import write_table
+from meshwright.files.folders import new_folder
+from meshwright.files.header import WORKLOAD, damaged, read_header, write_header
+from meshwright.store.tables import NamedColumns, write_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,9 +1,13 @@
 """Made-up interests: synthetic popularity and sizes, followers, and the papers' hard cases."""
 
+from meshwright.workloads.distributions import (
+    Sizes,
+    exponential_popularity,
+    uniform_popularity,
+    zipf_popularity,
+)
 from meshwright.workloads.hard_cases import cover_copies, cuboid, lemma1, single_node_cover
-from meshwright.workloads.popularity import exponential_popularity, uniform_popularity, zipf_popularity
 from meshwright.workloads.raw_events import write_raw_events
-from meshwright.workloads.sizes import Sizes
 from meshwright.workloads.social import social
 from meshwright.workloads.synthetic import WORKLOADS, expo, synthetic, unif, zipf
 

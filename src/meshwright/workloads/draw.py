@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from meshwright.interest import Ids, Offsets
+    from meshwright.arrays import Ids, Offsets
 
 _UNITS = 2.0**40
 _SKIP = 8

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from meshwright.arrays import settled
 from meshwright.errors import InputError
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, settled
-from meshwright.workloads.counts import check_count
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.workloads.distributions import Sizes, check_count, zipf_popularity
 from meshwright.workloads.draw import below, choose, fixed_point
-from meshwright.workloads.popularity import zipf_popularity
-from meshwright.workloads.sizes import Sizes
 from meshwright.workloads.synthetic import numbered
 
 COMMUNITY = 100

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from meshwright.arrays import settled
 from meshwright.errors import InputError, first_five
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, settled
-from meshwright.workloads.counts import check_count
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.workloads.distributions import (
+    Sizes,
+    check_count,
+    exponential_popularity,
+    uniform_popularity,
+    zipf_popularity,
+)
 from meshwright.workloads.draw import choose, draw, fixed_point
-from meshwright.workloads.popularity import exponential_popularity, uniform_popularity, zipf_popularity
-from meshwright.workloads.sizes import Sizes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

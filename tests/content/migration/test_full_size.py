@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from meshwright.content import cost, synthetic
-from meshwright.content.chance import random
+from meshwright.content.assignment.packing import random
 from meshwright.content.migration import Crash, Terms, migrate
 
 

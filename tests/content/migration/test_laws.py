@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from calls import COMPILED, examples, seeds
 from meshwright.content import Workload, cost, synthetic
-from meshwright.content.chance import random
+from meshwright.content.assignment.incremental_cost import RunningCost
+from meshwright.content.assignment.packing import random
 from meshwright.content.migration import Crash, CrashAt, Migration, Terms, migrate
 from meshwright.content.migration.ledger import WORTHWHILE
-from meshwright.content.running import RunningCost
 from meshwright.errors import InputError
 
 

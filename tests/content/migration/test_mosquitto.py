@@ -9,9 +9,9 @@ import pytest
 
 from brokers import PROGRAM
 from meshwright.content import synthetic
-from meshwright.content.chance import random
+from meshwright.content.assignment.packing import random
 from meshwright.content.migration import Crash, Terms, migrate
-from meshwright.content.migration.mosquitto import is_closed_socket
+from meshwright.content.migration.mqtt import is_closed_socket
 from meshwright.errors import InputError
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")

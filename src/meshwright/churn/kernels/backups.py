@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.churn.kernels.state import SPARE, ZERO, count_topics, rest_of, topic_at
-from meshwright.compiling import compiled, inlined, inner, kernel
-from meshwright.search.kernels.lists import FULL, discard, empty, list_out, push
-from meshwright.search.kernels.net import NONE, draw, has_topic
-from meshwright.words import lowest_bit, popcount
+from meshwright.dynamic.link_lists import FULL, discard, empty, list_out, push
+from meshwright.dynamic.net import NONE, draw, has_topic
+from meshwright.jit.compiler import compiled, inlined, inner, kernel
+from meshwright.jit.simd import lowest_bit, popcount
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids
     from meshwright.churn.kernels.state import Live
-    from meshwright.interest import Ids
-    from meshwright.search.kernels.net import Bits, Int
+    from meshwright.dynamic.net import Bits, Int
 
 GREEDY, PRIMAL_DUAL = 0, 1
 """How a cover is chosen: shadows, Alg. 11 and Alg. 12."""

@@ -8,28 +8,29 @@ import numpy as np
 
 from meshwright.churn.kernels.backups import build, mend_backups, patch, welcome
 from meshwright.churn.kernels.damage import FRAGMENTS, alone, find_damage
-from meshwright.churn.kernels.members import drop, enter, has_room, list_subscribers
-from meshwright.churn.kernels.mend import NO_LIMIT, cap_of, mend
-from meshwright.churn.kernels.partners import PARTNERS, add_partners
+from meshwright.churn.kernels.repair import NO_LIMIT, PARTNERS, add_partners, cap_of, mend
 from meshwright.churn.kernels.state import (
     NODES,
     ZERO,
+    drop,
+    enter,
+    has_room,
+    list_subscribers,
     rest_of,
     set_topic,
     topic_at,
     unlink,
 )
-from meshwright.compiling import compiled, inner
-from meshwright.search.kernels.links import list_neighbours
-from meshwright.search.kernels.lists import discard, empty, list_out
-from meshwright.search.kernels.net import NONE
+from meshwright.dynamic.link_lists import discard, empty, list_neighbours, list_out
+from meshwright.dynamic.net import NONE
+from meshwright.jit.compiler import compiled, inner
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids
     from meshwright.churn.kernels.damage import Damage
     from meshwright.churn.kernels.state import Live
-    from meshwright.interest import Ids
-    from meshwright.search.kernels.fragments import Groups
-    from meshwright.search.kernels.net import Bits, Int
+    from meshwright.dynamic.fragments import Groups
+    from meshwright.dynamic.net import Bits, Int
 
 
 class Rule(NamedTuple):

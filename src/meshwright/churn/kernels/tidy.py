@@ -8,20 +8,18 @@ import numpy as np
 
 from meshwright.churn.kernels.changes import gather
 from meshwright.churn.kernels.damage import find_damage
-from meshwright.churn.kernels.mend import cap_of, mend
-from meshwright.churn.kernels.partners import add_partners
+from meshwright.churn.kernels.repair import add_partners, cap_of, mend
 from meshwright.churn.kernels.state import TOP, link, rest_of, topic_at, unlink
-from meshwright.compiling import compiled, inner
-from meshwright.search.kernels.fragments import connected
-from meshwright.search.kernels.links import list_neighbours
-from meshwright.search.kernels.lists import list_out
-from meshwright.search.kernels.net import NONE, draw
+from meshwright.dynamic.fragments import connected
+from meshwright.dynamic.link_lists import list_neighbours, list_out
+from meshwright.dynamic.net import NONE, draw
+from meshwright.jit.compiler import compiled, inner
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids, Offsets
     from meshwright.churn.kernels.state import Live
-    from meshwright.interest import Ids, Offsets
-    from meshwright.search.kernels.fragments import Groups
-    from meshwright.search.kernels.net import Int
+    from meshwright.dynamic.fragments import Groups
+    from meshwright.dynamic.net import Int
 
 TOLERANCE = 2
 """By how much the sum of the squares of degrees may grow where links do not get fewer."""

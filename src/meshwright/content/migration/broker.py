@@ -1,25 +1,23 @@
-"""A broker: its parts, and which of them sees to which message."""
+"""A broker: its parts, and which of them handles which message."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from meshwright.content.migration import verbs
-from meshwright.content.migration.admission import Admission
-from meshwright.content.migration.bargain import Bargain
-from meshwright.content.migration.desk import Desk, Guest
-from meshwright.content.migration.handover import Handover
-from meshwright.content.migration.knowledge import workload_of
-from meshwright.content.migration.ring import Diary, Ring
-from meshwright.content.migration.routes import Routes
-from meshwright.content.migration.settling import Settling
-from meshwright.content.migration.verbs import Baton, Message, Row
+from meshwright.content.migration import messages
+from meshwright.content.migration.baton import Diary, Ring
+from meshwright.content.migration.delivery import Settling
+from meshwright.content.migration.handover import Admission, Bargain, Handover
+from meshwright.content.migration.knowledge import Routes, workload_of
+from meshwright.content.migration.messages import Baton, Message, Row
+from meshwright.content.migration.terms import Port, Terms
 
 if TYPE_CHECKING:
-    from meshwright.content.demand import Floats
-    from meshwright.content.migration.port import Port
-    from meshwright.content.migration.terms import Terms
+    from meshwright.content.model.demand import Floats
+
+
+from meshwright.content.migration.broker_state import Desk, Guest
 
 
 class BrokerAgent:
@@ -49,25 +47,27 @@ class BrokerAgent:
         self._early: list[tuple[int, Message]] = []
         """What has come before all users were known."""
         self._handlers: dict[type, Callable[[int, Any], None]] = {
-            verbs.Publish: lambda _, m: self.settling.publish(m.publication),
-            verbs.Received: lambda sender, m: self.settling.received(sender - self.desk.brokers, m.numbers),
-            verbs.Carry: lambda _, m: self.custody.carry(m.publication, m.origin, m.branch),
-            verbs.Acknowledge: self._acknowledge,
-            verbs.Redirect: lambda _, m: self.custody.take(m.user, m.parcel),
-            verbs.Bounce: lambda sender, m: self.custody.bounced(
+            messages.Publish: lambda _, m: self.settling.publish(m.publication),
+            messages.Received: lambda sender, m: self.settling.received(
+                sender - self.desk.brokers, m.numbers
+            ),
+            messages.Carry: lambda _, m: self.custody.carry(m.publication, m.origin, m.branch),
+            messages.Acknowledge: self._acknowledge,
+            messages.Redirect: lambda _, m: self.custody.take(m.user, m.parcel),
+            messages.Bounce: lambda sender, m: self.custody.bounced(
                 sender, m.user, m.parcel, m.broker, m.version
             ),
-            verbs.Located: self._located,
-            verbs.Accept: lambda _, m: self.bargain.answered(m.user, m.broker, agreed=True),
-            verbs.Decline: lambda _, m: self.bargain.answered(m.user, m.broker, agreed=False),
-            verbs.Replicate: lambda sender, m: self.handover.replicate(sender, m.user, m.version),
-            verbs.Replicated: lambda _, m: self.handover.replicated(m.user, m.version),
-            verbs.HandOver: lambda _, m: self.handover.handed_over(m.user, m.unsettled),
-            verbs.Connect: lambda _, m: self.handover.connect(m.user, m.version),
-            verbs.Register: lambda _, m: self.admission.ask(m.row.user),
-            verbs.GiveUp: self._give_up,
-            verbs.Baton: lambda _, m: self.ring.receive(m),
-            verbs.Census: self.ring.hear,
+            messages.Located: self._located,
+            messages.Accept: lambda _, m: self.bargain.answered(m.user, m.broker, agreed=True),
+            messages.Decline: lambda _, m: self.bargain.answered(m.user, m.broker, agreed=False),
+            messages.Replicate: lambda sender, m: self.handover.replicate(sender, m.user, m.version),
+            messages.Replicated: lambda _, m: self.handover.replicated(m.user, m.version),
+            messages.HandOver: lambda _, m: self.handover.handed_over(m.user, m.unsettled),
+            messages.Connect: lambda _, m: self.handover.connect(m.user, m.version),
+            messages.Register: lambda _, m: self.admission.ask(m.row.user),
+            messages.GiveUp: self._give_up,
+            messages.Baton: lambda _, m: self.ring.receive(m),
+            messages.Census: self.ring.hear,
         }
 
     def start(self) -> None:
@@ -78,10 +78,10 @@ class BrokerAgent:
         """Take a message; before all users are known, only what tells of them."""
         if self.desk.ready:
             self._handlers[type(message)](sender, message)
-        elif isinstance(message, verbs.Register):
+        elif isinstance(message, messages.Register):
             self._rows[self.desk.me].append(message.row)
             self._summarize()
-        elif isinstance(message, verbs.Summarize):
+        elif isinstance(message, messages.Summarize):
             self._rows[sender] = [Row(*row) for row in message.rows]
             self._begin()
         else:
@@ -100,7 +100,7 @@ class BrokerAgent:
     def _summarize(self) -> None:
         mine = self._rows[self.desk.me]
         if len(mine) == self._expected:
-            self.desk.to_all(verbs.Summarize(mine))
+            self.desk.to_all(messages.Summarize(mine))
             self._begin()
 
     def _begin(self) -> None:
@@ -113,22 +113,22 @@ class BrokerAgent:
         desk.learn(workload_of(rows, self._core, self._capacity, self._channels), places)
         for row in self._rows[desk.me]:
             desk.guests[row.user] = Guest(connected=True)
-            desk.to_user(row.user, verbs.Registered(0))
+            desk.to_user(row.user, messages.Registered(0))
         early, self._early = self._early, []
         for sender, message in early:
             self.handle(sender, message)
         if desk.me == 0:
             self.ring.receive(Baton(0, 0, 0, [], 0))
 
-    def _acknowledge(self, _: int, message: verbs.Acknowledge) -> None:
+    def _acknowledge(self, _: int, message: messages.Acknowledge) -> None:
         for publisher, number, user in message.numbers:
             self.settling.acknowledge(publisher, number, user, message.origin)
 
-    def _located(self, _: int, message: verbs.Located) -> None:
+    def _located(self, _: int, message: messages.Located) -> None:
         self.custody.located(message.user, message.broker, message.version)
         self.handover.elsewhere(message.user)
 
-    def _give_up(self, sender: int, message: verbs.GiveUp) -> None:
+    def _give_up(self, sender: int, message: messages.GiveUp) -> None:
         self.settling.lose(message.user)
         if sender >= self.desk.brokers:
             self.desk.to_all(message)

@@ -1,7 +1,11 @@
-"""The ledger: who has moved where, line by line, the same for all brokers, and what everything costs by it.
+"""The ledger of moves, the same for all brokers, and the baton that lets one broker write at a time.
 
 Only whoever holds the baton adds lines, on a ledger that is up to date. So every line is priced on exactly
 what it changes, however many moves are under way, and no broker is ever promised more than it carries.
+
+It brings the lines that its receiver lacks. When a whole round has passed in which nobody had anything to
+write, to ask or to wait for, no move pays, and it rests. If it is lost with a broker, those left tell what
+they know of it to the first of them, who makes a new one from the longest ledger.
 """
 
 from __future__ import annotations
@@ -9,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from meshwright.content.migration.verbs import Entry
-from meshwright.content.running import RunningCost
+from meshwright.content.assignment.incremental_cost import RunningCost
+from meshwright.content.migration.messages import Entry
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from meshwright.content.workload import Workload
+    from meshwright.content.model.workload import Workload
+
 
 GENERATION = 1_000_000_000
 """Versions of lines: the number of the line, and this for each time that a baton had to be made anew."""

@@ -1,10 +1,12 @@
-"""The terms of a migration: how agents behave, what publications flow, and what goes wrong."""
+"""The terms of a migration: how agents behave, what flows, what fails, and the transport they need."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from meshwright.content.migration.messages import Message
 from meshwright.errors import InputError
 
 
@@ -85,3 +87,26 @@ class Terms:
                 raise InputError(f"{name} of {getattr(self, name)} seconds: give more than zero")
         if any(isinstance(crash, Crash) and crash.side not in ("home", "foreign") for crash in self.crashes):
             raise InputError("a crash on no side of a replicate: choose home or foreign")
+
+
+class Port(Protocol):
+    """The way out of one agent. Messages on one link arrive in order; only a crash loses any."""
+
+    def send(self, to: int, message: Message) -> None:
+        """Send a message to an agent; one to a dead broker is lost."""
+
+    def later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call back after a while, unless the agent has died by then."""
+
+    def now(self) -> float:
+        """Return the time in seconds since the run began."""
+
+
+class Agent(Protocol):
+    """A user or a broker, as transports see it."""
+
+    def handle(self, sender: int, message: Message) -> None:
+        """Take a message."""
+
+    def down(self, broker: int) -> None:
+        """Learn that a broker is dead; all that it has sent, and that arrives at all, has arrived."""

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, kernel
-from meshwright.designs.kernels.gains import fill_window
-from meshwright.designs.kernels.picking import (
+from meshwright.designs.kernels.picks import (
     LENGTH,
     LEVEL,
     PLACE,
+    fill_window,
     forget_lacking,
     gain,
     has_picked,
@@ -24,16 +23,17 @@ from meshwright.designs.kernels.picking import (
     may_pick,
     note_lacking,
 )
-from meshwright.designs.kernels.randomness import below
 from meshwright.designs.kernels.topic_rows import unite, without
 from meshwright.greedy.kernels.state import ONE, SIX
-from meshwright.words import lowest_bit, popcount
+from meshwright.jit.compiler import inlined, inner, kernel
+from meshwright.jit.simd import lowest_bit, popcount
+from meshwright.jit.xorshift import below
 
 if TYPE_CHECKING:
-    from meshwright.designs.kernels.picking import Picking, Scratch
+    from meshwright.arrays import Ids
+    from meshwright.designs.kernels.picks import Picking, Scratch
     from meshwright.designs.kernels.topic_rows import TopicRows
     from meshwright.greedy.kernels.state import Int
-    from meshwright.interest import Ids
 
 TRIES = 16
 """So many draws may fail before a random pick is made from a full count."""

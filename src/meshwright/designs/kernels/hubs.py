@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, kernel
+from meshwright.jit.compiler import inlined, inner, kernel
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     from numpy.typing import NDArray
 
+    from meshwright.arrays import Ids, Offsets
     from meshwright.greedy.kernels.state import Int
-    from meshwright.interest import Ids, Offsets
 
     Flags: TypeAlias = NDArray[np.bool_]
 

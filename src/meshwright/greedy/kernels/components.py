@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner
-from meshwright.greedy.kernels.pairs import uncount_pairs
+from meshwright.greedy.kernels.pair_counts import uncount_pairs
 from meshwright.greedy.kernels.state import FREE_ROWS, MERGES, NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.words import popcount
+from meshwright.jit.compiler import inlined, inner
+from meshwright.jit.simd import popcount
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Int, State

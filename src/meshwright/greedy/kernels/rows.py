@@ -11,16 +11,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, kernel
-from meshwright.greedy.kernels.adders import add_rows, block_of, count_one
-from meshwright.greedy.kernels.pairs import slice_pairs
-from meshwright.greedy.kernels.selecting import at_least, largest_count, list_marked, select
+from meshwright.greedy.kernels.bit_counters import (
+    add_rows,
+    at_least,
+    block_of,
+    count_one,
+    largest_count,
+    list_marked,
+    select,
+)
+from meshwright.greedy.kernels.pair_counts import slice_pairs
 from meshwright.greedy.kernels.state import ALL_ONES, LEVEL, NOTHING, ONE, ROW, SIX, SIXTY_THREE, WORK
-from meshwright.words import popcount
+from meshwright.jit.compiler import inlined, inner, kernel
+from meshwright.jit.simd import popcount
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids
     from meshwright.greedy.kernels.state import Bits, Int, Rows, Scratch, State, Sweep
-    from meshwright.interest import Ids
 
 
 @inner

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from meshwright.interest import Ids, Offsets
+    from meshwright.arrays import Ids, Offsets
 
     Bits: TypeAlias = NDArray[np.uint64]
     Bytes: TypeAlias = NDArray[np.uint8]

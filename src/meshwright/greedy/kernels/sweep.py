@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.compiling import inlined, inner, kernel, spliced
 from meshwright.greedy.kernels.components import contribution, link
 from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
@@ -29,11 +28,12 @@ from meshwright.greedy.kernels.state import (
     TOP_DEGREE,
     WORK,
 )
-from meshwright.words import SIXTEEN, largest, lowest_bit, reaching
+from meshwright.jit.compiler import inlined, inner, kernel, spliced
+from meshwright.jit.simd import SIXTEEN, largest, lowest_bit, reaching
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids
     from meshwright.greedy.kernels.state import Bits, Int, Scratch, State, Sweep
-    from meshwright.interest import Ids
 
 
 @inlined

@@ -1,0 +1,163 @@
+"""The certified lower bound on links, and the pairs that its prices hold to be worth a link."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.bounds.ascent import PAYING, STEPS, Ascent
+from meshwright.bounds.certify import certified, first_prices, polished
+from meshwright.bounds.loads import Loads
+from meshwright.bounds.prices import Prices
+from meshwright.errors import InputError
+from meshwright.interest import Interest
+from meshwright.jit.prepare import prepares
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Ids
+    from meshwright.bounds.kernels.loads import Floats
+    from meshwright.greedy import Progress
+
+
+EFFORTS = ("full", "first")
+NEEDED = "needed at least"
+"""What progress says beside the bound so far."""
+FAINT = np.float32(1e-4)
+"""A price of 0 cannot rise: where one is handed over, it starts from here."""
+
+
+def prices(
+    interest: Interest,
+    *,
+    effort: str = "full",
+    start: Prices | None = None,
+    seconds: float | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Prices:
+    """Find prices that prove that many links are needed; docs/certificate.md tells how.
+
+    Parameters
+    ----------
+    effort
+        `first` is a bound at once: all prices alike, brought down until they prove something. `full` improves
+        them until little more is to be had.
+    start
+        Prices of an earlier run for the same interest, to go on from. The bound never gets worse.
+    seconds
+        Stop improving after so long; the answer then depends on the machine's speed. Without, it does not.
+    threads
+        How many threads work at once; the prices do not depend on it.
+    progress
+        Called now and then with the bound so far, how far it is (0 to 1) and what is being done.
+
+    Raises
+    ------
+    InputError
+        For an unknown effort, or a start that was made for another interest.
+
+    Examples
+    --------
+    >>> from meshwright import Interest
+    >>> prices(Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}))
+    Prices(at least 2 links for 3 nodes)
+    """
+    _check(interest, effort, start, seconds, threads)
+    prepare(progress)
+    began = time.perf_counter()
+    loads = Loads(interest, threads)
+    best = first_prices(loads) if start is None else certified(loads, start.scaled)
+    if effort == "first" or best.bound == 0:
+        return best
+    ascent = Ascent(
+        loads,
+        best.q.astype(np.float32) if start is None else np.maximum(best.q.astype(np.float32), FAINT),
+        0 if start is None else PAYING,
+    )
+    while not ascent.done and (seconds is None or time.perf_counter() - began < seconds):
+        if progress is not None:
+            proven = max(best.bound, int(ascent.value), int(ascent.value_paying))
+            progress(proven, ascent.step / STEPS, NEEDED)
+        ascent.round()
+    for price, value in ((ascent.best_paying, ascent.value_paying), (ascent.best, ascent.value)):
+        if value > best.bound - 1:
+            found = polished(loads, price)
+            best = found if found.bound > best.bound else best
+    if progress is not None:
+        progress(best.bound, 1.0, NEEDED)
+    return best
+
+
+@prepares("bounds")
+def prepare() -> None:
+    """Compile the kernels of the price bound, or load them where they are kept; `prices` does so itself."""
+    # Call every kernel once on the smallest of interests.
+    loads = Loads(Interest.from_dict({"a": {"t"}, "b": {"t"}}))
+    ascent = Ascent(loads, first_prices(loads).q.astype(np.float32), STEPS - 1)
+    ascent.round()
+    polished(loads, ascent.best)
+
+
+def _check(
+    interest: Interest, effort: str, start: Prices | None, seconds: float | None, threads: int
+) -> None:
+    if effort not in EFFORTS:
+        raise InputError(f"no effort {effort!r}: choose one of {', '.join(EFFORTS)}")
+    if seconds is not None and not seconds >= 0:
+        raise InputError(f"{seconds} seconds: give zero or more, or leave it out")
+    if threads < 1:
+        raise InputError(f"{threads} threads: give at least 1")
+    if start is not None:
+        start.check(interest)
+
+
+ROUNDING = 1e-5
+"""Loads are sums of float32: a pair that carries 1 may seem to carry a little less."""
+
+
+class TightPairs(NamedTuple):
+    """Pairs of nodes u < v in order, and what each carries."""
+
+    u: Ids
+    v: Ids
+    load: Floats
+
+
+def pair_topics(interest: Interest) -> int:
+    """Return what one look at all pairs takes: over all topics, the number of pairs of its subscribers.
+
+    >>> from meshwright import Interest
+    >>> pair_topics(Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}}))
+    4
+    """
+    popularity = np.diff(interest.topic_ptr)
+    return int((popularity * (popularity - 1) // 2).sum())
+
+
+def tight_pairs(prices: Prices, *, most: int, slack: float = 0.1, threads: int = 1) -> TightPairs:
+    """Return the pairs that carry 1 − `slack` or more, or the `most` that carry most of these.
+
+    A pair that carries 1 is one that an overlay with as few links as the bound would use: candidates for
+    good designs. Ties go to the smaller (u, v). Where even of those that carry 1 there are too many to hold,
+    they are every so-manieth.
+
+    Raises
+    ------
+    InputError
+        If `most` is negative or `slack` is not from 0 to 1.
+    """
+    if most < 0:
+        raise InputError(f"{most} pairs: give zero or more")
+    if not 0 <= slack <= 1:
+        raise InputError(f"a slack of {slack}: give a number from 0 to 1")
+    prepare()
+    loads = Loads(prices.interest, threads)
+    price = prices.q.astype(np.float32)
+    found = loads.scan(price, 1 - slack - ROUNDING)
+    while found.every > 1 and slack > ROUNDING:
+        slack /= 2
+        found = loads.scan(price, 1 - slack - ROUNDING)
+    order = np.sort(np.argsort(-found.load, kind="stable")[:most])
+    return TightPairs(found.u[order], found.v[order], found.load[order])

@@ -1,0 +1,1 @@
+"""Broker processes on this machine: found, started, watched and stopped."""

@@ -1,0 +1,83 @@
+"""Options that the content commands share, and what they do alike."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from meshwright.content import ContentPlan, Workload
+
+WorkloadFolder: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="WORKLOAD", help="A workload's folder; see 'content workload'.")
+]
+
+Argmax: TypeAlias = Annotated[
+    bool, typer.Option("--argmax", help="Steiner: the heaviest broker of each user instead of a drawn one.")
+]
+
+SearchSeconds: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--seconds", metavar="S", min=0, help="Descent: stop after so long, as good as it is then."),
+]
+
+SearchSteps: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--steps", metavar="N", min=0, help="Descent: so many looks instead: as on any machine."),
+]
+
+PlanFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Leave assignment, trees, costs and a page with a map here."),
+]
+
+
+def load(folder: Path) -> "Workload":
+    """Read a workload, showing that something is under way."""
+    from meshwright.cli import output
+    from meshwright.store.workloads import read_workload
+
+    with output.working(f"reading {folder}"):
+        return read_workload(folder)
+
+
+def told(workload: "Workload") -> str:
+    """Spell what a workload holds."""
+    wanted = len(workload.subscription_channels)
+    counts = (
+        f"{workload.num_users:,} users, {workload.num_brokers:,} brokers, {workload.num_channels:,} channels"
+    )
+    return f"{counts}, {wanted:,} subscriptions"
+
+
+def made(workload: "Workload", algorithm: str, *, seed: int, shown: bool, **parameters: Any) -> "ContentPlan":
+    """Run one algorithm, with its progress drawn."""
+    from meshwright.cli.progress import SearchDrawing
+    from meshwright.content import assign
+
+    with SearchDrawing(algorithm, forced=shown) as drawing:
+        return assign(workload, algorithm, seed=seed, progress=drawing, **parameters)
+
+
+def described(plan: "ContentPlan", out: Path | None = None) -> dict[str, Any]:
+    """Return what --json prints of a plan."""
+    parameters = {"parameters": dict(plan.parameters), "seed": plan.seed}
+    return {"algorithm": plan.algorithm, **parameters, **plan.figures, "out": out and str(out)}
+
+
+def check_place(out: Path | None) -> None:
+    """Say before any long work whether a plan could not be kept at the end."""
+    from meshwright.cli.output import check_target
+    from meshwright.report.sheet import check_matplotlib
+
+    if out is not None:
+        check_target(out, "content plan")
+        check_matplotlib()
+
+
+def keep(plan: "ContentPlan", out: Path) -> None:
+    """Write a plan with its report page."""
+    from meshwright.report.content_page import write_content_page
+    from meshwright.store.content_plans import write_content_plan
+
+    write_content_plan(plan, out, report=lambda file: write_content_page(plan, file))

@@ -1,0 +1,132 @@
+"""`meshwright ingest`: from raw subscription data to a dataset, on Spark."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from meshwright.cli.options import (
+    Json,
+    MaxBad,
+    NodeColumn,
+    OperationColumn,
+    SequenceColumn,
+    ShowProgress,
+    TimeColumn,
+    TopicColumn,
+)
+from meshwright.cli.spark import Conf, Master
+
+EXAMPLES = (
+    "meshwright ingest subscriptions.csv --out dataset",
+    "meshwright ingest 'events/*.jsonl.gz' --node broker --as-of 2026-01-31T12:00:00Z --out dataset",
+    "meshwright ingest logs/*.log --format mosquitto-log --node-from broker --out dataset",
+    "meshwright ingest follows.txt --format edges --both-ways --master spark://head:7077 --out dataset",
+)
+
+
+def ingest(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="SRC…", help="Files, folders or globs; .gz and .bz2 too.")
+    ],
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DATASET", help="The folder to write the dataset to.")
+    ],
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="csv, jsonl, parquet, edges, mosquitto-log, nats-connz or emqx; else told by the names.",
+        ),
+    ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    time: TimeColumn = None,
+    operation: OperationColumn = None,
+    sequence: SequenceColumn = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            "--delimiter", metavar="C", help="What separates columns of CSV, or tab; else by the names."
+        ),
+    ] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="CSV without a header: node, then topic.")
+    ] = False,
+    both_ways: Annotated[
+        bool, typer.Option("--both-ways", help="Edges: each end subscribes to the other.")
+    ] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="TIME", help="The state at this moment: ISO 8601, or seconds."),
+    ] = None,
+    node_from: Annotated[
+        str | None,
+        typer.Option(
+            "--node-from",
+            metavar="broker|client",
+            help="Broker logs: who is a node; the brokers if there are several, else the clients.",
+        ),
+    ] = None,
+    bridges: Annotated[
+        str | None,
+        typer.Option(
+            "--bridges", metavar="REGEX", help="Broker logs: client ids of bridges, which are left out."
+        ),
+    ] = None,
+    max_bad: MaxBad = 0.1,
+    master: Master = None,
+    conf: Conf = None,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Read raw subscription data, or events of it, into a dataset.
+
+    Rows that cannot be used are set aside in the dataset's quarantine, with source, line and reason:
+    read = kept + duplicates + superseded + quarantined.
+    """
+    from meshwright.cli import output
+    from meshwright.cli.output import check_target
+    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.errors import InputError
+    from meshwright.pipeline.dataset import ingest as pipeline
+    from meshwright.pipeline.readers.formats import format_of
+    from meshwright.pipeline.readers.options import BRIDGES, Reading, moment
+    from meshwright.pipeline.readers.sources import listed
+
+    moment_asked = None if as_of is None else moment(as_of)
+    if as_of is not None and moment_asked is None:
+        raise InputError(f"--as-of {as_of} is no time: give ISO 8601, as in 2026-01-31T12:00:00Z, or seconds")
+    check_target(out, "dataset")
+    if kind is not None:
+        Reading(kind)  # a name that is none is refused before Spark starts
+    spark = opened(master, conf)
+    reading = Reading(
+        kind or format_of(listed(spark, sources, but=out)),
+        node=node,
+        topic=topic,
+        time=time,
+        operation=operation,
+        sequence=sequence,
+        delimiter="\t" if delimiter == "tab" else delimiter,
+        header=not no_header,
+        both_ways=both_ways,
+        as_of=moment_asked,
+        node_from=node_from,
+        bridges=BRIDGES if bridges is None else bridges,
+    )
+    with StageDrawing(forced=progress) as drawing:
+        outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
+    reasons = pipeline.reasons(out)
+    if json:
+        output.answer_json({**outcome.described(), "reasons": reasons, "dataset": str(out)})
+        return
+    output.answer(
+        f"{outcome.nodes:,} brokers, {outcome.topics:,} topics, {outcome.kept:,} subscriptions",
+        f"read {outcome.read:,} rows = {outcome.kept:,} kept + {outcome.duplicates:,} duplicates + "
+        f"{outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
+        *output.told_reasons(reasons),
+        f"written to {out}",
+    )

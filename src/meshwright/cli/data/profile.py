@@ -1,0 +1,104 @@
+"""`meshwright profile`: what a dataset is like."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meshwright.cli.options import Json, Seed, ShowProgress, Source
+from meshwright.cli.spark import Conf, Master
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from meshwright.pipeline.dataset.profile import Profile
+
+EXAMPLES = (
+    "meshwright profile dataset",
+    "meshwright profile sample --against dataset --chart profile.png",
+)
+
+
+def profile(
+    source: Source,
+    *,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="DATASET|FILE", help="A second one to show beside it: the whole."),
+    ] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option("--chart", metavar="FILE", help="Draw both distributions: a .png, .svg or .pdf file."),
+    ] = None,
+    seed: Seed = 0,
+    master: Master = None,
+    conf: Conf = None,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Show how large interests are, how popular topics, how skewed, and how much brokers have in common.
+
+    What pairs of brokers have in common is told from 2000 of them, drawn at random.
+    """
+    from meshwright.cli import output
+    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.pipeline.dataset.profile import profile as profiled
+    from meshwright.pipeline.dataset.subscriptions import subscriptions
+    from meshwright.pipeline.session.stages import watching
+    from meshwright.report.charts import ccdf_chart
+    from meshwright.report.sheet import check_chart
+
+    if chart is not None:
+        check_chart(chart)
+    spark = opened(master, conf)
+    named = [source] if against is None else [source, against]
+    with StageDrawing(forced=progress) as drawing, watching(spark, "profiling", drawing):
+        profiles = {name: profiled(subscriptions(spark, name), seed=seed) for name in named}
+    if chart is not None:
+        sizes = {name: (made.sizes.values, made.sizes.ccdf) for name, made in profiles.items()}
+        popularity = {name: (made.popularity.values, made.popularity.ccdf) for name, made in profiles.items()}
+        panels = {"How large interests are": sizes, "How popular topics are": popularity}
+        ccdf_chart(panels, ["topics of a broker", "brokers of a topic"], chart)
+    if json:
+        described = [{"source": name, **made.described()} for name, made in profiles.items()]
+        output.answer_json({"profiles": described, "chart": chart and str(chart)})
+        return
+    output.answer(_table(profiles))
+    for name, made in profiles.items():
+        hottest = ", ".join(f"{topic} ({count:,})" for topic, count in made.hot[:5])
+        output.answer(f"hot topics of {name}: {hottest}")
+    output.answer(*([] if chart is None else [f"chart: {chart}"]))
+
+
+def _table(profiles: "dict[str, Profile]") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    from meshwright.formatting import amount, percentage
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    table.add_column("")
+    for name in profiles:
+        table.add_column(name, justify="right")
+    rows: dict[str, Callable[[Profile], str]] = {
+        "brokers": lambda made: f"{made.nodes:,}",
+        "topics": lambda made: f"{made.topics:,}",
+        "subscriptions": lambda made: f"{made.subscriptions:,}",
+        "topics of a broker: average": lambda made: amount(made.sizes.mean),
+        "  median, 90 %, 99 %, most": lambda made: _quantiles(made.sizes.described()),
+        "brokers of a topic: average": lambda made: amount(made.popularity.mean),
+        "  median, 90 %, 99 %, most ": lambda made: _quantiles(made.popularity.described()),
+        "subscriptions to the top 1 % of topics": lambda made: percentage(made.popularity.share_of_top(0.01)),
+        "subscriptions to the top 10 % of topics": lambda made: percentage(made.popularity.share_of_top(0.1)),
+        "inequality of popularity (Gini)": lambda made: f"{made.popularity.gini:.3f}",
+        "pairs of brokers that share a topic": lambda made: percentage(made.related),
+        "topics that such a pair shares": lambda made: amount(made.shared),
+    }
+    for label, told in rows.items():
+        table.add_row(label, *(told(made) for made in profiles.values()))
+    return table
+
+
+def _quantiles(figures: "dict[str, float]") -> str:
+    return ", ".join(f"{figures[name]:,}" for name in ("p50", "p90", "p99", "max"))

@@ -1,0 +1,1 @@
+"""Commands from trees to running brokers."""

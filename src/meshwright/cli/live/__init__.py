@@ -1,0 +1,1 @@
+"""Commands for overlays under churn."""

@@ -1,0 +1,126 @@
+"""`meshwright churn`: brokers come and go, and the overlay is repaired."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meshwright.cli.options import Json, Seed, ShowProgress, Source
+
+if TYPE_CHECKING:
+    from meshwright.churn import Event, Policy, Replay
+    from meshwright.overlay import Overlay
+
+EXAMPLES = (
+    "meshwright churn plan subscriptions.csv --rounds 100",
+    "meshwright churn plan subscriptions.csv --rounds 100 --compare naive,shadow,tidy,rebuild --out churn",
+    "meshwright churn plan subscriptions.csv --trace events.jsonl --policy tidy",
+)
+
+
+def churn(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder, every topic connected.")],
+    source: Source,
+    *,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", metavar="N", min=1, help="Rounds of made-up churn; 1000 unless told."),
+    ] = None,
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="NAME", help="naive, shadow, tidy or rebuild.")
+    ] = "shadow",
+    compare: Annotated[
+        str | None,
+        typer.Option("--compare", metavar="A,B,C", help="The same churn under several policies instead."),
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace", metavar="FILE", help="Replay these events (JSON lines, or a folder of them) instead."
+        ),
+    ] = None,
+    burst: Annotated[
+        int, typer.Option("--burst", metavar="N", min=1, help="So many come or crash at once.")
+    ] = 1,
+    backups: Annotated[
+        str, typer.Option("--backups", metavar="NAME", help="How backups are chosen: primal-dual or greedy.")
+    ] = "primal-dual",
+    coverage: Annotated[
+        int, typer.Option("--coverage", metavar="N", min=1, help="How often backups cover each topic: λ.")
+    ] = 3,
+    rho: Annotated[
+        float, typer.Option("--rho", metavar="R", help="1 favours few links, more a low maximum degree.")
+    ] = 3.0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Leave rounds, final dataset and plan, and a chart here."),
+    ] = None,
+    seed: Seed = 0,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Let brokers join and leave, repair the overlay each time, and tell what that took.
+
+    The churn is made up (as likely a join as a leave, newcomers like those who are there) or read from a
+    trace. Figures stand beside those of Low-ODA from scratch.
+    """
+    from meshwright import churn as room
+    from meshwright.cli import output
+    from meshwright.cli.output import check_target
+    from meshwright.cli.plans import design_runs
+    from meshwright.errors import InputError
+    from meshwright.report import churn_chart, churn_table
+    from meshwright.store import read_plan, read_trace, write_churn
+
+    if trace is not None and (rounds is not None or burst > 1):
+        raise InputError("--trace says what happens: leave out --rounds and --burst")
+    names = _names(policy, compare)
+    usual = room.Policy(backups=backups, coverage=coverage, rho=rho)
+    policies = [replace(usual, name=name) for name in names]
+    if out is not None:
+        check_target(out, "churn run")
+    interest = design_runs.load(source)
+    overlay = read_plan(plan).overlay_on(interest)
+    if trace is not None:
+        with output.working(f"reading {trace}"):
+            happened = list(read_trace(trace))
+    else:
+        happened = list(room.random_churn(interest, rounds or 1000, seed=seed, burst=burst))
+    replays = {each.name: _replayed(overlay, each, happened, seed=seed, shown=progress) for each in policies}
+    title = f"{design_runs.told(interest)}; {len(happened):,} rounds of churn"
+    if out is not None:
+        write_churn(replays, out, seed=seed, draw=lambda file: churn_chart(replays, file, title=title))
+    if json:
+        figures = [{**each.figures, "out": out and str(out)} for each in replays.values()]
+        output.answer_json({"policies": figures} if compare is not None else figures[0])
+    else:
+        output.answer(title, churn_table(replays.values()), *([] if out is None else [f"written to {out}"]))
+
+
+def _names(policy: str, compare: str | None) -> list[str]:
+    """Return the policies to run; each must be there once."""
+    from meshwright.cli.plans.design_runs import names_in
+
+    return [policy] if compare is None else names_in(compare, "--compare", "naive,shadow,tidy,rebuild")
+
+
+def _replayed(
+    overlay: "Overlay", policy: "Policy", happened: Sequence[Sequence["Event"]], *, seed: int, shown: bool
+) -> "Replay":
+    from meshwright import churn as room
+    from meshwright.cli.progress import ProgressDrawing
+
+    with ProgressDrawing(policy.name, forced=shown) as drawing:
+        room.prepare(drawing)
+
+        def tell(done: int, links: int) -> None:
+            drawing(links, done / len(happened), f"{done:,} of {len(happened):,} rounds")
+
+        live = room.LiveOverlay(overlay, policy, seed=seed)
+        return room.replay(live, _none_empty(happened), progress=tell)
+
+
+def _none_empty(rounds: Iterable[Sequence["Event"]]) -> Iterable[Sequence["Event"]]:
+    return (events for events in rounds if events)

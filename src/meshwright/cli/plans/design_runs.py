@@ -1,0 +1,164 @@
+"""One design after another, with progress: what `plan`, `compare` and `demo` share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meshwright.cli.output import note, working
+from meshwright.cli.progress import ProgressDrawing
+
+if TYPE_CHECKING:
+    from meshwright.bounds import Prices
+    from meshwright.costs.link_costs import LinkCosts
+    from meshwright.designs import Plan
+    from meshwright.designs.plan import Parameter
+    from meshwright.interest import Interest
+    from meshwright.measure.prepare import Measure
+
+
+def load(source: str) -> Interest:
+    """Load the interest, and say so when subscriptions were given more than once."""
+    from meshwright.store import load_interest
+
+    with working(f"reading {source}"):
+        interest = load_interest(source)
+    if interest.duplicates:
+        note(f"dropped {interest.duplicates:,} repeated subscriptions of {source}")
+    return interest
+
+
+def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
+    """Load what links cost, if that was given."""
+    from meshwright.errors import InputError
+    from meshwright.greedy import weighted
+    from meshwright.store import load_costs
+
+    if file is None:
+        if metric:
+            raise InputError("--metric is about link costs: give --costs too, or leave it out")
+        return None
+    weighted.prepare(lambda edges, support, what: note(what))
+    with working(f"reading {file}"):
+        return load_costs(file, interest, check_triangle=metric)
+
+
+def prepare_measures(*measures: Measure) -> None:
+    """Compile or load what measures overlays, and say so, once, when it takes its time."""
+    from meshwright import measure
+
+    with ProgressDrawing("measures") as drawing:
+        for name in measures:
+            measure.prepare(drawing, name)
+
+
+def told(interest: Interest) -> str:
+    """Spell the size of an interest."""
+    return (
+        f"{interest.num_nodes:,} brokers, {interest.num_topics:,} topics, "
+        f"{interest.num_subscriptions:,} subscriptions"
+    )
+
+
+def names_in(text: str, option: str, example: str) -> list[str]:
+    """Split what an option lists at its commas; each name must be there once."""
+    from meshwright.errors import InputError
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"{option} {text!r} names nothing: name at least one, such as {option} {example}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{option} {text} names one twice: name each once")
+    return names
+
+
+def named(algorithms: str) -> list[str]:
+    """Split 'gm,low' at its commas; each name must be a design's, and be there once."""
+    from meshwright.designs import find
+
+    names = names_in(algorithms, "--algorithms", "gm,low")
+    for name in names:
+        find(name)
+    return names
+
+
+def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> None:
+    """Refuse a parameter that none of the named designs takes, or the lack of one that a design needs."""
+    from meshwright.designs import DESIGNS
+    from meshwright.errors import InputError
+
+    for name in names:
+        for parameter in sorted(DESIGNS[name].required):
+            if given.get(parameter) is None:
+                option = f"--{parameter.replace('_', '-')}"
+                raise InputError(f"{name} needs {option}: {DESIGNS[name].parameters[parameter]}")
+    for parameter, value in given.items():
+        takers = [known.name for known in DESIGNS.values() if parameter in known.parameters]
+        if value is not None and not set(takers) & set(names):
+            option = f"--{parameter.replace('_', '-')}"
+            take = "takes" if len(names) == 1 else "take"
+            raise InputError(
+                f"{', '.join(names)} {take} no {option}: leave it out, or add {' or '.join(takers)}"
+            )
+    if given.get("seconds") is not None and given.get("steps") is not None:
+        raise InputError("--seconds and --steps both say how long to search: give one of them")
+    if given.get("k") is not None and not any("k" in taken(name, given) for name in names):
+        raise InputError("--k shapes best with --objective balanced only: add that, or leave --k out")
+
+
+def taken(name: str, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """Return what a design makes use of; best does not look at k, but for the objective balanced."""
+    from meshwright.designs import DESIGNS
+
+    idle = {"k"} if name == "best" and given.get("objective") != "balanced" else set()
+    used = DESIGNS[name].parameters.keys() - idle
+    return {parameter: value for parameter, value in given.items() if parameter in used}
+
+
+def make(
+    interest: Interest,
+    algorithm: str,
+    given: Mapping[str, Parameter],
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    progress: bool = False,
+    costs: LinkCosts | None = None,
+    certify: bool = False,
+    prices: Prices | None = None,
+) -> Plan:
+    """Design with progress drawn on stderr: on a terminal, or wherever if `progress` is forced.
+
+    A design that does not weigh costs is told what its links cost in all.
+    """
+    from meshwright.designs import design, find
+
+    max_edges = given.get("max_edges")
+    goal = max_edges if isinstance(max_edges, int) else None
+    with ProgressDrawing(find(algorithm).title, forced=progress, max_edges=goal) as drawing:
+        weighed = costs if "costs" in find(algorithm).parameters else None
+        plan = design(
+            interest, algorithm, seed=seed, threads=threads, progress=drawing, costs=weighed,
+            certify=certify, prices=prices, **given,
+        )  # fmt: skip
+    return replace(plan, costs=costs)
+
+
+def certified(plan: Plan, threads: int, *, progress: bool) -> Plan:
+    """Return a plan with a proof of how many links are needed at least."""
+    from meshwright.bounds import prices
+
+    with ProgressDrawing("Certificate", forced=progress) as drawing:
+        return replace(plan, prices=prices(plan.overlay.interest, threads=threads, progress=drawing))
+
+
+def described(plan: Plan) -> dict[str, Any]:
+    """Return what a JSON answer says of a plan."""
+    return {
+        "algorithm": plan.algorithm,
+        "parameters": plan.stated_parameters,
+        "seed": plan.seed,
+        **plan.figures,
+    }

@@ -1,0 +1,219 @@
+"""`meshwright plan`: design an overlay and keep it, or the whole trade-off with `--front`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meshwright.cli.options import (
+    Certify,
+    Costs,
+    CoverageGreedy,
+    CoverageRandom,
+    Json,
+    K,
+    MaxDegree,
+    MaxEdges,
+    Metric,
+    Objective,
+    Rounds,
+    Seconds,
+    Seed,
+    ShowProgress,
+    Source,
+    Steps,
+    Threads,
+    TimeLimit,
+)
+from meshwright.cli.spark import Conf, Master
+
+if TYPE_CHECKING:
+    from meshwright.designs.plan import Parameter
+    from meshwright.interest import Interest
+
+
+SECONDS = 60.0
+"""For how long the trade-off is searched unless told."""
+
+
+def check_front(algorithm: str, **barred: Parameter) -> None:
+    """Refuse what makes no sense with --front, before any long work."""
+    from meshwright.errors import InputError
+    from meshwright.report.sheet import check_matplotlib
+
+    if algorithm != "best":
+        raise InputError(f"{algorithm} has no --front: leave it out, or take --algorithm best")
+    for name, value in barred.items():
+        if value is not None:
+            raise InputError(f"--front goes through all of the trade-off: leave --{name} out")
+    check_matplotlib()
+
+
+def plan_front(
+    source: str,
+    interest: Interest,
+    out: Path,
+    seconds: float | None,
+    steps: int | None,
+    seed: int,
+    threads: int,
+    *,
+    certify: bool,
+    progress: bool,
+    json: bool,
+) -> None:
+    """Find the front, write it and tell it."""
+    from meshwright.cli import output
+    from meshwright.cli.plans import design_runs
+    from meshwright.cli.progress import ProgressDrawing
+    from meshwright.designs import front
+    from meshwright.report import comparison, write_front
+
+    with ProgressDrawing("Best", forced=progress) as drawing:
+        plans = front(
+            interest,
+            seconds=SECONDS if seconds is None else seconds,
+            steps=steps,
+            seed=seed,
+            certify=certify,
+            threads=threads,
+            progress=drawing,
+        )
+    title = f"{source}: {design_runs.told(interest)}"
+    write_front(plans, out, title=title)
+    if json:
+        output.answer_json({"front": str(out), "plans": [design_runs.described(plan) for plan in plans]})
+    else:
+        output.answer(title, comparison(plans), f"written to {out}: a plan for each row, and front.png")
+
+
+EXAMPLES = (
+    "meshwright plan subscriptions.csv --algorithm low --out plan",
+    "meshwright plan dataset --algorithm gpa --max-edges 500 --out plan",
+    "meshwright plan subscriptions.csv --costs places.csv --out plan",
+    "meshwright plan subscriptions.csv --algorithm best --steps 2000 --certify --out plan",
+    "meshwright plan subscriptions.csv --algorithm best --front --seconds 60 --out front",
+    "meshwright plan dataset --master spark://head:7077 --out plan",
+    "meshwright plan dataset --parts 8 --coverage 3 --out plan",
+)
+
+
+def plan(
+    source: Source,
+    *,
+    out: Annotated[Path, typer.Option("--out", metavar="PLAN", help="The folder to write the plan to.")],
+    algorithm: Annotated[
+        str,
+        typer.Option(
+            "--algorithm",
+            metavar="NAME",
+            help="gm, minmax, low, gpa, gpm, ring, cd, cd1, cd2, cdmax, spidercast, spidercastm, randoma, "
+            "randomm, resilient, best or exact.",
+        ),
+    ] = "gm",
+    k: K = None,
+    rounds: Rounds = None,
+    max_edges: MaxEdges = None,
+    max_degree: MaxDegree = None,
+    coverage_greedy: CoverageGreedy = None,
+    coverage_random: CoverageRandom = None,
+    objective: Objective = None,
+    time_limit: TimeLimit = None,
+    seconds: Seconds = None,
+    steps: Steps = None,
+    costs: Costs = None,
+    metric: Metric = False,
+    certify: Certify = False,
+    front: Annotated[
+        bool,
+        typer.Option("--front", help="Best: a plan for each highest degree worth having, and a chart."),
+    ] = False,
+    master: Master = None,
+    conf: Conf = None,
+    parts: Annotated[
+        int | None,
+        typer.Option(
+            "--parts", metavar="P", min=1, help="On Spark: plan so many parts apart; faster, with more links."
+        ),
+    ] = None,
+    coverage: Annotated[
+        int | None,
+        typer.Option(
+            "--coverage", metavar="N", min=1, help="With parts: brokers that stand for a topic of one; 3."
+        ),
+    ] = None,
+    seed: Seed = 0,
+    threads: Threads = 1,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Design which brokers to link, and write the plan.
+
+    With --master, gm, minmax, low, gpa and gpm run on Spark: exact, with the same links as without, as long
+    as this machine's memory allows; else, or with --parts, by divide and conquer. It says which and why.
+    """
+    from meshwright.cli import output
+    from meshwright.cli.output import check_target
+    from meshwright.cli.plans import design_runs, plan_on_spark
+    from meshwright.designs import find
+    from meshwright.errors import InputError
+    from meshwright.store import write_plan
+
+    find(algorithm)  # a name misspelled, a place not writable: told before any long work
+    check_target(out, "front" if front else "plan")
+    given = {
+        "k": k,
+        "rounds": rounds,
+        "max_edges": max_edges,
+        "max_degree": max_degree,
+        "coverage_greedy": coverage_greedy,
+        "coverage_random": coverage_random,
+        "objective": objective,
+        "time_limit": time_limit,
+        "seconds": seconds,
+        "steps": steps,
+    }
+    if front:
+        check_front(algorithm, objective=objective, k=k)
+    design_runs.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
+    if coverage is not None and parts is None and master is None:
+        raise InputError("--coverage shapes a plan made in parts: add --parts P, or leave it out")
+    on_spark = any(option is not None for option in (master, conf, parts, coverage))
+    if on_spark:
+        plan_on_spark.check(algorithm, given, parts, coverage, costs)
+    interest = design_runs.load(source)
+    link_costs = design_runs.load_costs(costs, interest, metric=metric)
+    if front:
+        plan_front(
+            source,
+            interest,
+            out,
+            seconds,
+            steps,
+            seed,
+            threads,
+            certify=certify,
+            progress=progress,
+            json=json,
+        )
+        return
+    if on_spark:
+        done = plan_on_spark.make(
+            interest, algorithm, given, master=master, conf=conf, parts=parts, coverage=coverage,
+            seed=seed, threads=threads, progress=progress,
+        )  # fmt: skip
+        made = design_runs.certified(done.plan, threads, progress=progress) if certify else done.plan
+        way, lines = plan_on_spark.described(done), plan_on_spark.told(done)
+    else:
+        made = design_runs.make(
+            interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs,
+            certify=certify,
+        )  # fmt: skip
+        way, lines = {}, []
+    write_plan(made, out)
+    if json:
+        output.answer_json({**design_runs.described(made), **way, "plan": str(out)})
+    else:
+        output.answer(made.summary(), *lines, f"written to {out}")

@@ -1,0 +1,1 @@
+"""Assignment of users to brokers: the algorithms, and what an assignment costs."""

@@ -1,0 +1,191 @@
+"""The content space: attributes with ranges, subscriptions as boxes in it, channels that it is cut into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.errors import InputError, first_five
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.content.model.demand import Floats
+
+MOST_CELLS = 1 << 22
+"""More cells than this are refused: they would take gigabytes."""
+
+
+class Attribute(NamedTuple):
+    """One dimension of a content space: what it is called, and from where to where its values are."""
+
+    name: str
+    low: float = 0.0
+    high: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Subscriptions: box `k` belongs to user `user[k]` and reaches from `low[k]` to `high[k]`, by attribute.
+
+    A box holds its lower ends and not its upper ones, but for the upper end of the space. A user may have
+    several, which may overlap, or none.
+    """
+
+    user: NDArray[np.int64]
+    low: Floats
+    high: Floats
+
+    def checked(self, attributes: Sequence[Attribute], users: int) -> Boxes:
+        """Return the boxes as arrays, cut to the space, or say what is wrong with them."""
+        user = np.asarray(self.user, dtype=np.int64).reshape(-1)
+        low, high = (
+            np.asarray(ends, dtype=np.float64).reshape(len(user), len(attributes))
+            for ends in (self.low, self.high)
+        )
+        bad = np.flatnonzero((user < 0) | (user >= users))
+        if len(bad):
+            raise InputError(f"boxes {first_five(bad.tolist())} belong to no user from 0 to {users - 1}")
+        bad = np.flatnonzero(~(low < high).all(axis=1))
+        if len(bad):
+            raise InputError(f"boxes {first_five(bad.tolist())} are empty or no numbers: give low < high")
+        first = np.array([attribute.low for attribute in attributes])
+        last = np.array([attribute.high for attribute in attributes])
+        bad = np.flatnonzero(~((low < last) & (high > first)).all(axis=1))
+        if len(bad):
+            raise InputError(f"boxes {first_five(bad.tolist())} lie outside of the content space: move them")
+        return Boxes(user, np.maximum(low, first), np.minimum(high, last))
+
+
+@dataclass(frozen=True, eq=False)
+class Channels:
+    """A content space that is cut into cells along each attribute; each cell belongs to one channel.
+
+    `edges` holds where the cuts are, for each attribute. `of_cell` has a dimension for each attribute.
+    """
+
+    attributes: tuple[Attribute, ...]
+    edges: tuple[Floats, ...]
+    of_cell: NDArray[np.int64]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def met_by(self, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return pairs of user and channel, ascending: all channels that a user's boxes meet."""
+        found = []
+        for user, low, high in zip(boxes.user.tolist(), boxes.low, boxes.high, strict=True):
+            own = np.unique(self.of_cell[self.cells(low, high)])
+            found.append(user * len(self) + own)
+        keys = np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+        return keys // max(len(self), 1), keys % max(len(self), 1)
+
+    def cells(self, low: Floats, high: Floats) -> tuple[slice, ...]:
+        """Return the cells that a box meets, as a slice along each attribute."""
+        return tuple(
+            slice(
+                max(int(np.searchsorted(edges, begin, side="right")) - 1, 0),
+                int(np.searchsorted(edges, end, side="left")),
+            )
+            for edges, begin, end in zip(self.edges, low, high, strict=True)
+        )
+
+
+def grid(attributes: Sequence[Attribute], parts: Sequence[int]) -> Channels:
+    """Cut each attribute into equal parts; every cell is a channel of its own.
+
+    >>> grid([Attribute("price", 0, 10)], [4]).names
+    ('0', '1', '2', '3')
+    >>> grid([Attribute("price", 0, 10), Attribute("age")], [2, 2]).names
+    ('0,0', '0,1', '1,0', '1,1')
+    """
+    attributes = _checked(attributes)
+    if len(parts) != len(attributes):
+        raise InputError(f"{len(parts)} numbers of parts for {len(attributes)} attributes: give one for each")
+    for attribute, part in zip(attributes, parts, strict=True):
+        if part < 1:
+            raise InputError(f"{attribute.name} cut into {part} channels: give at least 1")
+    _check_cells(parts)
+    edges = tuple(
+        np.linspace(attribute.low, attribute.high, part + 1)
+        for attribute, part in zip(attributes, parts, strict=True)
+    )
+    digits = [len(str(part - 1)) for part in parts]
+    names = tuple(
+        ",".join(f"{place:0{width}}" for place, width in zip(cell, digits, strict=True))
+        for cell in product(*(range(part) for part in parts))
+    )
+    return Channels(attributes, edges, np.arange(len(names)).reshape(tuple(parts)), names)
+
+
+def induced(attributes: Sequence[Attribute], boxes: Boxes, users: int) -> Channels:
+    """Cut the space along the boxes themselves: two places are in one channel if the same users want them.
+
+    So no box is over-approximated. The number of cells grows with the number of boxes to the power of the
+    number of attributes: beyond 4 million they are refused, and a grid will have to do. Channels are numbered
+    by their first cell.
+
+    >>> boxes = Boxes(np.array([0, 1]), np.array([[0.0], [0.25]]), np.array([[0.5], [1.0]]))
+    >>> induced([Attribute("x")], boxes, 2).of_cell
+    array([0, 1, 2])
+    """
+    attributes = _checked(attributes)
+    boxes = boxes.checked(attributes, users)
+    edges = tuple(
+        np.unique(np.concatenate(([attribute.low, attribute.high], boxes.low[:, axis], boxes.high[:, axis])))
+        for axis, attribute in enumerate(attributes)
+    )
+    shape = tuple(len(cuts) - 1 for cuts in edges)
+    _check_cells(shape)
+    signature = _signatures(boxes, edges, users)
+    _, first, which = np.unique(signature, axis=0, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    width = len(str(len(first) - 1))
+    names = tuple(f"{number:0{width}}" for number in range(len(first)))
+    return Channels(attributes, edges, rank[which.reshape(-1)].reshape(shape), names)
+
+
+def _signatures(boxes: Boxes, edges: tuple[Floats, ...], users: int) -> NDArray[np.uint64]:
+    """Return 128 bits for each cell that tell its set of users: sums of each user's own random bits.
+
+    A user counts once in a cell, however many of its boxes hold it: its boxes are joined first.
+    """
+    shape = tuple(len(cuts) - 1 for cuts in edges)
+    bits = np.random.Generator(np.random.PCG64(0)).integers(0, 2**64, (users, 2), dtype=np.uint64)
+    made = np.zeros((*shape, 2), dtype=np.uint64)
+    cut = Channels((), edges, np.zeros(shape, dtype=np.int64), ())
+    order = np.argsort(boxes.user, kind="stable")
+    bounds = np.flatnonzero(np.diff(boxes.user[order], prepend=-1, append=-1))
+    for begin, end in pairwise(bounds):
+        own = order[begin:end]
+        if len(own) == 1:
+            made[cut.cells(boxes.low[own[0]], boxes.high[own[0]])] += bits[boxes.user[own[0]]]
+            continue
+        held = np.zeros(shape, dtype=bool)
+        for box in own:
+            held[cut.cells(boxes.low[box], boxes.high[box])] = True
+        made[held] += bits[boxes.user[own[0]]]
+    return made.reshape(-1, 2)
+
+
+def _checked(attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
+    if not attributes:
+        raise InputError("a content space without attributes: give at least one")
+    bad = [it.name for it in attributes if not -np.inf < it.low < it.high < np.inf]
+    if bad:
+        raise InputError(f"attributes {first_five(bad)} have no range: give finite low < high")
+    return tuple(attributes)
+
+
+def _check_cells(parts: Sequence[int]) -> None:
+    cells = 1
+    for part in parts:
+        cells *= int(part)
+    if cells > MOST_CELLS:
+        raise InputError(f"{cells:,} cells are more than {MOST_CELLS:,}: take a coarser grid")

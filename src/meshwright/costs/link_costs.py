@@ -1,0 +1,199 @@
+"""What links cost, by a table of pairs or by the places of the nodes, and what an overlay costs."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.costs.pair_table import PairTable, pair_table, refuse_detours
+from meshwright.costs.places import Places, places
+from meshwright.errors import InputError, first_five, first_rows
+from meshwright.interest import Interest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.arrays import Floats, Ids
+    from meshwright.overlay import Overlay
+
+
+def node_ids(interest: Interest, names: Iterable[Any], what: str) -> Ids:
+    """Return the ids of nodes by their names, as these are spelled; all must be known."""
+    try:
+        column = names if isinstance(names, (pa.Array, pa.ChunkedArray)) else pa.array(list(names))
+        column = column.cast(pa.string())
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError) as error:
+        raise InputError(
+            f"{what} must be node names, all strings or all integers: {str(error).splitlines()[0]}"
+        ) from error
+    if column.null_count:
+        rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+        raise InputError(f"no {what} in {first_rows(rows)} (from 1): fill every gap, or drop its row")
+    ids = pc.index_in(column, interest.node_names.cast(pa.string()))
+    if ids.null_count:
+        unknown = column.filter(ids.is_null()).unique().to_pylist()
+        raise InputError(
+            f"link costs name nodes {first_five(unknown)} that the interest does not know: "
+            "correct or drop their rows"
+        )
+    return np.asarray(ids.to_numpy(zero_copy_only=False), dtype=np.int32)
+
+
+def numbers(values: Iterable[Any], what: str, rows: int) -> Floats:
+    """Return a column of so many numbers."""
+    try:
+        if isinstance(values, (pa.Array, pa.ChunkedArray)):
+            column = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        else:
+            column = np.asarray(values if isinstance(values, np.ndarray) else list(values), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
+        raise InputError(f"{what} must be all numbers: {str(error).splitlines()[0]}") from error
+    if column.shape != (rows,):
+        raise InputError(f"{what} has {len(column)} rows and not {rows}: give a number for each row")
+    return np.asarray(column, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkCosts:
+    """What a link between any two nodes of an interest costs: the same both ways, and more than nothing.
+
+    Made by `from_pairs` or `from_coordinates`, which say what they refuse.
+
+    >>> interest = Interest.from_dict({"oslo": {"wind"}, "bergen": {"wind"}, "rome": {"wind"}})
+    >>> LinkCosts.from_pairs(interest, ["oslo", "oslo", "rome"], ["bergen", "rome", "bergen"], [3, 20, 21])
+    LinkCosts(3 pairs of 3 nodes)
+    """
+
+    interest: Interest
+    source: PairTable | Places
+
+    @classmethod
+    def from_pairs(
+        cls,
+        interest: Interest,
+        u_names: Iterable[Any],
+        v_names: Iterable[Any],
+        costs: Iterable[Any],
+        *,
+        check_triangle: bool = False,
+    ) -> LinkCosts:
+        """Take the cost of each pair from three parallel columns: node, node, cost.
+
+        A pair may stand there in one direction or in both, and a node may be at cost 0 from itself. Every two
+        nodes that share a topic need a cost; for others it may be left out.
+
+        Parameters
+        ----------
+        interest
+            Whose nodes they are. Names are compared as they are spelled.
+        u_names, v_names, costs
+            The columns.
+        check_triangle
+            Refuse costs with a detour that is cheaper, by more than 1e-9 of it, than the direct way. That
+            looks at every three nodes: about a second for all pairs of 1000 nodes, a thousand times that for
+            10,000.
+
+        Raises
+        ------
+        InputError
+            For nodes that the interest does not know; costs that are zero, negative or not finite; a pair
+            with two different costs; a pair that shares a topic and has none; a detour, if asked for.
+        """
+        u, v = node_ids(interest, u_names, "u"), node_ids(interest, v_names, "v")
+        if len(u) != len(v):
+            raise InputError(f"{len(u)} ends u but {len(v)} ends v: give two ends for each cost")
+        table = pair_table(interest, u, v, numbers(costs, "cost", len(u)))
+        if check_triangle:
+            refuse_detours(interest, table)
+        return cls(interest, table)
+
+    @classmethod
+    def from_coordinates(
+        cls, interest: Interest, nodes: Iterable[Any], x: Iterable[Any], y: Iterable[Any]
+    ) -> LinkCosts:
+        """Let a link cost the Euclidean distance of its ends, whose places are three parallel columns.
+
+        Nodes at one place are not linked for nothing: no distance counts less than a millionth of the
+        diagonal of the whole map, or less than 1 where all nodes are at one place. So the triangle inequality
+        holds always.
+
+        Raises
+        ------
+        InputError
+            For nodes that the interest does not know, that have no place or several, or whose place is not
+            two finite numbers.
+        """
+        ids = node_ids(interest, nodes, "node")
+        return cls(interest, places(interest, ids, numbers(x, "x", len(ids)), numbers(y, "y", len(ids))))
+
+    def __repr__(self) -> str:
+        told = f"{len(self.source.cost)} pairs of " if isinstance(self.source, PairTable) else "places of "
+        return f"LinkCosts({told}{self.interest.num_nodes} nodes)"
+
+    def of(self, u: NDArray[Any], v: NDArray[Any]) -> Floats:
+        """Return what links between nodes, given by their ids, cost.
+
+        Raises
+        ------
+        InputError
+            If the table says nothing of a pair.
+        """
+        low, high = np.minimum(u, v).astype(np.int64), np.maximum(u, v).astype(np.int64)
+        costs = self.source.of(low, high)
+        lost = np.isnan(costs)
+        if lost.any():
+            names = self.interest.node_names.to_pylist()
+            ends = zip(low[lost].tolist(), high[lost].tolist(), strict=True)
+            pairs = [(names[a], names[b]) for a, b in ends]
+            raise InputError(f"the table of link costs says nothing of {first_five(pairs)}: add these pairs")
+        return costs
+
+    def fit(self, interest: Interest) -> bool:
+        """Say whether these are the costs of that interest."""
+        return interest is self.interest or interest.fingerprint == self.interest.fingerprint
+
+    @property
+    def description(self) -> str:
+        """What a plan states of the costs it was made with: their kind and their digest, shortened."""
+        return f"{self.source.kind} {self.fingerprint[:12]}"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the interest and of what its links cost; equal for equal ones, however made."""
+        digest = hashlib.sha256(f"meshwright link costs 1 {self.source.kind}".encode())
+        digest.update(self.interest.fingerprint.encode())
+        # As for interests, names count as strings, in the order of their bytes.
+        rank = np.empty(self.interest.num_nodes, dtype=np.int32)
+        rank[pc.sort_indices(self.interest.node_names.cast(pa.string())).to_numpy()] = np.arange(len(rank))
+        for column in self.source.columns(rank):
+            digest.update(column.tobytes())
+        return digest.hexdigest()
+
+
+def total_cost(overlay: Overlay, costs: LinkCosts) -> float:
+    """Return what all links of an overlay cost together; the order of the links does not matter.
+
+    Raises
+    ------
+    InputError
+        If the costs are those of another interest, or do not say what a link costs.
+
+    Examples
+    --------
+    >>> from meshwright import Interest, LinkCosts, design
+    >>> interest = Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}})
+    >>> costs = LinkCosts.from_coordinates(interest, ["a", "b", "c"], [0, 3, 0], [0, 4, 2])
+    >>> total_cost(design(interest, "ring").overlay, costs)
+    7.0
+    """
+    if not costs.fit(overlay.interest):
+        raise InputError("the link costs are those of another interest: make them for the overlay's")
+    return math.fsum(costs.of(overlay.u, overlay.v).tolist())

@@ -1,0 +1,160 @@
+"""A table of the cost of each pair of nodes: checked, sorted, and tested for the triangle inequality."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from meshwright.arrays import frozen
+from meshwright.errors import InputError, first_five
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.arrays import Floats, Ids, Offsets
+    from meshwright.interest import Interest
+
+
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Beyond these a contribution over a cost may not be a number any more."""
+
+
+class PairTable(NamedTuple):
+    """Each pair u < v once, in order: the partners of u begin at `ptr[u]`."""
+
+    ptr: Offsets
+    partners: Ids
+    cost: Floats
+
+    @property
+    def kind(self) -> str:
+        """What a plan calls such costs."""
+        return "pairs"
+
+    def of(self, low: Ids, high: Ids) -> Floats:
+        """Return the costs of pairs, the smaller node first; NaN for those that are not there."""
+        u = self._owners()
+        nodes = np.int64(len(self.ptr))
+        keys, wanted = u * nodes + self.partners, low * nodes + high
+        at = np.searchsorted(keys, wanted)
+        there = np.concatenate((keys, [-1]))[at] == wanted
+        return np.where(there, np.concatenate((self.cost, [np.nan]))[at], np.nan)
+
+    def columns(self, rank: Ids) -> list[NDArray[Any]]:
+        """Return what there is to digest, when nodes have these ranks."""
+        a, b = rank[self._owners()], rank[self.partners]
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        order = np.lexsort((high, low))
+        return [low[order].astype("<i4"), high[order].astype("<i4"), self.cost[order].astype("<f8")]
+
+    def _owners(self) -> Offsets:
+        """Return the smaller node of each pair."""
+        return np.repeat(np.arange(len(self.ptr) - 1, dtype=np.int64), np.diff(self.ptr))
+
+
+def pair_table(interest: Interest, u: Ids, v: Ids, cost: Floats) -> PairTable:
+    """Check the costs of pairs, given in either direction or both, and put them in order."""
+    itself = u == v
+    _refuse(
+        interest, itself & (cost != 0), (u, v), (cost,),
+        "nodes {} cost something to link to themselves: drop these rows",
+    )  # fmt: skip
+    u, v, cost = u[~itself], v[~itself], cost[~itself]
+    _refuse(
+        interest, ~((cost > 0) & np.isfinite(cost)), (u, v), (cost,),
+        "link costs {} are not finite numbers above zero: correct them",
+    )  # fmt: skip
+    _refuse(
+        interest, (cost < SMALLEST) | (cost > LARGEST), (u, v), (cost,),
+        f"link costs {{}} are not between {SMALLEST} and {LARGEST}: choose another unit",
+    )  # fmt: skip
+    low, high = np.minimum(u, v), np.maximum(u, v)
+    keys = low.astype(np.int64) * max(interest.num_nodes, 1) + high
+    order = np.argsort(keys, kind="stable")
+    low, high, cost, keys = low[order], high[order], cost[order], keys[order]
+    again = np.concatenate((keys[1:] == keys[:-1], [False])) if len(keys) else np.zeros(0, dtype=bool)
+    other = np.roll(cost, -1)
+    _refuse(
+        interest, again & (cost != other), (low, high), (cost, other),
+        "pairs {} have two different costs: give one, which holds in both directions",
+    )  # fmt: skip
+    low, high, cost = low[~again], high[~again], cost[~again]
+    ptr = np.searchsorted(low, np.arange(interest.num_nodes + 1))
+    table = PairTable(frozen(ptr, np.int64), frozen(high, np.int32), frozen(cost, np.float64))
+    _refuse_missing(interest, table)
+    return table
+
+
+def _refuse(
+    interest: Interest,
+    bad: NDArray[np.bool_],
+    pairs: tuple[Ids, Ids],
+    figures: tuple[Floats, ...],
+    message: str,
+) -> None:
+    """Refuse rows that are bad, naming their pairs with the figures."""
+    if bad.any():
+        names = interest.node_names
+        ends = ([names[node].as_py() for node in end[bad].tolist()] for end in pairs)
+        told = list(zip(*ends, *(figure[bad].tolist() for figure in figures), strict=True))
+        raise InputError(message.format(first_five(told)))
+
+
+def _refuse_missing(interest: Interest, table: PairTable) -> None:
+    """Refuse a table in which a pair that shares a topic has no cost."""
+    from meshwright.costs.kernels import missing_pairs
+
+    named = np.zeros((5, 2), dtype=np.int32)
+    missing = missing_pairs(
+        frozen(interest.node_ptr, np.int64),
+        frozen(interest.node_topics, np.int32),
+        frozen(interest.topic_ptr, np.int64),
+        frozen(interest.topic_nodes, np.int32),
+        table.ptr,
+        table.partners,
+        np.zeros(interest.num_nodes, dtype=np.int64),
+        named,
+    )
+    if missing:
+        names = interest.node_names
+        pairs = [(names[a].as_py(), names[b].as_py()) for a, b in named[:missing].tolist()]
+        more = f" and {missing - 5} more" if missing > 5 else ""
+        raise InputError(
+            f"no cost for {first_five(pairs)}{more}, which share a topic: add a row for each such pair"
+        )
+
+
+TOLERANCE = 1e-9
+"""By so much, relatively, a detour may be cheaper than the direct way: costs are rounded."""
+STRIDE = 300_000_000
+"""Triples between two looks at Ctrl-C: some tenths of a second."""
+
+
+def refuse_detours(interest: Interest, table: PairTable) -> None:
+    """Refuse costs that break the triangle inequality: a detour cheaper than the direct way."""
+    from scipy.sparse import csr_array
+
+    from meshwright.costs.kernels import broken_triangle
+
+    nodes = interest.num_nodes
+    upper = csr_array((table.cost, table.partners, table.ptr), shape=(nodes, nodes))
+    both = (upper + upper.T).tocsr()
+    both.sort_indices()
+    ptr, partners = frozen(both.indptr, np.int64), frozen(both.indices, np.int32)
+    cost = frozen(both.data, np.float64)
+    triple, direct = np.zeros(3, dtype=np.int32), np.zeros(nodes)
+    rows = max(1, STRIDE // max(1, int(np.diff(ptr).max(initial=0)) ** 2))
+    for first in range(0, nodes, rows):
+        last = min(first + rows, nodes)
+        if broken_triangle(
+            ptr, partners, cost, np.int64(first), np.int64(last), 1 - TOLERANCE, direct, triple
+        ):
+            a, b, way = triple.tolist()
+            names = [interest.node_names[node].as_py() for node in (a, b, way)]
+            direct_cost, out, on = (float(both[ends]) for ends in ((a, b), (a, way), (way, b)))
+            raise InputError(
+                f"link costs break the triangle inequality: {names[0]!r} to {names[1]!r} costs "
+                f"{direct_cost}, by way of {names[2]!r} only {out} + {on}: correct them, or do not "
+                "ask for this check"
+            )

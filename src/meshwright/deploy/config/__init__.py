@@ -1,0 +1,1 @@
+"""Configuration of a federation: wiring, files, folders and changes."""

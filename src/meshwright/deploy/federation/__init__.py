@@ -1,0 +1,1 @@
+"""A federation of real brokers on this machine: run, traffic, verdict, churn."""

@@ -1,0 +1,1 @@
+"""The exact design, for small instances."""

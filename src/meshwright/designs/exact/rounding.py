@@ -1,0 +1,114 @@
+"""From a point of the relaxation to an overlay: by rounding and pruning, or by diving."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.designs.exact.problem import CLOSE
+from meshwright.greedy import grow, rules
+from meshwright.measure import contributions, redundant_edges
+from meshwright.overlay import Overlay
+
+if TYPE_CHECKING:
+    from meshwright.designs.exact.problem import Chosen, Clock, Problem, Standing, Values
+    from meshwright.designs.exact.relaxation import Point, Relaxation
+
+
+CLEAR = 1e-6
+"""Pairs that are linked less than this are not looked at."""
+
+
+def rounded(problem: Problem, values: Values, cap: int | None = None) -> Chosen | None:
+    """Link the pairs of the largest values as long as they contribute, complete by Greedy Merge, and prune.
+
+    None if the cap on links per node leaves something unconnected.
+    """
+    order = np.argsort(-values, kind="stable")
+    order = order[values[order] > CLEAR]
+    order = order[contributions(problem.interest, problem.u[order], problem.v[order]) > 0]
+    if cap is not None:
+        order = order[_within(problem, order.tolist(), cap)]
+    u, v = problem.u[order], problem.v[order]
+    start = Overlay(problem.interest, u, v, contributions(problem.interest, u, v))
+    grown = grow(problem.interest, rules.gm, start=start, max_degree=cap)
+    if cap is not None and int(grown.contribution.sum()) < _joins(problem):
+        return None
+    return pruned(problem, problem.chosen(grown), values)
+
+
+def pruned(problem: Problem, chosen: Chosen, values: Values) -> Chosen:
+    """Unlink pairs that no topic needs, one after another, those of the smallest value first."""
+    chosen = chosen.copy()
+    while True:
+        spare = redundant_edges(problem.overlay(chosen))
+        if not len(spare):
+            return chosen
+        places = np.flatnonzero(chosen)[spare]
+        chosen[places[np.argmin(values[places])]] = False
+
+
+def _within(problem: Problem, order: list[int], cap: int) -> list[bool]:
+    """Take pairs in order as long as both ends have room."""
+    degree = [0] * problem.interest.num_nodes
+    taken = []
+    for pair in order:
+        u, v = int(problem.u[pair]), int(problem.v[pair])
+        taken.append(max(degree[u], degree[v]) < cap)
+        degree[u] += taken[-1]
+        degree[v] += taken[-1]
+    return taken
+
+
+def _joins(problem: Problem) -> int:
+    """Count the joins that connect every topic."""
+    return int(np.maximum(np.diff(problem.interest.topic_ptr) - 1, 0).sum())
+
+
+DIVES = 30
+"""So many dives are made, each with other costs, before the search goes on by integer programs."""
+ROUNDS = 4
+"""Rounds of cuts at each depth."""
+SHARE = 10
+"""One in so many of the pairs linked in part is linked for good at each depth."""
+
+
+def dive_often(standing: Standing, relaxation: Relaxation, clock: Clock) -> None:
+    """Dive from the plain costs, then from costs with a little noise, which favour another best point each.
+
+    All the noise together is worth less than one link. It is the same in every run.
+    """
+    noise = np.random.Generator(np.random.PCG64(0))
+    costs = np.ones(len(standing.problem))
+    for _ in range(DIVES):
+        if standing.closed or clock.struck:
+            return
+        _dive(standing, relaxation, clock, costs)
+        costs = 1.0 + noise.random(len(costs)) / (2.0 * standing.upper)
+
+
+def _dive(standing: Standing, relaxation: Relaxation, clock: Clock, costs: Values) -> None:
+    problem = standing.problem
+    linked = problem.forced.copy()
+    while True:
+        point = _cut_point(relaxation, clock, costs, linked)
+        # It must leave room for an overlay that is better than the best by one link.
+        if point is None or point.excess > CLOSE or point.values.sum() > standing.upper - 1 + CLOSE:
+            return
+        standing.offer(rounded(problem, point.values, standing.cap))
+        parts = np.flatnonzero((point.values > CLOSE) & (point.values < 1.0 - CLOSE))
+        if standing.closed or not len(parts):
+            return
+        linked |= point.values >= 1.0 - CLOSE
+        largest = parts[np.argsort(-point.values[parts], kind="stable")]
+        linked[largest[: 1 + len(largest) // SHARE]] = True
+
+
+def _cut_point(relaxation: Relaxation, clock: Clock, costs: Values, linked: Chosen) -> Point | None:
+    """Solve the relaxation, with a few rounds of cuts."""
+    for _ in range(ROUNDS):
+        point = relaxation.solve(clock, costs, linked)
+        if point is None or not relaxation.cuts.separate(point.values):
+            break
+    return point

@@ -1,0 +1,182 @@
+"""The search for the fewest links or the lowest degree: relax and cut, dive, then integer programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from meshwright.designs.exact.problem import CLOSE, Clock, Standing
+from meshwright.designs.exact.relaxation import Point, Relaxation, degree_rows
+from meshwright.designs.exact.rounding import dive_often, rounded
+
+if TYPE_CHECKING:
+    from meshwright.designs.exact.cuts import Cuts
+    from meshwright.designs.exact.problem import Chosen, Problem
+
+
+class Outcome(Enum):
+    """How the search for a solution of so many links ended."""
+
+    FOUND = "found"
+    NONE = "none"
+    UNDECIDED = "undecided"
+
+
+def best_among(standing: Standing, cuts: Cuts, allowed: Chosen, target: int, clock: Clock) -> Outcome:
+    """Look for a solution of at most `target` links among the allowed pairs; offer what is found on the way.
+
+    Each integer program is solved by HiGHS. If its solution leaves something unconnected, the cuts that say
+    so are added and it is solved again: cuts only exclude what is no solution, so the answer is exact.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    problem, cap = standing.problem, standing.cap
+    columns = np.flatnonzero(allowed | problem.forced)
+    while not clock.struck:
+        constraints = [
+            LinearConstraint(cuts.rows()[:, columns], cuts.least, np.inf),
+            LinearConstraint(np.ones((1, len(columns))), standing.lower, target),
+        ]
+        if cap is not None:
+            constraints.append(LinearConstraint(degree_rows(problem, columns), -np.inf, cap))
+        found = milp(
+            np.ones(len(columns)),
+            constraints=constraints,
+            bounds=Bounds(problem.forced[columns].astype(np.float64), 1.0),
+            integrality=np.ones(len(columns), dtype=np.int64),
+            options={"time_limit": clock.left, "mip_rel_gap": 0.0},
+        )
+        if found.status == 2:
+            return Outcome.NONE
+        if found.x is None:
+            return Outcome.UNDECIDED
+        values = np.zeros(len(problem))
+        values[columns] = np.round(found.x)
+        connected = problem.connects(values > 0.5)
+        standing.offer(values > 0.5 if connected else rounded(problem, values, cap))
+        if standing.upper <= target:
+            return Outcome.FOUND
+        if found.status != 0 or not cuts.separate(values):  # no time left; or rounding broke a cut in use
+            return Outcome.UNDECIDED
+    return Outcome.UNDECIDED
+
+
+Tell: TypeAlias = Callable[[Standing], None]
+"""Called now and then with what is known so far."""
+
+STALLED = 8
+"""So many rounds of cuts without a better bound end the relaxation."""
+BETTER = 5e-3
+"""A bound that is better by less counts as no better."""
+EVERY = 5
+"""The relaxation is rounded once in so many rounds."""
+CORE = 0.3
+"""Pairs whose reduced cost is at most this are tried before all others."""
+
+
+def search(standing: Standing, cuts: Cuts, active: Chosen, clock: Clock, tell: Tell) -> None:
+    """Improve what is known until it is closed or time is up.
+
+    `active` are pairs for the relaxation to begin with, which connect everything.
+    """
+    relaxation = Relaxation(
+        standing.problem, cuts, active, cap=standing.cap, cost_of_excess=4.0 * (standing.limit + 1)
+    )
+    point = _relax(standing, relaxation, clock, tell)
+    if point is None:
+        return
+    dive_often(standing, relaxation, clock)
+    tell(standing)
+    while not standing.closed and _decide(standing, cuts, point, clock):
+        tell(standing)
+
+
+def _relax(standing: Standing, relaxation: Relaxation, clock: Clock, tell: Tell) -> Point | None:
+    """Solve the relaxation and add the cuts that it violates, again and again; return its best point."""
+    problem = standing.problem
+    costs = np.ones(len(problem))
+    best: Point | None = None
+    rounds = stalled = 0
+    while not standing.closed and stalled < STALLED:
+        point = relaxation.solve(clock, costs, problem.forced)
+        if point is None:
+            break
+        stalled = 0 if best is None or point.bound > best.bound + BETTER else stalled + 1
+        best = point if best is None or point.bound > best.bound else best
+        standing.raise_lower(point.bound)
+        if rounds % EVERY == 0:
+            standing.offer(rounded(problem, point.values, standing.cap))
+            tell(standing)
+        rounds += 1
+        if not relaxation.cuts.separate(point.values):
+            break
+    return best
+
+
+def _decide(standing: Standing, cuts: Cuts, point: Point, clock: Clock) -> bool:
+    """Find a solution with as few links as the bound allows, or raise the bound; False if time is up before.
+
+    While there is no solution at all, any is looked for. Pairs that would bring even the relaxation above the
+    number of links in question are left out.
+    """
+    target = standing.limit if standing.best is None else standing.lower
+    possible = point.reduced <= target - point.bound + CLOSE
+    core = possible & (point.reduced <= CORE)
+    outcome = best_among(standing, cuts, core, target, clock)
+    if outcome is Outcome.NONE and (possible & ~core).any():
+        outcome = best_among(standing, cuts, possible, target, clock)
+    if outcome is Outcome.NONE:
+        standing.raise_lower(target + 1)
+    return outcome is not Outcome.UNDECIDED
+
+
+def highest_degree(problem: Problem, chosen: Chosen) -> int:
+    """Return the most links of any node."""
+    ends = np.concatenate((problem.u[chosen], problem.v[chosen]))
+    return int(np.bincount(ends).max(initial=0))
+
+
+def fewest_at_lowest_degree(
+    problem: Problem, cuts: Cuts, greedy: list[Chosen], clock: Clock, tell: Tell
+) -> tuple[Standing, int]:
+    """Return the standing at the lowest maximum degree found, and the lowest there can be.
+
+    Each degree from the bound on gets half of the time that is left; the first with a solution is the answer,
+    and what is left is spent on fewest links. Of the `greedy` solutions one is always good enough in the end.
+    """
+    best = min(greedy, key=lambda chosen: (highest_degree(problem, chosen), int(chosen.sum())))
+    highest = highest_degree(problem, best)
+    active = np.logical_or.reduce(greedy)
+    lower = min(highest, _relaxed_degree(problem, cuts, active, clock))
+    for degree in range(lower, highest):
+        standing = Standing(problem, None, degree)
+        search(standing, cuts, active, Clock(clock.left / 2), tell)
+        if standing.best is not None:
+            if not standing.closed:
+                search(standing, cuts, active, clock, tell)
+            return standing, lower
+        if standing.closed:
+            lower = degree + 1  # shown to be impossible, as are all below it
+    standing = Standing(problem, best, highest)
+    search(standing, cuts, active, clock, tell)
+    return standing, lower
+
+
+def _relaxed_degree(problem: Problem, cuts: Cuts, active: Chosen, clock: Clock) -> int:
+    """Return the highest degree that the relaxation cannot avoid."""
+    relaxation = Relaxation(problem, cuts, active, cap=0, cost_of_excess=1.0)
+    nothing = np.zeros(len(problem))
+    best, stalled = 0.0, 0
+    while stalled < STALLED:
+        point = relaxation.solve(clock, nothing, problem.forced)
+        if point is None:
+            break
+        stalled = 0 if point.bound > best + BETTER else stalled + 1
+        best = max(best, point.bound)
+        if not cuts.separate(point.values):
+            break
+    return math.ceil(best - CLOSE)

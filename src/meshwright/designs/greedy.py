@@ -1,0 +1,147 @@
+"""The greedy designs: GM, MinMax-ODA, Low-ODA, GPA and GPM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meshwright.costs import LinkCosts
+from meshwright.errors import InputError
+from meshwright.greedy import candidates, grow, rules, weighted
+from meshwright.overlay import Overlay
+
+if TYPE_CHECKING:
+    from meshwright.costs.link_costs import LinkCosts
+    from meshwright.greedy import Progress
+    from meshwright.greedy.rules import Rule
+    from meshwright.interest import Interest
+
+
+def weigh(
+    interest: Interest,
+    rule: Rule,
+    costs: LinkCosts,
+    *,
+    max_edges: int | None = None,
+    max_degree: int | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Overlay:
+    """Grow by contribution over cost; it runs on one thread whatever `threads` is.
+
+    Raises
+    ------
+    InputError
+        For any other option of the engine.
+    """
+    barred = sorted(name for name, value in options.items() if value is not None)
+    if barred:
+        raise InputError(f"{' and '.join(barred)} and costs cannot be combined: leave one of them out")
+    return weighted.grow(interest, rule, costs, max_edges=max_edges, max_degree=max_degree, progress=progress)
+
+
+def gm(
+    interest: Interest,
+    *,
+    rounds: int = 1,
+    max_edges: int | None = None,
+    costs: LinkCosts | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Overlay:
+    """Link, again and again, the two nodes whose edge merges components of the most topics.
+
+    Guarantee: every topic is connected, by at most ln(Σ|T(v)|) times the fewest possible links (podc07,
+    Alg. 3 and Lemma 6.5). With `rounds` > 1 it runs again from nothing on the pairs not yet used, and the
+    overlay is the union: more links, better connectivity and diameter (podc07, section 6); `max_edges` then
+    holds for all rounds together. Further options are those of `meshwright.greedy.grow`; with several rounds
+    only `threads` and `tuning` are among them.
+
+    With `costs` it takes, again and again, the largest contribution over cost. The links then cost at most
+    1 + ln(c) times as much as those of any overlay that connects every topic, c being the most topics that
+    two nodes share (Wolsey 1982). One round only.
+    """
+    if not isinstance(rounds, (int, np.integer)) or rounds < 1:
+        raise InputError(f"{rounds} rounds: give a whole number of at least 1")
+    given = {name for name, value in options.items() if value is not None}
+    barred = sorted(given & {"start", "candidates", "topics", "max_degree"})
+    if rounds > 1 and barred:
+        raise InputError(f"{' and '.join(barred)} and rounds cannot be combined: leave one of them out")
+    if costs is not None:
+        if rounds > 1:
+            raise InputError("costs and rounds cannot be combined: leave one of them out")
+        return weigh(interest, rules.gm, costs, max_edges=max_edges, progress=progress, **options)
+    overlay = grow(
+        interest, rules.gm, max_edges=max_edges, progress=_of_round(progress, 0, rounds, 0), **options
+    )
+    for number in range(1, rounds):
+        again = grow(
+            interest,
+            rules.gm,
+            candidates=candidates.all_but(overlay),
+            max_edges=None if max_edges is None else max_edges - len(overlay),
+            progress=_of_round(progress, number, rounds, len(overlay)),
+            **options,
+        )
+        if len(again) == 0:  # nor will any later round find a link
+            break
+        # Links of a later round merge nothing that earlier rounds had not connected.
+        nothing = np.zeros(len(again), dtype=np.int32)
+        overlay = Overlay(
+            interest,
+            np.concatenate((overlay.u, again.u)),
+            np.concatenate((overlay.v, again.v)),
+            np.concatenate((overlay.contribution, nothing)),
+        )
+    return overlay
+
+
+def _of_round(progress: Progress | None, number: int, rounds: int, before: int) -> Progress | None:
+    """Tell the progress of one round as that of all."""
+    if progress is None or rounds == 1:
+        return progress
+    return lambda edges, support, what: progress(before + edges, (number + support) / rounds, what)
+
+
+def minmax(interest: Interest, **options: Any) -> Overlay:
+    """Take the best link among those that raise the maximum degree least.
+
+    Guarantee: every topic is connected, with a maximum degree within O(log(|V|·|T|)) of the lowest possible;
+    the number of links may be Θ(|V|) times the fewest (icdcs10, section II-A and Lemma 1). Options are those
+    of `meshwright.greedy.grow`.
+    """
+    return grow(interest, rules.minmax, **options)
+
+
+def low(interest: Interest, *, k: float = 3.0, costs: LinkCosts | None = None, **options: Any) -> Overlay:
+    """Take the best link that spares the maximum degree if it is at least 1/k as good as the best of all.
+
+    Guarantee: every topic is connected; the average degree is within O(k·log(|V|·|T|)) and the maximum degree
+    within O((|V|/k)·log(|V|·|T|)) of the lowest possible (icdcs10, Table I). Options are those of
+    `meshwright.greedy.grow`.
+
+    With `costs` a link is as good as its contribution over its cost; no bound is known for that.
+    """
+    if costs is not None:
+        return weigh(interest, rules.low(k), costs, **options)
+    return grow(interest, rules.low(k), **options)
+
+
+def gpa(interest: Interest, *, max_edges: int, **options: Any) -> Overlay:
+    """Run Greedy Merge and stop at `max_edges` links.
+
+    Guarantee: at least 1 − 1/e of the best support that so many links can give, which no polynomial algorithm
+    betters unless P = NP (icdcs16, Lemmas 1 and 2). It is a prefix of GM's run.
+    """
+    return grow(interest, rules.gm, max_edges=max_edges, **options)
+
+
+def gpm(interest: Interest, *, max_degree: int, **options: Any) -> Overlay:
+    """Run MinMax-ODA and stop before the maximum degree exceeds `max_degree`.
+
+    Guarantee: at least 1 − e^(−1/6), about 0.154, of the best support under that limit (icdcs16, Lemma 4). It
+    is a prefix of MinMax-ODA's run.
+    """
+    return grow(interest, rules.minmax, max_degree=max_degree, **options)

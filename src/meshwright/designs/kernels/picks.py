@@ -1,0 +1,170 @@
+"""What SpiderCast's nodes have picked and still lack, and what each candidate would add."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.designs.kernels.topic_rows import without
+from meshwright.greedy.kernels.bit_counters import add_rows, count_one, keep_largest, list_marked
+from meshwright.greedy.kernels.state import NOTHING
+from meshwright.jit.compiler import inlined, inner
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from meshwright.arrays import Ids, Offsets
+    from meshwright.designs.kernels.topic_rows import TopicRows
+    from meshwright.greedy.kernels.state import Bits, Int, Rows
+
+    Flags: TypeAlias = NDArray[np.bool_]
+
+
+LEVEL, PLACE, LENGTH = 0, 1, 2
+"""The fields of a node's sweep: the gain of those in its window, and how far it has looked at them."""
+
+
+class Picking(NamedTuple):
+    """What each node has picked, and what it still lacks."""
+
+    at_random: Flags
+    """By node: whether it is done with picking greedily."""
+    lacking: Ids
+    """By entry of `node_topics`: how often the topic must still be covered, greedily or at random; then one
+    entry of nobody, which may have any number."""
+    window: Ids
+    """By node: the first of those, ascending, that had the best gain when they were counted."""
+    sweep: Ids
+    """By node: how far it has looked at them."""
+    pick_ptr: Offsets
+    picks: Ids
+    picked: Ids
+    """By node: how many picks it has made."""
+    degree: Ids
+    open_nodes: Bits
+    """The nodes that may take one more link."""
+    stream: Bits
+    """By node: its random numbers."""
+
+
+class Scratch(NamedTuple):
+    """Working memory."""
+
+    lacked: Ids
+    """By topic: its entry for the node whose turn it is, if that lacks it, or else that of nobody."""
+    own: Ids
+    """The topics that it lacks, as a list."""
+    rows: Rows
+    slices: Bits
+    """Bit-sliced counters over nodes: bit v of slice k has the value 2^k."""
+    nodes: Bits
+    marked: Ids
+    """Nodes on their way into a window."""
+
+
+@inlined
+def note_lacking(held: TopicRows, picking: Picking, scratch: Scratch, u: Int) -> int:
+    """Note which topics u lacks, and return how many they are."""
+    count, nobody = 0, len(held.node_topics)
+    for i in range(np.uint64(held.node_ptr[u]), np.uint64(held.node_ptr[u + 1])):
+        topic, lacks = held.node_topics[i], picking.lacking[i] > 0
+        scratch.lacked[topic] = i if lacks else nobody
+        scratch.own[count] = topic
+        count += int(lacks)
+    return count
+
+
+@inlined
+def forget_lacking(held: TopicRows, scratch: Scratch, u: Int) -> None:
+    """Undo `note_lacking`."""
+    for i in range(np.uint64(held.node_ptr[u]), np.uint64(held.node_ptr[u + 1])):
+        scratch.lacked[held.node_topics[i]] = len(held.node_topics)
+
+
+@inlined
+def gain(held: TopicRows, scratch: Scratch, v: Int) -> int:
+    """Count the topics of v that the node whose turn it is lacks."""
+    count, nobody = 0, len(held.node_topics)
+    for i in range(np.uint64(held.node_ptr[v]), np.uint64(held.node_ptr[v + 1])):
+        count += int(scratch.lacked[held.node_topics[i]] < nobody)
+    return count
+
+
+@inlined
+def has_picked(picking: Picking, u: Int, v: Int) -> bool:
+    """Say whether v is among u's picks."""
+    for i in range(picking.pick_ptr[u], picking.pick_ptr[u] + picking.picked[u]):
+        if picking.picks[i] == v:
+            return True
+    return False
+
+
+@inlined
+def may_pick(picking: Picking, u: Int, v: Int, max_degree: Int) -> bool:
+    """Say whether u may pick v."""
+    return v != u and picking.degree[v] < max_degree and not has_picked(picking, u, v)
+
+
+@inlined
+def leave_out(picking: Picking, nodes: Bits, u: Int) -> None:
+    """Take u and what it has picked out of a set of nodes."""
+    without(nodes, u)
+    for i in range(picking.pick_ptr[u], picking.pick_ptr[u] + picking.picked[u]):
+        without(nodes, np.int64(picking.picks[i]))
+
+
+@inner
+def add_rare_topics(held: TopicRows, scratch: Scratch, lacking: Int) -> None:
+    """Add the subscribers of rare topics to the counters, one by one."""
+    slices = scratch.slices
+    for i in range(lacking):
+        topic = scratch.own[i]
+        if held.topic_row[topic] < 0:
+            for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
+                count_one(slices, np.uint64(held.topic_nodes[slot]))
+
+
+@inner
+def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
+    """Fill the counters with every node's gain; return how many slices are used."""
+    rows, slices = scratch.rows, scratch.slices
+    low, high = np.uint64(0), np.uint64(slices.shape[1])
+    popular, top = np.int64(0), np.int64(4)
+    while lacking >> top > 0:
+        top += 1
+    for i in range(lacking):
+        row = held.topic_row[scratch.own[i]]
+        if row >= 0:
+            rows[popular] = row
+            popular += 1
+    for i in range(popular, popular + 8):
+        rows[i] = 0
+    for k in range(4 if popular > 0 else 0, top):
+        digits = slices[k]
+        for j in range(high):
+            digits[j] = NOTHING
+    add_rows(held.bits, rows, popular, slices, top, low, high, True)
+    if popular < lacking:
+        add_rare_topics(held, scratch, lacking)
+    return int(top)
+
+
+@inner
+def fill_window(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int) -> None:
+    """Put the first of the nodes with the best gain into u's window, if any has one."""
+    best, words = scratch.nodes, np.uint64(len(scratch.nodes))
+    for j in range(words):
+        best[j] = picking.open_nodes[j]
+    leave_out(picking, best, u)
+    top = count_gains(held, scratch, lacking)
+    level = keep_largest(best, scratch.slices, top, NOTHING, words)
+    window, sweep = picking.window[u], picking.sweep[u]
+    sweep[LEVEL], sweep[PLACE], sweep[LENGTH] = level, 0, 0
+    if level > 0:
+        length = list_marked(best, scratch.marked, NOTHING, words, np.uint64(len(window)))
+        for i in range(length):
+            window[i] = scratch.marked[i]
+        sweep[LENGTH] = np.int64(length)

@@ -1,0 +1,1 @@
+"""Resilient: overlays in which no single broker failure splits a topic."""

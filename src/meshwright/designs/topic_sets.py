@@ -1,0 +1,65 @@
+"""Arrays of the designs that do not run on the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.arrays import frozen
+from meshwright.errors import InputError
+from meshwright.greedy.kernels.state import bit_rows
+
+if TYPE_CHECKING:
+    from meshwright.designs.kernels.topic_rows import TopicRows
+    from meshwright.greedy.kernels.state import Bits
+    from meshwright.interest import Interest
+
+
+def check_whole(name: str, value: int, least: int = 0) -> None:
+    """Refuse what is not a whole number of at least `least`."""
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name} is {value}: give a whole number of {least} or more")
+
+
+WORD = 64
+RARE = 400
+"""A topic that fewer than one in so many nodes subscribe to is walked rather than held in bits."""
+
+
+def lay_out_topics(interest: Interest) -> TopicRows:
+    """Return the interest with a bit row for each popular topic: `RARE` / 8 bytes a subscription at most."""
+    from meshwright.designs.kernels.topic_rows import TopicRows, fill_rows
+
+    is_popular = np.diff(interest.topic_ptr) >= max(2, -(-interest.num_nodes // RARE))
+    popular = int(is_popular.sum())
+    topic_row = np.full(interest.num_topics, -1, dtype=np.int32)
+    topic_row[is_popular] = np.arange(1, popular + 1)
+    held = TopicRows(
+        node_ptr=frozen(interest.node_ptr, np.int64),
+        node_topics=frozen(interest.node_topics, np.int32),
+        topic_ptr=frozen(interest.topic_ptr, np.int64),
+        topic_nodes=frozen(interest.topic_nodes, np.int32),
+        topic_row=topic_row,
+        bits=bit_rows(1 + popular, interest.num_nodes),
+    )
+    fill_rows(held)
+    return held
+
+
+def bit_set(nodes: int) -> Bits:
+    """Return the set of all nodes as a bit row."""
+    whole: Bits = bit_rows(1, nodes)[0]
+    whole[:] = np.packbits(np.arange(len(whole) * WORD) < nodes, bitorder="little").view(np.uint64)
+    return whole
+
+
+def most_topics(interest: Interest) -> int:
+    """Return how many topics the node with the most has."""
+    return int(np.diff(interest.node_ptr).max(initial=0))
+
+
+def streams(seed: int, count: int) -> Bits:
+    """Return the first states of so many streams of random numbers; none may be zero."""
+    check_whole("seed", seed)
+    return np.maximum(np.random.PCG64(seed).random_raw(count), np.uint64(1))

@@ -1,0 +1,115 @@
+"""Folders that appear whole or not at all.
+
+A folder is filled beside its final place and then renamed. A writer that is killed leaves what was there
+before, and a hidden folder `.NAME.writing-…` that no reader looks at and the next writer removes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from meshwright.errors import OutputError
+from meshwright.files.header import Kind, holds
+from meshwright.files.single import writing
+
+
+@contextmanager
+def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
+    """Give a folder to fill; on leaving it takes the place of `path`, on any error it vanishes.
+
+    Raises
+    ------
+    OutputError
+        If the place cannot be written, or holds anything but a folder of the same kind or an empty one.
+    """
+    with writing(path):
+        target = Path(os.path.realpath(path))
+        check_free(target, kind)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside, lock = _locked_sibling(target)
+        try:
+            yield beside
+            _take_place(beside, target)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+            os.close(lock)
+        _remove_stale(target)
+
+
+def check_free(target: Path, kind: Kind) -> None:
+    """Refuse a place that holds anything but a folder of the same kind or an empty one."""
+    if target.is_dir():
+        if any(target.iterdir()) and not holds(target, kind):
+            raise OutputError(
+                f"{target} holds something else than a {kind.name}: choose another place, or empty it"
+            )
+    elif target.exists():
+        raise OutputError(f"{target} is a file, and a {kind.name} is a folder: choose another place")
+
+
+def _locked_sibling(target: Path) -> tuple[Path, int]:
+    """Make a hidden folder beside the target and lock it for as long as this process lives."""
+    while True:
+        beside = _sibling(target)
+        beside.mkdir()
+        lock = os.open(beside, os.O_RDONLY)
+        mine = True
+        with suppress(OSError):  # a file system without locks: then nobody cleans there either
+            mine = _lock(lock)
+        if mine and beside.is_dir():
+            return beside, lock
+        os.close(lock)  # another writer took it for a stale one, between these lines
+
+
+def _take_place(beside: Path, target: Path) -> None:
+    if not target.exists():
+        beside.rename(target)
+        return
+    # A full folder cannot be replaced in one step: the old one steps aside, and comes back if need be.
+    aside = _sibling(target)
+    try:
+        target.rename(aside)
+        beside.rename(target)
+    except BaseException:
+        if not target.exists():
+            aside.rename(target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove what killed writers of this target left: the folders beside it that nobody holds locked."""
+    for left in target.parent.iterdir():
+        if not left.name.startswith(_prefix(target)):
+            continue
+        with suppress(OSError):
+            lock = os.open(left, os.O_RDONLY)
+            try:
+                if _lock(lock):
+                    shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def _lock(descriptor: int) -> bool:
+    """Take the lock of a folder, if it is free; the system gives it back when the process ends."""
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.writing-"
+
+
+def _sibling(target: Path) -> Path:
+    return target.with_name(f"{_prefix(target)}{uuid.uuid4().hex}")

@@ -1,0 +1,202 @@
+"""Bit-sliced counters over nodes: carry-save adders that fill them, and selection of the largest counts.
+
+Bit v of slice k has the value 2^k in the count of node v. Rows are added from the block of word `low` on.
+
+Masks are looked at from the block of word `low` on: before `low` they must be empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meshwright.greedy.kernels.state import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.jit.compiler import inlined, inner
+from meshwright.jit.simd import EIGHT, any_of, load, lowest_bit, nothing, ones, store, total
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Ids
+    from meshwright.greedy.kernels.state import Bits, Int, Rows, Scratch
+
+
+@inlined
+def block_of(low: np.uint64) -> np.uint64:
+    """Return the word at which the block of a word begins."""
+    return low & ~(EIGHT - ONE)
+
+
+@inlined
+def add_three(x: Any, y: Any, z: Any) -> tuple[Any, Any]:
+    """Add three blocks bit by bit: return the sum's ones and its twos."""
+    half = x ^ y
+    return half ^ z, x ^ (half & (x ^ z))
+
+
+@inlined
+def block(bits: Bits, rows: Rows, i: Int, j: Any) -> Any:
+    """Return the block at word j of the i-th of some rows."""
+    return load(bits, np.uint64(rows[np.uint64(i)]) * np.uint64(bits.shape[1]) + j)
+
+
+@inlined
+def add_eight(
+    bits: Bits, rows: Rows, i: Int, j: Any, one: Any, two: Any, four: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Add the blocks at word j of eight rows to a sum's ones, twos and fours; return these, and eights."""
+    one, two_a = add_three(one, block(bits, rows, i, j), block(bits, rows, i + 1, j))
+    one, two_b = add_three(one, block(bits, rows, i + 2, j), block(bits, rows, i + 3, j))
+    two, four_a = add_three(two, two_a, two_b)
+    one, two_a = add_three(one, block(bits, rows, i + 4, j), block(bits, rows, i + 5, j))
+    one, two_b = add_three(one, block(bits, rows, i + 6, j), block(bits, rows, i + 7, j))
+    two, four_b = add_three(two, two_a, two_b)
+    four, eight = add_three(four, four_a, four_b)
+    return one, two, four, eight
+
+
+@inner
+def add_rows(
+    bits: Bits, rows: Rows, count: Int, slices: Bits, top: Int, low: np.uint64, high: np.uint64, fresh: bool
+) -> None:
+    """Add the first `count` of some bit rows to the counters; behind them, `rows` must have eight empty ones.
+
+    Sixteen are added at a time, along the rows: large rows are read ahead by the machine. If the lowest four
+    counters are `fresh`, they are taken as empty, whatever they were.
+    """
+    width = np.uint64(slices.shape[1])
+    fours, eights = width + width, width + width + width
+    for i in range(0, count, 16):
+        for j in range(block_of(low), high, EIGHT):
+            one, two, four, eight = nothing(), nothing(), nothing(), nothing()
+            if i > 0 or not fresh:
+                one, two = load(slices, j), load(slices, j + width)
+                four, eight = load(slices, j + fours), load(slices, j + eights)
+            one, two, four, eight_a = add_eight(bits, rows, i, j, one, two, four)
+            eight_b = nothing()
+            if count - i > 8:
+                one, two, four, eight_b = add_eight(bits, rows, i + 8, j, one, two, four)
+            eight, more = add_three(eight, eight_a, eight_b)
+            place = j + eights
+            for _ in range(4, top):  # to go on without a carry is cheaper than to look for one
+                place += width
+                digit = load(slices, place)
+                store(slices, place, digit ^ more)
+                more = more & digit
+            store(slices, j, one)
+            store(slices, j + width, two)
+            store(slices, j + fours, four)
+            store(slices, j + eights, eight)
+
+
+@inlined
+def count_one(slices: Bits, v: np.uint64) -> None:
+    """Add 1 to the count of one node."""
+    word, carry, k = v >> SIX, ONE << (v & SIXTY_THREE), 0
+    while carry != NOTHING:
+        digit = slices[k, word]
+        slices[k, word] = digit ^ carry
+        carry &= digit
+        k += 1
+
+
+@inlined
+def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: Int) -> Int:
+    """Return the (wanted + 1)-th largest count among the allowed nodes, by radix; 0 if there are fewer.
+
+    Afterwards `above` marks the nodes with a larger count, at most `wanted` of them.
+    """
+    mask, above, low = scratch.mask, scratch.above, block_of(low)
+    digits, counts = scratch.slices[top - 1], nothing()
+    for j in range(low, high, EIGHT):
+        left = load(scratch.allowed, j)
+        store(above, j, nothing())
+        store(mask, j, left)
+        counts = counts + ones(left & load(digits, j))
+    value = larger = np.int64(0)
+    for k in range(top - 1, -1, -1):
+        # Narrow the mask by this slice, and count at once how many of the rest have the next bit.
+        digits, following = scratch.slices[k], scratch.slices[max(k - 1, 0)]
+        count, counts = total(counts), nothing()
+        if larger + count > wanted:
+            value |= np.int64(1) << k
+            for j in range(low, high, EIGHT):
+                left = load(mask, j) & load(digits, j)
+                store(mask, j, left)
+                counts = counts + ones(left & load(following, j))
+        else:
+            larger += count
+            for j in range(low, high, EIGHT):
+                some, digit = load(mask, j), load(digits, j)
+                left = some & ~digit
+                store(above, j, load(above, j) | (some & digit))
+                store(mask, j, left)
+                counts = counts + ones(left & load(following, j))
+    return value
+
+
+@inlined
+def list_marked(marks: Bits, marked: Ids, low: np.uint64, high: np.uint64, room: np.uint64) -> np.uint64:
+    """List the nodes that are marked, as many as there is room for, and return how many these are.
+
+    `marked` must hold those of a block more.
+    Two bits of a word are listed whether it has them or not, and the next ones over those that it has not: to
+    ask would take longer, as nobody can foresee the answer.
+    """
+    count = NOTHING
+    for block in range(block_of(low), high, EIGHT):
+        if any_of(load(marks, block)) != NOTHING:
+            for j in range(block, block + EIGHT):
+                word = marks[j]
+                for _ in range(2):
+                    marked[count] = np.int64((j << SIX) | lowest_bit(word))
+                    one = np.uint64(word != NOTHING)
+                    count += one
+                    word &= word - one
+                while word != NOTHING:
+                    marked[count] = np.int64((j << SIX) | lowest_bit(word))
+                    count += ONE
+                    word &= word - ONE
+            if count >= room:
+                return room
+    return count
+
+
+@inlined
+def keep_largest(mask: Bits, slices: Bits, top: Int, low: np.uint64, high: np.uint64) -> Int:
+    """Narrow a mask to its nodes with the largest count, and return that; 0 narrows nothing."""
+    value, low = np.int64(0), block_of(low)
+    for k in range(top - 1, -1, -1):
+        digits, some = slices[k], nothing()
+        for j in range(low, high, EIGHT):
+            some = some | (load(mask, j) & load(digits, j))
+        if any_of(some) != NOTHING:
+            value |= np.int64(1) << k
+            for j in range(low, high, EIGHT):
+                store(mask, j, load(mask, j) & load(digits, j))
+    return value
+
+
+@inner
+def largest_count(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64) -> Int:
+    """Return the largest count of all nodes, allowed or not."""
+    for j in range(block_of(low), low):
+        scratch.mask[j] = NOTHING
+    for j in range(low, high):
+        scratch.mask[j] = ALL_ONES
+    return keep_largest(scratch.mask, scratch.slices, top, low, high)
+
+
+@inner
+def at_least(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, level: Int) -> None:
+    """Mark in `above` the allowed nodes whose count is `level` or more."""
+    slices = scratch.slices
+    for j in range(block_of(low), high, EIGHT):
+        same, more = load(scratch.allowed, j), nothing()
+        for k in range(top - 1, -1, -1):
+            digit = load(slices[k], j)
+            if (level >> k) & 1:
+                same = same & digit
+            else:
+                more = more | (same & digit)
+                same = same & ~digit
+        store(scratch.above, j, more | same)

@@ -1,0 +1,77 @@
+"""How a run begins: bits and bit rows of the state, the edges that are there already, the first phase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.greedy.kernels.components import give_row, link
+from meshwright.greedy.kernels.state import FREE_ROWS, LEVEL, ONE, SIX, SIXTY_THREE
+from meshwright.greedy.kernels.sweep import begin_phase, close_full
+from meshwright.jit.compiler import inner, kernel
+from meshwright.jit.simd import popcount
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Ids
+    from meshwright.greedy.kernels.state import State, Sweep
+
+
+@kernel
+def begin(state: State, whole: Sweep, calm: Sweep, fresh: bool) -> None:
+    """Make a state, fresh or linked by `link_start`, and the sweeps over it ready for the next edge.
+
+    A sweep without rows is left alone.
+    """
+    if fresh:
+        fill_node_bits(state)
+    fill_bits(state)
+    for v in range(len(whole.bound)):
+        close_full(state, whole, v, state.max_degree)
+    if len(calm.bound) > 0:
+        begin_phase(state, whole, calm, whole.cursor[LEVEL])
+
+
+@kernel
+def link_start(state: State, us: Ids, vs: Ids) -> None:
+    """Add the edges of a starting overlay to a state that has just been laid out."""
+    fill_node_bits(state)
+    spare = state.tally[FREE_ROWS]
+    state.tally[FREE_ROWS] = 0  # bit rows are still empty: no component may have one of its own yet
+    for i in range(len(us)):
+        link(state, np.int64(us[i]), np.int64(vs[i]))
+    state.tally[FREE_ROWS] = spare
+
+
+@inner
+def fill_node_bits(state: State) -> None:
+    """Set each node's bits over topics, all alone at first, and the ranks that lead from bits to entries."""
+    words = np.uint64(state.rank.shape[1] - 1)
+    for v in range(len(state.node_bits)):
+        for i in range(state.node_ptr[v], state.node_ptr[v + 1]):
+            if state.node_topics[i] >= state.covered:
+                break
+            topic = np.uint64(state.node_topics[i])
+            state.node_bits[v, topic >> SIX] |= ONE << (topic & SIXTY_THREE)
+        before = 0
+        for j in range(words):
+            state.node_bits[v, words + words + j] = state.node_bits[v, j]
+            state.rank[v, j] = before
+            before += popcount(state.node_bits[v, j])
+        state.rank[v, words] = before
+
+
+@inner
+def fill_bits(state: State) -> None:
+    """Set the bit rows of the heavy topics, and those of components that are large from the start."""
+    for topic in range(len(state.topic_row)):
+        row = state.topic_row[topic]
+        if row >= 0:
+            begin, end = state.topic_ptr[topic], state.topic_ptr[topic + 1]
+            for slot in range(begin, end):
+                v = np.uint64(state.topic_nodes[slot])
+                state.bits[row, v >> SIX] |= ONE << (v & SIXTY_THREE)
+            for slot in range(begin, end):
+                is_component = state.node_label[state.entry[slot]] == slot
+                if is_component and state.large[topic] <= state.size[slot] < end - begin:
+                    give_row(state, topic, slot)

@@ -1,0 +1,1 @@
+"""Compiling kernels with numba, where compiled code is kept, and SIMD words for kernels."""

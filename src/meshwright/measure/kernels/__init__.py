@@ -1,0 +1,1 @@
+"""The compiled loops behind the measures: plain arrays in, plain arrays out."""

@@ -1,1 +1,0 @@
-"""Steiner trees in an overlay: the kernels behind the filtering cost."""

@@ -1,0 +1,1 @@
+"""Datasets on Spark: ingest, profile, sample and traffic."""

@@ -1,0 +1,189 @@
+"""Samples of large datasets: breadth-first from a few seeds, with all relations among those found (icdcs16).
+
+The frontier is on the driver, the relations stay on the executors: each level is one semi-join with a small
+table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.errors import InputError, first_five
+from meshwright.interest import Interest
+from meshwright.pipeline.dataset.subscriptions import Subscriptions
+from meshwright.pipeline.session.failures import telling
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyspark.sql import DataFrame
+
+RANDOM_SEEDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What was found, and how: from which seeds, over how many levels."""
+
+    interest: Interest
+    seeds: list[str]
+    levels: int
+    by: str
+
+
+def sample(
+    source: Subscriptions,
+    nodes: int,
+    *,
+    start: Sequence[str] = (),
+    by: str | None = None,
+    seed: int = 0,
+) -> Sample:
+    """Take the nodes that a breadth-first search finds first.
+
+    Parameters
+    ----------
+    source
+        The whole, as `subscriptions` opens it.
+    nodes
+        How many to take; fewer if the given seeds reach no more.
+    start
+        Names to begin with; some at random, and others when those reach no more, if none are given.
+    by
+        `follow`: a node's topics are nodes too, as in a social network, and the relations between those taken
+        are kept; `topics`: nodes that share a topic are neighbours, and each one taken keeps all its topics.
+        By default `follow` if most topics are named like a node.
+    seed
+        Of what is drawn at random: the seeds, and who of the last level is taken.
+    """
+    if nodes < 1:
+        raise InputError(f"a sample of {nodes} nodes: ask for one at least")
+    if by not in (None, "follow", "topics"):
+        raise InputError(f"--by {by!r}: choose follow or topics")
+    people = People(source.names)
+    chosen = by or ("follow" if people.shared * 2 >= source.names.num_topics else "topics")
+    with telling():
+        table = source.table.persist()
+        try:
+            source.check(table.count())
+            search = Search(table, people, chosen, nodes, seed)
+            search.run(people.found(start, len(search.taken)))
+            interest = search.kept()
+        finally:
+            table.unpersist()
+    return Sample(interest, [people.names[number].as_py() for number in search.seeds], search.levels, chosen)
+
+
+class People:
+    """Nodes and topics of the same name as one: each has a number, and may be a node, a topic or both."""
+
+    def __init__(self, names: Interest) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self.interest = names
+        only_topics = names.topic_names.filter(pc.invert(pc.is_in(names.topic_names, names.node_names)))
+        self.shared = names.num_topics - len(only_topics)
+        self.names = pa.concat_arrays([names.node_names, only_topics])
+        self.of_topic: NDArray[np.int64] = (
+            pc.index_in(names.topic_names, self.names).to_numpy().astype(np.int64)
+        )
+        self.topic_of: NDArray[np.int64] = np.full(len(self.names), -1, dtype=np.int64)
+        self.topic_of[self.of_topic] = np.arange(names.num_topics)
+
+    def found(self, start: Sequence[str], eligible: int) -> NDArray[np.int64]:
+        """Return the numbers of names, which must be among the first so many."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        numbers = pc.index_in(pa.array(start, pa.string()), self.names[:eligible])
+        unknown = [name for name, number in zip(start, numbers.to_pylist(), strict=True) if number is None]
+        if unknown:
+            raise InputError(f"no node is named {first_five(unknown)}: begin with others")
+        found: NDArray[np.int64] = numbers.to_numpy().astype(np.int64)
+        return found
+
+
+class Search:
+    """A breadth-first search that stops at so many."""
+
+    def __init__(self, table: DataFrame, people: People, by: str, wanted: int, seed: int) -> None:
+        self.table, self.people, self.by, self.wanted = table, people, by, wanted
+        self.rng = np.random.Generator(np.random.PCG64(seed))
+        # Who follows nobody counts too where a node's topics are nodes; else only nodes can be taken.
+        eligible = len(people.names) if by == "follow" else people.interest.num_nodes
+        self.taken = np.zeros(eligible, dtype=bool)
+        self.asked = np.zeros(people.interest.num_topics, dtype=bool)
+        self.seeds: list[int] = []
+        self.levels = 0
+
+    def run(self, start: NDArray[np.int64]) -> None:
+        """Search until enough are found."""
+        frontier = self._take(start)
+        self.seeds = frontier.tolist()
+        while self.taken.sum() < min(self.wanted, len(self.taken)):
+            if not len(frontier):
+                if len(start):
+                    return  # all that the given ones reach
+                free = np.flatnonzero(~self.taken)
+                drawn = self.rng.choice(free, size=min(RANDOM_SEEDS, len(free)), replace=False)
+                frontier = self._take(drawn)
+                self.seeds += frontier.tolist()
+                continue
+            self.levels += 1
+            frontier = self._take(self._neighbours(frontier))
+
+    def _take(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Take those that are new, or as many of them, at random, as are still wanted."""
+        new = np.unique(found)
+        new = new[~self.taken[new]]
+        room = self.wanted - int(self.taken.sum())
+        if len(new) > room:
+            new = np.sort(self.rng.choice(new, size=room, replace=False))
+        self.taken[new] = True
+        return new
+
+    def _neighbours(self, frontier: NDArray[np.int64]) -> NDArray[np.int64]:
+        nodes = frontier[frontier < self.people.interest.num_nodes]
+        topics = self._reached(self.table, "node", nodes, "topic")
+        if self.by == "topics":
+            fresh = topics[~self.asked[topics]]
+            self.asked[fresh] = True
+            return self._reached(self.table, "topic", fresh, "node")
+        own = self.people.topic_of[frontier]
+        followers = self._reached(self.table, "topic", own[own >= 0], "node")
+        return np.concatenate((self.people.of_topic[topics], followers))
+
+    @staticmethod
+    def _reached(table: DataFrame, column: str, ids: NDArray[np.int64], other: str) -> NDArray[np.int64]:
+        """Return what stands in the other column beside these ids."""
+        found: NDArray[np.int64] = (
+            _where(table, column, ids).select(other).distinct().toArrow().column(0).to_numpy()
+        )
+        return found.astype(np.int64)
+
+    def kept(self) -> Interest:
+        """Return the relations among those taken, under their names."""
+        names = self.people.interest
+        nodes = np.flatnonzero(self.taken[: names.num_nodes])
+        rows = _where(self.table, "node", nodes)
+        if self.by == "follow":
+            rows = _where(rows, "topic", np.flatnonzero(self.taken[self.people.of_topic]))
+        found = rows.select("node", "topic").toArrow()
+        return Interest.from_pairs(
+            names.node_names.take(found.column("node").combine_chunks()),
+            names.topic_names.take(found.column("topic").combine_chunks()),
+            all_nodes=names.node_names.take(nodes),
+        )
+
+
+def _where(table: DataFrame, column: str, ids: NDArray[np.int64]) -> DataFrame:
+    import pyarrow as pa
+    from pyspark.sql import functions as sf
+
+    listed = pa.table({column: pa.array(ids.astype(np.int32))})
+    wanted = table.sparkSession.createDataFrame(listed, f"{column} int")  # there may be none
+    return table.join(sf.broadcast(wanted), column, "left_semi")

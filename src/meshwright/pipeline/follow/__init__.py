@@ -1,0 +1,1 @@
+"""Following a growing folder of events."""

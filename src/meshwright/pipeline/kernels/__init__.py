@@ -1,1 +1,0 @@
-"""The compiled loops that run on executors: plain arrays in, plain arrays out."""

@@ -1,0 +1,1 @@
+"""Readers of raw data: each format becomes rows, good or bad."""

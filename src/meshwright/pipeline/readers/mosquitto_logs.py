@@ -1,0 +1,333 @@
+"""Rows of Mosquitto logs: each broker's lines in order, as sessions and the filters they hold.
+
+They are those of versions 1.4 to 2.0, without what only a start on the command line prints.
+
+A subscription is logged as `ID QOS FILTER` and its end as `ID FILTER`, without a verb, and both ids and
+filters may hold spaces: the longest client id that has connected before is taken, and a line that names the
+whole of a filter that is held is its end. A clean session ends with its connection; a persistent one goes on
+until it connects clean, expires, or the broker restarts without having saved it. How long a session of MQTT 5
+outlives its connection is not logged: if it began clean, it is taken to end as a clean one does. Bridges, and
+filters of `$SYS`, do not concern a federation. A line of no known kind is set aside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from meshwright.errors import FormatError
+from meshwright.pipeline.readers import rows, text
+from meshwright.pipeline.readers.broker_names import is_private, logs_of, topic_of
+from meshwright.pipeline.readers.options import moment
+from meshwright.pipeline.readers.rows import NOT_UTF8, checked
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from meshwright.pipeline.readers.options import Reading
+    from meshwright.pipeline.readers.sources import SourceFile
+
+
+STAMP = re.compile(r"(\d{9,13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?): ")
+CONNECTED = re.compile(
+    r"New (client|bridge) connected from \S+ as (.*) \((?:p\d+, )?c([01]), k\d+(?:, u'.*')?\)\.$"
+)
+ENDED = re.compile(
+    r"Client (.*?)(?: \[[^\]]*\])? (?:disconnected\b.*|closed its connection\."
+    r"|has exceeded timeout, disconnecting\.|been disconnected by administrative action\.)$"
+    r"|Socket error on client (.*), disconnecting\.$"
+)
+EXPIRED = re.compile(r"Expiring (?:persistent )?client (.*) due to timeout\.$")
+STARTING = re.compile(r"mosquitto version \S+ starting$")
+SAVING = re.compile(r"Saving in-memory database to ")
+DETAIL = re.compile(r"\t|\|-| [├└]─")
+"""How lines begin that go on with the message above: topics at the level debug, what a plugin is."""
+BEGINNINGS = (
+    "New connection from ",
+    "Client connection from ",
+    "Connecting bridge ",
+    "Bridge ",
+    "Connection Refused: ",
+    "Plugin ",
+    "dynsec: ",
+    "mosquitto version ",
+    "Config loaded ",
+    "Using default config",
+    "Opening ",
+    "Loading ",
+    "Load error: ",
+    "Reloading ",
+    "Starting in local only mode",
+    "Create a configuration file ",
+    "For more details see ",
+    "If you are trying to bind ",
+    "Error: ",
+    "Error ",
+    "Warning: ",
+    "Notice: ",
+    "Info: ",
+    "Note: ",
+    "Failed ",
+    "Unable to ",
+    "Could not ",
+    "Unsupported ",
+    "Internal log buffer ",
+    "Received ",
+    "Sending ",
+    "Denied ",
+    "Dropped too large ",
+    "Dropping too large ",
+    "Outgoing messages are being dropped ",
+    "No will message ",
+    "Will message ",
+    "Reused message ID ",
+    "Too high QoS in ",
+    "Protocol error from ",
+    "Bad socket ",
+    "Bad client ",
+    "Empty subscription string from ",
+    "Empty unsubscription string from ",
+    "ACL denying ",
+    "OpenSSL ",
+    "OCSP: ",
+    "LWS: ",
+    "http serving file ",
+    "threshold too low, ",
+)
+"""How other messages begin."""
+_OTHERS = re.compile(
+    r"Client .* (?:already connected, closing old connection\.|connected with too large Will payload)$"
+    r"|Invalid .* (?:from .*, disconnecting|in CONNECT from .*)\.$|The '\w+' option is now deprecated"
+)
+
+
+def is_message(text: str) -> bool:
+    """Tell whether a line, without its time, reads as one of mosquitto's messages.
+
+    >>> is_message("New connection from ::1:5000 on port 1883."), is_message("meter 0 volt")
+    (True, False)
+    """
+    kinds = (_OTHERS, CONNECTED, ENDED, EXPIRED, STARTING, SAVING)
+    return text.startswith(BEGINNINGS) or any(kind.match(text) is not None for kind in kinds)
+
+
+SUBSCRIBED = re.compile(r"([012]) (.+)$", re.DOTALL)
+BROKEN = re.compile("[\ud800-\udfff]")
+"""What bytes that are not UTF-8 are decoded to."""
+
+UNKNOWN_CLIENT = "no such client has connected before"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One row of a log, or (`derived`) what the end of a session means for one filter."""
+
+    client: str | None
+    filter: str | None
+    leaves: bool
+    derived: bool = False
+    reason: str | None = None
+
+
+@dataclass
+class Log:
+    """The state of one broker, as its log tells it."""
+
+    bridges: re.Pattern[str]
+    time: float | None = None
+    sequence: int = 0
+    saved: bool = False
+    clean: dict[str, bool] = field(default_factory=dict)
+    held: dict[str, dict[str, None]] = field(default_factory=dict)
+    bridging: set[str] = field(default_factory=set)
+    known: bool = False
+    """Whether some line is surely mosquitto's."""
+    strange: bool = False
+    """Whether some line may be anybody's."""
+
+    def read(self, line: bytes) -> Iterator[Event]:
+        """Take the next line, and yield what it means."""
+        decoded = line.decode("utf-8", "surrogateescape")
+        self.sequence += 1
+        stamp = STAMP.match(decoded)
+        if stamp is not None:
+            self.known = True
+            told = moment(stamp[1].replace(",", "."))
+            # A log is in order, its clock may be set back.
+            self.time = told if self.time is None else max(self.time, told or self.time)
+        text = decoded[stamp.end() :] if stamp else decoded
+        connected = CONNECTED.match(text)
+        ended = ENDED.match(text)
+        gone = (ended[1] or ended[2]) if ended is not None else None
+        expired = EXPIRED.match(text)
+        if connected is not None:
+            yield from self._connect(connected[2], connected[3] == "1", connected[1] == "bridge")
+        elif gone in self.clean:
+            yield from self._drop(gone) if self.clean[gone] else ()
+        elif expired is not None:
+            yield from self._drop(expired[1])
+        elif STARTING.match(text):
+            yield from self._restart()
+        elif SAVING.match(text):
+            self.saved = True
+        else:
+            yield from self._other(text)
+            return
+        self.known = True
+
+    def _connect(self, client: str, clean: bool, bridge: bool) -> Iterator[Event]:
+        if clean:
+            yield from self._drop(client)
+        self.clean[client] = clean
+        if bridge or self.bridges.search(client):
+            self.bridging.add(client)
+
+    def _drop(self, client: str) -> Iterator[Event]:
+        for name in self.held.pop(client, {}):
+            yield Event(client, name, leaves=True, derived=True)
+
+    def _restart(self) -> Iterator[Event]:
+        for client in list(self.held):
+            if self.clean[client] or not self.saved:
+                yield from self._drop(client)
+        self.saved = False
+
+    def _other(self, text: str) -> Iterator[Event]:
+        client = self._client(text)
+        if client is not None:
+            said = text[len(client) + 1 :]
+            ends = said in self.held.get(client, {})
+            subscribed = None if ends else SUBSCRIBED.match(said)
+            # Ids such as `Bridge 7` read like messages: what such a client never held, it cannot leave.
+            if ends or subscribed is not None or not is_message(text):
+                self.known = True
+                yield from self._event(client, subscribed[2] if subscribed else said, subscribed is None)
+                return
+        if is_message(text):
+            self.known = True
+        elif text.strip() and not DETAIL.match(text):
+            self.strange = True
+            yield _aside(NOT_UTF8 if BROKEN.search(text) else UNKNOWN_CLIENT)
+
+    def _event(self, client: str, name: str, leaves: bool) -> Iterator[Event]:
+        if BROKEN.search(client) or BROKEN.search(name):
+            yield _aside(NOT_UTF8)
+        elif client not in self.bridging and not is_private(topic_of(name)):
+            filters = self.held.setdefault(client, {})
+            if leaves:
+                filters.pop(name, None)
+            else:
+                filters[name] = None
+            yield Event(client, name, leaves)
+
+    def _client(self, text: str) -> str | None:
+        """Return the longest client id known that the text begins with."""
+        end = text.rfind(" ")
+        while end > 0:
+            if text[:end] in self.clean:
+                return text[:end]
+            end = text.rfind(" ", 0, end)
+        return None
+
+
+def _aside(reason: str) -> Event:
+    return Event(None, None, leaves=False, reason=reason)
+
+
+LINES = "source string, block long, place long, line binary"
+
+
+def read_mosquitto_logs(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
+    """Return the subscribes and unsubscribes of mosquitto logs; what a session's end undoes has no place."""
+    from pyspark.sql import functions as sf
+
+    bridges = re.compile(reading.bridges)
+
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from _parsed(batches, bridges)
+
+    logs = logs_of([file.path for file in files])
+    brokers = sorted({log.broker for log in logs})
+    known = spark.createDataFrame([tuple(log) for log in logs], "source string, broker string, turn long")
+    lines = text.lines_of(spark, files).mapInArrow(_numbered, LINES).join(sf.broadcast(known), "source")
+    order = ["broker", "turn", "source", "block", "place"]
+    ordered = lines.repartition(len(brokers), "broker").sortWithinPartitions(*order)
+    # A broker whose log says nothing is a broker too.
+    return ordered.mapInArrow(parse, rows.SCHEMA).union(rows.present(spark, brokers))
+
+
+def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    for run in text.runs(batches):
+        length = len(run.lines)
+        sources, blocks = pa.repeat(run.source, length), pa.repeat(run.block, length)
+        yield pa.record_batch([sources, blocks, run.places, run.lines], ["source", "block", "place", "line"])
+
+
+def _parsed(batches: Iterator[pa.RecordBatch], bridges: re.Pattern[str]) -> Iterator[pa.RecordBatch]:
+    broker, source = "", ""
+    log = Log(bridges)
+    for batch in batches:
+        made = _Rows()
+        for line in batch.to_pylist():
+            if line["source"] != source:
+                _check_known(log, source)
+                source = line["source"]
+            if line["broker"] != broker:
+                broker, log = line["broker"], Log(bridges)
+            for event in log.read(line["line"]):
+                made.add(line, event, log)
+        yield made.batch()
+    _check_known(log, source)
+
+
+def _check_known(log: Log, source: str) -> None:
+    """Refuse a file in which nothing is mosquitto's; then look anew at the next."""
+    if log.strange and not log.known:
+        raise FormatError(
+            f"{source} has no line as mosquitto logs them, such as `1700000000: meter 0 volt`: leave it out, "
+            "or unpack it, or make the log again without log_timestamp_format"
+        )
+    log.known = log.strange = False
+
+
+class _Rows:
+    """The rows of a batch, by columns."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[object]] = {name: [] for name in rows.columns()}
+
+    def add(self, line: dict[str, object], event: Event, log: Log) -> None:
+        topic = None if event.filter is None else topic_of(event.filter)
+        values = {
+            "source": line["source"],
+            "block": line["block"],
+            "place": None if event.derived else line["place"],
+            "node": event.client,
+            "topic": topic,
+            "time": log.time,
+            "sequence": log.sequence,
+            "leaves": event.leaves,
+            "broker": line["broker"],
+            "held": event.filter,
+            "record": line["line"],
+            "reason": event.reason,
+        }
+        for name, column in self.columns.items():
+            column.append(values[name])
+
+    def batch(self) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        kinds = rows.arrow_schema()
+        arrays = {
+            name: pa.array(column, kinds.field(name).type)
+            for name, column in self.columns.items()
+            if name != "record"
+        }
+        records, reasons = pa.array(self.columns["record"], pa.binary()), arrays.pop("reason")
+        return checked(records, reasons, **arrays)

@@ -1,0 +1,241 @@
+"""The rows that every format is read into, good or bad, and what a record says beside its names.
+
+`source`, `block` and `place` say where it stood (a large file is read in blocks, and places count from 0 in
+each); `node`, `topic`, `time`, `sequence` and `leaves` (true: it unsubscribes, null: it does not
+say, and subscribes) what it says. `reason`, if not
+null, says why it cannot be used, and then `record` is its text. `broker` and `held` come from broker logs:
+whose client it is, and the filter as the client wrote it. A row without a place is no record: it says what
+the end of a session undoes, or (with the reason `NO_RECORD`) that a broker is there at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from meshwright.pipeline.readers.options import moment
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from meshwright.pipeline.readers.options import Reading
+    from meshwright.pipeline.readers.text import Run
+
+
+SCHEMA = (
+    "source string, block long, place long, node string, topic string, time double, sequence long, "
+    "leaves boolean, broker string, held string, record string, reason string"
+)
+
+LONGEST_NAME = 65_535
+"""Bytes of a name: MQTT's own limit."""
+LONGEST_RECORD = 1000
+"""So many characters of a record that is set aside are kept."""
+
+MISSING = "no {} name"
+BLANK = "blank {} name"
+TOO_LONG = f"{{}} name longer than {LONGEST_NAME} bytes"
+CONTROL = "control character in {} name"
+NOT_UTF8 = "not UTF-8"
+BAD_TIME = "time is no ISO 8601 and no number of seconds"
+BAD_SEQUENCE = "sequence is no integer"
+UNKNOWN_OPERATION = "unknown operation"
+NO_RECORD = "no record"
+
+
+def columns() -> list[str]:
+    """Return the names of the columns, in order."""
+    return [field.split()[0] for field in SCHEMA.split(", ")]
+
+
+def arrow_schema() -> pa.Schema:
+    """Return the same schema for Arrow."""
+    import pyarrow as pa
+
+    kinds = {"string": pa.string(), "long": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
+    return pa.schema([(name, kinds[kind]) for name, kind in (field.split() for field in SCHEMA.split(", "))])
+
+
+def batch(length: int, **given: Any) -> pa.RecordBatch:
+    """Return a batch with these columns, each an Arrow array, a list or one value for all; the rest null."""
+    import pyarrow as pa
+
+    arrays = []
+    for field in arrow_schema():
+        value = given.get(field.name)
+        if isinstance(value, pa.Array):
+            arrays.append(value.cast(field.type))
+        elif isinstance(value, list):
+            arrays.append(pa.array(value, field.type))
+        elif value is None:
+            arrays.append(pa.nulls(length, field.type))
+        else:
+            arrays.append(pa.repeat(pa.scalar(value, field.type), length))
+    return pa.record_batch(arrays, schema=arrow_schema())
+
+
+def present(spark: SparkSession, brokers: Sequence[str]) -> DataFrame:
+    """Return rows that say no more than that these brokers are there."""
+    told = [{"broker": broker, "reason": NO_RECORD} for broker in brokers]
+    return spark.createDataFrame([tuple(map(row.get, columns())) for row in told], SCHEMA)
+
+
+def shortened(record: bytes | str) -> str:
+    """Return a record as text, cut to what is kept of it."""
+    text = record.decode("utf-8", "backslashreplace") if isinstance(record, bytes) else record
+    return text if len(text) <= LONGEST_RECORD else f"{text[:LONGEST_RECORD]}…"
+
+
+WHAT = ("time", "operation", "sequence")
+OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
+"""The operations, in any case of letters, and whether each one leaves the topic."""
+
+
+def column_roles(reading: Reading) -> list[tuple[str, str, bool]]:
+    """Return what is looked for in a record, each with its column and whether that must be there."""
+    found = [("node", reading.node, True), ("topic", reading.topic, True)]
+    for what in WHAT:
+        if reading.publications and what == "operation":
+            continue
+        default = "size" if reading.publications and what == "sequence" else what
+        asked: str | None = getattr(reading, what)
+        found.append((what, asked or default, asked is not None))
+    return found
+
+
+class Rows:
+    """Rows made one by one from the records of a run."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.found: dict[str, list[Any]] = {
+            name: [] for name in ("place", "node", "topic", "time", "sequence", "leaves", "record", "reason")
+        }
+
+    def refuse(self, place: int, record: bytes | str, reason: str) -> None:
+        """Set a record aside."""
+        self._add(place=place, record=record, reason=reason)
+
+    def take(self, place: int, record: bytes | str, fields: Mapping[str, Any]) -> None:
+        """Take a record's fields: names and sequence as texts or integers, the time as text or number."""
+        values: dict[str, Any] = {"time": None, "sequence": None, "leaves": None}
+        for what, read in (("time", _time), ("operation", _leaves), ("sequence", _sequence)):
+            given = fields.get(what)
+            if given is None or given == "":
+                continue
+            value, reason = read(given)
+            if reason is not None:
+                self.refuse(place, record, reason)
+                return
+            values["leaves" if what == "operation" else what] = value
+        names = {}
+        for what in ("node", "topic"):
+            name = fields.get(what)
+            if isinstance(name, bool) or not (name is None or isinstance(name, (str, int))):
+                self.refuse(place, record, f"{what} name is no string and no integer")
+                return
+            names[what] = None if name is None else str(name)
+            if name is not None and not _is_text(names[what]):
+                self.refuse(place, record, NOT_UTF8)
+                return
+        self._add(place=place, record=record, **names, **values)
+
+    def _add(self, **given: Any) -> None:
+        for name, column in self.found.items():
+            column.append(given.get(name))
+
+    def batch(self) -> pa.RecordBatch:
+        """Return what was made."""
+        import pyarrow as pa
+
+        kinds = arrow_schema()
+        arrays = {
+            name: pa.array(column, kinds.field(name).type)
+            for name, column in self.found.items()
+            if name != "record"
+        }
+        reasons = arrays.pop("reason")
+        kept = pa.array([_bytes(record) for record in self.found["record"]], pa.binary())
+        return checked(kept, reasons, source=self.run.source, block=self.run.block, **arrays)
+
+
+def _bytes(record: bytes | str) -> bytes:
+    return record if isinstance(record, bytes) else record.encode("utf-8", "surrogatepass")
+
+
+def _is_text(name: str | None) -> bool:
+    """Tell whether a name can be written as UTF-8: JSON may hold half a pair of surrogates."""
+    return name is None or name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def _time(given: object) -> tuple[float | None, str | None]:
+    read = (
+        moment(str(given)) if isinstance(given, (str, int, float)) and not isinstance(given, bool) else None
+    )
+    return read, BAD_TIME if read is None else None
+
+
+def _leaves(given: object) -> tuple[bool | None, str | None]:
+    leaves = OPERATIONS.get(given.strip().lower()) if isinstance(given, str) else None
+    return leaves, UNKNOWN_OPERATION if leaves is None else None
+
+
+def _sequence(given: object) -> tuple[int | None, str | None]:
+    try:
+        number = int(given) if isinstance(given, (str, int)) and not isinstance(given, bool) else None
+    except ValueError:
+        number = None
+    if number is None or abs(number) >= 2**63:
+        return None, BAD_SEQUENCE
+    return number, None
+
+
+def name_reasons(names: pa.Array, what: str) -> pa.Array:
+    """Return for each name why it cannot be used, null for those that can."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    reasons = pa.nulls(len(names), pa.string())
+    for bad, reason in (
+        (pc.match_substring_regex(names, r"[\x00-\x1f\x7f]"), CONTROL),
+        (pc.greater(pc.binary_length(names), LONGEST_NAME), TOO_LONG),
+        (pc.equal(pc.utf8_trim_whitespace(names), ""), BLANK),
+        (pc.is_null(names), MISSING),
+    ):
+        reasons = pc.if_else(pc.fill_null(bad, False), pa.scalar(reason.format(what)), reasons)
+    return reasons
+
+
+def name_reason(column: Column, what: str) -> Column:
+    """Return the same for a column of Spark."""
+    from pyspark.sql import functions as sf
+
+    return (
+        sf.when(column.isNull(), MISSING.format(what))
+        .when(~sf.is_valid_utf8(column), NOT_UTF8)
+        .when(column.rlike(r"(?U)^\s*$"), BLANK.format(what))
+        .when(sf.octet_length(column) > LONGEST_NAME, TOO_LONG.format(what))
+        .when(column.rlike(r"[\x00-\x1f\x7f]"), CONTROL.format(what))
+    )
+
+
+def checked(records: pa.Array, reasons: pa.Array, **given: Any) -> pa.RecordBatch:
+    """Return rows with the names looked at: those that cannot be used say why, and keep their record."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for what in ("node", "topic"):
+        reasons = pc.coalesce(reasons, name_reasons(given[what], what))
+    bad = pc.is_valid(reasons)
+    if pc.any(bad, min_count=0).as_py():
+        kept = [
+            shortened(text) if wrong else None
+            for text, wrong in zip(records.to_pylist(), bad.to_pylist(), strict=True)
+        ]
+        for name in ("node", "topic", "time", "sequence", "leaves"):
+            if isinstance(given.get(name), pa.Array):
+                given[name] = pc.if_else(bad, pa.scalar(None, given[name].type), given[name])
+    else:
+        kept = [None] * len(records)
+    return batch(len(records), record=kept, reason=reasons, **given)

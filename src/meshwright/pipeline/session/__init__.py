@@ -1,0 +1,1 @@
+"""The Spark session: Java, clusters, Spark Connect, failures and progress."""

@@ -1,0 +1,140 @@
+"""Runs of churn as a table and as a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from meshwright.errors import InputError
+from meshwright.formatting import duration
+from meshwright.report.sheet import COLOURS, DASHES, check_chart, sheet
+from meshwright.report.tables import plain_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.churn.replay import Replay
+
+
+HEADINGS = (
+    "links\na join",
+    "links\na leave",
+    "time of\na join",
+    "time of\na leave",
+    "highest\ndegree",
+    "average\ndegree",
+)
+
+
+def churn_table(replays: Iterable[Replay]) -> Table:
+    """Return a table with a row for each replay, and one for the overlay made from scratch.
+
+    Links are those added and removed, on average; times are medians.
+    """
+    table = plain_table("\npolicy", HEADINGS)
+    scratch = None
+    for replay in replays:
+        scratch = replay.figures
+        table.add_row(
+            Text(str(scratch["policy"])),
+            _spelled(scratch["mean_join_edges"]),
+            _spelled(scratch["mean_leave_edges"]),
+            _time(scratch["median_join_seconds"]),
+            _time(scratch["median_leave_seconds"]),
+            f"{scratch['max_degree']:,}",
+            _spelled(scratch["average_degree"]),
+        )
+    if scratch is not None:
+        spent = _time(scratch["rebuild_seconds"])
+        degrees = (f"{scratch['rebuild_max_degree']:,}", _spelled(scratch["rebuild_average_degree"]))
+        table.add_row(Text("from scratch", "dim"), "", "", spent, spent, *degrees)
+    return table
+
+
+def _spelled(value: object) -> str:
+    return f"{value:.2f}" if isinstance(value, float) else "–"
+
+
+def _time(value: object) -> str:
+    if not isinstance(value, float):
+        return "–"
+    return f"{1e6 * value:.0f} µs" if value < 0.00095 else duration(value)
+
+
+BINS = 50
+"""Repairs are shown as means over a fiftieth of the rounds each; single ones would be a cloud."""
+
+
+def churn_chart(replays: Mapping[str, Replay], path: str | Path, *, title: str | None = None) -> Path:
+    """Draw maximum and average degree, links changed and time a round for each replay; return the path.
+
+    A dotted line is what Low-ODA makes of the last round's nodes from scratch. The kind of file follows the
+    name: `.png`, `.svg` or `.pdf`.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw, or the name has another ending.
+    MissingDependencyError
+        If matplotlib is not installed.
+    OutputError
+        If the file cannot be written.
+    """
+    path = check_chart(path)
+    if not replays:
+        raise InputError("no replays to draw: give at least one")
+    with sheet(path, rows=2, columns=2, size=(10.5, 7.0)) as (figure, panes):
+        axes = panes.ravel()
+        for (name, replay), colour, dash in zip(replays.items(), cycle(COLOURS), cycle(DASHES), strict=False):
+            _draw(axes, name, replay, color=colour, linestyle=dash)
+        _finish(axes, next(iter(replays.values())))
+        lines, names = axes[0].get_legend_handles_labels()
+        figure.legend(lines, names, loc="outside lower center", ncols=min(len(names), 5), handlelength=3)
+        if title:
+            figure.suptitle(title, color="#555555", fontsize=11)
+    return path
+
+
+def _draw(axes: Any, name: str, replay: Replay, **look: Any) -> None:
+    rounds = replay.rounds
+    number = rounds.column("round").to_numpy()
+    axes[0].plot(number, rounds.column("max_degree").to_numpy(), label=name, drawstyle="steps-post", **look)
+    axes[1].plot(number, rounds.column("average_degree").to_numpy(), **look)
+    changed = rounds.column("edges_added").to_numpy() + rounds.column("edges_removed").to_numpy()
+    axes[2].plot(*_binned(changed), **look)
+    centres, spent = _binned(rounds.column("seconds").to_numpy())
+    axes[3].plot(centres, 1000 * spent, **look)
+
+
+def _binned(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return means over equal stretches of the rounds, and the middles of these."""
+    edges = np.unique(np.linspace(0, len(values), BINS + 1).round().astype(np.int64))
+    if len(values) == 0:
+        return edges[:0], values
+    sums = np.add.reduceat(values.astype(np.float64), edges[:-1])
+    return (edges[:-1] + edges[1:] - 1) / 2, sums / np.diff(edges)
+
+
+def _finish(axes: Any, replay: Replay) -> None:
+    figures = replay.figures
+    for place, key in ((0, "rebuild_max_degree"), (1, "rebuild_average_degree")):
+        axes[place].axhline(
+            figures[key], color="#999999", linestyle=":", label="from scratch" if not place else None
+        )
+    for place, heading, unit in (
+        (0, "Highest degree", "links of a broker"),
+        (1, "Average degree", "links of a broker"),
+        (2, "Links changed a round", "added and removed, mean"),
+        (3, "Time a round", "milliseconds, mean"),
+    ):
+        axes[place].set_title(heading)
+        axes[place].set_ylabel(unit)
+        axes[place].set_ylim(bottom=0)
+    for place in (2, 3):
+        axes[place].set_xlabel("round")

@@ -1,0 +1,152 @@
+"""Interests from anything: Python objects, tables, dataset folders, CSV, JSON-lines and Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from meshwright.errors import FormatError, InputError, first_five
+from meshwright.files.header import parse_json
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.store.columns import check_names, read_csv, read_parquet, reading
+from meshwright.store.datasets import read_dataset
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Reader: TypeAlias = Callable[[Path, str, str], pa.Table]
+
+
+def read_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
+    """Read a file of one JSON object a line, names being strings or integers, as a table of strings."""
+    names: dict[str, list[str]] = {node: [], topic: []}
+    with path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            record = _record(line, number, names)
+            for column, so_far in names.items():
+                so_far.append(_name(record, column, number))
+    return pa.table({column: pa.array(found, pa.string()) for column, found in names.items()})
+
+
+def _record(line: str, number: int, columns: Iterable[str]) -> dict[str, object]:
+    def gathered(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        keys = [key for key, _ in pairs]
+        for column in columns:
+            if keys.count(column) > 1:
+                raise InputError(f"line {number} has more than one {column!r}: keep one of them")
+        return dict(pairs)
+
+    try:
+        record = parse_json(line, gather=gathered)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise FormatError(f"line {number} is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise FormatError(f"line {number} is not a JSON object: give one {{…}} a line")
+    return record
+
+
+def _name(record: dict[str, object], column: str, number: int) -> str:
+    if column not in record:
+        raise InputError(
+            f"no column {column!r} in line {number}; it has {first_five(record)}: rename one to that"
+        )
+    name = record[column]
+    if name is None:
+        raise InputError(f"no {column} name in line {number}: fill or drop it")
+    if isinstance(name, bool) or not isinstance(name, (str, int)):
+        raise InputError(f"the {column} name in line {number} is {name!r}: give a string or an integer")
+    text = str(name)
+    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InputError(f"the {column} name in line {number} holds half a surrogate pair: mend its escapes")
+    return text
+
+
+def load_interest(source: Any, *, node: str = "node", topic: str = "topic") -> Interest:
+    """Make an interest from whatever holds one.
+
+    Parameters
+    ----------
+    source
+        An `Interest`, a mapping of nodes to topics, a scipy sparse matrix, anything with
+        `__arrow_c_stream__` (pandas, polars, DuckDB, Arrow), or a path: a dataset folder, or a file ending in
+        .csv, .csv.gz, .jsonl, .ndjson or .parquet. Names in files are strings, also where they look like
+        numbers.
+    node, topic
+        The columns to read, where there are columns.
+
+    Raises
+    ------
+    InputError
+        If something is missing: the file, a column, a name.
+    FormatError
+        If a file is not what it seems to be.
+    """
+    if isinstance(source, Interest):
+        return source
+    if isinstance(source, Mapping):
+        return Interest.from_dict(source)
+    if hasattr(source, "tocoo"):
+        return Interest.from_scipy(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return Interest.from_arrow(source, node=node, topic=topic)
+    if not isinstance(source, (str, Path)):
+        raise InputError(
+            f"no interest can be made from {type(source).__name__}: "
+            "give a table, a mapping, a sparse matrix or a path"
+        )
+    path = Path(source)
+    if not path.exists():
+        raise InputError(f"no file or folder {path}: nothing is there")
+    return read_dataset(path) if path.is_dir() else _read_file(path, node, topic)
+
+
+def _read_file(path: Path, node: str, topic: str) -> Interest:
+    read = next((reader for ending, reader in READERS.items() if path.name.lower().endswith(ending)), None)
+    if read is None:
+        raise InputError(f"{path} ends in none of {', '.join(READERS)}: rename it, or give a dataset folder")
+    with reading(path):
+        if path.stat().st_size == 0:
+            raise InputError(f"{path} is empty: it needs the columns {node!r} and {topic!r}")
+        table = read(path, node, topic)
+        for column in (node, topic):
+            check_names(table.column(column), column)
+        return Interest.from_pairs(table.column(node), table.column(topic))
+
+
+def _read_csv(path: Path, node: str, topic: str) -> pa.Table:
+    return read_csv(path, (node, topic))
+
+
+def _read_json_lines(path: Path, node: str, topic: str) -> pa.Table:
+    from pyarrow import json
+
+    schema = pa.schema({node: pa.string(), topic: pa.string()})
+    strict = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    try:
+        table = json.read_json(path, parse_options=strict)
+    except pa.ArrowInvalid:
+        # Integers among the names, or something wrong: read line by line, which knows the line.
+        table = None
+    if table is None or any(column.null_count for column in table.columns):
+        return read_line_by_line(path, node, topic)
+    return table
+
+
+def _read_parquet(path: Path, node: str, topic: str) -> pa.Table:
+    return read_parquet(path, (node, topic), MOST_SUBSCRIPTIONS)
+
+
+READERS: dict[str, Reader] = {
+    ".csv": _read_csv,
+    ".csv.gz": _read_csv,
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".parquet": _read_parquet,
+}

@@ -1,0 +1,136 @@
+"""The trees of a plan, beside its edges: which way each topic's messages take.
+
+`trees.parquet` holds `topic, parent, child`, a row for each broker in a tree; the root has no parent.
+`roles.parquet` holds `topic, broker, role` for what that does not tell: who is a `relay` or a `publisher`
+(which hangs on its parent by a one-way link), and who stands `alone`: the only subscriber of a topic, or,
+without a topic, a broker in no tree.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.errors import InputError
+from meshwright.files.folders import new_folder
+from meshwright.files.header import PLAN, damaged, write_header
+from meshwright.store.plans import read_plan
+from meshwright.store.tables import read_table, write_table
+
+if TYPE_CHECKING:
+    from meshwright.interest import Interest
+    from meshwright.routes import Trees
+    from meshwright.store.plans import StoredPlan
+
+TREES = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("parent", pa.string()),
+        pa.field("child", pa.string(), nullable=False),
+    ]
+)
+ROLES = pa.schema(
+    [
+        pa.field("topic", pa.string()),
+        pa.field("broker", pa.string(), nullable=False),
+        pa.field("role", pa.string(), nullable=False),
+    ]
+)
+RELAY, PUBLISHER, ALONE = "relay", "publisher", "alone"
+
+
+@dataclass(frozen=True, eq=False)
+class StoredTrees:
+    """The trees of a plan as they were read, by name."""
+
+    plan: StoredPlan
+    trees: pa.Table
+    roles: pa.Table
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """How they were chosen, and what they measure."""
+        described: dict[str, Any] = self.plan.metadata["routes"]
+        return described
+
+
+def tree_ids(trees: pa.Table, interest: Interest) -> Iterator[tuple[int, int, int]]:
+    """Yield topic, parent and child by id, of the rows whose names an interest still knows."""
+    topics, brokers = interest.topic_names.cast(pa.string()), interest.node_names.cast(pa.string())
+    columns = [
+        pc.index_in(trees.column(name), names)
+        for name, names in (("topic", topics), ("parent", brokers), ("child", brokers))
+    ]
+    there = trees.column("parent").is_valid()
+    for column in columns:
+        there = pc.and_(there, column.is_valid())
+    yield from zip(*(column.filter(there).to_pylist() for column in columns), strict=True)
+
+
+def write_trees(trees: Trees, path: str | Path) -> Path:
+    """Add trees to the plan that they were made for, or replace those there; whole or not at all."""
+    from meshwright.routes import figures
+
+    stored = read_plan(path)
+    stored.overlay_on(trees.overlay.interest)
+    with new_folder(path, PLAN) as folder:
+        shutil.copytree(stored.path, folder, dirs_exist_ok=True)
+        write_table(trees.to_arrow().cast(TREES), folder / "trees.parquet")
+        write_table(roles_of(trees), folder / "roles.parquet")
+        content = {name: value for name, value in stored.metadata.items() if name not in ("format", "schema")}
+        routes = {"objective": trees.objective, "figures": figures(trees)}
+        write_header(folder, PLAN, {**content, "routes": routes})
+    return Path(path)
+
+
+def read_trees(path: str | Path) -> StoredTrees:
+    """Read the trees of a plan.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or the plan has no trees yet.
+    FormatError
+        If it is something else, of a newer schema, or damaged.
+    """
+    stored = read_plan(path)
+    if "routes" not in stored.metadata:
+        raise InputError(f"plan {path} has no trees: make them first, with meshwright route {path} DATASET")
+    if not isinstance(stored.metadata["routes"], dict):
+        raise damaged(stored.path / PLAN.file, "what it states of its trees is no object")
+    trees = read_table(stored.path / "trees.parquet", TREES)
+    roles = read_table(stored.path / "roles.parquet", ROLES)
+    return StoredTrees(stored, trees, roles)
+
+
+def roles_of(trees: Trees) -> pa.Table:
+    """Return what the trees' own table does not tell: `topic, broker, role`."""
+    interest = trees.overlay.interest
+    single = np.flatnonzero(np.diff(interest.topic_ptr) == 1)
+    lonely = interest.topic_nodes[interest.topic_ptr[single]]
+    busy = np.concatenate((trees.nodes, trees.publishers[:, 1], trees.publishers[:, 2]))
+    idle = np.setdiff1d(np.arange(interest.num_nodes), busy)
+    topics = np.concatenate(
+        (trees.topics[trees.relay], trees.publishers[:, 0], single, np.full(len(idle), -1))
+    )
+    brokers = np.concatenate((trees.nodes[trees.relay], trees.publishers[:, 1], lonely, idle))
+    counts = (int(trees.relay.sum()), len(trees.publishers), len(single) + len(idle))
+    roles = np.repeat([RELAY, PUBLISHER, ALONE], counts)
+    order = np.lexsort((brokers, topics, np.repeat([0, 1, 2], counts)))
+    return pa.table(
+        [
+            interest.topic_names.cast(pa.string()).take(
+                pa.array(topics[order].astype(np.int64), mask=topics[order] < 0)
+            ),
+            interest.node_names.cast(pa.string()).take(pa.array(brokers[order].astype(np.int64))),
+            pa.array(roles[order].tolist(), pa.string()),
+        ],
+        schema=ROLES,
+    )

@@ -1,0 +1,100 @@
+"""Blocks of eight words, and sixteen numbers at once: the same as numpy and Python say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshwright.jit.compiler import compiled
+from meshwright.jit.simd import (
+    EIGHT,
+    any_of,
+    largest,
+    load,
+    lowest_bit,
+    nothing,
+    ones,
+    reaching,
+    store,
+    total,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WORDS = 24
+rows = st.lists(st.integers(0, 2**64 - 1), min_size=WORDS, max_size=WORDS).map(
+    lambda words: np.array(words, dtype=np.uint64)
+)
+
+
+@compiled
+def combine(x: Any, y: Any, out: Any, first: Any) -> Any:
+    """Put x & y, x | y, x ^ y and ~x into rows of `out`, and return the bits of x & y, counted and joined."""
+    counts, some = nothing(), nothing()
+    for j in range(first, np.uint64(len(x)), EIGHT):
+        a, b = load(x, j), load(y, j)
+        store(out[0], j, a & b)
+        store(out[1], j, a | b)
+        store(out[2], j, a ^ b)
+        store(out[3], j, ~a)
+        counts = counts + ones(a & b)
+        some = some | (a & b)
+    return total(counts), any_of(some)
+
+
+@given(x=rows, y=rows, first=st.integers(0, WORDS - 8))
+def test_blocks_are_eight_words_at_once(x: NDArray[np.uint64], y: NDArray[np.uint64], first: int) -> None:
+    """Every operation is numpy's on all words of the blocks, wherever they begin, and leaves the others."""
+    out = np.zeros((4, WORDS + 8), dtype=np.uint64)
+    padded_x, padded_y = (np.concatenate((row, np.zeros(8, dtype=np.uint64))) for row in (x, y))
+    end = first + -(-(WORDS - first) // 8) * 8
+    counted, joined = combine(padded_x[:end], padded_y[:end], out, np.uint64(first))
+    a, b = padded_x[first:end], padded_y[first:end]
+    for row, expected in zip(out, (a & b, a | b, a ^ b, ~a), strict=True):
+        assert row[first:end].tolist() == expected.tolist()
+        assert not row[:first].any()
+        assert not row[end:].any()
+    assert counted == sum(int(word).bit_count() for word in a & b)
+    assert joined == np.bitwise_or.reduce(a & b)
+
+
+@compiled
+def lowest(word: Any) -> Any:
+    """Return where the lowest bit is."""
+    return lowest_bit(word)
+
+
+@given(word=st.integers(0, 2**64 - 1), shift=st.integers(0, 64))
+def test_the_lowest_bit(word: int, shift: int) -> None:
+    """It is where counting from below finds the first one, and behind the last place if there is none."""
+    shifted = word << shift & 2**64 - 1
+    digits = f"{shifted:064b}"[::-1]
+    assert lowest(np.uint64(shifted)) == (digits.index("1") if shifted else 64)
+
+
+numbers = st.lists(st.integers(0, 40), min_size=1, max_size=40).map(
+    lambda some: np.array([*some, *[99] * 15], dtype=np.int32)[: len(some)]
+)
+
+
+@compiled
+def look(array: Any, i: Any, level: Any, marks: Any) -> Any:
+    """Return what sixteen numbers say."""
+    return reaching(array, i, level), largest(array, i, marks)
+
+
+@given(array=numbers, data=st.data(), level=st.integers(1, 40), marks=st.integers(0, 2**64 - 1))
+def test_sixteen_numbers_at_once(
+    array: NDArray[np.int32], data: st.DataObject, level: int, marks: int
+) -> None:
+    """Marks are those of a comparison one by one, and only marked numbers are looked at."""
+    i = data.draw(st.integers(0, len(array) - 1))
+    near = array[i : i + 16].tolist()
+    existing = (1 << len(near)) - 1
+    reached, most = look(array, np.uint64(i), np.int64(level), np.uint64(marks & existing))
+    assert int(reached) & existing == sum((number >= level) << k for k, number in enumerate(near))
+    assert most == max([0, *(number for k, number in enumerate(near) if marks >> k & 1)])
