@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     Ids: TypeAlias = NDArray[np.int32]
     Offsets: TypeAlias = NDArray[np.int64]
     Floats: TypeAlias = NDArray[np.float64]
+    Bits: TypeAlias = NDArray[np.uint64]
+    Bytes: TypeAlias = NDArray[np.uint8]
+    Int: TypeAlias = int | np.int64
 
+NOTHING, ONE, SIX, SIXTY_THREE = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
+ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
+BLOCK = 512
+"""Nodes of a block of words."""
 FEWEST, MOST = -(2**31), 2**31 - 1
 
 
@@ -107,3 +114,20 @@ def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
     view = np.ascontiguousarray(array, dtype=dtype).view()
     view.flags.writeable = False
     return view
+
+
+def row_words(nodes: int) -> int:
+    """Return the words of a bit row over nodes, in whole blocks of eight; never none."""
+    return max(1, -(-nodes // BLOCK)) * 8
+
+
+def bit_rows(count: int, nodes: int) -> Bits:
+    """Return so many empty bit rows over nodes."""
+    return aligned(count, row_words(nodes))
+
+
+def aligned(count: int, words: int) -> Bits:
+    """Return so many empty rows of words, the first one where the machine reads a block at once."""
+    room = np.zeros(count * words + 8, dtype=np.uint64)
+    begin = -room.ctypes.data % 64 // 8
+    return room[begin : begin + count * words].reshape(count, words)

@@ -18,7 +18,7 @@ from meshwright.jit.prepare import prepares
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
     from meshwright.bounds.kernels.loads import Floats
-    from meshwright.greedy import Progress
+    from meshwright.progress import Progress
 
 
 EFFORTS = ("full", "first")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meshwright.arrays import aligned
 from meshwright.churn.kernels.state import CHANCE, NODES, SPARE, Live, compact, link_all
 from meshwright.dynamic.fragments import Groups
 from meshwright.dynamic.link_lists import chunk_room, chunks_for
-from meshwright.greedy.kernels.state import aligned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

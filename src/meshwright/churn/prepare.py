@@ -9,8 +9,8 @@ import numpy as np
 from meshwright.jit.prepare import prepares
 
 if TYPE_CHECKING:
-    from meshwright.greedy import Progress
     from meshwright.overlay import Overlay
+    from meshwright.progress import Progress
 
 
 @prepares("churn")

@@ -9,8 +9,7 @@ import numpy as np
 from meshwright.jit.compiler import kernel
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Floats, Ids, Offsets
-    from meshwright.greedy.kernels.state import Int
+    from meshwright.arrays import Floats, Ids, Int, Offsets
 
 
 @kernel

@@ -16,10 +16,10 @@ from meshwright.greedy import grow, rules
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
-    from meshwright.greedy import Progress
     from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
+    from meshwright.progress import Progress
 
 
 PAIRS_A_SECOND = 25_000_000

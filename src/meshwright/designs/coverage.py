@@ -78,8 +78,8 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
 
 def _scratch(interest: Interest) -> Scratch:
     """Return the working memory."""
+    from meshwright.arrays import BLOCK, bit_rows
     from meshwright.designs.kernels.picks import Scratch
-    from meshwright.greedy.kernels.state import BLOCK, bit_rows
 
     most = most_topics(interest)
     return Scratch(

@@ -15,9 +15,9 @@ from meshwright.greedy import grow, rules
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
-    from meshwright.greedy import Progress
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
+    from meshwright.progress import Progress
 
 GREEDIEST = (1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 """Low-ODA with each of these k lies somewhere between Greedy Merge and MinMax-ODA."""

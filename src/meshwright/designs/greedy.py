@@ -13,9 +13,9 @@ from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.greedy import Progress
     from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
+    from meshwright.progress import Progress
 
 
 def weigh(

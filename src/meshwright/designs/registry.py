@@ -21,10 +21,10 @@ from meshwright.greedy import needs_more, prepare, prepare_more, rules, weighted
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
-    from meshwright.greedy import Progress
     from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
+    from meshwright.progress import Progress
 
 
 @dataclass(frozen=True)

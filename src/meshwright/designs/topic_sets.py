@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import frozen
+from meshwright.arrays import bit_rows, frozen
 from meshwright.errors import InputError
-from meshwright.greedy.kernels.state import bit_rows
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Bits
     from meshwright.designs.kernels.topic_rows import TopicRows
-    from meshwright.greedy.kernels.state import Bits
     from meshwright.interest import Interest
 
 

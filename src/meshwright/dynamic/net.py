@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from meshwright.arrays import ONE, SIX, SIXTY_THREE
 from meshwright.jit.compiler import inlined, kernel
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ NONE = -1
 """The end of a list."""
 LINKS, SPARE, STEPS, CHANCE, TAKEN = 0, 1, 2, 3, 4
 """The fields of `Net.tally`: links, unused chunks of lists, steps, the state of chance, steps kept."""
-
-ONE, SIX, SIXTY_THREE = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 class Lists(Protocol):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Scratch, State, Sweep
     from meshwright.greedy.rules import Rule
     from meshwright.greedy.waves import Elsewhere
-
-Progress: TypeAlias = Callable[[int, float, str], None]
-"""Called now and then with the edges so far, how far it is (0 to 1) and what is being done.
-
-While the engine is `linking`, how far it is means the support so far.
-"""
+    from meshwright.progress import Progress
 
 WORKING = "linking"
 NO_LIMIT = np.iinfo(np.int32).max

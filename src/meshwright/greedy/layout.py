@@ -7,27 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.arrays import frozen, settled
+from meshwright.arrays import BLOCK, bit_rows, frozen, row_words, settled
 from meshwright.errors import InputError
-from meshwright.greedy.kernels.state import (
-    BLOCK,
-    FREE_ROWS,
-    FRESH,
-    Scratch,
-    State,
-    Sweep,
-    bit_rows,
-    row_words,
-)
+from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep
 from meshwright.interest import Interest
 from meshwright.jit.simd import SIXTEEN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids
+    from meshwright.arrays import Bits, Ids
     from meshwright.greedy.candidates import Candidates
-    from meshwright.greedy.kernels.state import Bits
     from meshwright.greedy.rules import Rule
 
 

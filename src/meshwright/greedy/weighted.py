@@ -19,9 +19,9 @@ from meshwright.jit.prepare import prepares
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.greedy import Progress
     from meshwright.greedy.kernels.state import State
     from meshwright.greedy.rules import Rule
+    from meshwright.progress import Progress
 
 
 def lay_out_state(interest: Interest, max_degree: int) -> State:

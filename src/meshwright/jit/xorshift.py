@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.greedy.kernels.state import ONE
+from meshwright.arrays import ONE
 from meshwright.jit.compiler import inlined
 
 if TYPE_CHECKING:
-    from meshwright.greedy.kernels.state import Bits, Int
+    from meshwright.arrays import Bits, Int
 
 SEVEN, THIRTEEN, SEVENTEEN = np.uint64(7), np.uint64(13), np.uint64(17)
 TWO, FOUR, EIGHT, SIXTEEN, THIRTY_TWO = np.uint64(2), np.uint64(4), np.uint64(8), np.uint64(16), np.uint64(32)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from meshwright.arrays import Ids
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
-
-Progress: TypeAlias = Callable[[int, float, str], None]
-"""Called now and then with the edges so far, how far it is (0 to 1) and what is being done."""
+    from meshwright.progress import Progress
 
 SLOTS_AT_ONCE = 4_000_000
 """How many subscriptions of edge ends are looked at together: bounds the memory of one step."""

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from meshwright.jit.prepare import prepares
-
-if TYPE_CHECKING:
-    pass
 
 
 @prepares("routes")

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from meshwright.arrays import frozen
-from meshwright.greedy.kernels.state import bit_rows
+from meshwright.arrays import bit_rows, frozen
 from meshwright.greedy.priced import price_greedy
 from meshwright.interest import Interest
 from meshwright.jit.prepare import prepares

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.measure.connectivity import Components, Progress, components, share
+from meshwright.measure.connectivity import Components, components, share
 from meshwright.measure.contribution import contributions
 from meshwright.measure.degree import Degrees, degrees
+from meshwright.progress import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.interest import Interest
-    from meshwright.measure.connectivity import Progress
     from meshwright.overlay import Overlay
+    from meshwright.progress import Progress
     from meshwright.store.plans import StoredPlan
 
 

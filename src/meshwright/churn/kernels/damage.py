@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.churn.kernels.state import ONE, SIX, SIXTY_THREE, ZERO, rest_of, topic_at
+from meshwright.arrays import ONE, SIX, SIXTY_THREE
+from meshwright.churn.kernels.state import ZERO, rest_of, topic_at
 from meshwright.dynamic.fragments import forget, group_of, search
 from meshwright.dynamic.link_lists import list_neighbours
 from meshwright.dynamic.net import NONE

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import ONE, SIX, SIXTY_THREE
 from meshwright.dynamic.link_lists import add_link, remove_link
 from meshwright.dynamic.net import NONE, has_topic
 from meshwright.jit.compiler import inlined, inner, kernel
@@ -27,7 +28,6 @@ The first five are the search's: links, unused chunks of lists, steps, the state
 the maximum degree, and the nodes that are there.
 """
 
-ONE, SIX, SIXTY_THREE = np.uint64(1), np.uint64(6), np.uint64(63)
 ZERO = np.uint64(0)
 
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from meshwright.arrays import Ids
     from meshwright.content.assignment.kernels.incremental_cost import Standing
     from meshwright.content.model.workload import Workload
-
-    Progress = Callable[[int, float, str], None]
+    from meshwright.progress import Progress
 
 USERS_AT_ONCE = 500
 """So many are looked at between two looks at the clock, or one channel."""

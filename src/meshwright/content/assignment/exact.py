@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids
-    from meshwright.content.assignment.descent import Progress
     from meshwright.content.model.demand import Floats
     from meshwright.content.model.workload import Workload
+    from meshwright.progress import Progress
 
 
 MOST_VARIABLES = 400_000

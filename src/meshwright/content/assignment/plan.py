@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,7 @@ from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from meshwright.content.model.workload import Workload
-
-    Progress = Callable[[int, float, str], None]
+    from meshwright.progress import Progress
 
 
 @dataclass(frozen=True, eq=False)

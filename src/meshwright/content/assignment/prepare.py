@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright.content.assignment.plan import Progress
+    from meshwright.progress import Progress
 
 LONGEST = "descent"
 """It runs all the others, so when its kernels are kept, all are."""

@@ -10,8 +10,8 @@ from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
-    from meshwright.content.assignment.plan import Progress
     from meshwright.content.model.workload import Workload
+    from meshwright.progress import Progress
 
     Made = tuple[Ids, float | None]
     """An assignment, and what any costs at least, if that is known."""

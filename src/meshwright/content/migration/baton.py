@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from meshwright.content.migration.broker_state import Desk
 from meshwright.content.migration.handover import Admission, Bargain, Handover
 from meshwright.content.migration.messages import Baton, Census, Entry
-
-if TYPE_CHECKING:
-    pass
 
 
 class Diary:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from meshwright.churn import Event, Policy
     from meshwright.deploy.config.wiring import Wiring
-    from meshwright.greedy import Progress
+    from meshwright.progress import Progress
 
 
 def interest_of(routed: Routed) -> Interest:

@@ -20,7 +20,7 @@ from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.designs.exact.problem import Chosen
-    from meshwright.greedy import Progress
+    from meshwright.progress import Progress
 
 Goal: TypeAlias = Literal["edges", "degree"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import ONE, SIX
 from meshwright.designs.kernels.picks import (
     LENGTH,
     LEVEL,
@@ -24,16 +25,14 @@ from meshwright.designs.kernels.picks import (
     note_lacking,
 )
 from meshwright.designs.kernels.topic_rows import unite, without
-from meshwright.greedy.kernels.state import ONE, SIX
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import lowest_bit, popcount
 from meshwright.jit.xorshift import below
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
+    from meshwright.arrays import Ids, Int
     from meshwright.designs.kernels.picks import Picking, Scratch
     from meshwright.designs.kernels.topic_rows import TopicRows
-    from meshwright.greedy.kernels.state import Int
 
 TRIES = 16
 """So many draws may fail before a random pick is made from a full count."""

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.greedy.kernels.state import Int
+    from meshwright.arrays import Ids, Int, Offsets
 
     Flags: TypeAlias = NDArray[np.bool_]
 

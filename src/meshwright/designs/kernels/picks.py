@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import NOTHING
 from meshwright.designs.kernels.topic_rows import without
 from meshwright.greedy.kernels.bit_counters import add_rows, count_one, keep_largest, list_marked
-from meshwright.greedy.kernels.state import NOTHING
 from meshwright.jit.compiler import inlined, inner
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids, Offsets
+    from meshwright.arrays import Bits, Ids, Int, Offsets
     from meshwright.designs.kernels.topic_rows import TopicRows
-    from meshwright.greedy.kernels.state import Bits, Int, Rows
+    from meshwright.greedy.kernels.state import Rows
 
     Flags: TypeAlias = NDArray[np.bool_]
 

@@ -15,8 +15,7 @@ from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.xorshift import below
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.greedy.kernels.state import Bits, Int
+    from meshwright.arrays import Bits, Ids, Int, Offsets
 
 
 class Chance(NamedTuple):

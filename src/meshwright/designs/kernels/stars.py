@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import NOTHING, ONE, SIX
 from meshwright.designs.kernels.topic_rows import size, unite, without
-from meshwright.greedy.kernels.state import NOTHING, ONE, SIX
 from meshwright.jit.compiler import inner, kernel
 from meshwright.jit.simd import lowest_bit
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.greedy.kernels.state import Int
+    from meshwright.arrays import Ids, Int, Offsets
 
     Flags: TypeAlias = NDArray[np.bool_]
+    from meshwright.arrays import Bits
     from meshwright.designs.kernels.topic_rows import TopicRows
-    from meshwright.greedy.kernels.state import Bits, Rows
+    from meshwright.greedy.kernels.state import Rows
 
 
 NEIGHBOURS, WEIGHT, DENSITY = 0, 1, 2

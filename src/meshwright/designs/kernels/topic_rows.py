@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.greedy.kernels.bit_counters import block
-from meshwright.greedy.kernels.state import NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import EIGHT, load, nothing, ones, store, total
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.greedy.kernels.state import Bits, Int, Rows
+    from meshwright.arrays import Bits, Ids, Int, Offsets
+    from meshwright.greedy.kernels.state import Rows
 
 
 class TopicRows(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from meshwright.arrays import Ids
     from meshwright.designs.resilient.kernels.blocks import State
     from meshwright.designs.resilient.kernels.growth import Links, Rows
-    from meshwright.greedy import Progress
+    from meshwright.progress import Progress
 
 WINDOW = 32
 """How many of its best pairs a row keeps."""

@@ -15,8 +15,8 @@ from meshwright.interest import Interest
 from meshwright.jit.prepare import prepares
 
 if TYPE_CHECKING:
-    from meshwright.greedy import Progress
     from meshwright.overlay import Overlay
+    from meshwright.progress import Progress
 
 RUNS = (((1, 1, 0), (0, 0, 1)), ((1, 1, 4),))
 """For each run and phase, what a link counts by components, by missing links and by blocks."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.greedy.kernels.state import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.jit.compiler import inlined, inner
 from meshwright.jit.simd import EIGHT, any_of, load, lowest_bit, nothing, ones, store, total
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
-    from meshwright.greedy.kernels.state import Bits, Int, Rows, Scratch
+    from meshwright.arrays import Bits, Ids, Int
+    from meshwright.greedy.kernels.state import Rows, Scratch
 
 
 @inlined

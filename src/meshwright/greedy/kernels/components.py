@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.greedy.kernels.pair_counts import uncount_pairs
-from meshwright.greedy.kernels.state import FREE_ROWS, MERGES, NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.greedy.kernels.state import FREE_ROWS, MERGES
 from meshwright.jit.compiler import inlined, inner
 from meshwright.jit.simd import popcount
 
 if TYPE_CHECKING:
-    from meshwright.greedy.kernels.state import Int, State
+    from meshwright.arrays import Int
+    from meshwright.greedy.kernels.state import State
 
 
 @inlined

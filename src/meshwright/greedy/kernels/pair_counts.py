@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.greedy.kernels.state import SIX, WORK
+from meshwright.arrays import SIX
+from meshwright.greedy.kernels.state import WORK
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import bits_of_bytes
 
 if TYPE_CHECKING:
-    from meshwright.greedy.kernels.state import Bits, Int, State
+    from meshwright.arrays import Bits, Int
+    from meshwright.greedy.kernels.state import State
 
 LARGEST = 255
 """The largest count that a byte holds."""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids
-    from meshwright.greedy.kernels.state import Int, State
+    from meshwright.arrays import Ids, Int
+    from meshwright.greedy.kernels.state import State
 
     Weights: TypeAlias = NDArray[np.float64]
 

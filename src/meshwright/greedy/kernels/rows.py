@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.greedy.kernels.bit_counters import (
     add_rows,
     at_least,
@@ -21,13 +22,13 @@ from meshwright.greedy.kernels.bit_counters import (
     select,
 )
 from meshwright.greedy.kernels.pair_counts import slice_pairs
-from meshwright.greedy.kernels.state import ALL_ONES, LEVEL, NOTHING, ONE, ROW, SIX, SIXTY_THREE, WORK
+from meshwright.greedy.kernels.state import LEVEL, ROW, WORK
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import popcount
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
-    from meshwright.greedy.kernels.state import Bits, Int, Rows, Scratch, State, Sweep
+    from meshwright.arrays import Bits, Ids, Int
+    from meshwright.greedy.kernels.state import Rows, Scratch, State, Sweep
 
 
 @inner

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import ONE, SIX, SIXTY_THREE
 from meshwright.greedy.kernels.components import give_row, link
-from meshwright.greedy.kernels.state import FREE_ROWS, LEVEL, ONE, SIX, SIXTY_THREE
+from meshwright.greedy.kernels.state import FREE_ROWS, LEVEL
 from meshwright.greedy.kernels.sweep import begin_phase, close_full
 from meshwright.jit.compiler import inner, kernel
 from meshwright.jit.simd import popcount

@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids, Offsets
+    from meshwright.arrays import Bits, Bytes, Ids, Offsets
 
-    Bits: TypeAlias = NDArray[np.uint64]
-    Bytes: TypeAlias = NDArray[np.uint8]
-    Int: TypeAlias = int | np.int64
     Ranks: TypeAlias = NDArray[np.uint16]
     Rows: TypeAlias = NDArray[np.uint32]
 
@@ -31,30 +28,6 @@ FRESH = -1
 """A cursor's index before its row has been visited."""
 EDGES, TOP_DEGREE, FREE_ROWS, MERGES, WORK = 0, 1, 2, 3, 4
 """The fields of `State.tally`."""
-
-NOTHING, ONE, SIX, SIXTY_THREE = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
-ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
-
-
-BLOCK = 512
-"""Nodes of a block of words."""
-
-
-def row_words(nodes: int) -> int:
-    """Return the words of a bit row over nodes, in whole blocks of eight; never none."""
-    return max(1, -(-nodes // BLOCK)) * 8
-
-
-def bit_rows(count: int, nodes: int) -> Bits:
-    """Return so many empty bit rows over nodes."""
-    return aligned(count, row_words(nodes))
-
-
-def aligned(count: int, words: int) -> Bits:
-    """Return so many empty rows of words, the first one where the machine reads a block at once."""
-    room = np.zeros(count * words + 8, dtype=np.uint64)
-    begin = -room.ctypes.data % 64 // 8
-    return room[begin : begin + count * words].reshape(count, words)
 
 
 class State(NamedTuple):

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.greedy.kernels.components import contribution, link
 from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
-    ALL_ONES,
     BROKEN,
     EDGES,
     EXHAUSTED,
@@ -19,12 +19,8 @@ from meshwright.greedy.kernels.state import (
     INDEX,
     LEVEL,
     NODE,
-    NOTHING,
-    ONE,
     PAUSED,
     ROW,
-    SIX,
-    SIXTY_THREE,
     TOP_DEGREE,
     WORK,
 )
@@ -32,8 +28,8 @@ from meshwright.jit.compiler import inlined, inner, kernel, spliced
 from meshwright.jit.simd import SIXTEEN, largest, lowest_bit, reaching
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
-    from meshwright.greedy.kernels.state import Bits, Int, Scratch, State, Sweep
+    from meshwright.arrays import Bits, Ids, Int
+    from meshwright.greedy.kernels.state import Scratch, State, Sweep
 
 
 @inlined

@@ -10,8 +10,8 @@ from meshwright.greedy.kernels.state import WORK
 from meshwright.jit.compiler import inlined, inner
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Floats, Ids, Offsets
-    from meshwright.greedy.kernels.state import Int, State
+    from meshwright.arrays import Floats, Ids, Int, Offsets
+    from meshwright.greedy.kernels.state import State
 
 
 SIZE, PLACE, COUNT, PHASE = 0, 1, 2, 3

@@ -22,8 +22,8 @@ from meshwright.greedy.kernels.weighted_rows import (
 from meshwright.jit.compiler import inlined, inner, kernel
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
-    from meshwright.greedy.kernels.state import Int, State
+    from meshwright.arrays import Ids, Int
+    from meshwright.greedy.kernels.state import State
     from meshwright.greedy.kernels.weighted_rows import Costs, Rows, Scratch
 
 

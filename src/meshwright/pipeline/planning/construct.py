@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from meshwright.designs.plan import Parameter
-    from meshwright.greedy import Progress
     from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
+    from meshwright.progress import Progress
 
 
 DRIVER, WAVES, PARTS = "driver", "waves", "parts"

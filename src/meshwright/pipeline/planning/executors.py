@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from meshwright.arrays import Ids
-    from meshwright.greedy import Progress
     from meshwright.greedy.rules import Rule
+    from meshwright.progress import Progress
 
 
 PART_COLUMNS = Part._fields

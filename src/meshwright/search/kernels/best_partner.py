@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.dynamic.net import NONE, ONE, SIX, SIXTY_THREE, draw, has_topic
+from meshwright.arrays import ONE, SIX, SIXTY_THREE
+from meshwright.dynamic.net import NONE, draw, has_topic
 from meshwright.greedy.kernels.bit_counters import count_one, keep_largest
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import EIGHT, any_of, load, lowest_bit, nothing, store

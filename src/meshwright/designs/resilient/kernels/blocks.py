@@ -17,8 +17,7 @@ import numpy as np
 from meshwright.jit.compiler import inlined, inner
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.greedy.kernels.state import Int
+    from meshwright.arrays import Ids, Int, Offsets
 
 WORK, STAMP = 0, 1
 """The fields of `State.tally`."""

@@ -17,9 +17,8 @@ from meshwright.designs.resilient.kernels.blocks import WORK, block_above, link,
 from meshwright.jit.compiler import inlined, inner, kernel
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Offsets
+    from meshwright.arrays import Ids, Int, Offsets
     from meshwright.designs.resilient.kernels.blocks import State
-    from meshwright.greedy.kernels.state import Int
 
 
 class Weights(NamedTuple):

@@ -15,8 +15,7 @@ from meshwright.jit.compiler import inner, kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.greedy.kernels.state import Int
+    from meshwright.arrays import Ids, Int, Offsets
 
 
 class Product(NamedTuple):

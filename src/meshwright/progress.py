@@ -1,0 +1,19 @@
+"""Progress: the one callback through which long work reports how far it is.
+
+The library calls it; the command line draws it. Whatever the callback raises ends the work.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """A callback that takes the progress of long work, now and then."""
+
+    def __call__(self, done: int, share: float, phase: str, /) -> None:
+        """Take how much is done, as a count and as a share from 0 to 1, and the name of the phase.
+
+        The count is in the unit of the work: links for a design, events for a replay, tasks on Spark. While
+        the engine is `linking`, the share is the support so far.
+        """
