@@ -1,4 +1,4 @@
-"""Made-up interests: synthetic popularity and sizes, followers, and the papers' hard cases."""
+"""Workloads: synthetic interests, social graphs, and the hard cases of the papers."""
 
 from meshwright.workloads.distributions import (
     Sizes,

@@ -1,7 +1,7 @@
 """How popular topics are (Zipf, exponential, uniform) and how many topics each node takes.
 
-The figures are computed in decimal arithmetic, whose exp and ln are correctly rounded by definition, and then
-rounded to floats: the same on every platform, whatever its mathematical library.
+Probabilities are computed in decimal arithmetic, whose exp and ln are correctly rounded by definition, and
+then rounded to floats. So they are the same on every platform.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 def check_count(count: int, what: str) -> None:
-    """Refuse what is no whole number of at least 1, and more than ids can number."""
+    """Raise an InputError unless a count is a whole number from 1 to the largest id."""
     if not is_whole(count):
         raise InputError(f"{count!r} {what}: give a whole number of at least 1")
     if count < 1:
         raise InputError(f"{count} {what}: give at least 1")
     if count > MOST:
-        raise InputError(f"{count} {what}: at most {MOST} (2³¹ − 1) can be numbered; give fewer")
+        raise InputError(f"{count} {what}: at most {MOST} (2³¹ − 1) ids exist; give fewer")
 
 
 _EXACT = Context(prec=34, traps=[])
 
 HEAD_MASS = Decimal("0.55")
-"""What the most popular tenth of the topics carries under exponential popularity (podc07, section 8)."""
+"""Share of the probability that the most popular 10% of the topics carry (podc07, section 8)."""
 
 
 def zipf_popularity(topics: int, alpha: float = 0.5) -> Popularity:
@@ -56,8 +56,8 @@ def zipf_popularity(topics: int, alpha: float = 0.5) -> Popularity:
 def exponential_popularity(topics: int) -> Popularity:
     """Return p_i ∝ r^i, with r such that the most popular 10% of the topics carry 0.55 of the probability.
 
-    With x = r^(topics / 10) this says (1 − x) / (1 − x^10) = 0.55, whatever the number of topics; so it holds
-    exactly where ten divides the number of topics, and between whole topics elsewhere.
+    With x = r^(topics / 10) this means (1 − x) / (1 − x^10) = 0.55 for any number of topics. It holds exactly
+    if ten divides the number of topics, and between two topics otherwise.
 
     >>> float(exponential_popularity(200)[:20].sum().round(6))
     0.55
@@ -87,7 +87,7 @@ def uniform_popularity(topics: int) -> Popularity:
 def powers(count: int, exponent: float) -> list[Decimal]:
     """Return i^−exponent for i = 1 … count, to 32 digits.
 
-    Only primes need a logarithm; the others are products.
+    Only primes need a logarithm; other numbers are products of earlier powers.
     """
     smallest_factor = list(range(count + 1))
     for factor in range(2, math.isqrt(count) + 1):
@@ -116,7 +116,7 @@ def normalised(weights: list[Decimal]) -> Popularity:
 class Sizes:
     """A power law on the integers from `minimum` to `maximum`: P(s) ∝ s^−exponent (icdcs16, section VI).
 
-    Equal ends make a fixed size.
+    With `minimum == maximum` the size is fixed.
     """
 
     minimum: int
@@ -144,7 +144,7 @@ class Sizes:
         max_size: int | None = None,
         exponent: float = 1.5,
     ) -> Sizes:
-        """Choose between a fixed size (10 if nothing is given) and a range.
+        """Return a fixed size (10 by default) or a range of sizes.
 
         >>> Sizes.of(size=3)
         Sizes(minimum=3, maximum=3, exponent=1.5)
@@ -154,7 +154,7 @@ class Sizes:
             return cls(fixed, fixed, exponent)
         if size is not None:
             raise InputError(
-                "a size together with min_size or max_size: give either the one or the other two"
+                "size cannot be combined with min_size or max_size: give either size, or both of the others"
             )
         if min_size is None or max_size is None:
             raise InputError("only one of min_size and max_size: give both, or a fixed size")

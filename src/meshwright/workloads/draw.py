@@ -1,20 +1,20 @@
-"""Drawing topics without repeats, from a raw stream of 64-bit integers.
+"""Draw topics without repeats, from a raw stream of 64-bit integers.
 
 A node draws topics one after the other, topic i with probability p_i; a repeat is drawn again until the node
-has as many distinct topics as it wants (*successive sampling*). Drawing again is never done literally: rare
-topics would take for ever. Two methods give the same law:
+has as many distinct topics as it wants (*successive sampling*). Literal redrawing would take forever on rare
+topics. Two methods give the same distribution:
 
 - **skip**, for a node with few topics: each draw is uniform over the probability that is left, laid out
-  without the topics that the node has. That is what a draw is, given that it is no repeat.
+  without the topics that the node has. This is the distribution of a draw that is not a repeat.
 - **race**, for a node with many: topic i arrives at time −ln(U_i) / p_i and the node takes the first to
   arrive. Of independent exponential clocks, i rings first with probability p_i / Σp, and, since they have no
   memory, the next one among the rest likewise.
 
-Skip costs s² / 2 small steps for a node of s topics, race one logarithm for each topic there is.
+Skip costs s² / 2 small steps for a node of s topics; race costs one logarithm per existing topic.
 
-Everything is integer arithmetic or single IEEE operations on floats, and probabilities are first rounded to
-multiples of 2⁻⁴⁰ (a topic that can be drawn at all has at least one such unit). Only the raw bit stream is
-numpy's, which promises not to change it. So a seed means the same on every platform and version.
+All arithmetic is on integers or consists of single IEEE operations on floats. Probabilities are first rounded
+to multiples of 2⁻⁴⁰ (a topic with positive probability keeps at least one unit). Only the raw bit stream is
+numpy's, and numpy promises not to change it. So a seed gives the same result on every platform and version.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 _UNITS = 2.0**40
 _SKIP = 8
-"""A node of s among n topics skips if s² ≤ 8·n: about where both methods take the same time."""
+"""A node that takes s of n topics skips if s² ≤ 8·n, where both methods take about the same time."""
 _BATCH = 1 << 20
-"""Raw numbers held at a time. Each node reads its own stretch of the stream: the batch changes nothing."""
+"""Raw numbers in memory at a time. Each node reads its own part of the stream, so this changes no result."""
 
 
 def fixed_point(weights: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -63,7 +63,7 @@ def choose(raw: NDArray[np.uint64], units: NDArray[np.int64]) -> NDArray[np.int6
 def draw(stream: np.random.PCG64, units: NDArray[np.int64], sizes: NDArray[np.int64]) -> Ids:
     """Draw sizes[v] distinct topics for each node v; return those of node 0, of node 1, …, each ascending.
 
-    First come the nodes that skip, then those that race, each kind in order.
+    Nodes that skip draw first, then nodes that race, each group in node order.
     """
     topics = np.empty(int(sizes.sum()), dtype=np.int32)
     writes = np.cumsum(sizes) - sizes
@@ -76,7 +76,7 @@ def draw(stream: np.random.PCG64, units: NDArray[np.int64], sizes: NDArray[np.in
 
 
 def _batches(nodes: NDArray[np.int64], reads: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Split nodes, each of which reads that many raw numbers, into batches of bounded memory."""
+    """Split nodes into batches of bounded memory; node v reads `reads[v]` raw numbers."""
     batch = np.cumsum(reads[nodes]) // _BATCH
     yield from (part for part in np.split(nodes, np.flatnonzero(np.diff(batch)) + 1) if len(part))
 
@@ -88,9 +88,9 @@ def _skip(
     topics: Ids,
     writes: Offsets,
 ) -> None:
-    """Draw nodes' topics one by one, all nodes side by side; `taken[:k]` are the topics so far, ascending."""
+    """Draw topics one by one for all nodes at once; `taken[:k]` are the topics so far, ascending."""
     raw = stream.random_raw(int(sizes.sum()))
-    order = np.argsort(-sizes, kind="stable")  # those still drawing are always the first ones
+    order = np.argsort(-sizes, kind="stable")  # nodes that still draw come first
     begins, sizes, writes = (np.cumsum(sizes) - sizes)[order], sizes[order], writes[order]
     ends = np.cumsum(units)
     starts = ends - units
@@ -120,7 +120,7 @@ def _race(
     topics: Ids,
     writes: Offsets,
 ) -> None:
-    """Let all topics race in each node, and take the first to arrive."""
+    """Draw an arrival time for each topic of each node, and take the earliest topics."""
     rates = np.maximum(units, 1).astype(np.float64)
     raw = stream.random_raw(len(sizes) * len(units)).reshape(len(sizes), len(units))
     arrivals = minus_log(raw) / rates

@@ -1,4 +1,4 @@
-"""Raw event logs as they come from the world: out of order, repeated, undone, and some of them broken."""
+"""Raw event logs as they occur in practice: out of order, repeated, undone, and partly broken."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BROKEN = (
     b'{"node": "b", "topic": "t", "operation": "subscribe", "time": "noon"}',
     b'["b", "t"]',
 )
-"""Lines that nobody can use, each for another reason."""
+"""Unusable lines, each for a different reason."""
 DAY = 86_400
 BEGIN = 1_767_225_600
 """The first second of 2026."""
@@ -32,8 +32,8 @@ BEGIN = 1_767_225_600
 def write_raw_events(interest: Interest, folder: Path, *, files: int = 4, seed: int = 0) -> list[Path]:
     """Write compressed JSON-lines of a day's subscribes and unsubscribes that end in an interest.
 
-    One in ten subscriptions was given up before and taken again, one in twenty is told twice, as many others
-    were given up for good, and one line in two hundred is broken.
+    10% of the subscriptions were cancelled once and renewed, 5% appear twice, as many others were cancelled
+    for good, and 0.5% of the lines are broken.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     relation = interest.canonical()

@@ -12,7 +12,7 @@ from meshwright.workloads.draw import below, choose, fixed_point
 from meshwright.workloads.synthetic import numbered
 
 COMMUNITY = 100
-"""Users who mostly know each other."""
+"""Users of a community: they mostly follow each other."""
 
 
 def social(
@@ -29,12 +29,12 @@ def social(
 ) -> Interest:
     """Let every user follow others: node u subscribes to topic v if u follows v.
 
-    A user makes between `min_size` and `max_size` choices by a power law with that `exponent` (or `size`
-    choices; 10 if nothing is said). A share `locality` of them, on average, falls on the same community, a
-    hundred users of neighbouring numbers; the others fall on anyone, the i-th most popular user with
-    probability ∝ i^−alpha, and popularity is dealt out at random. Who is chosen twice is followed once, so a
-    user may follow a few less than asked; nobody follows itself. With `both_ways` everybody follows back, as
-    friends do. Nodes and topics are named u0, u1, …, padded with zeros.
+    A user makes between `min_size` and `max_size` choices, by a power law with the given `exponent`, or
+    exactly `size` choices (10 by default). On average, the share `locality` of the choices falls on the user's
+    community of a hundred users with neighbouring numbers. The others fall on anyone: on the i-th most popular
+    user with probability ∝ i^−alpha, where popularity is assigned at random. A user chosen twice is followed
+    once, so a user may follow slightly fewer users than it made choices. Nobody follows itself. With
+    `both_ways` everybody follows back, as friends do. Names are u0, u1, …, padded with zeros.
 
     >>> interest = social(1000, min_size=5, max_size=100, seed=1)
     >>> interest, interest.topics_of("u007")[:3]
@@ -42,7 +42,7 @@ def social(
     """
     sizes = Sizes.of(size, min_size, max_size, exponent)
     if users < 2:
-        raise InputError(f"{users} users: give at least 2, so that there is somebody to follow")
+        raise InputError(f"{users} users: give at least 2, so that each user has somebody to follow")
     check_count(users, "users")
     if sizes.maximum >= users:
         raise InputError(
@@ -68,7 +68,7 @@ def social(
     pairs = follower * users + followed
     if both_ways:
         pairs = np.concatenate((pairs, followed * users + follower))
-    pairs.sort()  # and drop repeats; np.unique would hash them, which takes ten times as long
+    pairs.sort()  # then drop repeats; np.unique hashes and takes ten times as long
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     pointers = np.searchsorted(pairs, np.arange(users + 1) * users)
     names = numbered("u", users)

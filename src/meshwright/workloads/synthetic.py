@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MOST_BYTES = 2**31 - 1
-"""How much text Arrow's strings can point into; its large strings know no such limit."""
+"""Bytes that offsets of Arrow's `string` can address; `large_string` has no such limit."""
 
 
 def synthetic(nodes: int, popularity: ArrayLike, sizes: Sizes, *, seed: int = 0) -> Interest:
     """Let each node draw its number of distinct topics, topic i with probability ∝ popularity[i].
 
     Repeats are drawn again (podc07, section 8). Nodes are named b0, b1, … and topics t0, t1, …, padded with
-    zeros so that names sort as numbers. The same call gives the same interest on every platform: see
-    `meshwright.workloads.draw` for how, and for the two methods of drawing.
+    zeros so that names sort as numbers. The same call gives the same interest on every platform;
+    `meshwright.workloads.draw` explains how, and the two methods of drawing.
     """
     weights = np.asarray(popularity, dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
         raise InputError(
-            f"the popularity of topics {first_five(bad.tolist())} is negative or no number: "
+            f"the popularity of topics {first_five(bad.tolist())} is negative or not a number: "
             "give probabilities, or weights, of at least 0"
         )
     drawable = int(np.count_nonzero(weights))
@@ -78,8 +78,8 @@ def zipf(
 ) -> Interest:
     """Topic i is drawn with probability ∝ i^−alpha.
 
-    Each node has `size` topics (10 if nothing is said), or between `min_size` and `max_size` by a power law
-    with that `exponent`.
+    Each node has `size` topics (10 by default), or between `min_size` and `max_size` topics by a power law with
+    the given `exponent`.
 
     >>> interest = zipf(1000, 100, size=10, seed=1)
     >>> interest, interest.topics_of("b007")[:3]
