@@ -127,7 +127,7 @@ from pathlib import Path
 import meshwright as mw
 from meshwright.deploy import Routed
 from meshwright.deploy.federation import running
-from meshwright.deploy.routed import Way
+from meshwright.deploy.config.routed import Way
 plan = Routed(("a", "b"), {"x": Way((("a", "b"),), frozenset("ab"))})
 with running(plan, Path(sys.argv[1])) as here:
     print(*(process.pid for process in here.brokers.running.values()), flush=True)

@@ -19,7 +19,7 @@ from meshwright.errors import InputError
 HOLDING = """
 import sys, time
 from pathlib import Path
-from meshwright.deploy.keeping import _locked
+from meshwright.deploy.federation.supervisor import _locked
 with _locked(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -22,7 +22,8 @@ KILLED_WRITER = """
 import os, signal, sys
 from pathlib import Path
 from meshwright import Interest
-from meshwright.store import atomic, datasets
+from meshwright.files import folders
+from meshwright.store import datasets
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -35,7 +36,7 @@ def write_then_die(table, file):
 
 datasets.write_table = write_then_die
 if sys.argv[2] == "renaming":
-    datasets.write_table, atomic._take_place = write, die
+    datasets.write_table, folders._take_place = write, die
 datasets.write_dataset(Interest.from_dict({"n": {"t"}}), sys.argv[1])
 """
 

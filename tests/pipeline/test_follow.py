@@ -156,7 +156,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from meshwright.pipeline import follow as following
-from meshwright.pipeline.options import Reading
+from meshwright.pipeline.readers.options import Reading
 from meshwright.pipeline.session import session
 
 real = following._write_lines
