@@ -1,4 +1,4 @@
-"""One dissemination tree for each topic, inside the overlay: every message once, by interested brokers."""
+"""Routes: one dissemination tree per topic inside the overlay, so that every message arrives once."""
 
 from meshwright.routes.choose import OBJECTIVES, route
 from meshwright.routes.figures import Hops, Loads, Stretch, figures, hops, loads, stretch

@@ -1,4 +1,4 @@
-"""Routing: which tree each topic's messages take through the overlay."""
+"""Choose the tree that each topic's messages take through the overlay, with relays and publishers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def attach(trees: Trees, links: Adjacency, publishers: Iterable[tuple[int, int]]) -> Trees:
     """Attach each publisher-only broker to a carrier of its topic by a one-way link.
 
-    A neighbour in the overlay is taken if one carries the topic, the nearest to the root; otherwise the
-    carrier that has the fewest of such new links so far, the nearest to the root among equals. Where a topic
-    has one subscriber and no tree, that one is the carrier.
+    The carrier is a neighbour in the overlay that carries the topic, the nearest to the root, if there is
+    one. Otherwise it is the carrier with the fewest new links so far, the nearest to the root among equals.
+    If a topic has one subscriber and no tree, that subscriber is the carrier.
     """
     interest = trees.overlay.interest
     added = np.zeros(interest.num_nodes, dtype=np.int64)
@@ -49,10 +49,10 @@ def attach(trees: Trees, links: Adjacency, publishers: Iterable[tuple[int, int]]
 
 
 def carriers(overlay: Overlay, links: Adjacency) -> tuple[Offsets, Ids, NDArray[np.bool_], NDArray[np.int64]]:
-    """Return each topic's carriers (from where, which, whether a relay), and the topics that have no tree.
+    """Return the carriers of each topic (offsets, nodes, relay flags) and the topics without a tree.
 
-    The relays are those of Mehlhorn's approximate Steiner tree, of at most twice the fewest links. Topics of
-    fewer than two subscribers, and those that cannot be spanned, have no carriers.
+    The relays come from Mehlhorn's approximate Steiner tree, which has at most twice the fewest links. Topics
+    with fewer than two subscribers, and topics that no tree can span, have no carriers.
     """
     interest = overlay.interest
     sizes = np.diff(interest.topic_ptr)
@@ -85,9 +85,9 @@ def carriers(overlay: Overlay, links: Adjacency) -> tuple[Offsets, Ids, NDArray[
 
 
 OBJECTIVES = ("hops", "load", "stable")
-"""What trees can be chosen for, in the numbers that the kernels know them by."""
+"""The objectives of a route; the position of each is its number in the kernels."""
 ROUNDS = 4
-"""How often `load` looks at every topic again, at most."""
+"""Maximum number of rounds in which `load` reconsiders every topic."""
 
 
 def route(
@@ -98,27 +98,27 @@ def route(
     today: Iterable[tuple[int, int, int]] = (),
     publishers: Iterable[tuple[int, int]] = (),
 ) -> Trees:
-    """Choose for each topic a tree inside the overlay that spans its subscribers and nobody else.
+    """Choose a tree for each topic that lies inside the overlay and spans exactly its subscribers.
 
-    Where the subscribers are not connected among themselves, as few others as an approximate Steiner tree
-    needs (at most twice the fewest links) relay. A topic of one subscriber has no tree.
+    If the subscribers are not connected among themselves, other brokers relay, as few as an approximate
+    Steiner tree needs (at most twice the fewest links). A topic with one subscriber has no tree.
 
     Parameters
     ----------
     overlay
-        The links there are.
+        The existing links.
     objective
-        `hops`: shortest ways from a root of the lowest eccentricity, so that no breadth-first tree from any
-        other root is less deep. `load`: the messages of all topics spread over links; the heaviest link never
-        carries more than with `hops`. `stable`: as many links of `today` as possible stay, for topics that
-        need no relays; these are chosen without a look at today's.
+        `hops`: shortest paths from a root of the lowest eccentricity, so that no breadth-first tree from
+        another root is less deep. `load`: spread the messages of all topics over the links; the heaviest link
+        never carries more than with `hops`. `stable`: keep as many links of `today` as possible for topics
+        that need no relays; topics with relays ignore `today`.
     rates
-        Messages a second of each topic, by id; 1 for each unless told.
+        Messages per second of each topic, by id; 1 by default.
     today
-        For `stable`: topic, parent and child, by id, of trees that are there; what is no more is left out.
+        For `stable`: topic, parent and child, by id, of the existing trees; links that are gone are ignored.
     publishers
-        Broker and topic, by id, of those who publish; who subscribes to the topic too is in its tree anyway,
-        the others attach by a one-way link.
+        Broker and topic, by id, of the publishers. Subscribers of the topic are in its tree anyway; other
+        publishers attach by a one-way link.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def route(
     if objective not in OBJECTIVES:
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
     interest = overlay.interest
-    weights = _checked(rates, interest.num_topics)
+    weights = _check_rates(rates, interest.num_topics)
     from meshwright.routes.kernels import trees as kernels
 
     links = adjacency(overlay)
@@ -162,7 +162,7 @@ def route(
     return attach(trees, links, publishers)
 
 
-def _checked(rates: NDArray[Any] | None, topics: int) -> NDArray[np.float64]:
+def _check_rates(rates: NDArray[Any] | None, topics: int) -> NDArray[np.float64]:
     if rates is None:
         return np.ones(topics)
     weights = np.asarray(rates, dtype=np.float64)
@@ -170,12 +170,12 @@ def _checked(rates: NDArray[Any] | None, topics: int) -> NDArray[np.float64]:
         raise InputError(f"{weights.size} rates for {topics} topics: give one for each")
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
-        raise InputError(f"rates {first_five(weights[bad].tolist())} are no numbers of at least 0")
+        raise InputError(f"rates {first_five(weights[bad].tolist())} are not numbers of at least 0")
     return weights
 
 
 def _old_links(overlay: Overlay, today: Iterable[tuple[int, int, int]]) -> tuple[Offsets, Ids]:
-    """Return the overlay's edges that each topic uses today, those that still are there."""
+    """Return, by topic, the links of today's trees that the overlay still has."""
     nodes = max(overlay.interest.num_nodes, 1)
     topic, a, b = np.array(list(today), dtype=np.int64).reshape(-1, 3).T
     keys = overlay.u.astype(np.int64) * nodes + overlay.v

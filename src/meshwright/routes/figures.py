@@ -1,7 +1,7 @@
-"""What is true of trees: hops, stretch, load of brokers and links, relays.
+"""Figures of trees: hops, stretch, load of brokers and links, relays.
 
-Publisher-only brokers are in none of these but their number: a one-way link may lie outside of the overlay,
-and rates are known by topic, not by publisher. From such a broker it is one hop more than from its carrier.
+Publisher-only brokers are only counted: a one-way link may lie outside the overlay, and rates are known by
+topic, not by publisher. A message from such a broker takes one hop more than from its carrier.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from meshwright.routes.trees import Trees
 
 STEPS = 200_000_000
-"""About how many steps the measure of stretch may take: some seconds."""
+"""Approximate limit of steps for the measure of stretch: a few seconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hops:
-    """Hops in the tree from a subscriber that publishes to every other: of each topic, and of all pairs."""
+    """Hops in the tree from each subscriber to every other, by topic and over all pairs."""
 
     mean_of_topic: NDArray[np.float64]
     usual_of_topic: NDArray[np.int64]
@@ -37,19 +37,19 @@ class Hops:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Hops in the tree over hops in the whole overlay, from some brokers to all that they reach."""
+    """Hops in the tree divided by hops in the whole overlay, from sampled brokers to all they reach."""
 
     mean: float
     most: float
     sources: int
-    """How many brokers were looked at: all, where that takes seconds, or evenly spaced ones."""
+    """Number of sampled brokers: all of them if that takes seconds, otherwise evenly spaced ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """Messages a second: each link carries every message of the trees that use it once, either way.
+    """Messages per second: each link carries every message of the trees that use it once, either way.
 
-    A broker's load is what it passes on: a message to every neighbour in the tree but the one it came from.
+    A broker forwards a message to every neighbour in the tree except the one it came from; that is its load.
     """
 
     of_link: NDArray[np.float64]
@@ -71,7 +71,7 @@ def hops(trees: Trees) -> Hops:
 
 
 def stretch(trees: Trees) -> Stretch:
-    """Compare ways in the trees with the shortest ways in the whole overlay, whoever is on them."""
+    """Compare paths in the trees with the shortest paths in the whole overlay."""
     from meshwright.routes.kernels import paths as kernels
 
     links, sizes = adjacency(trees.overlay), np.diff(trees.ptr)
@@ -98,7 +98,7 @@ def stretch(trees: Trees) -> Stretch:
 
 
 def loads(trees: Trees) -> Loads:
-    """Add up what every link carries and every broker passes on."""
+    """Sum the messages that every link carries and every broker forwards."""
     below = trees.above >= 0
     rates = trees.rates[trees.topics]
     of_link: NDArray[np.float64] = np.bincount(
@@ -112,7 +112,7 @@ def loads(trees: Trees) -> Loads:
 
 
 def figures(trees: Trees) -> dict[str, int | float]:
-    """Sum everything up, as a plan states it."""
+    """Return the figures of the trees as a plan records them."""
     way, carried = hops(trees), loads(trees)
     there = np.diff(trees.ptr) > 0
     return {

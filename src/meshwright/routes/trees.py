@@ -1,4 +1,4 @@
-"""Trees: for each topic, the way its messages take."""
+"""Trees: for each topic, the paths of its messages."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """One dissemination tree for each topic of two subscribers or more, inside an overlay.
+    """One dissemination tree for each topic with at least two subscribers, inside an overlay.
 
-    The tree of topic `t` has the nodes `nodes[ptr[t]:ptr[t + 1]]`, from its root outwards; `above` is the
-    place of a node's parent within that piece (-1 for the root) and `links` the overlay's edge to it. All are
-    subscribers but for the relays. A publisher-only broker hangs on a tree by a one-way link, in none of
-    these: `publishers` holds them as rows of topic, broker and the carrier that it hands its messages to.
+    The tree of topic `t` has the nodes `nodes[ptr[t]:ptr[t + 1]]`, from the root outwards. `above` is the
+    position of a node's parent within that slice (-1 for the root), and `links` is the overlay's edge to it.
+    All nodes except relays are subscribers. A publisher-only broker is attached by a one-way link and is not
+    among the nodes: `publishers` has a row of topic, broker and carrier for each.
     """
 
     overlay: Overlay
     objective: str
     rates: NDArray[np.float64]
-    """Messages a second of each topic."""
+    """Messages per second of each topic."""
     ptr: Offsets
     nodes: Ids
     above: Ids
     links: Ids
     unreachable: NDArray[np.int64]
-    """Topics whose subscribers cannot reach each other, whoever relays: these have no tree."""
+    """Topics whose subscribers cannot reach each other even through relays: they have no tree."""
     publishers: NDArray[np.int32]
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class Trees:
             object.__setattr__(self, column, frozen(getattr(self, column), np.int32))
 
     def __len__(self) -> int:
-        """How many topics have a tree."""
+        """Return the number of topics with a tree."""
         return int(np.count_nonzero(np.diff(self.ptr)))
 
     def __repr__(self) -> str:
@@ -67,7 +67,7 @@ class Trees:
 
     @cached_property
     def slots(self) -> NDArray[np.int64]:
-        """Where in the interest's `topic_nodes` each entry of `nodes` subscribes, -1 for relays."""
+        """The position of each entry of `nodes` in the interest's `topic_nodes`, -1 for relays."""
         interest = self.overlay.interest
         size = max(interest.num_nodes, 1)
         owners = np.repeat(np.arange(interest.num_topics), np.diff(interest.topic_ptr))
@@ -79,7 +79,7 @@ class Trees:
 
     @cached_property
     def relay(self) -> NDArray[np.bool_]:
-        """Whether each entry of `nodes` does not subscribe, and passes messages on all the same."""
+        """Whether each entry of `nodes` is a relay: it forwards messages without subscribing."""
         return frozen(self.slots < 0, np.bool_)
 
     def edges_of(self, topic: int) -> list[tuple[int, int]]:
@@ -89,7 +89,7 @@ class Trees:
         return [(parent, child) for parent, child in pairs if parent >= 0]
 
     def to_arrow(self) -> pa.Table:
-        """Return a table `topic, parent, child` of names, as a plan keeps it: the root has no parent.
+        """Return a table `topic, parent, child` of names, as a plan stores it; the root has no parent.
 
         Publisher-only brokers are the last children of their topics.
         """

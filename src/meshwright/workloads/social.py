@@ -30,10 +30,10 @@ def social(
     """Let every user follow others: node u subscribes to topic v if u follows v.
 
     A user makes between `min_size` and `max_size` choices, by a power law with the given `exponent`, or
-    exactly `size` choices (10 by default). On average, the share `locality` of the choices falls on the user's
-    community of a hundred users with neighbouring numbers. The others fall on anyone: on the i-th most popular
-    user with probability ∝ i^−alpha, where popularity is assigned at random. A user chosen twice is followed
-    once, so a user may follow slightly fewer users than it made choices. Nobody follows itself. With
+    exactly `size` choices (10 by default). On average, the share `locality` of the choices falls on the
+    user's community of a hundred users with neighbouring numbers. The others fall on anyone: on the i-th most
+    popular user with probability ∝ i^−alpha, where popularity is assigned at random. A user chosen twice is
+    followed once, so a user may follow slightly fewer users than it made choices. Nobody follows itself. With
     `both_ways` everybody follows back, as friends do. Names are u0, u1, …, padded with zeros.
 
     >>> interest = social(1000, min_size=5, max_size=100, seed=1)

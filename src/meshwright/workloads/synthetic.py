@@ -78,8 +78,8 @@ def zipf(
 ) -> Interest:
     """Topic i is drawn with probability ∝ i^−alpha.
 
-    Each node has `size` topics (10 by default), or between `min_size` and `max_size` topics by a power law with
-    the given `exponent`.
+    Each node has `size` topics (10 by default), or between `min_size` and `max_size` topics by a power law
+    with the given `exponent`.
 
     >>> interest = zipf(1000, 100, size=10, seed=1)
     >>> interest, interest.topics_of("b007")[:3]

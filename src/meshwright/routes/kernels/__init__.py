@@ -1,5 +1,5 @@
-"""The compiled loops behind routes: all topics' trees at once, and what is measured of them.
+"""The compiled loops of routes: the trees of all topics at once, and their measures.
 
-A tree is held as its nodes from the root outwards; `above` says at which place of the same tree a node's
-parent stands, -1 for the root, and `by` which link leads there.
+A tree is a list of its nodes from the root outwards. `above` is the position of a node's parent in that list,
+-1 for the root, and `by` is the link to the parent.
 """

@@ -1,4 +1,9 @@
-"""Searches through a graph, hops in trees, and how much longer these are than needed."""
+"""Breadth-first search, the middle of a graph, hops in trees, and their stretch over shortest paths.
+
+`search` costs one step per link. `find_middle` prunes by lower bounds on the eccentricity and usually needs a
+few searches instead of one per node. `count_hops` never enumerates pairs: it merges depth histograms from the
+leaves up, along the deepest child, so its cost is the number of nodes plus the merged histogram lengths.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +36,7 @@ def search(
     above: Ids,
     by: Ids,
 ) -> int:
-    """Search breadth-first from a node; return how many nodes were reached, the first ones of `queue`."""
+    """Search breadth-first from a node; return how many nodes it reaches, the first of `queue`."""
     distance[:count] = -1
     queue[0], distance[source], above[source], by[source] = source, 0, -1, -1
     reached, taken = 1, 0
@@ -52,14 +57,15 @@ def search(
 def find_middle(ptr: Offsets, nodes: Ids, edges: Ids, count: int, work: Ids) -> int:
     """Return a node of the lowest eccentricity in a connected graph of `count` nodes.
 
-    A search from s tells that no v has an eccentricity below max(d, ecc(s) − d) with d = d(s, v). Searches
-    start, in turn, where that bound is least and at the node furthest from there, which raises the bounds
-    around; nodes that cannot beat the best need none.
+    After a search from s, the eccentricity of v is at least max(d, ecc(s) − d) with d = d(s, v). Searches
+    start in turn at the node with the smallest bound and at the node furthest from it, which raises the
+    bounds around it. Nodes whose bound reaches the best eccentricity need no search.
     """
     distance, queue, above, by, least = work[0], work[1], work[2], work[3], work[4]
     least[:count] = 0
     best, lowest = 0, count
     while True:
+        # The node with the smallest lower bound, then the most links, then the smallest index.
         chosen = -1
         for v in range(count):
             if least[v] < lowest and (
@@ -77,8 +83,9 @@ def find_middle(ptr: Offsets, nodes: Ids, edges: Ids, count: int, work: Ids) -> 
                 best, lowest = chosen, furthest
             for v in range(count):
                 least[v] = max(least[v], distance[v], furthest - distance[v])
+            # The bound `count` marks a node from which a search has started.
             least[chosen] = count
-            if least[last] == count:  # searched from already
+            if least[last] == count:
                 break
             chosen = last
 
@@ -87,9 +94,9 @@ def find_middle(ptr: Offsets, nodes: Ids, edges: Ids, count: int, work: Ids) -> 
 def count_hops(tree_ptr: Offsets, above: Ids, counted: Flags) -> tuple[Counts, Counts, Counts, Counts]:
     """Return for each tree the hops between all pairs of counted nodes: sum, pairs, 95th percentile, most.
 
-    Every node has a row of how many counted nodes there are below it, by depth; it shares that of its
-    deepest child, shifted by one, and takes in those of the others. So rows of all nodes fit in one array
-    of their number, and no pair is looked at by itself.
+    Every node has a histogram of the counted nodes below it, by depth. It shares the histogram of its deepest
+    child, shifted by one, and adds those of the other children. So all histograms fit in one array with one
+    entry per node, and no pair is visited.
     """
     topics = len(tree_ptr) - 1
     most = np.max(np.diff(tree_ptr)) if topics else 0
@@ -102,12 +109,14 @@ def count_hops(tree_ptr: Offsets, above: Ids, counted: Flags) -> tuple[Counts, C
         start, count = tree_ptr[topic], tree_ptr[topic + 1] - tree_ptr[topic]
         if count < 2:
             continue
+        # Children come after parents, so one pass from the end finds heights and deepest children.
         height[:count], deepest[:count], first[:count], hops[:count] = 0, -1, count, 0
         for i in range(count - 1, 0, -1):
             p = above[start + i]
             first[p] = i
             if deepest[p] < 0 or height[i] + 1 > height[p]:
                 deepest[p], height[p] = i, height[i] + 1
+        # A deepest child starts its histogram one entry after its parent's; others get a free stretch.
         free = 0
         for i in range(count):
             if i > 0 and deepest[above[start + i]] == i:
@@ -115,6 +124,7 @@ def count_hops(tree_ptr: Offsets, above: Ids, counted: Flags) -> tuple[Counts, C
             else:
                 row[i] = free
                 free += height[i] + 1
+        # From the leaves up: pairs with p itself, then pairs across two children of p, then the merge.
         for p in range(count - 1, -1, -1):
             own = row[p]
             below[own] = counted[start + p]
@@ -135,6 +145,7 @@ def count_hops(tree_ptr: Offsets, above: Ids, counted: Flags) -> tuple[Counts, C
             total[topic] += far * hops[far]
             if hops[far]:
                 longest[topic] = far
+        # The smallest number of hops that covers 95% of the pairs.
         seen = 0
         for far in range(1, count):
             seen += hops[far]
@@ -158,9 +169,9 @@ def stretch(
     nodes: Ids,
     edges: Ids,
 ) -> tuple[float, int, float]:
-    """Return the sum, number and maximum of tree hops over overlay hops, from these sources to all others.
+    """Return the sum, number and maximum of tree hops over overlay hops, from the sources to all others.
 
-    `entries[source_ptr[i]:source_ptr[i + 1]]` are the places in trees where source i stands.
+    `entries[source_ptr[i]:source_ptr[i + 1]]` are the positions of source i in trees.
     """
     count = len(ptr) - 1
     most = np.max(np.diff(tree_ptr)) if len(tree_ptr) > 1 else 0
@@ -170,6 +181,7 @@ def stretch(
         search(ptr, nodes, edges, sources[i], count, work[0], work[1], work[2], work[3])
         for k in range(source_ptr[i], source_ptr[i + 1]):
             start, end = tree_ptr[entry_topics[k]], tree_ptr[entry_topics[k] + 1]
+            # Distances along the path from the source to the root; the rest follow from their parents.
             away[: end - start] = -1
             here, steps = entries[k] - start, 0
             while here >= 0:

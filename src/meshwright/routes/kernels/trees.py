@@ -1,4 +1,9 @@
-"""A tree for each topic, and the relays of topics whose subscribers are not connected."""
+"""One tree per topic, and the relays of topics whose subscribers are not connected.
+
+Each tree spans the carriers of its topic inside the overlay. All topics share the working arrays. The cost
+per topic is a breadth-first search for `hops` and a sort of the induced links for `stable` and each round of
+`load`.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +24,13 @@ if TYPE_CHECKING:
     from meshwright.arrays import Ids, Offsets
 
     Counts: TypeAlias = NDArray[np.int64]
-
-    from numpy.typing import NDArray
-
     Rates: TypeAlias = NDArray[np.float64]
     Flags: TypeAlias = NDArray[np.bool_]
 
 
 @compiled
 def relays(topic_ptr: Offsets, topic_nodes: Ids, ptr: Offsets, nodes: Ids) -> tuple[Counts, Ids]:
-    """Return for each topic how many relays an approximate Steiner tree has (-1: none can), and which."""
+    """Return how many relays an approximate Steiner tree of each topic has (-1: no tree), and which."""
     topics = len(topic_ptr) - 1
     most = np.max(np.diff(topic_ptr)) if topics else 0
     owner, marked = np.full(len(ptr), -1, dtype=np.int32), np.full(len(ptr), -1, dtype=np.int32)
@@ -56,7 +58,7 @@ HOPS, LOAD, STABLE = 0, 1, 2
 def join(sub_ptr: Offsets, sub: Ids, sub_edges: Ids, count: int, keys: Rates, by: Ids, ends: Ids) -> None:
     """Fill `ends` with the lightest tree that spans a graph: Kruskal by `keys`, one for each slot.
 
-    Row 0 and 1 are the ends of a link, row 2 the link; `by` is for working.
+    Rows 0 and 1 hold the ends of a link, row 2 the link. `by` is working memory.
     """
     order = np.argsort(keys[: sub_ptr[count]], kind="mergesort")
     here = np.empty(sub_ptr[count], dtype=np.int32)
@@ -65,6 +67,7 @@ def join(sub_ptr: Offsets, sub: Ids, sub_edges: Ids, count: int, keys: Rates, by
         here[sub_ptr[v] : sub_ptr[v + 1]] = v
     taken = 0
     for i in range(len(order)):
+        # Kruskal: take the link if its ends are in different components.
         a, b = root(by, here[order[i]]), root(by, sub[order[i]])
         if a != b:
             by[max(a, b)] = min(a, b)
@@ -77,10 +80,11 @@ def join(sub_ptr: Offsets, sub: Ids, sub_edges: Ids, count: int, keys: Rates, by
 def hang(
     ends: Ids, count: int, relay: Flags, ptr: Offsets, nodes: Ids, edges: Ids, degree: Ids, work: Ids
 ) -> int:
-    """Arrange a tree of links around its middle, without relays that lead nowhere; return how many are left.
+    """Root a tree of links at its middle and drop relays at its rim; return the number of nodes left.
 
-    The first rows of `work` are as `search` leaves them, started at the middle.
+    The first rows of `work` hold the result of `search` from the middle.
     """
+    # The links of the tree in compressed form.
     degree[:count] = 0
     for i in range(count - 1):
         degree[ends[0, i]] += 1
@@ -94,12 +98,12 @@ def hang(
             degree[a] -= 1
             nodes[ptr[a] + degree[a]], edges[ptr[a] + degree[a]] = ends[1 - side, i], ends[2, i]
     distance, queue, above, by = work[0], work[1], work[2], work[3]
-    # Relays at the rim go, from outside in: a search from a terminal has its leaves last.
+    # Drop relays at the rim from the outside in: a search from a terminal visits leaves last.
     start = 0
     while relay[start]:
         start += 1
     search(ptr, nodes, edges, start, count, distance, queue, above, by)
-    kept = degree  # how many of a node's children are kept; all zero by now
+    kept = degree  # the number of children that stay; all zero at this point
     left = 0
     for i in range(count - 1, -1, -1):
         v = queue[i]
@@ -109,12 +113,13 @@ def hang(
                 kept[above[v]] += 1
         else:
             kept[v] = -1
-    if left < count:  # a link to a relay that is gone points back to its own end, where a search is already
+    if left < count:
+        # A link to a dropped relay points back to its own end, so a search ignores it.
         for v in range(count):
             for slot in range(ptr[v], ptr[v + 1]):
                 if kept[v] < 0 or kept[nodes[slot]] < 0:
                     nodes[slot] = v
-    # The middle of a longest path: twice the node furthest away, then half the way back.
+    # The middle of a longest path: go to the furthest node twice, then halfway back.
     far = queue[search(ptr, nodes, edges, start, count, distance, queue, above, by) - 1]
     far = queue[search(ptr, nodes, edges, far, count, distance, queue, above, by) - 1]
     for _ in range(distance[far] // 2):
@@ -140,12 +145,12 @@ def route(
 ) -> tuple[Ids, Ids, Ids, Ids]:
     """Return a tree for each topic over its carriers: nodes, places of parents, links, and sizes.
 
-    Each tree begins where its carriers do. All begin as a breadth-first tree from a node of the lowest
-    eccentricity. `STABLE` keeps what it can of the old links, and joins the rest by as few others. `LOAD`
-    takes, topic by topic in `order`, the tree that is lightest by what the links carry without it; by
-    Kruskal, that tree is best for every convex cost of load at once, so no round makes the heaviest link
-    heavier. Such trees are deep; a last turn takes the shortest ways over links that this does not make
-    heavier than the heaviest.
+    The tree of a topic starts at the offset of its carriers. Every tree begins as a breadth-first tree from a
+    node of the lowest eccentricity. `STABLE` keeps the old links it can and joins the rest by as few others
+    as possible. `LOAD` takes, topic by topic in `order`, the spanning tree that is lightest by what the links
+    carry without it. A minimum spanning tree is best for every convex cost of load at once, so no round makes
+    the heaviest link heavier. Such trees are deep, so a last turn takes shortest paths over links that stay
+    within the heaviest load.
     """
     topics = len(topic_ptr) - 1
     most = np.max(np.diff(topic_ptr)) if topics else 0
@@ -170,11 +175,12 @@ def route(
         for topic in order:
             first, last = topic_ptr[topic], topic_ptr[topic + 1]
             count = last - first
-            # Links are barred in the last turn; relays that were left out may not be reached without them.
+            # The last turn bars links, and dropped relays may be unreachable then: keep such trees.
             if count < 2 or (turn > 0 and turn == turns - 1 and sizes[topic] < count):
                 continue
             members = carriers[first:last]
             induce(members, ptr, nodes, edges, local, sub_ptr, sub, sub_edges)
+            # Take the old tree off the links; `stamp` marks the links it used.
             stamp = turn * topics + topic
             for i in range(first, first + sizes[topic]):
                 if by[i] >= 0:
@@ -187,7 +193,8 @@ def route(
                     for slot in range(sub_ptr[v], sub_ptr[v + 1]):
                         edge = sub_edges[slot]
                         if in_tree[edge] != stamp and load[edge] + rates[topic] > heaviest:
-                            sub[slot] = v  # nobody is found over a link that leads back
+                            # Bar the link: one that leads back to its own end finds nothing.
+                            sub[slot] = v
             if turn in (0, turns - 1):
                 search(sub_ptr, sub, sub_edges, middles[topic], count, work[0], work[1], work[2], work[3])
                 for i in range(1, count):
@@ -195,6 +202,7 @@ def route(
                     ends[0, i - 1], ends[1, i - 1], ends[2, i - 1] = v, work[2, v], work[3, v]
                     in_tree[work[3, v]] = stamp
                 if objective == STABLE:
+                    # Old links first, then links of the breadth-first tree, then the others.
                     for i in range(old_ptr[topic], old_ptr[topic + 1]):
                         kept[old_edges[i]] = topic
                     for slot in range(sub_ptr[count]):
@@ -202,6 +210,7 @@ def route(
                         keys[slot] = 0.0 if kept[edge] == topic else 1.0 if in_tree[edge] == stamp else 2.0
                     join(sub_ptr, sub, sub_edges, count, keys, work[3], ends)
             else:
+                # Turns 1 to `rounds` of LOAD: the lightest spanning tree by current load.
                 for slot in range(sub_ptr[count]):
                     keys[slot] = load[sub_edges[slot]]
                 join(sub_ptr, sub, sub_edges, count, keys, work[3], ends)
@@ -215,5 +224,6 @@ def route(
                 above[first + i] = -1 if i == 0 else place[work[2, v]]
                 if i > 0:
                     load[work[3, v]] += rates[topic]
+        # Skip to the last turn once a round changes nothing.
         turn = turns - 1 if 0 < turn < turns - 1 and not changed else turn + 1
     return of, above, by, sizes
