@@ -1,7 +1,7 @@
 """Folders that appear whole or not at all.
 
-A folder is filled beside its final place and then renamed. A writer that is killed leaves what was there
-before, and a hidden folder `.NAME.writing-…` that no reader looks at and the next writer removes.
+A folder is filled next to its final path and then renamed. A killed writer leaves the previous folder, and a
+hidden folder `.NAME.writing-…` that readers ignore and the next writer removes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from meshwright.files.single import writing
 
 @contextmanager
 def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
-    """Give a folder to fill; on leaving it takes the place of `path`, on any error it vanishes.
+    """Yield a folder to fill; on success it replaces `path`, on any error it is removed.
 
     Raises
     ------
     OutputError
-        If the place cannot be written, or holds anything but a folder of the same kind or an empty one.
+        If the path cannot be written, or holds something other than an empty folder or one of this kind.
     """
     with writing(path):
         target = Path(os.path.realpath(path))
@@ -42,35 +42,35 @@ def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
 
 
 def check_free(target: Path, kind: Kind) -> None:
-    """Refuse a place that holds anything but a folder of the same kind or an empty one."""
+    """Raise an OutputError unless the path is free, an empty folder, or a folder of the same kind."""
     if target.is_dir():
         if any(target.iterdir()) and not holds(target, kind):
             raise OutputError(
-                f"{target} holds something else than a {kind.name}: choose another place, or empty it"
+                f"{target} holds something other than a {kind.name}: choose another path, or empty it"
             )
     elif target.exists():
-        raise OutputError(f"{target} is a file, and a {kind.name} is a folder: choose another place")
+        raise OutputError(f"{target} is a file, and a {kind.name} is a folder: choose another path")
 
 
 def _locked_sibling(target: Path) -> tuple[Path, int]:
-    """Make a hidden folder beside the target and lock it for as long as this process lives."""
+    """Make a hidden folder next to the target and lock it while this process lives."""
     while True:
         beside = _sibling(target)
         beside.mkdir()
         lock = os.open(beside, os.O_RDONLY)
         mine = True
-        with suppress(OSError):  # a file system without locks: then nobody cleans there either
+        with suppress(OSError):  # a file system without locks: nobody removes stale folders there
             mine = _lock(lock)
         if mine and beside.is_dir():
             return beside, lock
-        os.close(lock)  # another writer took it for a stale one, between these lines
+        os.close(lock)  # another writer took it for a stale folder in the meantime
 
 
 def _take_place(beside: Path, target: Path) -> None:
     if not target.exists():
         beside.rename(target)
         return
-    # A full folder cannot be replaced in one step: the old one steps aside, and comes back if need be.
+    # rename cannot replace a non-empty folder: move the old one aside, and back on failure.
     aside = _sibling(target)
     try:
         target.rename(aside)
@@ -83,7 +83,7 @@ def _take_place(beside: Path, target: Path) -> None:
 
 
 def _remove_stale(target: Path) -> None:
-    """Remove what killed writers of this target left: the folders beside it that nobody holds locked."""
+    """Remove the folders of killed writers of this target: those that no process holds locked."""
     for left in target.parent.iterdir():
         if not left.name.startswith(_prefix(target)):
             continue
@@ -97,7 +97,7 @@ def _remove_stale(target: Path) -> None:
 
 
 def _lock(descriptor: int) -> bool:
-    """Take the lock of a folder, if it is free; the system gives it back when the process ends."""
+    """Try to lock a folder; the system releases the lock when the process ends."""
     import fcntl
 
     try:

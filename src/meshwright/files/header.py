@@ -1,4 +1,4 @@
-"""The JSON file that says what a folder is, and by which schema."""
+"""The JSON file that describes a folder: its kind, its schema, and its fields."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from meshwright.errors import FormatError, InputError
 
 
 def parse_json(text: str, *, gather: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """Return what a JSON text holds; `gather` makes an object of its keys and values.
+    """Parse a JSON text; `gather` makes an object from its keys and values.
 
-    Python's parser takes a call for each level, so that lists in lists in lists can be too deep for it.
+    Raises a ValueError also for nesting beyond the recursion limit of Python's parser.
     """
     try:
         return json.loads(text, object_pairs_hook=gather)
@@ -24,7 +24,7 @@ def parse_json(text: str, *, gather: Callable[[list[tuple[str, Any]]], Any] | No
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of folder: what it is called, the file that describes it, and the newest schema we know."""
+    """A kind of folder: its name, the file that describes it, and the newest known schema."""
 
     name: str
     file: str
@@ -51,9 +51,9 @@ def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
 
 
 def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
-    """Read the description of a folder, or say why it is not one of this kind, with these fields."""
+    """Read the description of a folder, or raise an error if it is not of this kind or lacks a field."""
     if not folder.exists():
-        raise InputError(f"no {kind.name} {folder}: nothing is there")
+        raise InputError(f"no {kind.name} {folder}: it does not exist")
     if not (folder / kind.file).is_file():
         others = [other.name for other in KINDS if other != kind and holds(folder, other)]
         reason = f"it is a {others[0]}" if others else f"it has no {kind.file}"
@@ -66,26 +66,25 @@ def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("format") != f"meshwright {kind.name}":
         raise FormatError(f"{folder} is not a {kind.name}: {kind.file} does not say so")
     schema = content.get("schema")
-    if type(schema) is not int or schema < 1:  # true is an int as well
+    if type(schema) is not int or schema < 1:  # bool is a subclass of int
         raise damaged(file, f"schema {schema!r}")
     if schema > kind.schema:
         raise FormatError(
-            f"{folder} has schema {schema}, newer than {kind.schema}, which this version reads: "
-            "upgrade meshwright"
+            f"{folder} has schema {schema}, but this version reads at most {kind.schema}: upgrade meshwright"
         )
     for name, of in fields.items():
         if not isinstance(content.get(name), of):
-            raise damaged(file, f"it states no {name}")
+            raise damaged(file, f"it has no field {name!r}")
     return content
 
 
 def damaged(where: Path, why: str) -> FormatError:
-    """Return the error for something that was written whole and is so no more."""
+    """Return the error for a file or folder that no longer is as it was written."""
     return FormatError(f"{where} is damaged: {why}; write it again")
 
 
 def holds(folder: Path, kind: Kind) -> bool:
-    """Tell whether a folder is of this kind, of whatever schema."""
+    """Return whether a folder is of this kind, with any schema."""
     try:
         content = parse_json((folder / kind.file).read_text(encoding="utf-8"))
     except (ValueError, OSError):

@@ -14,12 +14,12 @@ from meshwright.errors import MeshwrightError, OutputError
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
-    """Tell whatever goes wrong while something is written in one line that names its place.
+    """Turn errors while writing into one line that names the path.
 
     Raises
     ------
     OutputError
-        If the place cannot be written.
+        If the path cannot be written.
     """
     try:
         yield
@@ -27,21 +27,21 @@ def writing(path: str | Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise OutputError(
-            f"cannot write {path}: {error.strerror or error}; choose another place, or make room there"
+            f"cannot write {path}: {error.strerror or error}; choose another path, or free some space"
         ) from error
 
 
 @contextmanager
 def new_file(path: str | Path) -> Iterator[Path]:
-    """Give a path to write to; on leaving, that file takes the place of `path`, on any error it vanishes.
+    """Yield a path to write to; on success that file replaces `path`, on any error it is removed.
 
-    It lies in the same folder, hidden, and ends in the same letters. What is there and is no file, such as
-    /dev/stdout, is given itself.
+    The temporary file is hidden, in the same folder, with the same suffix. If `path` is not a regular file,
+    such as /dev/stdout, it is yielded itself.
 
     Raises
     ------
     OutputError
-        If the place cannot be written.
+        If the path cannot be written.
     """
     with writing(path):
         target = Path(os.path.realpath(path))
@@ -57,22 +57,22 @@ def new_file(path: str | Path) -> Iterator[Path]:
 
 
 def check_place(path: str | Path) -> None:
-    """Say, before any long work, whether something can be written there at its end.
+    """Check before long work that its result can be written to a path.
 
-    Folders above it that are not there yet are taken to be made.
+    Missing parent folders are fine: the writer makes them.
 
     Raises
     ------
     OutputError
-        If not.
+        If the path cannot be written.
     """
     above = next(folder for folder in Path(path).absolute().parents if folder.exists())
     if not above.is_dir():
-        raise OutputError(f"cannot write {path}: {above} is a file; choose another place")
+        raise OutputError(f"cannot write {path}: {above} is a file; choose another path")
     try:
-        with tempfile.TemporaryFile(dir=above):  # permissions do not tell all
+        with tempfile.TemporaryFile(dir=above):  # permissions alone are not conclusive
             pass
     except OSError as error:
         raise OutputError(
-            f"cannot write {path}: {error.strerror or error}, in {above}; choose another place"
+            f"cannot write {path}: {error.strerror or error}, in {above}; choose another path"
         ) from error

@@ -1,4 +1,4 @@
-"""Plans made visible: tables for the terminal and charts as files."""
+"""Reports: tables for the terminal, charts and pages as files."""
 
 from meshwright.report.charts import degree_and_support
 from meshwright.report.churn import churn_chart, churn_table

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 POINTS = 2000
-"""More points than a curve is pixels wide would only make a vector file large."""
+"""Points per curve; more than a chart has pixels would only make vector files large."""
 
 
 def degree_and_support(plans: Sequence[Plan], path: str | Path, *, title: str | None = None) -> Path:
     """Draw the degree distribution and the support curve of each plan, and return the file's path.
 
-    Left: which share of the brokers has at least so many links, on logarithmic axes. Right: the support that
-    the first so many links give. The kind of file follows the name: `.png`, `.svg` or `.pdf`.
+    Left: the share of brokers with at least a number of links, on logarithmic axes. Right: the support of the
+    first links, by their number. The suffix of the path selects the file type: `.png`, `.svg` or `.pdf`.
 
     Raises
     ------
     InputError
-        If there is nothing to draw, or the name has another ending.
+        If there is nothing to draw, or the suffix is unknown.
     MissingDependencyError
         If matplotlib is not installed.
     OutputError
@@ -57,10 +57,10 @@ def degree_and_support(plans: Sequence[Plan], path: str | Path, *, title: str | 
 
 
 def _draw_degrees(axes: Any, plan: Plan, **look: Any) -> None:
-    """Draw the share of brokers with at least 1, 2, 3 … links, down to the one that has most."""
+    """Draw the share of brokers with at least 1, 2, 3 … links."""
     degrees = measure.degrees(plan.overlay)
     if not degrees.maximum:
-        return  # without links there is nothing that a logarithmic axis could show
+        return  # a logarithmic axis cannot show an overlay without links
     at_least = np.cumsum(degrees.distribution[::-1])[::-1] / len(degrees.of_node)
     axes.plot(np.arange(1, len(at_least)), at_least[1:], drawstyle="steps-pre", **look)
     axes.plot(degrees.maximum, at_least[-1], marker="o", **look)
@@ -81,7 +81,7 @@ def _draw_support(axes: Any, plan: Plan, **look: Any) -> None:
 def _finish_degrees(axes: Any) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    axes.set_title("How the links are spread")
+    axes.set_title("Distribution of links")
     axes.set(xlabel="links of a broker", ylabel="brokers with at least that many", xscale="log", yscale="log")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value * 100:.10g} %"))
@@ -92,7 +92,7 @@ def _finish_degrees(axes: Any) -> None:
 def _finish_support(axes: Any) -> None:
     from matplotlib.ticker import FuncFormatter
 
-    axes.set_title("What each further link brings")
+    axes.set_title("What each further link adds")
     axes.set(xlabel="links, in the order they are added", ylabel="support: connected, of all that can be")
     axes.set_ylim(0, 1.04)
     axes.set_xlim(left=0)
@@ -101,16 +101,16 @@ def _finish_support(axes: Any) -> None:
 
 
 Curve: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
-"""Values, ascending, and for each the share that has at least that much."""
+"""Ascending values, and for each the share with at least that value."""
 
 
 def ccdf_chart(panels: Mapping[str, Mapping[str, Curve]], labels: Sequence[str], path: str | Path) -> Path:
-    """Draw one panel for each distribution, in it one curve for each dataset; return the file's path.
+    """Draw one panel per distribution with one curve per dataset, and return the file's path.
 
     Raises
     ------
     InputError
-        If the name of the file tells no kind of chart.
+        If the suffix of the file is unknown.
     MissingDependencyError
         If matplotlib is not installed.
     """

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 HEADINGS = (
-    "links\na join",
-    "links\na leave",
+    "links\nper join",
+    "links\nper leave",
     "time of\na join",
     "time of\na leave",
     "highest\ndegree",
@@ -33,9 +33,9 @@ HEADINGS = (
 
 
 def churn_table(replays: Iterable[Replay]) -> Table:
-    """Return a table with a row for each replay, and one for the overlay made from scratch.
+    """Return a table with a row for each replay, and one for the overlay designed from scratch.
 
-    Links are those added and removed, on average; times are medians.
+    Links are added and removed links, on average; times are medians.
     """
     table = plain_table("\npolicy", HEADINGS)
     scratch = None
@@ -43,21 +43,21 @@ def churn_table(replays: Iterable[Replay]) -> Table:
         scratch = replay.figures
         table.add_row(
             Text(str(scratch["policy"])),
-            _spelled(scratch["mean_join_edges"]),
-            _spelled(scratch["mean_leave_edges"]),
+            _format_mean(scratch["mean_join_edges"]),
+            _format_mean(scratch["mean_leave_edges"]),
             _time(scratch["median_join_seconds"]),
             _time(scratch["median_leave_seconds"]),
             f"{scratch['max_degree']:,}",
-            _spelled(scratch["average_degree"]),
+            _format_mean(scratch["average_degree"]),
         )
     if scratch is not None:
         spent = _time(scratch["rebuild_seconds"])
-        degrees = (f"{scratch['rebuild_max_degree']:,}", _spelled(scratch["rebuild_average_degree"]))
+        degrees = (f"{scratch['rebuild_max_degree']:,}", _format_mean(scratch["rebuild_average_degree"]))
         table.add_row(Text("from scratch", "dim"), "", "", spent, spent, *degrees)
     return table
 
 
-def _spelled(value: object) -> str:
+def _format_mean(value: object) -> str:
     return f"{value:.2f}" if isinstance(value, float) else "–"
 
 
@@ -68,19 +68,19 @@ def _time(value: object) -> str:
 
 
 BINS = 50
-"""Repairs are shown as means over a fiftieth of the rounds each; single ones would be a cloud."""
+"""Number of bins: repairs are drawn as means per bin, since single ones would form a cloud."""
 
 
 def churn_chart(replays: Mapping[str, Replay], path: str | Path, *, title: str | None = None) -> Path:
-    """Draw maximum and average degree, links changed and time a round for each replay; return the path.
+    """Draw degrees, changed links and time per round for each replay, and return the path.
 
-    A dotted line is what Low-ODA makes of the last round's nodes from scratch. The kind of file follows the
-    name: `.png`, `.svg` or `.pdf`.
+    A dotted line shows Low-ODA from scratch on the nodes of the last round. The suffix of the path selects
+    the file type: `.png`, `.svg` or `.pdf`.
 
     Raises
     ------
     InputError
-        If there is nothing to draw, or the name has another ending.
+        If there is nothing to draw, or the suffix is unknown.
     MissingDependencyError
         If matplotlib is not installed.
     OutputError
@@ -113,7 +113,7 @@ def _draw(axes: Any, name: str, replay: Replay, **look: Any) -> None:
 
 
 def _binned(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return means over equal stretches of the rounds, and the middles of these."""
+    """Return the means over equal ranges of rounds, with the middle of each range."""
     edges = np.unique(np.linspace(0, len(values), BINS + 1).round().astype(np.int64))
     if len(values) == 0:
         return edges[:0], values
@@ -130,8 +130,8 @@ def _finish(axes: Any, replay: Replay) -> None:
     for place, heading, unit in (
         (0, "Highest degree", "links of a broker"),
         (1, "Average degree", "links of a broker"),
-        (2, "Links changed a round", "added and removed, mean"),
-        (3, "Time a round", "milliseconds, mean"),
+        (2, "Links changed per round", "added and removed, mean"),
+        (3, "Time per round", "milliseconds, mean"),
     ):
         axes[place].set_title(heading)
         axes[place].set_ylabel(unit)

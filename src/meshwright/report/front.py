@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FRONT_COLOUR, TAKE_COLOUR = COLOURS[0], COLOURS[2]
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-"""So that a print without colour can be read too."""
+"""Markers, so that charts stay readable without colour."""
 
 
 def trade_off(
@@ -31,25 +31,25 @@ def trade_off(
     chosen: Plan | None = None,
     title: str | None = None,
 ) -> Path:
-    """Draw each plan's links against its highest degree, and return the file's path.
+    """Draw the links of each plan against its maximum degree, and return the file's path.
 
     Parameters
     ----------
     path
-        Where to; the kind of file follows the name: `.png`, `.svg` or `.pdf`.
+        The file; its suffix selects the type: `.png`, `.svg` or `.pdf`.
     front
-        Plans of which each has fewer links than those of a lower degree: drawn as one line.
+        Plans with fewer links the higher their degree: drawn as one line.
     others
-        Further plans, each drawn with its name.
+        Further plans, each with its name.
     chosen
-        One of them, set off.
+        One of the plans, highlighted.
     title
-        What stands above.
+        The title.
 
     Raises
     ------
     InputError
-        If there is nothing to draw, or the name has another ending.
+        If there is nothing to draw, or the suffix is unknown.
     MissingDependencyError
         If matplotlib is not installed.
     OutputError
@@ -76,22 +76,22 @@ def trade_off(
         bounds = [plan.figures["lower_bound"] for plan in plans if "lower_bound" in plan.figures]
         if bounds:
             axes.axhline(max(bounds), color="#555555", linestyle=(0, (4, 3)), linewidth=1.2)
-            told = f"no overlay that connects every topic has less than {max(bounds):,} links"
+            note = f"no overlay that connects every topic has fewer than {max(bounds):,} links"
             right = axes.get_yaxis_transform()
             axes.text(
-                0.99, max(bounds), told, transform=right, ha="right", va="bottom", color="#555555", fontsize=9
+                0.99, max(bounds), note, transform=right, ha="right", va="bottom", color="#555555", fontsize=9
             )
         axes.set(xlabel="highest degree: links of the busiest broker", ylabel="links in all")
         axes.margins(x=0.12, y=0.12)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        if all(plan.figures["max_degree"] for plan in plans):  # a logarithmic axis has no zero
+        if all(plan.figures["max_degree"] for plan in plans):  # a logarithmic axis cannot show zero
             axes.set_xscale("log")
         ticks = sorted({int(plan.figures["max_degree"]) for plan in plans})
-        if ticks[-1] < 10 * max(ticks[0], 1):  # less than a decade has no major ticks of its own
+        if ticks[-1] < 10 * max(ticks[0], 1):  # an axis of less than a decade has no major ticks
             axes.set_xticks(ticks)
-        axes.set_title("Few links, or a low highest degree")
+        axes.set_title("Few links or a low maximum degree")
         if others:
             figure.legend(loc="outside lower center", ncols=2)
         if title:
@@ -103,7 +103,7 @@ CHART = "front.png"
 
 
 def write_front(plans: Sequence[Plan], path: str | Path, *, title: str | None = None) -> Path:
-    """Write plans as folders `degree-N`, with a chart, whole or not at all; an older front is replaced.
+    """Write plans as folders `degree-N` with a chart; an older front is replaced.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def write_front(plans: Sequence[Plan], path: str | Path, *, title: str | None = 
     MissingDependencyError
         If matplotlib is not installed.
     OutputError
-        If the place cannot be written.
+        If the path cannot be written.
     """
     if not plans:
         raise InputError("no plans for a front: give at least one")

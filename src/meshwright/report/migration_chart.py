@@ -1,4 +1,4 @@
-"""A picture of a migration: the cost, the messages and the moves over time."""
+"""A chart of a migration: cost and messages over time."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def migration_chart(run: Migration, path: str | Path, *, title: str | None = None) -> Path:
-    """Draw what everything costs after each move, and how many messages were sent and delivered by then.
+    """Draw the cost after each move, and the messages sent and delivered so far.
 
-    Dotted lines are crashes. The kind of file follows the name: `.png`, `.svg` or `.pdf`.
+    Dotted lines mark crashes. The suffix of the path selects the file type: `.png`, `.svg` or `.pdf`.
 
     Raises
     ------
     InputError
-        If the name ends in no kind of chart that is known.
+        If the suffix of the path is unknown.
     MissingDependencyError
         If matplotlib is not installed.
     OutputError
-        If the place cannot be written.
+        If the path cannot be written.
     """
     path = check_chart(path)
     with sheet(path, columns=2) as (figure, (left, right)):
@@ -52,8 +52,8 @@ def _draw_cost(axes: Any, run: Migration) -> None:
     axes.plot(times, [*costs, costs[-1]], drawstyle="steps-post", color=COLOURS[0], label="cost")
     let_in = np.array([(step.time, step.cost) for step in run.steps if not step.paid]).reshape(-1, 2)
     if len(let_in):
-        axes.plot(*let_in.T, "o", color=COLOURS[2], markersize=3, label="let in after a crash")
-    axes.set_title("What everything costs")
+        axes.plot(*let_in.T, "o", color=COLOURS[2], markersize=3, label="admitted after a crash")
+    axes.set_title("Total cost")
     axes.set_ylabel("cost")
 
 
@@ -61,7 +61,7 @@ def _draw_messages(axes: Any, run: Migration) -> None:
     from matplotlib.ticker import FuncFormatter
 
     times = [sample.time for sample in run.samples]
-    shown = (("sent, of all verbs", "messages", 0), ("publications delivered", "delivered", 1))
+    shown = (("sent, all types", "messages", 0), ("publications delivered", "delivered", 1))
     for label, name, look in shown:
         values = [getattr(sample, name) for sample in run.samples]
         axes.plot(times, values, label=label, color=COLOURS[look], linestyle=DASHES[look])

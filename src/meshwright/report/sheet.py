@@ -1,4 +1,4 @@
-"""The sheet that charts are drawn on, and the file they go to: the same figures give the same bytes."""
+"""The sheet that charts are drawn on, and their files: the same figures give the same bytes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from meshwright.errors import InputError, MissingDependencyError, OutputError
 from meshwright.files.single import check_place, new_file
 
 COLOURS = ("#0072B2", "#009E73", "#D55E00", "#7A7A7A", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-"""Okabe and Ito's colours, which colour-blind readers can tell apart."""
+"""The palette of Okabe and Ito, which colour-blind readers can distinguish."""
 
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (3, 1.2)), (0, (1.2, 1.2)))
-"""Line styles, so that a print without colour can be read too."""
+"""Line styles, so that charts stay readable without colour."""
 
 STYLE: Any = {
     "font.size": 10,
@@ -34,7 +34,7 @@ STYLE: Any = {
     "lines.linewidth": 2,
     "lines.markersize": 5.5,
     "legend.frameon": False,
-    "svg.hashsalt": "meshwright",  # else every SVG has random ids
+    "svg.hashsalt": "meshwright",  # without it, every SVG has random ids
 }
 
 
@@ -42,14 +42,14 @@ STYLE: Any = {
 def sheet(
     path: Path, *, rows: int = 1, columns: int = 1, size: tuple[float, float] = (10.5, 5.0)
 ) -> Iterator[tuple[Any, Any]]:
-    """Give a figure and its axes, as an array if several, to draw on; on leaving it is written."""
+    """Yield a figure and its axes (an array if several), and write the figure at the end."""
     from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     with rc_context():
-        rcdefaults()  # the reader's own settings would make equal figures look different
+        rcdefaults()  # user settings would make equal figures look different
         rcParams.update(STYLE)
         layout = ConstrainedLayoutEngine(wspace=0.06, w_pad=0.1, h_pad=0.1)
         figure = Figure(figsize=size, dpi=120, layout=layout)
@@ -59,23 +59,21 @@ def sheet(
 
 
 KINDS = (".png", ".svg", ".pdf")
-"""The kinds of file that a chart can be."""
+"""The file types of charts."""
 
 UNSTATED: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
 }
-"""Dates and version numbers would make equal pictures differ."""
+"""Metadata to leave out: dates and versions would make equal pictures differ."""
 
 
 def check_chart(path: str | Path) -> Path:
-    """Say, before any long work, whether a chart of this name can be drawn; return it as a path."""
+    """Check before long work that a chart of this name can be drawn, and return its path."""
     path = Path(path)
     if path.suffix.lower() not in KINDS:
-        raise InputError(
-            f"cannot tell what kind of chart {str(path)!r} is: end its name in {' or '.join(KINDS)}"
-        )
+        raise InputError(f"unknown type of chart {str(path)!r}: end its name in {' or '.join(KINDS)}")
     if not path.parent.is_dir():
         raise OutputError(f"no folder {str(path.parent)!r} for the chart: make it first")
     if path.is_dir():
@@ -86,7 +84,7 @@ def check_chart(path: str | Path) -> Path:
 
 
 def check_matplotlib() -> None:
-    """Say, before any long work, whether charts can be drawn here."""
+    """Raise an error before long work if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
@@ -96,7 +94,7 @@ def check_matplotlib() -> None:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write beside the final place and rename, so that no half of a picture is ever left."""
+    """Write a figure to a temporary file and rename it, so that no partial picture remains."""
     kind = path.suffix.lower()
     with new_file(path) as beside:
         figure.savefig(beside, format=kind[1:], metadata=UNSTATED[kind])

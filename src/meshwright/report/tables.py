@@ -31,18 +31,18 @@ def name_of(plan: Plan) -> str:
     """Return a design's title with its parameters, such as 'Low-ODA (k = 5)'."""
     known = DESIGNS.get(plan.algorithm)
     title = known.title if known else plan.algorithm
-    told = ", ".join(_spelled(name, value) for name, value in plan.parameters.items())
-    return f"{title} ({told})" if told else title
+    parameters = ", ".join(_format_parameter(name, value) for name, value in plan.parameters.items())
+    return f"{title} ({parameters})" if parameters else title
 
 
-def _spelled(name: str, value: Parameter) -> str:
+def _format_parameter(name: str, value: Parameter) -> str:
     if name == "costs":
         return "by cost"
     return f"{name.replace('_', ' ')} = {value:,}" if isinstance(value, int) else f"{name} = {value}"
 
 
 BEST = "bold green"
-"""The best figure of each column is drawn so."""
+"""Style of the best figure of each column."""
 HEADINGS = (
     "\nlinks",
     "times the\nfewest",
@@ -59,9 +59,9 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     Parameters
     ----------
     plans
-        What to compare, in this order.
+        The plans, in the order of the rows.
     verified
-        Whether each plan passed its check; adds a column when given.
+        Whether each plan passed its check; adds a column if given.
     """
     table = plain_table("\ndesign", HEADINGS)
     figures = [plan.figures for plan in plans]
@@ -74,15 +74,15 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     if verified is not None:
         table.add_column("\nverified", justify="right", no_wrap=True)
     columns = [
-        _least([int(own["edges"]) for own in figures], "{:,}".format),
+        _highlight_least([int(own["edges"]) for own in figures], "{:,}".format),
         _relative([int(own["edges"]) for own in figures]),
-        _least([float(own["average_degree"]) for own in figures], "{:.2f}".format),
-        _least([int(own["max_degree"]) for own in figures], "{:,}".format),
+        _highlight_least([float(own["average_degree"]) for own in figures], "{:.2f}".format),
+        _highlight_least([int(own["max_degree"]) for own in figures], "{:,}".format),
         [Text(percentage(float(own["support"]))) for own in figures],
         [Text(duration(plan.seconds)) for plan in plans],
     ]
     if costly:
-        columns.append(_least([float(own["total_cost"]) for own in figures], amount))
+        columns.append(_highlight_least([float(own["total_cost"]) for own in figures], amount))
     if certified:
         columns.append([Text(excess(own["gap"]) if "gap" in own else "–") for own in figures])
     if verified is not None:
@@ -92,8 +92,8 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     return table
 
 
-def _least(values: Sequence[float], spell: Callable[[float], str]) -> list[Text]:
-    """Spell the values, the least of them set off; where all are equal, none is."""
+def _highlight_least(values: Sequence[float], spell: Callable[[float], str]) -> list[Text]:
+    """Format the values and highlight the smallest; if all are equal, highlight none."""
     best = min(values, default=0)
     several = len(set(values)) > 1
     return [Text(spell(value), BEST if several and value == best else "") for value in values]
@@ -118,7 +118,7 @@ ADVICE_HEADINGS = (
 
 
 def advice_table(advice: Advice) -> Table:
-    """Return a table with one row for each plan that was tried."""
+    """Return a table with one row for each plan that `advise` tried."""
     table = plain_table("\ndesign", ADVICE_HEADINGS)
     table.add_column("\nfits", no_wrap=True)
     for own in advice.tried:

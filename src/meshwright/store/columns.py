@@ -1,4 +1,4 @@
-"""Columns of CSV and Parquet files, read as text, and what is told when that fails."""
+"""Columns of CSV and Parquet files, read as text, with errors that name the file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from meshwright.store.tables import first_line
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Tell whatever goes wrong in one line that names the file."""
+def errors_name_file(path: Path) -> Iterator[None]:
+    """Turn errors while reading into one line that names the file."""
     try:
         yield
     except (UnicodeDecodeError, pa.ArrowException, OSError) as error:
@@ -31,7 +31,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def csv_names(path: Path) -> list[str]:
-    """Return the names of a CSV file's columns."""
+    """Return the column names of a CSV file."""
     from pyarrow import csv
 
     with csv.open_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True)) as head:
@@ -40,7 +40,7 @@ def csv_names(path: Path) -> list[str]:
 
 
 def read_csv(path: Path, columns: Sequence[str]) -> pa.Table:
-    """Read columns of a CSV file as strings: no 007 becomes 7, no "NULL" a null."""
+    """Read columns of a CSV file as strings: 007 stays 007, and "NULL" is a name."""
     from pyarrow import csv
 
     check_columns(csv_names(path), columns)
@@ -55,7 +55,7 @@ def read_csv(path: Path, columns: Sequence[str]) -> pa.Table:
 
 
 def parquet_names(path: Path) -> list[str]:
-    """Return the names of a Parquet file's columns."""
+    """Return the column names of a Parquet file."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as parquet:
@@ -64,7 +64,7 @@ def parquet_names(path: Path) -> list[str]:
 
 
 def read_parquet(path: Path, columns: Sequence[str], most_rows: int) -> pa.Table:
-    """Read columns of a Parquet file; integers become strings, so that the format does not matter."""
+    """Read columns of a Parquet file; integers become strings, as in other formats."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as parquet:
@@ -79,29 +79,29 @@ def read_parquet(path: Path, columns: Sequence[str], most_rows: int) -> pa.Table
 
 
 def _as_strings(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Turn integers into strings, so that the order does not depend on the file's format."""
+    """Turn integers into strings, so that the order of names does not depend on the file format."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     return column.cast(pa.string()) if pa.types.is_integer(column.type) else column
 
 
 def check_columns(found: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse a table that lacks a column, or has more than one of its name."""
+    """Raise an InputError if a column is missing or occurs more than once."""
     for column in wanted:
         if column not in found:
-            raise InputError(f"no column {column!r}; the columns are {first_five(found)}: rename one to that")
+            raise InputError(f"no column {column!r}; the columns are {first_five(found)}: rename one of them")
         if found.count(column) > 1:
             raise InputError(f"more than one column {column!r}: keep one of them")
 
 
 def check_names(column: pa.ChunkedArray, what: str) -> None:
-    """Refuse a column of names in which some are blank."""
+    """Raise an InputError if some names of a column are blank."""
     blank = column.is_null()
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         blank = pc.or_kleene(blank, pc.equal(pc.utf8_trim_whitespace(column), ""))
     rows = np.flatnonzero(pc.fill_null(blank, True).to_numpy())
     if len(rows):
         raise InputError(
-            f"no {what} name in {first_rows(rows)} (from 1, the header not counted): "
-            "fill every gap, or drop its row"
+            f"no {what} name in {first_rows(rows)} (counted from 1, without the header): "
+            "fill the gaps, or drop these rows"
         )

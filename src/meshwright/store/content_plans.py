@@ -1,4 +1,4 @@
-"""Plans of the content-based half: an assignment as a folder, with its trees and where its cost arises."""
+"""Plans of the content-based half: an assignment as a folder, with its trees and its costs by part."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class StoredContentPlan:
-    """An assignment as it was read: what is said of it, and who goes where by name."""
+    """An assignment as read from a folder: its metadata, and the broker of each user by name."""
 
     path: Path
     metadata: dict[str, Any]
@@ -30,20 +30,20 @@ class StoredContentPlan:
     brokers: list[str]
 
     def broker_of(self, workload: Workload) -> Ids:
-        """Return the id of each user's broker in the workload that it was made for.
+        """Return the id of each user's broker in the workload of the plan.
 
         Raises
         ------
         InputError
-            If it was made for another workload.
+            If the plan is for another workload.
         FormatError
-            If it does not name each user once, or names an unknown broker.
+            If the plan does not name each user once, or names an unknown broker.
         """
         if self.metadata["workload"] != workload.fingerprint:
             raise InputError(
                 f"plan {self.path} was made for another workload (fingerprint "
                 f"{self.metadata['workload'][:12]}…, this one has {workload.fingerprint[:12]}…): "
-                "give the one it was made for"
+                "give the workload it was made for"
             )
         known = {name: number for number, name in enumerate(workload.broker_names.to_pylist())}
         lost = [name for name in self.brokers if name not in known]
@@ -52,18 +52,18 @@ class StoredContentPlan:
         chosen = {user: known[broker] for user, broker in zip(self.users, self.brokers, strict=True)}
         names = workload.user_names.to_pylist()
         if len(chosen) != len(self.users) or chosen.keys() != set(names):
-            raise damaged(self.path, "it does not give each user one broker")
+            raise damaged(self.path, "it does not assign each user to one broker")
         return np.array([chosen[name] for name in names], dtype=np.int32)
 
 
 def write_content_plan(
     plan: ContentPlan, path: str | Path, *, report: Callable[[Path], object] | None = None
 ) -> Path:
-    """Write an assignment as a folder, whole or not at all; `report` is called with the place for its page.
+    """Write an assignment as a folder; `report` is called with the path of its page.
 
     `assignment.parquet` holds `user, broker`, `trees.parquet` the core links `channel, source, u, v` of each
-    channel's trees (source null: for all brokers with a subscriber), `broker_tree.parquet` the one tree that
-    brokers could be wired as instead, and `cost_of_….parquet` where the cost arises.
+    channel's trees (a null source stands for all brokers with a subscriber), `broker_tree.parquet` the single
+    tree that could connect the brokers instead, and `cost_of_….parquet` the cost by part.
     """
     with new_folder(path, CONTENT_PLAN) as folder:
         for name, table in _tables(plan).items():
@@ -87,9 +87,9 @@ def read_content_plan(path: str | Path) -> StoredContentPlan:
     Raises
     ------
     InputError
-        If nothing is there.
+        If the folder does not exist.
     FormatError
-        If it is something else, of a newer schema, or damaged.
+        If the folder is of another kind, has a newer schema, or is damaged.
     """
     folder = Path(path)
     metadata = read_header(folder, CONTENT_PLAN, algorithm=str, parameters=dict, workload=str, figures=dict)

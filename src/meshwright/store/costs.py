@@ -11,19 +11,26 @@ import pyarrow as pa
 
 from meshwright.errors import InputError, first_five, first_rows
 from meshwright.interest import MOST_SUBSCRIPTIONS
-from meshwright.store.columns import check_names, csv_names, parquet_names, read_csv, read_parquet, reading
+from meshwright.store.columns import (
+    check_names,
+    csv_names,
+    errors_name_file,
+    parquet_names,
+    read_csv,
+    read_parquet,
+)
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.interest import Interest
 
 PAIRS, PLACES = ("u", "v", "cost"), ("node", "x", "y")
-"""The columns of both kinds of tables."""
+"""The columns of the two kinds of tables."""
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 
 
 def load_costs(source: Any, interest: Interest, *, check_triangle: bool = False) -> LinkCosts:
-    """Load what links cost: columns `u, v, cost` for pairs of nodes, or `node, x, y` for places.
+    """Load link costs: columns `u, v, cost` for pairs of nodes, or `node, x, y` for places.
 
     Parameters
     ----------
@@ -31,45 +38,45 @@ def load_costs(source: Any, interest: Interest, *, check_triangle: bool = False)
         Anything with `__arrow_c_stream__` (pandas, polars, DuckDB, Arrow), or a file ending in .csv, .csv.gz
         or .parquet.
     interest
-        Whose nodes they are.
+        The interest whose nodes the table names.
     check_triangle
-        Refuse a table of pairs that breaks the triangle inequality; see `LinkCosts.from_pairs`.
+        Reject a table of pairs that breaks the triangle inequality; see `LinkCosts.from_pairs`.
 
     Raises
     ------
     InputError
-        If something is missing, or `LinkCosts` refuses it.
+        If something is missing, or `LinkCosts` rejects the costs.
     FormatError
-        If a file is not what it seems to be.
+        If the content of a file does not match its format.
     """
     if hasattr(source, "__arrow_c_stream__"):
         table = pa.table(source)
-        return _costs(table.select(_chosen(table.column_names)), interest, check_triangle)
+        return _costs(table.select(_columns_of(table.column_names)), interest, check_triangle)
     if not isinstance(source, (str, Path)):
-        raise InputError(f"no link costs can be made from {type(source).__name__}: give a table or a path")
+        raise InputError(f"cannot make link costs from {type(source).__name__}: give a table or a path")
     path = Path(source)
     if not path.is_file():
-        raise InputError(f"no file {path}: nothing is there to read link costs from")
+        raise InputError(f"no file {path} with link costs")
     if not path.name.lower().endswith(ENDINGS):
-        raise InputError(f"{path} ends in none of {', '.join(ENDINGS)}: rename it")
-    with reading(path):
+        raise InputError(f"{path} does not end in any of {', '.join(ENDINGS)}: rename it")
+    with errors_name_file(path):
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty: it needs the columns u, v, cost or node, x, y")
         if path.name.lower().endswith(".parquet"):
-            table = read_parquet(path, _chosen(parquet_names(path)), MOST_SUBSCRIPTIONS)
+            table = read_parquet(path, _columns_of(parquet_names(path)), MOST_SUBSCRIPTIONS)
         else:
-            table = read_csv(path, _chosen(csv_names(path)))
+            table = read_csv(path, _columns_of(csv_names(path)))
         return _costs(table, interest, check_triangle)
 
 
-def _chosen(names: Sequence[str]) -> tuple[str, str, str]:
-    """Say by its columns which kind of table it is."""
+def _columns_of(names: Sequence[str]) -> tuple[str, str, str]:
+    """Return the columns of the kind of table that these names belong to."""
     kinds = [kind for kind in (PAIRS, PLACES) if set(kind) <= set(names)]
     if len(kinds) != 1:
         which = "both" if kinds else "neither"
         raise InputError(
             f"the columns are {first_five(names)}: give u, v, cost for pairs of nodes, or node, x, y for "
-            f"places, and not {which}"
+            f"places, not {which}"
         )
     return kinds[0]
 
@@ -91,21 +98,21 @@ def _costs(table: pa.Table, interest: Interest, check_triangle: bool) -> LinkCos
 
 
 def _numbers(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
-    """Turn text into numbers, or say which rows are none."""
+    """Turn text into numbers, or name the rows that are not numbers."""
     try:
         numbers = column.cast(pa.float64())
     except pa.ArrowException:
         listed = list(enumerate(column.to_pylist(), start=1))
         bad = [(row, value) for row, value in listed if not _is_number(value)]
-        told = ", ".join(f"{value!r} in row {row}" for row, value in bad[:5])
+        where = ", ".join(f"{value!r} in row {row}" for row, value in bad[:5])
         raise InputError(
-            f"{what} is {told or 'no number'} (from 1, the header not counted): give numbers"
+            f"{what} is {where or 'not a number'} (counted from 1, without the header): give numbers"
         ) from None
     if numbers.null_count:
         rows = np.flatnonzero(numbers.is_null().to_numpy())
         raise InputError(
-            f"no {what} in {first_rows(rows)} (from 1, the header not counted): "
-            "fill every gap, or drop its row"
+            f"no {what} in {first_rows(rows)} (counted from 1, without the header): "
+            "fill the gaps, or drop these rows"
         )
     return numbers
 

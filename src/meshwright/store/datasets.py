@@ -41,20 +41,20 @@ def write_dataset(
     made_by: Mapping[str, Any] | None = None,
     quarantine: pa.Table | None = None,
 ) -> Path:
-    """Write an interest as a dataset folder, whole or not at all; the same input gives the same bytes.
+    """Write an interest as a dataset folder; the same input gives the same bytes.
 
     Parameters
     ----------
     interest
-        What to write; names become strings in the order of their UTF-8 bytes.
+        The interest; its names become strings in the order of their UTF-8 bytes.
     path
-        The folder; a dataset that is there already is replaced, anything else is not.
+        The folder; an existing dataset is replaced, anything else is not.
     sources
         Where the data came from, for the manifest.
     made_by
         How it was made (a command, a generator and its parameters), for the manifest.
     quarantine
-        Records that were set aside: `source, line, record, reason`.
+        Records that could not be used: `source, line, record, reason`.
     """
     relation = interest.canonical()
     return write_relation(
@@ -82,10 +82,10 @@ def write_relation(
     made_by: Mapping[str, Any] | None = None,
     quarantine: pa.Table | None = None,
 ) -> Path:
-    """Write a relation as a dataset folder; what each node subscribes to may come in pieces of any size.
+    """Write a relation as a dataset folder; the topics of the nodes may come in pieces of any size.
 
-    The names are strings in the order of their UTF-8 bytes, `node_ptr` and `topics` are as in `Interest`, and
-    the bytes written do not depend on how `topics` is cut. `counts` are further ones for the manifest.
+    The names are strings in the order of their UTF-8 bytes. `node_ptr` and `topics` are as in `Interest`; the
+    bytes do not depend on how `topics` is cut. `counts` are further counts for the manifest.
     """
     aside = _as_quarantine(quarantine)
     digest = Fingerprint(node_names, topic_names, node_ptr)
@@ -118,7 +118,7 @@ def write_relation(
 
 
 def _recut(pieces: Iterable[NDArray[Any]], length: int) -> Iterator[tuple[int, NDArray[np.int32]]]:
-    """Yield the same numbers in pieces of one length, the last one shorter, each with where it begins."""
+    """Yield the same numbers in pieces of equal length (the last may be shorter), each with its offset."""
     first, held = 0, np.zeros(0, dtype=np.int32)
     for piece in pieces:
         held = np.concatenate((held, piece.astype(np.int32, copy=False)))
@@ -130,20 +130,20 @@ def _recut(pieces: Iterable[NDArray[Any]], length: int) -> Iterator[tuple[int, N
 
 
 def read_dataset(path: str | Path) -> Interest:
-    """Read a dataset folder, checking that it is what its manifest says.
+    """Read a dataset folder and check it against its manifest.
 
     Raises
     ------
     InputError
-        If nothing is there, or more subscriptions are declared than can be held.
+        If the folder does not exist, or declares more subscriptions than ids can number.
     FormatError
-        If it is something else, of a newer schema, or damaged.
+        If the folder is of another kind, has a newer schema, or is damaged.
     """
     folder = Path(path)
     manifest = read_header(folder, DATASET)
     counts = manifest.get("counts", {})
     if not isinstance(counts, dict):
-        raise damaged(folder / DATASET.file, "it states no counts")
+        raise damaged(folder / DATASET.file, "it has no counts")
     declared = counts.get("subscriptions", 0)
     if isinstance(declared, int) and declared > MOST_SUBSCRIPTIONS:
         raise InputError(
@@ -162,7 +162,7 @@ def read_dataset(path: str | Path) -> Interest:
         raise damaged(folder / "subscriptions", f"row {row + 1} is out of order or repeated")
     interest = Interest.from_ids(node_names, topic_names, node_ids, topic_ids)
     if manifest.get("fingerprint", interest.fingerprint) != interest.fingerprint:
-        raise damaged(folder, "its fingerprint is not that of its content")
+        raise damaged(folder, "its fingerprint does not match its content")
     return interest
 
 
@@ -186,7 +186,7 @@ def _ids(folder: Path, column: pa.ChunkedArray, count: int) -> NDArray[np.int32]
 
 def _check_count(folder: Path, kind: str, found: int, counts: Mapping[str, Any]) -> None:
     if counts.get(kind) != found:
-        raise damaged(folder, f"{found} {kind}, but {DATASET.file} states {counts.get(kind)}")
+        raise damaged(folder, f"{found} {kind}, but {DATASET.file} says {counts.get(kind)}")
 
 
 def _as_quarantine(table: pa.Table | None) -> pa.Table:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from meshwright.errors import FormatError, InputError, first_five
 from meshwright.files.header import parse_json
 from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
-from meshwright.store.columns import check_names, read_csv, read_parquet, reading
+from meshwright.store.columns import check_names, errors_name_file, read_csv, read_parquet
 from meshwright.store.datasets import read_dataset
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     Reader: TypeAlias = Callable[[Path, str, str], pa.Table]
 
 
-def read_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
-    """Read a file of one JSON object a line, names being strings or integers, as a table of strings."""
+def read_json_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
+    """Read JSON lines with string or integer names as a table of strings: slow, but errors name the line."""
     names: dict[str, list[str]] = {node: [], topic: []}
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
@@ -48,14 +48,14 @@ def _record(line: str, number: int, columns: Iterable[str]) -> dict[str, object]
     except ValueError as error:
         raise FormatError(f"line {number} is not JSON: {error}") from error
     if not isinstance(record, dict):
-        raise FormatError(f"line {number} is not a JSON object: give one {{…}} a line")
+        raise FormatError(f"line {number} is not a JSON object: give one object {{…}} per line")
     return record
 
 
 def _name(record: dict[str, object], column: str, number: int) -> str:
     if column not in record:
         raise InputError(
-            f"no column {column!r} in line {number}; it has {first_five(record)}: rename one to that"
+            f"no column {column!r} in line {number}; it has {first_five(record)}: rename one of them"
         )
     name = record[column]
     if name is None:
@@ -64,29 +64,29 @@ def _name(record: dict[str, object], column: str, number: int) -> str:
         raise InputError(f"the {column} name in line {number} is {name!r}: give a string or an integer")
     text = str(name)
     if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InputError(f"the {column} name in line {number} holds half a surrogate pair: mend its escapes")
+        raise InputError(f"the {column} name in line {number} holds half a surrogate pair: fix its escapes")
     return text
 
 
 def load_interest(source: Any, *, node: str = "node", topic: str = "topic") -> Interest:
-    """Make an interest from whatever holds one.
+    """Make an interest from a Python object, a table, a file or a dataset folder.
 
     Parameters
     ----------
     source
         An `Interest`, a mapping of nodes to topics, a scipy sparse matrix, anything with
         `__arrow_c_stream__` (pandas, polars, DuckDB, Arrow), or a path: a dataset folder, or a file ending in
-        .csv, .csv.gz, .jsonl, .ndjson or .parquet. Names in files are strings, also where they look like
+        .csv, .csv.gz, .jsonl, .ndjson or .parquet. Names in files are strings, even if they look like
         numbers.
     node, topic
-        The columns to read, where there are columns.
+        The columns to read from tables and files.
 
     Raises
     ------
     InputError
-        If something is missing: the file, a column, a name.
+        If the file, a column or a name is missing.
     FormatError
-        If a file is not what it seems to be.
+        If the content of a file does not match its format.
     """
     if isinstance(source, Interest):
         return source
@@ -98,20 +98,22 @@ def load_interest(source: Any, *, node: str = "node", topic: str = "topic") -> I
         return Interest.from_arrow(source, node=node, topic=topic)
     if not isinstance(source, (str, Path)):
         raise InputError(
-            f"no interest can be made from {type(source).__name__}: "
+            f"cannot make an interest from {type(source).__name__}: "
             "give a table, a mapping, a sparse matrix or a path"
         )
     path = Path(source)
     if not path.exists():
-        raise InputError(f"no file or folder {path}: nothing is there")
+        raise InputError(f"no file or folder {path}")
     return read_dataset(path) if path.is_dir() else _read_file(path, node, topic)
 
 
 def _read_file(path: Path, node: str, topic: str) -> Interest:
     read = next((reader for ending, reader in READERS.items() if path.name.lower().endswith(ending)), None)
     if read is None:
-        raise InputError(f"{path} ends in none of {', '.join(READERS)}: rename it, or give a dataset folder")
-    with reading(path):
+        raise InputError(
+            f"{path} does not end in any of {', '.join(READERS)}: rename it, or give a dataset folder"
+        )
+    with errors_name_file(path):
         if path.stat().st_size == 0:
             raise InputError(f"{path} is empty: it needs the columns {node!r} and {topic!r}")
         table = read(path, node, topic)
@@ -132,10 +134,10 @@ def _read_json_lines(path: Path, node: str, topic: str) -> pa.Table:
     try:
         table = json.read_json(path, parse_options=strict)
     except pa.ArrowInvalid:
-        # Integers among the names, or something wrong: read line by line, which knows the line.
+        # Integer names, or an error: read line by line, to name the line.
         table = None
     if table is None or any(column.null_count for column in table.columns):
-        return read_line_by_line(path, node, topic)
+        return read_json_line_by_line(path, node, topic)
     return table
 
 

@@ -1,4 +1,4 @@
-"""What is left of a run of churn or of a migration: rounds or steps, the final state, figures and a chart."""
+"""Results of churn runs and migrations: rounds or steps, the final state, figures and a chart."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def write_churn(
     seed: int,
     draw: Callable[[Path], object] | None = None,
 ) -> Path:
-    """Write one run of churn as a folder, or several with a folder each, whole or not at all.
+    """Write one churn run as a folder, or several with a subfolder each.
 
-    Each holds `rounds.parquet`, `dataset/` and `plan/`; `draw` is called with the place for a chart, which
-    goes above them.
+    Each run has `rounds.parquet`, `dataset/` and `plan/`. `draw` is called with the path of the chart, which
+    lies in the top folder.
     """
     with new_folder(path, CHURN) as folder:
         for name, replay in replays.items():
@@ -59,7 +59,7 @@ def write_migration(
     described: dict[str, Any],
     draw: Callable[[Path], object] | None = None,
 ) -> Path:
-    """Write a migration as a folder, whole or not at all; `draw` is called with the place for a chart.
+    """Write a migration as a folder; `draw` is called with the path of the chart.
 
     `steps.parquet` holds `time, user, home, foreign, paid, change, cost`, `samples.parquet` `time, messages,
     delivered`, `assignment.parquet` `user, broker`, and `migration.json` the figures.

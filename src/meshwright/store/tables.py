@@ -1,4 +1,4 @@
-"""Parquet tables with exactly the columns that a contract names."""
+"""Parquet tables with the columns that a contract requires, and columns of names."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 ROWS_AT_ONCE = 1 << 20
-"""Rows in each group of a Parquet file: fixed, so that the bytes do not depend on how rows arrive."""
+"""Rows per row group of a Parquet file; fixed, so that the bytes do not depend on how rows arrive."""
 
 
 def write_table(table: pa.Table, file: Path) -> None:
-    """Write one Parquet file, making its folder; the same table gives the same bytes."""
+    """Write one Parquet file, and make its folder; the same table gives the same bytes."""
     import pyarrow.parquet as pq
 
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def write_table(table: pa.Table, file: Path) -> None:
 
 @contextmanager
 def open_table(schema: pa.Schema, file: Path) -> Iterator[Callable[[pa.Table], None]]:
-    """Give what writes a Parquet file by pieces; those of `ROWS_AT_ONCE` give the bytes of `write_table`."""
+    """Yield a function that writes a Parquet file in pieces; pieces of `ROWS_AT_ONCE` give stable bytes."""
     import pyarrow.parquet as pq
 
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def open_table(schema: pa.Schema, file: Path) -> Iterator[Callable[[pa.Table], N
 
 
 def read_table(file: Path, schema: pa.Schema) -> pa.Table:
-    """Read one Parquet file that must have these columns, of these types, without nulls."""
+    """Read one Parquet file that must have these columns and types, without nulls."""
     import pyarrow.parquet as pq
 
     try:
@@ -67,7 +67,7 @@ def read_table(file: Path, schema: pa.Schema) -> pa.Table:
 
 
 def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
-    """Read all Parquet parts of a folder, in the order of their names; hidden and `_` files do not count."""
+    """Read all Parquet parts of a folder in the order of their names, except hidden and `_` files."""
     parts = sorted(file for file in folder.glob("*.parquet") if not file.name.startswith((".", "_")))
     if not parts:
         raise damaged(folder, "it holds no Parquet file")
@@ -75,7 +75,7 @@ def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's text, or its kind if it has none."""
+    """Return the first line of an error message, or the type of the error if it has no message."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
@@ -99,23 +99,23 @@ class NamedColumns:
             raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """Return a column that must be there, without gaps."""
+        """Return a required column without gaps."""
         if name not in self.table.column_names:
-            told = first_five(self.table.column_names)
-            raise FormatError(f"{self.file} has no column {name!r}; its columns are {told}: rename one")
+            columns = first_five(self.table.column_names)
+            raise FormatError(f"{self.file} has no column {name!r}; its columns are {columns}: rename one")
         column = self.table.column(name)
         if column.null_count:
             rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
-            raise FormatError(f"{self.file} has no {name} in {first_rows(rows)}: fill every gap")
+            raise FormatError(f"{self.file} has no {name} in {first_rows(rows)}: fill the gaps")
         return column
 
     def names(self, name: str) -> list[str]:
-        """Return a column of names, as texts, in its order."""
+        """Return a column of names as strings, in its order."""
         made: list[str] = self._texts(name).to_pylist()
         return made
 
     def distinct(self, name: str) -> list[str]:
-        """Return a column of names that must be there once each."""
+        """Return a column of distinct names."""
         made = self.names(name)
         if len(set(made)) < len(made):
             twice = [one for one, times in Counter(made).items() if times > 1]
@@ -123,7 +123,7 @@ class NamedColumns:
         return made
 
     def positions(self, name: str, known: Sequence[str]) -> NDArray[np.int64]:
-        """Return where the names of a column are among those that are known."""
+        """Return the positions of a column's names among the known names."""
         column = self._texts(name)
         found = pc.index_in(column, pa.array(known, pa.string()))
         if found.null_count:
@@ -138,11 +138,11 @@ class NamedColumns:
         try:
             made: NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
         except pa.ArrowException as error:
-            raise FormatError(f"{self.file} has a {name} that is no number: mend it") from error
+            raise FormatError(f"{self.file} has a {name} that is not a number: fix it") from error
         return made
 
     def optional(self, name: str) -> NDArray[np.float64] | None:
-        """Return a column of numbers, or None where it is missing or empty throughout."""
+        """Return a column of numbers, or None if it is missing or has only nulls."""
         there = name in self.table.column_names
         if not there or (self.table.num_rows and self.table.column(name).null_count == self.table.num_rows):
             return None
@@ -154,5 +154,5 @@ class NamedColumns:
             column = column.cast(column.type.value_type)
         texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         if not (texts or pa.types.is_integer(column.type)):
-            raise FormatError(f"{self.file} has {name}s that are {column.type}: give texts or integers")
+            raise FormatError(f"{self.file} has {name}s that are {column.type}: give strings or integers")
         return column.cast(pa.string())

@@ -1,4 +1,4 @@
-"""Traces of churn: events as JSON lines, in order, as the streaming pipeline leaves them."""
+"""Traces of churn: events as JSON lines in order, as `follow` writes them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from meshwright.files.single import new_file
 
 
 def read_trace(path: str | Path) -> Iterator[list[Event]]:
-    """Read a trace, round by round: one event each, or those in a row with the same `batch`.
+    """Read a trace round by round: a round is one event, or consecutive events with the same `batch`.
 
-    A line is a JSON object with `event` (join, leave, crash, subscribe or unsubscribe), `node` and, but for
-    leaves and crashes, `topics`; it may have a `batch`, and other fields, which are not looked at.
+    A line is a JSON object with `event` (join, leave, crash, subscribe or unsubscribe), `node` and, except
+    for leaves and crashes, `topics`. It may have a `batch`; other fields are ignored.
 
     Parameters
     ----------
     path
-        A file ending in .jsonl or .ndjson; or a folder of such files, read in the order of their names; or
-        one with such a folder named `events`, as `meshwright follow` makes.
+        A file ending in .jsonl or .ndjson, or a folder of such files, read in the order of their names, or a
+        folder with such a folder named `events`, as `meshwright follow` makes.
 
     Raises
     ------
     InputError
-        If nothing is there, or an event is not complete.
+        If the path does not exist, or an event is incomplete.
     FormatError
-        If a line is not what it should be.
+        If a line is not valid JSON.
     """
     for file in _files(Path(path)):
         yield from _read(file)
@@ -43,10 +43,10 @@ def write_trace(rounds: Iterable[Sequence[Event]], path: str | Path) -> Path:
     lines = []
     for number, events in enumerate(rounds):
         for event in events:
-            told: dict[str, Any] = {"event": event.event, "node": event.node, "topics": list(event.topics)}
-            lines.append(
-                json.dumps(told | ({"batch": number} if len(events) > 1 else {}), ensure_ascii=False)
-            )
+            record: dict[str, Any] = {"event": event.event, "node": event.node, "topics": list(event.topics)}
+            if len(events) > 1:
+                record["batch"] = number
+            lines.append(json.dumps(record, ensure_ascii=False))
     with new_file(path) as file:
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
@@ -54,16 +54,16 @@ def write_trace(rounds: Iterable[Sequence[Event]], path: str | Path) -> Path:
 
 def _files(path: Path) -> list[Path]:
     if not path.exists():
-        raise InputError(f"no trace {path}: nothing is there")
+        raise InputError(f"no trace {path}")
     if path.is_file():
         if path.suffix.lower() not in (".jsonl", ".ndjson"):
-            raise InputError(f"{path} is no trace: give a file of JSON lines ending in .jsonl or .ndjson")
+            raise InputError(f"{path} is not a trace: give a file of JSON lines ending in .jsonl or .ndjson")
         return [path]
     folder = path / "events" if (path / "events").is_dir() else path
     files = sorted(file for file in folder.iterdir() if file.suffix.lower() in (".jsonl", ".ndjson"))
     files = [file for file in files if not file.name.startswith((".", "_"))]
     if not files:
-        raise InputError(f"{folder} holds no .jsonl file: give the folder of a trace's events")
+        raise InputError(f"{folder} holds no .jsonl file: give the folder with the events of a trace")
     return files
 
 
@@ -90,7 +90,7 @@ def _record(file: Path, number: int, line: str) -> dict[str, Any]:
     except ValueError as error:
         raise FormatError(f"{file}: line {number} is not JSON: {error}") from error
     if not isinstance(record, dict):
-        raise FormatError(f"{file}: line {number} is not a JSON object: give one {{…}} a line")
+        raise FormatError(f"{file}: line {number} is not a JSON object: give one object {{…}} per line")
     return record
 
 

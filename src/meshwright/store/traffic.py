@@ -1,9 +1,8 @@
 """Traffic: who publishes how much on which channel, as a folder of Parquet tables.
 
-`rates.parquet` holds `publisher, channel, messages, bytes, rate, byte_rate`, a row for each publisher and
-channel that it publishes on; `channels.parquet` holds the sums over publishers. Rates are per second. A
-channel is a topic, or a part of the content space. Records that could not be used, if any, are in
-`quarantine.parquet`.
+`rates.parquet` holds `publisher, channel, messages, bytes, rate, byte_rate`, one row per publisher and
+channel. `channels.parquet` holds the sums over publishers. Rates are per second. A channel is a topic, or a
+part of the content space. Records that could not be used, if any, are in `quarantine.parquet`.
 """
 
 from __future__ import annotations
@@ -37,24 +36,24 @@ CHANNELS = _schema(channel=pa.string(), publishers=pa.int64())
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """Rates of publishers on channels, and of channels in all, each sorted by names."""
+    """Rates of publishers on channels, and totals of channels, both sorted by name."""
 
     rates: pa.Table
     channels: pa.Table
     described: dict[str, Any]
     quarantine: pa.Table | None = None
-    """The records that could not be used, if any, each with source, line and reason."""
+    """Records that could not be used, if any, with source, line and reason."""
 
     @property
     def publishers(self) -> list[str]:
-        """The names of those who publish, in the order of the matrix's rows."""
+        """The names of the publishers, in the order of the matrix rows."""
         import pyarrow.compute as pc
 
         names: list[str] = sorted(pc.unique(self.rates.column("publisher")).to_pylist(), key=str.encode)
         return names
 
     def matrix(self, figure: str = "rate") -> Any:
-        """Return publishers × channels of one figure as a sparse array; columns are as in `channels`."""
+        """Return one figure as a sparse array of publishers × channels, with columns as in `channels`."""
         from scipy.sparse import csr_array
 
         rows = _places(self.rates.column("publisher"), self.publishers)
@@ -71,7 +70,7 @@ def _places(column: pa.ChunkedArray, names: list[str]) -> NDArray[np.int32]:
 
 
 def write_traffic(traffic: Traffic, path: str | Path) -> Path:
-    """Write traffic as a folder, whole or not at all."""
+    """Write traffic as a folder."""
     with new_folder(path, TRAFFIC) as folder:
         write_table(traffic.rates.cast(RATES), folder / "rates.parquet")
         write_table(traffic.channels.cast(CHANNELS), folder / "channels.parquet")
@@ -87,9 +86,9 @@ def read_traffic(path: str | Path) -> Traffic:
     Raises
     ------
     InputError
-        If nothing is there.
+        If the folder does not exist.
     FormatError
-        If it is something else, of a newer schema, or damaged.
+        If the folder is of another kind, has a newer schema, or is damaged.
     """
     folder = Path(path)
     described: Mapping[str, Any] = read_header(folder, TRAFFIC)

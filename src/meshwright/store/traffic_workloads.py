@@ -1,4 +1,4 @@
-"""Workloads from the pipeline's traffic: who published how much, who wants what, and where everybody is."""
+"""Workloads from measured traffic: rates of publishers, subscriptions, and places of users and brokers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from meshwright.content.model.rates import Approximation, channel_rates, over_ap
 from meshwright.content.model.space import Attribute, Boxes, grid, induced
 from meshwright.errors import InputError, first_five
 from meshwright.interest import MOST_SUBSCRIPTIONS
-from meshwright.store.columns import check_names, csv_names, parquet_names, read_csv, read_parquet, reading
+from meshwright.store.columns import (
+    check_names,
+    csv_names,
+    errors_name_file,
+    parquet_names,
+    read_csv,
+    read_parquet,
+)
 from meshwright.store.interest_files import load_interest
 
 if TYPE_CHECKING:
@@ -25,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class Sources(NamedTuple):
-    """The files beside a traffic folder: CSV or Parquet.
+    """The files that complete a traffic folder, as CSV or Parquet.
 
-    Subscriptions have the columns `node, topic` for traffic by topics, `user, low, high` for traffic by
-    content values; users `user, x, y`; brokers `broker, x, y`, and `capacity` if they like.
+    Subscriptions have the columns `node, topic` for traffic by topics, or `user, low, high` for traffic by
+    content values. Users have `user, x, y`; brokers have `broker, x, y` and optionally `capacity`.
     """
 
     subscriptions: Path
@@ -45,36 +52,36 @@ def workload_from_traffic(
     figure: str = "rate",
     core_weight: float = 1.0,
 ) -> tuple[Workload, Approximation | None]:
-    """Make a workload of traffic that was measured.
+    """Make a workload from measured traffic.
 
-    Traffic by topics gives a channel for each topic. Traffic by content values is a histogram of each user's
-    rate: it is integrated over channels that may be cut anew.
+    Traffic by topics gives one channel per topic. Traffic by content values is a histogram of each user's
+    rate; it is integrated over channels, which may be cut differently.
 
     Parameters
     ----------
     traffic
-        What the pipeline has summed up.
+        The traffic that the pipeline summed up.
     sources
-        Who wants what, and where users and brokers are.
+        Subscriptions, and the places of users and brokers.
     channels
-        Cut the content values into so many equal channels; as they were summed up if not told.
+        Number of equal channels of the content values; by default as the traffic was summed up.
     cells
-        Cut them along the subscriptions themselves instead.
+        Cut the content values along the subscriptions instead.
     figure
-        `rate` for messages a second, `byte_rate` for bytes a second.
+        `rate` for messages per second, `byte_rate` for bytes per second.
     core_weight
-        What a core link costs for each unit of distance; an access link costs 1.
+        Cost of a core link per unit of distance; an access link costs 1.
 
     Raises
     ------
     InputError
-        If somebody has no place, a column is missing, or a figure cannot be used.
+        If a user or broker has no place, a column is missing, or a figure is invalid.
     """
     made_by = dict(traffic.described.get("made_by") or {})
     valued = made_by.get("value") is not None
     if not valued and (channels is not None or cells):
         raise InputError(
-            "this traffic is by topics, each a channel of its own: leave out how to cut channels"
+            "this traffic is by topics, and each topic is a channel: leave out --channels and --cells"
         )
     if valued:
         names, rates, wanted, labels, spare = _by_values(
@@ -164,14 +171,14 @@ def _positions(names: list[str]) -> dict[str, int]:
 
 def _columns(path: Path) -> list[str]:
     if not path.is_file():
-        raise InputError(f"no file {path}: nothing is there")
-    with reading(path):
+        raise InputError(f"no file {path}")
+    with errors_name_file(path):
         return parquet_names(path) if path.name.lower().endswith(".parquet") else csv_names(path)
 
 
 def _read(path: Path, columns: list[str]) -> pa.Table:
     _columns(path)
-    with reading(path):
+    with errors_name_file(path):
         if path.name.lower().endswith(".parquet"):
             table = read_parquet(path, columns, MOST_SUBSCRIPTIONS)
         else:
@@ -184,7 +191,7 @@ def _numbers(table: pa.Table, name: str) -> NDArray[np.float64]:
     try:
         made: NDArray[np.float64] = table.column(name).cast(pa.float64()).to_numpy()
     except pa.ArrowException as error:
-        raise InputError(f"a {name} is no number: give numbers") from error
+        raise InputError(f"a {name} is not a number: give numbers") from error
     return made
 
 
@@ -194,7 +201,7 @@ def _names(path: Path, what: str) -> list[str]:
 
 
 def _places(path: Path, what: str, names: list[str]) -> NDArray[np.float64]:
-    """Return the places of those names, in their order."""
+    """Return the places of the names, in their order."""
     table = _read(path, [what, "x", "y"])
     found = pc.index_in(pa.array(names, pa.string()), table.column(what).combine_chunks())
     if found.null_count:

@@ -1,9 +1,9 @@
-"""Workloads of the content-based half as folders: made by a command, by the pipeline, or by hand.
+"""Workloads of the content-based half as folders, made by a command, by the pipeline or by hand.
 
-`workload.json` names the channels and says how it was made; `users.parquet` holds `user, x, y`,
-`brokers.parquet` `broker, x, y, capacity`, `rates.parquet` `user, channel, rate`, `subscriptions.parquet`
-`user, channel`. Links cost distances in the plane, those between brokers times `core_weight`, unless there
-are `access.parquet` (`user, broker, cost`) and `core.parquet` (`u, v, cost`).
+`workload.json` names the channels and records how the workload was made. `users.parquet` holds `user, x, y`,
+`brokers.parquet` `broker, x, y, capacity`, `rates.parquet` `user, channel, rate`, and `subscriptions.parquet`
+`user, channel`. The cost of a link is its length in the plane, times `core_weight` between brokers, unless
+`access.parquet` (`user, broker, cost`) and `core.parquet` (`u, v, cost`) exist.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def write_workload(workload: Workload, path: str | Path) -> Path:
-    """Write a workload as a folder, whole or not at all; one that is there already is replaced."""
+    """Write a workload as a folder; an existing workload is replaced."""
     places = workload.places
     user = np.repeat(np.arange(workload.num_users), np.diff(workload.rate_ptr))
     taker = np.repeat(np.arange(workload.num_users), np.diff(workload.subscription_ptr))
@@ -78,15 +78,15 @@ def write_workload(workload: Workload, path: str | Path) -> Path:
 def read_workload(path: str | Path) -> Workload:
     """Read a workload folder.
 
-    Names may be texts or integers. Capacities may be left out, and so may `channels` in `workload.json`: then
-    they are those that rates and subscriptions name.
+    Names may be strings or integers. Capacities are optional, and so are the `channels` in `workload.json`:
+    without them, the channels are those that rates and subscriptions name.
 
     Raises
     ------
     InputError
-        If nothing is there, or a workload cannot be as it says.
+        If the folder does not exist, or the workload is invalid.
     FormatError
-        If it is something else, of a newer schema, or damaged.
+        If the folder is of another kind, has a newer schema, or is damaged.
     """
     folder = Path(path)
     described = read_header(folder, WORKLOAD)
@@ -101,7 +101,7 @@ def read_workload(path: str | Path) -> Workload:
     subscriptions = (wanted.positions("user", users), wanted.positions("channel", channels))
     capacity = tables["brokers"].optional("capacity")
     costs = _costs(folder, described, tables, users, brokers)
-    try:  # what is wrong so far has named its file; from here on the folder must be named
+    try:  # errors above name a file; errors below must name the folder
         return Workload.build(
             users,
             brokers,
@@ -123,7 +123,7 @@ def _costs(
     users: list[str],
     brokers: list[str],
 ) -> dict[str, Any]:
-    """Return what links cost: by two tables, or by places."""
+    """Return the link costs, from two tables or from places."""
     files = [folder / "access.parquet", folder / "core.parquet"]
     if any(file.exists() for file in files):
         if not all(file.exists() for file in files):
@@ -135,7 +135,7 @@ def _costs(
         costs = core.numbers("cost")
         between = _filled(files[1], (len(brokers), len(brokers)), u, v, costs)
         between = np.where(np.isnan(between), between.T, between)
-        loops = np.diagonal(between)  # a broker's way to itself need not be there
+        loops = np.diagonal(between)  # the distance of a broker to itself may be missing
         between[np.diag_indices(len(brokers))] = np.where(np.isnan(loops), 0.0, loops)
         return {
             "access": _whole(
@@ -151,7 +151,7 @@ def _costs(
         points.append(np.stack((x, y), axis=1))
     weight = described.get("core_weight", 1.0)
     if isinstance(weight, bool) or not isinstance(weight, (int, float)):
-        raise damaged(folder / WORKLOAD.file, f"core_weight {weight!r} is no number")
+        raise damaged(folder / WORKLOAD.file, f"core_weight {weight!r} is not a number")
     return {"places": Places(points[0], points[1], float(weight))}
 
 
@@ -176,7 +176,7 @@ def _channels(given: Any, rated: NamedColumns, wanted: NamedColumns, folder: Pat
     if given is None:
         return sorted({*rated.names("channel"), *wanted.names("channel")})
     if not isinstance(given, list) or not all(isinstance(name, (str, int)) for name in given):
-        raise damaged(folder / WORKLOAD.file, "channels is no list of names")
+        raise damaged(folder / WORKLOAD.file, "channels is not a list of names")
     return [str(name) for name in given]
 
 
