@@ -51,7 +51,8 @@ def plain_files() -> Any:
     pq.write_table(own.to_arrow(), "rows.parquet")
     text = "".join(f"{node},{topic}\n" for node, topic in rows)
     lines = "".join(json.dumps({"node": node, "topic": topic}) + "\n" for node, topic in rows)
-    sources = written("rows.csv", f"node,topic\n{text}"), written("rows.jsonl", lines), "rows.parquet"
+    mixed = written("mixed.jsonl", lines + '{"node": 7, "topic": "x"}\n\n')
+    sources = written("rows.csv", f"node,topic\n{text}"), written("rows.jsonl", lines), mixed, "rows.parquet"
     others = mw.Interest.from_arrow(own.to_arrow()), mw.Interest.from_scipy(own.to_scipy())
     held = [own, *others, *(mw.load_interest(source) for source in sources)]
     return [(each, each.duplicates, repr(each), each.to_arrow()) for each in held]
@@ -115,24 +116,24 @@ def damaged() -> Any:
 
 @fixed("commands/answers")
 def answers() -> Any:
-    """Ask `compare`, `soc`, `advise`, `route` and `chaos`."""
+    """Ask `compare`, `soc`, `advise`, `route` and `chaos`, and have charts drawn."""
     small, plan = dataset("small"), planned("small", LOW)
+    Path("charts").mkdir()
     every = (
         "gm,minmax,low,gpa,gpm,ring,cd,cd1,cd2,cdmax,spidercast,spidercastm,randoma,randomm,resilient,best"
     )
-    return [
-        command(
-            f"compare {small} --algorithms {every} --max-edges 50 --max-degree 5 --steps 300 --certify --json"
-        ),
-        command(f"soc {plan} {small} --degree 20 --cost 9 --json"),
-        command(f"soc {plan} {small} --degree 2 --cost 2 --measure diameter", 1),
-        command(f"advise {small} --max-degree 9 --steps 500 --json"),
-        command(f"advise {small} --resilient --diameter 9 --steps 200 --json"),
+    budgets = "--max-edges 50 --max-degree 5 --steps 300 --certify"
+    told = [
+        command(f"compare {small} --algorithms {every} {budgets} --chart charts/compare.svg --json"),
+        command(f"advise {small} --max-degree 9 --steps 500 --chart charts/advise.png --json"),
         command(f"advise {small} --diameter 2 --max-edges 900 --steps 100 --json"),
         command(f"advise {small} --resilient --diameter 4 --steps 100 --json", 1),
+        command(f"soc {plan} {small} --degree 20 --cost 9 --json"),
+        command(f"soc {plan} {small} --degree 2 --cost 2 --measure diameter", 1),
         command(f"route {shutil.copytree(plan, 'by-load')} {small} --objective load --json"),
-        command(f"chaos {plan} {small} --most 2 --samples 5 --policies naive,tidy --json"),
+        command(f"chaos {plan} {small} --most 2 --samples 5 --policies naive,tidy"),
     ]
+    return told, files("charts")
 
 
 @fixed("commands/refusals")

@@ -128,6 +128,17 @@ LOG = """1700000000: mosquitto version 2.0.11 starting
 """
 
 
+CONNZ = """{"server_id": "A", "num_connections": 2, "total": 2, "offset": 0, "limit": 1024, "connections": [
+ {"cid": 1, "kind": "Client", "name": "c", "subscriptions_list_detail": [{"subject": "x"}, {"subject": "y"}]},
+ {"cid": 2, "kind": "Client", "subscriptions_list_detail": [{"subject": "_INBOX.q.1"}, {"subject": "x"}]}]}
+"""
+EMQX = """{"meta": {"page": 1, "limit": 9, "count": 3, "hasnext": false}, "data": [
+ {"node": "n1", "clientid": "c1", "topic": "$share/g/t", "qos": 1},
+ {"node": "n1", "clientid": "c2", "topic": "t", "qos": 1},
+ {"node": "n2", "clientid": "c3", "topic": null, "qos": 1}]}
+"""
+
+
 def ingested(words: str, out: str) -> Any:
     """Ingest files, and return the answer, the dataset and what was set aside."""
     return command(f"ingest {words} --max-bad 0.9 --out {out} {ON}"), files(out)
@@ -142,7 +153,7 @@ def messy() -> Any:
 
 @fixed("spark/formats")
 def formats() -> Any:
-    """Ingest compressed events, other columns, edges both ways, Parquet, and a broker's log."""
+    """Ingest compressed events, Parquet, bare CSV, edges both ways, and what three kinds of brokers tell."""
     mw.workloads.write_raw_events(interest("small"), Path("day"), files=2, seed=1)
     pq.write_table(interest("odd").to_arrow().rename_columns(["broker", "filter"]), "odd.parquet")
     bare = written("bare.csv", "b1;x\nb2;x\nb1;x\n")
@@ -153,12 +164,14 @@ def formats() -> Any:
         f"{bare} --no-header --delimiter ;",
     ]
     asked += [f"{follows} --both-ways", f"{written('logs/oslo.log', LOG)} --node-from client"]
+    asked += [f"{written('connz.json', CONNZ)} --format nats-connz --node-from client"]
+    asked += [f"{written('emqx.json', EMQX)} --format emqx --node-from client"]
     return [ingested(words, f"ingested-{number}") for number, words in enumerate(asked)]
 
 
 @fixed("spark/plans")
 def on_spark() -> Any:
-    """Plan in parts and by waves, verify, profile and sample."""
+    """Plan in parts and by waves, verify, profile and sample; then plan and draw what the demo makes up."""
     small, many = dataset("small"), dataset("many")
     told = [
         command(f"plan {small} --parts 3 --coverage 2 --algorithm low --out divided {ON}"),
@@ -166,9 +179,11 @@ def on_spark() -> Any:
         command(f"verify divided {small} {ON}"),
         command(f"verify {planned('small')} {small} --k 2 {ON}", 1),
         command(f"profile {small} --against {dataset('odd')} {ON}"),
+        command(f"profile {small}"),
         command(f"sample {small} --nodes 20 --from b07 --by topics --out some {ON}"),
+        command("demo --nodes 200 --topics 40 --out demo --json"),
     ]
-    return told, [files(folder) for folder in ("divided", "by-waves", "some")]
+    return told, [files(folder) for folder in ("divided", "by-waves", "some", "demo")]
 
 
 @fixed("spark/traffic")

@@ -24,6 +24,7 @@ from meshwright.__main__ import run
 
 RUNS: dict[str, Callable[[], Any]] = {}
 """Every run, by its name."""
+PICTURES = (".png", ".svg", ".html")
 
 
 def other_brokers() -> mw.Interest:
@@ -46,6 +47,8 @@ INTERESTS: dict[str, Callable[[], mw.Interest]] = {
     ),
     "small": lambda: mw.workloads.zipf(60, 25, size=5, seed=8),
     "tiny": lambda: mw.workloads.unif(8, 6, size=3, seed=9),
+    "mid": lambda: mw.workloads.zipf(30, 20, size=6, seed=1),
+    "deep": lambda: mw.workloads.zipf(25, 50, size=14, seed=6),
     "many": lambda: mw.workloads.unif(90_000, 1_000, size=10, seed=10),
     "cuboid": lambda: mw.workloads.cuboid(4, 6),
     "lemma1": lambda: mw.workloads.lemma1(12),
@@ -118,7 +121,7 @@ def content(file: Path) -> Any:
         return pq.read_table(file)
     if file.suffix == ".json":
         return json.loads(file.read_text(encoding="utf-8"))
-    if file.suffix in (".png", ".html"):
+    if file.suffix in PICTURES:
         return None
     data = file.read_bytes()
     return (gzip.decompress(data) if file.suffix == ".gz" else data).decode(errors="backslashreplace")

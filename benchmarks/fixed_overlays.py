@@ -28,6 +28,7 @@ from benchmarks.fixed_inputs import (
 
 Settings = Sequence[dict[str, Any]]
 STEPS = {"steps": 1_500, "seed": 3}
+LIMIT = {"time_limit": 900.0}
 BALANCED = {**STEPS, "objective": "balanced"}
 COVERAGE: Settings = ({}, {"coverage_greedy": 2, "seed": 1}, {"coverage_greedy": 0, "coverage_random": 3})
 DESIGNS: dict[str, tuple[str, Sequence[str], Settings]] = {
@@ -55,7 +56,8 @@ DESIGNS: dict[str, tuple[str, Sequence[str], Settings]] = {
     "best/edges": ("best", (*FEW, "own"), (STEPS, {**STEPS, "seed": 4, "threads": 2})),
     "best/degree": ("best", (*FEW, "own"), ({**STEPS, "objective": "degree"},)),
     "best/balanced": ("best", FEW, (BALANCED, {**BALANCED, "k": 6})),
-    "exact": ("exact", ("tiny", "odd", "cover"), ({"objective": "edges"}, {"objective": "degree"})),
+    "exact/edges": ("exact", ("tiny", "mid", "deep", "odd", "cover"), ({**LIMIT, "objective": "edges"},)),
+    "exact/degree": ("exact", ("tiny", "mid", "deep", "odd", "cover"), ({**LIMIT, "objective": "degree"},)),
 }
 
 

@@ -39,6 +39,8 @@ RECORDED = Path(__file__).with_suffix(".json")
 DIGITS = 12
 LENGTH = 16
 """How much of a sha256 is kept."""
+WIDTH = "120"
+"""How wide tables in words are."""
 HERE = "HERE"
 """What stands for the temporary folder."""
 
@@ -112,6 +114,7 @@ def found(names: Sequence[str], *, keep: Path | None = None, times: bool = False
     before, digests = Path.cwd(), {}
     with tempfile.TemporaryDirectory(prefix="meshwright-fixed-") as folder:
         os.chdir(folder)
+        os.environ["COLUMNS"] = WIDTH
         try:
             for number, name in enumerate(names, start=1):
                 began = time.perf_counter()
