@@ -150,7 +150,7 @@ def test_bad_words_get_one_line(workload: Path, tmp_path: Path) -> None:
         (("assign", tmp_path / "nothing"), "nothing is there"),
         (("assign", workload, "--algorithm", "best"), "choose one of random, packing"),
         (("assign", workload, "--algorithm", "packing", "--seconds", "1"), "packing does not take seconds"),
-        (("assign", workload, "--out", workload), "holds something else than a content plan"),
+        (("assign", workload, "--out", workload), "holds something other than a content plan"),
         (("compare", workload, "--algorithms", "packing,packing"), "each once"),
         (("compare", workload, "--algorithms", "packing", "--argmax"), "none of packing takes argmax"),
         (("compare", workload, "--chart", tmp_path / "c.gif"), "what kind of chart"),

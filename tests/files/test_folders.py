@@ -133,7 +133,7 @@ def test_other_things_are_not_replaced(tmp_path: Path) -> None:
         write_header(folder, PLAN, {})
     file = tmp_path / "file"
     file.write_text("")
-    for target, reason in ((precious, "something else"), (plan, "something else"), (file, "is a file")):
+    for target, reason in ((precious, "something other"), (plan, "something other"), (file, "is a file")):
         with pytest.raises(OutputError, match=rf"{target}.*{reason}"):
             write_dataset(NEW, target)
     assert inside(precious) == ["thesis.tex"]
@@ -153,7 +153,7 @@ def test_unwritable_place_is_one_line(tmp_path: Path, place: str) -> None:
     """Where nothing can be written, the error is one line that names the place."""
     (tmp_path / "file").write_text("")
     target = tmp_path / place
-    with pytest.raises(OutputError, match=rf"cannot write {target}: .*choose another place") as caught:
+    with pytest.raises(OutputError, match=rf"cannot write {target}: .*choose another path") as caught:
         write_dataset(NEW, target)
     assert "\n" not in str(caught.value)
 

@@ -105,6 +105,6 @@ def test_a_place_is_looked_at_before_long_work(tmp_path: Path) -> None:
     check_place(tmp_path / "new" / "folder")
     (tmp_path / "file").touch()
     for place in (tmp_path / "file" / "below", Path("/proc/meshwright")):
-        with pytest.raises(OutputError, match=f"cannot write {place}: .*choose another place"):
+        with pytest.raises(OutputError, match=f"cannot write {place}: .*choose another path"):
             check_place(place)
     assert [file.name for file in tmp_path.iterdir()] == ["file"]

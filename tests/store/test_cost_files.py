@@ -85,7 +85,7 @@ def test_numbers_of_any_kind(tmp_path: Path) -> None:
 BAD_FILES: dict[str, tuple[str, bytes, type[Exception], str]] = {
     "empty": ("a.csv", b"", InputError, "is empty: it needs the columns u, v, cost or node, x, y"),
     "other columns": ("a.csv", b"from,to,cost\na,b,1\n", InputError, "'from', 'to', 'cost': .* not neither"),
-    "both kinds": ("a.csv", b"u,v,cost,node,x,y\na,b,1,a,1,1\n", InputError, "and not both"),
+    "both kinds": ("a.csv", b"u,v,cost,node,x,y\na,b,1,a,1,1\n", InputError, "not both"),
     "blank name": ("a.csv", b"node,x,y\na,1,1\n,2,2\n", InputError, "no node name in row 2 "),
     "no number": ("a.csv", b"u,v,cost\na,b,1\na,c,dear\n", InputError, "cost is 'dear' in row 2 "),
     "blank number": ("a.csv", b"u,v,cost\na,b,\n", InputError, "cost is '' in row 1 "),
@@ -96,7 +96,7 @@ BAD_FILES: dict[str, tuple[str, bytes, type[Exception], str]] = {
     "latin-1": ("a.csv", "node,x,y\nMünchen,1,1\n".encode("latin-1"), FormatError, "not UTF-8"),
     "ragged": ("a.csv", b"node,x,y\na,1\n", FormatError, "cannot be read"),
     "no parquet": ("a.parquet", b"node,x,y\n", FormatError, "cannot be read"),
-    "unknown ending": ("a.jsonl", b"{}", InputError, r"ends in none of \.csv, \.csv\.gz, \.parquet"),
+    "unknown ending": ("a.jsonl", b"{}", InputError, r"does not end in any of \.csv, \.csv\.gz, \.parquet"),
 }
 
 
@@ -126,7 +126,7 @@ def test_nulls_in_parquet(tmp_path: Path) -> None:
 def test_what_is_no_source(tmp_path: Path) -> None:
     """A missing file, a folder and an object of no use are told."""
     for nothing in (tmp_path / "missing.csv", tmp_path):
-        with pytest.raises(InputError, match="nothing is there to read link costs from"):
+        with pytest.raises(InputError, match="with link costs: nothing is there"):
             load_costs(nothing, INTEREST)
     with pytest.raises(InputError, match="no link costs can be made from int"):
         load_costs(7, INTEREST)

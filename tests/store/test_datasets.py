@@ -157,7 +157,7 @@ def test_what_is_not_a_dataset(tmp_path: Path) -> None:
 def test_newer_schema(dataset: Path) -> None:
     """A dataset of a newer version says to upgrade."""
     edit_manifest(dataset, lambda manifest: manifest.update(schema=2))
-    with pytest.raises(FormatError, match=r"schema 2, newer than 1.*upgrade"):
+    with pytest.raises(FormatError, match=r"schema 2, but this version reads at most 1.*upgrade"):
         read_dataset(dataset)
 
 
@@ -172,11 +172,11 @@ def test_too_many_subscriptions_declared(dataset: Path) -> None:
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "Expecting": lambda d: (d / "manifest.json").write_text("{"),
     "schema None": lambda d: edit_manifest(d, lambda m: m.pop("schema")),
-    "states no counts": lambda d: edit_manifest(d, lambda m: m.update(counts=3)),
-    "4 subscriptions, but manifest.json states 5": lambda d: edit_manifest(
+    "has no counts": lambda d: edit_manifest(d, lambda m: m.update(counts=3)),
+    "4 subscriptions, but manifest.json says 5": lambda d: edit_manifest(
         d, lambda m: m["counts"].update(subscriptions=5)
     ),
-    "3 nodes, but manifest.json states None": lambda d: edit_manifest(d, lambda m: m["counts"].pop("nodes")),
+    "3 nodes, but manifest.json says None": lambda d: edit_manifest(d, lambda m: m["counts"].pop("nodes")),
     "fingerprint": lambda d: replace_subscriptions(d, int32(0, 1, 1, 2), int32(0, 0, 1, 1)),
     "cannot be read as Parquet": lambda d: (d / "nodes" / "part-00000.parquet").write_bytes(b"PAR1 no"),
     "holds no Parquet file": lambda d: shutil.rmtree(d / "topics"),

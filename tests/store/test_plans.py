@@ -183,7 +183,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
         p, lambda t: t.set_column(0, "rank", pc.cast(t.column("rank"), pa.int64()))
     ),
     "cannot be read as Parquet": lambda p: (p / "edges.parquet").unlink(),
-    "states no figures": lambda p: edit_metadata(p, lambda m: m.pop("figures")),
+    "has no field 'figures'": lambda p: edit_metadata(p, lambda m: m.pop("figures")),
     "figure 'support' is no number": lambda p: edit_metadata(p, lambda m: m["figures"].update(support="all")),
     "parameter 'max_edges' is 'x', no whole number of 0 or more": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_edges="x")
@@ -199,7 +199,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     ),
     "schema True": lambda p: edit_metadata(p, lambda m: m.update(schema=True)),
     "it is nested too deeply": lambda p: (p / "plan.json").write_text("[" * 200_000),
-    "schema 9, newer than 1": lambda p: edit_metadata(p, lambda m: m.update(schema=9)),
+    "schema 9, but this version reads at most 1": lambda p: edit_metadata(p, lambda m: m.update(schema=9)),
     "it has no plan.json": lambda p: (p / "plan.json").unlink(),
 }
 
@@ -223,7 +223,7 @@ def test_plans_and_datasets_do_not_mix(tmp_path: Path, plan: Path) -> None:
         read_plan(dataset)
     with pytest.raises(FormatError, match="is not a dataset: it is a plan"):
         mw.load_interest(plan)
-    with pytest.raises(OutputError, match="something else than a plan"):
+    with pytest.raises(OutputError, match="something other than a plan"):
         write_plan(mw.design(INTEREST, "ring"), dataset)
     with pytest.raises(InputError, match="nothing is there"):
         read_plan(tmp_path / "missing")

@@ -91,7 +91,7 @@ def change(file: Path, column: str, values: list[Any] | None) -> None:
     [
         ("rates", "user", ["nobody"], "rates.parquet names the unknown users 'nobody'"),
         ("rates", "rate", [-1.0], "is negative or no number"),
-        ("rates", "rate", ["many"], "has a rate that is no number"),
+        ("rates", "rate", ["many"], "has a rate that is not a number"),
         ("rates", "channel", None, "has no column 'channel'"),
         ("rates", "channel", [0.5], "has channels that are double"),
         ("subscriptions", "channel", ["x"], "names the unknown channels 'x'"),
@@ -123,7 +123,7 @@ def test_missing_and_foreign_folders_are_told(folder: Path, tmp_path: Path) -> N
         read_content_plan(folder)
     with pytest.raises(InputError, match="nothing is there"):
         read_workload(tmp_path / "nowhere")
-    with pytest.raises(OutputError, match="holds something else than a content plan"):
+    with pytest.raises(OutputError, match="holds something other than a content plan"):
         write_content_plan(assign(synthetic(5, 2, 2), "random"), folder)
     header = folder / "workload.json"
     header.write_text(json.dumps({**json.loads(header.read_text()), "schema": 2}))

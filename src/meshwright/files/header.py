@@ -53,7 +53,7 @@ def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
 def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
     """Read the description of a folder, or raise an error if it is not of this kind or lacks a field."""
     if not folder.exists():
-        raise InputError(f"no {kind.name} {folder}: it does not exist")
+        raise InputError(f"no {kind.name} {folder}: nothing is there")
     if not (folder / kind.file).is_file():
         others = [other.name for other in KINDS if other != kind and holds(folder, other)]
         reason = f"it is a {others[0]}" if others else f"it has no {kind.file}"

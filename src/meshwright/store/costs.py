@@ -56,7 +56,7 @@ def load_costs(source: Any, interest: Interest, *, check_triangle: bool = False)
         raise InputError(f"cannot make link costs from {type(source).__name__}: give a table or a path")
     path = Path(source)
     if not path.is_file():
-        raise InputError(f"no file {path} with link costs")
+        raise InputError(f"no file {path} with link costs: nothing is there")
     if not path.name.lower().endswith(ENDINGS):
         raise InputError(f"{path} does not end in any of {', '.join(ENDINGS)}: rename it")
     with errors_name_file(path):

@@ -103,7 +103,7 @@ def load_interest(source: Any, *, node: str = "node", topic: str = "topic") -> I
         )
     path = Path(source)
     if not path.exists():
-        raise InputError(f"no file or folder {path}")
+        raise InputError(f"no file or folder {path}: nothing is there")
     return read_dataset(path) if path.is_dir() else _read_file(path, node, topic)
 
 

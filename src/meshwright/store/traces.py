@@ -54,7 +54,7 @@ def write_trace(rounds: Iterable[Sequence[Event]], path: str | Path) -> Path:
 
 def _files(path: Path) -> list[Path]:
     if not path.exists():
-        raise InputError(f"no trace {path}")
+        raise InputError(f"no trace {path}: nothing is there")
     if path.is_file():
         if path.suffix.lower() not in (".jsonl", ".ndjson"):
             raise InputError(f"{path} is not a trace: give a file of JSON lines ending in .jsonl or .ndjson")
