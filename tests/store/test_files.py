@@ -229,5 +229,5 @@ def test_what_is_no_source(tmp_path: Path) -> None:
         load_interest(tmp_path / "missing.csv")
     with pytest.raises(FormatError, match="is not a dataset"):
         load_interest(tmp_path)
-    with pytest.raises(InputError, match="no interest can be made from int"):
+    with pytest.raises(InputError, match="cannot make an interest from int"):
         load_interest(7)

@@ -1,4 +1,4 @@
-"""The named designs: one file each, listed in the registry."""
+"""The named designs, listed in the registry."""
 
 from meshwright.designs.advice import Advice, Wishes, advise
 from meshwright.designs.front import front

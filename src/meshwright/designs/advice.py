@@ -1,4 +1,4 @@
-"""Which design to take: those that fit are tried, measured and compared with what is wished."""
+"""Advice: try the designs that fit, measure them, and choose by what the user asked for."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
 
 NEARLY_FEWEST = 1.03
-"""So much more than the fewest links is taken for a lower maximum degree."""
+"""Up to this factor more links are accepted for a lower maximum degree."""
 STARS = ("cd", "cd1", "cd2", "cdmax")
-"""Designs with a topic diameter of 2 at most."""
+"""Designs with a topic diameter of at most 2."""
 SMALL = 12
-"""Up to so many nodes the optimum itself is looked for."""
+"""Number of nodes up to which the exact design is tried."""
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What an overlay must keep to; None where it does not matter."""
+    """Requirements on an overlay; None where any value will do."""
 
     max_degree: int | None = None
-    """Links of a node, at most."""
+    """Maximum number of links of a node."""
     max_edges: int | None = None
-    """Links in all, at most."""
+    """Maximum number of links in total."""
     resilient: bool = False
-    """Whether every topic must stay connected when any one node fails."""
+    """Whether every topic must stay connected when any single node fails."""
     diameter: int | None = None
-    """The longest way between two subscribers of a topic through its subscribers, at most."""
+    """Maximum distance between two subscribers of a topic, through its subscribers."""
 
     def __post_init__(self) -> None:
         for name in ("max_degree", "max_edges", "diameter"):
@@ -45,7 +45,7 @@ class Wishes:
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A plan that was tried, with what is measured of it."""
+    """A plan that was tried, with its measures."""
 
     plan: Plan
 
@@ -56,12 +56,12 @@ class Tried:
 
     @cached_property
     def redundant(self) -> int:
-        """How many links could each be taken away alone."""
+        """The number of links that could each be removed alone."""
         return len(measure.redundant_edges(self.plan.overlay))
 
     @cached_property
     def weak(self) -> int:
-        """How many topics one failure splits."""
+        """The number of topics that one failure splits."""
         return len(measure.weak_topics(self.plan.overlay))
 
     @property
@@ -70,7 +70,7 @@ class Tried:
         return self.plan.figures["support"] == 1
 
     def unmet(self, wishes: Wishes) -> list[str]:
-        """Say which wishes it does not meet."""
+        """Return the requirements that the plan does not meet."""
         figures, unmet = self.plan.figures, []
         if wishes.max_degree is not None and figures["max_degree"] > wishes.max_degree:
             unmet.append(f"highest degree {figures['max_degree']}, above {wishes.max_degree}")
@@ -86,13 +86,13 @@ class Tried:
 
     @property
     def _stars(self) -> bool:
-        """Whether the design promises topic diameters of 2, so that they need not be measured."""
+        """Whether the design guarantees topic diameters of 2, so that no measure is needed."""
         return self.plan.algorithm in STARS
 
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """What was tried, which one to take, if any does, and why."""
+    """The plans that were tried, the one to take, if any, and the reasons."""
 
     wishes: Wishes
     tried: tuple[Tried, ...]
@@ -110,24 +110,25 @@ def advise(
     threads: int = 1,
     make: Callable[..., Plan] = design,
 ) -> Advice:
-    """Try the designs that fit the wishes, and say which one to take.
+    """Try the designs that fit the requirements, and choose one.
 
-    Of those that connect every topic and meet all wishes it is the one of the lowest maximum degree among
-    those with nearly the fewest links. If none does, and links or degree are limited, it is the one of most
-    support within the limits. Nothing is advised against a wish for resilience or diameter.
+    Among the plans that connect every topic and meet all requirements, those with nearly the fewest links
+    remain, and the one with the lowest maximum degree wins. If no plan qualifies and links or degree are
+    limited, the plan with the most support within the limits wins. Requirements on resilience or diameter are
+    never relaxed.
 
     Parameters
     ----------
     interest
         Who subscribes to what.
     wishes
-        What the overlay must keep to.
+        The requirements on the overlay.
     seconds, steps, seed
-        For `best`, each time that it is tried.
+        The budget and seed of each run of `best`.
     threads
-        On how many cores to work.
+        Number of threads.
     make
-        What makes a plan, called as `design` is.
+        The function that makes a plan, with the signature of `design`.
 
     Examples
     --------

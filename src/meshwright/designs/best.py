@@ -27,7 +27,7 @@ MOST_PAIRS = 2_000_000_000
 
 
 class Budget:
-    """Seconds from now, or steps, which every machine takes alike; with steps the clock is not looked at.
+    """A budget in seconds from now, or in steps, which are the same on every machine and ignore the clock.
 
     >>> budget = Budget(20.0, 300)
     >>> budget.take(200), budget.take(200), budget.share, budget.spent
@@ -44,7 +44,7 @@ class Budget:
 
     @property
     def share(self) -> float:
-        """How much of it is gone, from 0 to 1."""
+        """The share of the budget that is spent, from 0 to 1."""
         gone, whole = time.perf_counter() - self.began, self.seconds
         if self.steps is not None:
             gone, whole = self.taken, self.steps
@@ -52,39 +52,39 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Whether nothing is left."""
+        """Whether the budget is spent."""
         return self.share >= 1
 
     @property
     def most_pairs(self) -> int:
-        """How many pairs, topic by topic, are looked at in a part of the time only."""
+        """The number of pairs, topic by topic, that prices can handle in a part of the time."""
         return MOST_PAIRS if self.steps is not None else int(self.seconds * PAIRS_A_SECOND)
 
     def seconds_for(self, part: float) -> float | None:
-        """Return a part of the seconds that are left; None if steps are counted."""
+        """Return a part of the remaining seconds, or None for a budget in steps."""
         return None if self.steps is not None else part * self.seconds * (1 - self.share)
 
     def steps_until(self, share: float) -> int:
-        """Return how many steps are left until a share is taken, 1 at least; many where none are counted."""
+        """Return the steps left until a share is spent, at least 1; unlimited for a budget in seconds."""
         return sys.maxsize if self.steps is None else max(1, math.ceil(share * self.steps) - self.taken)
 
     def take(self, most: int) -> int:
-        """Return how many steps to do next, and count them."""
+        """Return the number of steps to do next, and count them as spent."""
         count = most if self.steps is None else min(most, self.steps - self.taken)
         self.taken += count
         return count
 
 
 SLACK = 0.1
-"""Pairs that carry at least 1 less this are worth a link."""
+"""Pairs with a load of at least 1 − `SLACK` are candidates for links."""
 PAIRS_PER_NODE = 100
 
 
 def priced(interest: Interest, prices: Prices, greedy: Overlay, *, max_degree: int | None = None) -> Overlay:
-    """Choose among the tight pairs and a greedy overlay's links, each time the one of most worth.
+    """Grow by prices among the tight pairs and the links of a greedy overlay.
 
-    With `max_degree` no node is given more links than that, but where topics would stay split: MinMax-ODA
-    connects these, at as low a degree as it can.
+    With `max_degree` no node gets more links than that, unless topics would stay split: MinMax-ODA connects
+    those at the lowest degree it can.
     """
     tight = bounds.tight_pairs(prices, most=PAIRS_PER_NODE * interest.num_nodes, slack=SLACK)
     pairs = np.concatenate((np.column_stack((tight.u, tight.v)), np.column_stack((greedy.u, greedy.v))))
@@ -94,9 +94,9 @@ def priced(interest: Interest, prices: Prices, greedy: Overlay, *, max_degree: i
 
 OBJECTIVES = ("edges", "degree", "balanced")
 STRIDE = 200
-"""Steps between two looks at the clock, at progress and at Ctrl-C, at most."""
+"""Maximum number of steps between checks of the clock, progress and Ctrl-C."""
 PRESSING_FROM = 2 / 3
-"""The part of its time after which it also presses the maximum degree down."""
+"""The share of the budget after which the search also lowers the maximum degree."""
 IMPROVING = "improving"
 
 
@@ -114,11 +114,12 @@ def best(
 ) -> Overlay:
     """Design by prices, prune, then ruin and recreate parts: few links, and never worse than greedy.
 
-    Guarantee: every topic is connected, and the overlay is never worse than the greedy one. That is GM's for
-    the objective `edges`, which asks for few links and then for a low maximum degree; MinMax-ODA's for
-    `degree` and Low-ODA(k)'s for `balanced`, whose maximum degree it never exceeds and with fewer links
-    wherever it finds them. It stops after `seconds`, or, the same for the same seed on every machine, after
-    `steps`; with neither left it is the pruned greedy overlay. `prices` of an earlier run save finding them.
+    Guarantee: every topic is connected, and the overlay is never worse than the greedy one. For the objective
+    `edges`, which asks for few links and then for a low maximum degree, that is GM. For `degree` it is
+    MinMax-ODA and for `balanced` Low-ODA(k): the maximum degree never exceeds theirs, with fewer links where
+    possible. The search stops after `seconds`, or after `steps`, which give the same result for the same seed
+    on every machine. Without any budget the result is the pruned greedy overlay. `prices` of an earlier run
+    can be reused.
     """
     rule = _rule(objective, k)
     budget = Budget(seconds, steps)
@@ -139,13 +140,13 @@ def best(
     kept.look(remaking)
     while not budget.spent and not is_optimal(remaking, prices):
         if budget.share > 1 / 2 and remaking.max_degree > limit:
-            remaking = safe  # prices led above the limit, and the way down was too long
+            remaking = safe  # prices led above the limit, and the search did not come down in time
         pressing = budget.share > PRESSING_FROM
         steps = budget.take(min(STRIDE, len(remaking)))
         remaking.run(steps, max_degree=cap_of(remaking, limit, pressing=pressing))
         kept.look(remaking)
         if progress is not None:
-            progress(len(remaking), budget.share, IMPROVING + _gap_told(remaking, prices))
+            progress(len(remaking), budget.share, IMPROVING + _format_gap(remaking, prices))
     remaking.prune()
     kept.look(remaking)
     return safe.overlay(kept.links)
@@ -177,23 +178,23 @@ def _pruned(overlay: Overlay, seed: int) -> search.Remaking:
 
 
 def is_optimal(remaking: search.Remaking, prices: Prices | None) -> bool:
-    """Say whether nothing better is possible: links as proven, spread as evenly as so many can be."""
+    """Return whether no overlay is better: as many links as proven necessary, spread as evenly as possible."""
     nodes = max(1, remaking.interest.num_nodes)
     as_proven = prices is not None and len(remaking) == prices.bound
     return as_proven and remaking.max_degree <= -(-2 * len(remaking) // nodes)
 
 
 def cap_of(remaking: search.Remaking, limit: int, *, pressing: bool) -> int:
-    """Return how many links a node may have after it is given one: not above the most that one has now.
+    """Return the limit of links per node for new links: the current maximum degree, or less when pressing.
 
-    When pressing it is below that, but above the average, so that the most falls; with hubs gone fewer
-    links can be saved.
+    When pressing, the limit is below the current maximum but above the average, so that the maximum falls.
+    The search presses late, because without hubs it can save fewer links.
     """
     average, most = 2 * len(remaking) / max(1, remaking.interest.num_nodes), remaking.max_degree
     return min(limit, most, max(most - 1, math.ceil(average) + 1) if pressing else most)
 
 
-def _gap_told(remaking: search.Remaking, prices: Prices | None) -> str:
+def _format_gap(remaking: search.Remaking, prices: Prices | None) -> str:
     if prices is None or prices.bound == 0:
         return ""
     return f", at most {excess(len(remaking) / prices.bound - 1)} above the fewest possible"

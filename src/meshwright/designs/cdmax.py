@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def divide(interest: Interest, most: int) -> tuple[Interest, Ids]:
-    """Return the topics in parts of at most about `most` subscribers, and the topic that each part is all of.
+    """Split topics into parts of at most about `most` subscribers; return the parts and the topic of each.
 
-    A topic with more of them is dealt out into groups; each two groups together are a part. So any two of its
-    subscribers are in one part, and within two hops if that is a star. It is −1 for such a part.
+    A larger topic is split into groups, and each pair of groups is a part. So any two subscribers share a
+    part, and are within two hops if every part is a star. The topic of such a part is −1.
     """
     whole = np.diff(interest.topic_ptr) <= max(most, 2)
     if whole.all():
@@ -49,21 +49,21 @@ def divide(interest: Interest, most: int) -> tuple[Interest, Ids]:
 
 
 PASSES = 3
-"""How often the hubs of CD-ODA-II are chosen anew; further passes gain little."""
+"""Number of passes that choose the hubs of CD-ODA-II again; more passes gain little."""
 
 
 def cdmax(interest: Interest, *, k: float = 1.0) -> Overlay:
-    """Give each topic the hub that raises the maximum degree least, then the one with the fewest new links.
+    """Give each topic the hub that raises the maximum degree least, ties to the fewest new links.
 
-    First topics get their hubs one by one, the largest first, and then each one's hub is chosen anew: that
-    finds how low the maximum degree can be. Then the hubs of CD-ODA-II are chosen anew, three times, at no
-    more than that degree, which takes fewer links. The better of both is taken, by maximum degree, then by
-    links; or CD-ODA-II itself, if it is better.
+    The first pass gives topics their hubs one by one, the largest topic first, and a second pass chooses each
+    hub again: this finds how low the maximum degree can be. Then three passes choose the hubs of CD-ODA-II
+    again within that degree, which needs fewer links. The result is the better of both by maximum degree,
+    then by links, or CD-ODA-II itself if that is better.
 
     A hub has at least as many links as its topic has other subscribers. With `k` above 2 the largest topics
-    have several hubs: a topic of more than 2/k times the subscribers of the largest is divided into groups,
-    and each two groups have a hub of their own. That lowers the maximum degree further, down to about 2/k of
-    what it was, for more links; for some large k, hubs are so many that it rises again.
+    have several hubs: a topic with more than 2/k times the subscribers of the largest is split into groups,
+    and each pair of groups has its own hub. This lowers the maximum degree to about 2/k of its value, for
+    more links; for very large k there are so many hubs that it rises again.
 
     Guarantee: every topic is connected, its diameter is at most 2, and the maximum degree is not above
     CD-ODA-II's. Complexity: O(Σ|T(v)|²) for each of the five passes. Reference: ours, on icdcs10, section VI;
@@ -74,7 +74,7 @@ def cdmax(interest: Interest, *, k: float = 1.0) -> Overlay:
     from meshwright.designs.kernels.hubs import EDGES, TOP, improve, list_links, serve_all
 
     largest = int(np.diff(interest.topic_ptr).max(initial=0))
-    # With more groups than √(2·largest) a subscriber would have more hubs than a hub has subscribers.
+    # With more than √(2·largest) groups, a subscriber would have more hubs than a hub has subscribers.
     parts, topic_of = divide(interest, max(int(largest * min(1.0, 2 / k)), math.isqrt(2 * largest)))
     sizes = np.diff(parts.topic_ptr)
     by_size = np.argsort(-sizes, kind="stable")

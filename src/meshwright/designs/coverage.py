@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 
 WINDOW = 8
-"""How many of its best nodes a node keeps to pick from."""
+"""Number of best candidates that a node keeps."""
 NO_LIMIT = np.iinfo(np.int32).max
 
 
 def cover(
     interest: Interest, coverage_greedy: int, coverage_random: int, max_degree: int | None, seed: int
 ) -> Overlay:
-    """Let nodes take turns in node order, one pick each, until none picks any more.
+    """Let nodes take turns in node order, one pick each, until no node picks.
 
-    A node picks greedily, the node with most of those of its topics that it has not yet covered
-    `coverage_greedy` times by such picks, the smallest of several; when that ends, at random, any node with
-    a topic that it has not yet covered `coverage_random` times by random picks, each equally likely. It never
-    picks a node twice, and none that has `max_degree` links; with so many of its own it is done. What others
-    pick covers nothing of its own. Each node has its own random numbers.
+    A node first picks greedily: the node that has the most of its topics not yet covered `coverage_greedy`
+    times by greedy picks; ties go to the smallest node. Then it picks at random: any node with a topic not
+    yet covered `coverage_random` times by random picks, all equally likely. It never picks a node twice, nor
+    a node with `max_degree` links, and stops when it has `max_degree` links itself. Picks by other nodes
+    cover nothing for it. Each node has its own random numbers.
     """
     for name, value in (("coverage_greedy", coverage_greedy), ("coverage_random", coverage_random)):
         check_whole(name, value)
     check_whole("max_degree", 0 if max_degree is None else max_degree)
     from meshwright.designs.kernels.coverage import take_turns
 
-    # No topic can be covered more often than there are nodes.
+    # A topic cannot be covered more often than there are nodes.
     greedy, random = (min(int(times), interest.num_nodes) for times in (coverage_greedy, coverage_random))
     limit = NO_LIMIT if max_degree is None else min(int(max_degree), NO_LIMIT)
     picking = _picking(interest, greedy, random, limit, seed)
@@ -60,7 +60,7 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
     from meshwright.designs.kernels.picks import Picking
 
     nodes, slots = interest.num_nodes, interest.num_subscriptions
-    # A pick covers something, is another node, and is a link.
+    # Every pick covers something, is another node, and is a link.
     most = np.minimum(np.diff(interest.node_ptr) * (greedy + random), min(nodes, limit))
     return Picking(
         at_random=np.zeros(nodes, dtype=np.bool_),
@@ -95,14 +95,14 @@ def _scratch(interest: Interest) -> Scratch:
 def spidercast(
     interest: Interest, *, coverage_greedy: int = 3, coverage_random: int = 1, seed: int = 0
 ) -> Overlay:
-    """Let each node, on its own, pick neighbours until each of its topics is covered so many times.
+    """Let each node pick neighbours on its own until each of its topics is covered often enough.
 
-    `coverage_greedy` (K_g) is by greedy picks, the node that has most of the topics not yet covered, and
-    `coverage_random` (K_r) by random ones, any node that has one of them. The links are the picks of both
-    ends. Nodes take turns in node order, one pick each, which matters to the order of the links only.
+    `coverage_greedy` (K_g) counts greedy picks: the node that has the most topics not yet covered.
+    `coverage_random` (K_r) counts random picks: any node that has one of them. The links are the picks of
+    both ends. Nodes take turns in node order, one pick each, which affects only the order of the links.
 
     Guarantee: each node is linked to at least min(K_g + K_r, all others) subscribers of each of its topics.
-    Topics are likely to be connected, but nothing promises it. Complexity: O(|V|/64) for each of a node's
+    Topics are likely to be connected, but this is not guaranteed. Complexity: O(|V|/64) for each of a node's
     topics, as often as its best gain falls; O(|T(v)|) for each pick. The protocol is G. Chockler, R. Melamed,
     Y. Tock, R. Vitenberg: *SpiderCast*, DEBS 2007; the parameters are those of icdcs16, section IX.
     """
@@ -117,13 +117,13 @@ def spidercastm(
     coverage_random: int = 1,
     seed: int = 0,
 ) -> Overlay:
-    """Let each node pick neighbours as in SpiderCast until it has `max_degree` links; a full one is no pick.
+    """Let each node pick as in SpiderCast until it has `max_degree` links; full nodes are not picked.
 
     Nodes take turns in node order, one pick each, as if they all ran at once: a node that made all its picks
-    in one go would fill up those that later ones need, and support falls. A node with free links may pick one
-    that has picked it already: that covers topics and takes no link more.
+    at once would fill up nodes that later ones need, and support would fall. A node with free links may pick
+    a node that has already picked it: this covers topics without a new link.
 
-    Guarantee: no broker has more than `max_degree` links; no bound on support. With a limit that nobody
-    reaches the links are SpiderCast's. Complexity: as SpiderCast. Reference: icdcs16, section IX.
+    Guarantee: no broker has more than `max_degree` links; no bound on support. With a limit that no node
+    reaches, the links are SpiderCast's. Complexity: as SpiderCast. Reference: icdcs16, section IX.
     """
     return cover(interest, coverage_greedy, coverage_random, max_degree, seed)

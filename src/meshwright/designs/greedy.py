@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from meshwright.progress import Progress
 
 
-def weigh(
+def grow_by_cost(
     interest: Interest,
     rule: Rule,
     costs: LinkCosts,
@@ -29,7 +29,7 @@ def weigh(
     progress: Progress | None = None,
     **options: Any,
 ) -> Overlay:
-    """Grow by contribution over cost; it runs on one thread whatever `threads` is.
+    """Grow by contribution over cost, always on one thread.
 
     Raises
     ------
@@ -51,17 +51,17 @@ def gm(
     progress: Progress | None = None,
     **options: Any,
 ) -> Overlay:
-    """Link, again and again, the two nodes whose edge merges components of the most topics.
+    """Add the link that merges components of the most topics, until no link contributes.
 
     Guarantee: every topic is connected, by at most ln(Σ|T(v)|) times the fewest possible links (podc07,
-    Alg. 3 and Lemma 6.5). With `rounds` > 1 it runs again from nothing on the pairs not yet used, and the
-    overlay is the union: more links, better connectivity and diameter (podc07, section 6); `max_edges` then
-    holds for all rounds together. Further options are those of `meshwright.greedy.grow`; with several rounds
-    only `threads` and `tuning` are among them.
+    Alg. 3 and Lemma 6.5). With `rounds` > 1 it runs again from an empty overlay on the unused pairs, and the
+    result is the union: more links, better connectivity and diameter (podc07, section 6). `max_edges` then
+    limits all rounds together. Other options are those of `meshwright.greedy.grow`; with several rounds only
+    `threads` and `tuning` are allowed.
 
-    With `costs` it takes, again and again, the largest contribution over cost. The links then cost at most
-    1 + ln(c) times as much as those of any overlay that connects every topic, c being the most topics that
-    two nodes share (Wolsey 1982). One round only.
+    With `costs` it takes the largest contribution over cost. The total cost is then at most 1 + ln(c) times
+    that of any overlay that connects every topic, where c is the largest number of topics that two nodes
+    share (Wolsey 1982). This works with one round only.
     """
     if not isinstance(rounds, (int, np.integer)) or rounds < 1:
         raise InputError(f"{rounds} rounds: give a whole number of at least 1")
@@ -72,7 +72,7 @@ def gm(
     if costs is not None:
         if rounds > 1:
             raise InputError("costs and rounds cannot be combined: leave one of them out")
-        return weigh(interest, rules.gm, costs, max_edges=max_edges, progress=progress, **options)
+        return grow_by_cost(interest, rules.gm, costs, max_edges=max_edges, progress=progress, **options)
     overlay = grow(
         interest, rules.gm, max_edges=max_edges, progress=_of_round(progress, 0, rounds, 0), **options
     )
@@ -85,9 +85,9 @@ def gm(
             progress=_of_round(progress, number, rounds, len(overlay)),
             **options,
         )
-        if len(again) == 0:  # nor will any later round find a link
+        if len(again) == 0:  # no later round would find a link either
             break
-        # Links of a later round merge nothing that earlier rounds had not connected.
+        # Links of later rounds merge nothing: earlier rounds have connected every topic.
         nothing = np.zeros(len(again), dtype=np.int32)
         overlay = Overlay(
             interest,
@@ -99,14 +99,14 @@ def gm(
 
 
 def _of_round(progress: Progress | None, number: int, rounds: int, before: int) -> Progress | None:
-    """Tell the progress of one round as that of all."""
+    """Turn the progress of one round into progress of all rounds."""
     if progress is None or rounds == 1:
         return progress
     return lambda edges, support, what: progress(before + edges, (number + support) / rounds, what)
 
 
 def minmax(interest: Interest, **options: Any) -> Overlay:
-    """Take the best link among those that raise the maximum degree least.
+    """Take the best link among those that raise the maximum degree the least.
 
     Guarantee: every topic is connected, with a maximum degree within O(log(|V|·|T|)) of the lowest possible;
     the number of links may be Θ(|V|) times the fewest (icdcs10, section II-A and Lemma 1). Options are those
@@ -116,24 +116,24 @@ def minmax(interest: Interest, **options: Any) -> Overlay:
 
 
 def low(interest: Interest, *, k: float = 3.0, costs: LinkCosts | None = None, **options: Any) -> Overlay:
-    """Take the best link that spares the maximum degree if it is at least 1/k as good as the best of all.
+    """Take the best link that keeps the maximum degree, if it is at least 1/k as good as the best of all.
 
     Guarantee: every topic is connected; the average degree is within O(k·log(|V|·|T|)) and the maximum degree
     within O((|V|/k)·log(|V|·|T|)) of the lowest possible (icdcs10, Table I). Options are those of
     `meshwright.greedy.grow`.
 
-    With `costs` a link is as good as its contribution over its cost; no bound is known for that.
+    With `costs`, links are ranked by contribution over cost; no bound is known for this variant.
     """
     if costs is not None:
-        return weigh(interest, rules.low(k), costs, **options)
+        return grow_by_cost(interest, rules.low(k), costs, **options)
     return grow(interest, rules.low(k), **options)
 
 
 def gpa(interest: Interest, *, max_edges: int, **options: Any) -> Overlay:
     """Run Greedy Merge and stop at `max_edges` links.
 
-    Guarantee: at least 1 − 1/e of the best support that so many links can give, which no polynomial algorithm
-    betters unless P = NP (icdcs16, Lemmas 1 and 2). It is a prefix of GM's run.
+    Guarantee: at least 1 − 1/e of the best support that `max_edges` links can give; no polynomial algorithm
+    does better unless P = NP (icdcs16, Lemmas 1 and 2). The result is a prefix of GM's run.
     """
     return grow(interest, rules.gm, max_edges=max_edges, **options)
 
@@ -141,7 +141,7 @@ def gpa(interest: Interest, *, max_edges: int, **options: Any) -> Overlay:
 def gpm(interest: Interest, *, max_degree: int, **options: Any) -> Overlay:
     """Run MinMax-ODA and stop before the maximum degree exceeds `max_degree`.
 
-    Guarantee: at least 1 − e^(−1/6), about 0.154, of the best support under that limit (icdcs16, Lemma 4). It
-    is a prefix of MinMax-ODA's run.
+    Guarantee: at least 1 − e^(−1/6), about 0.154, of the best support under that limit (icdcs16, Lemma 4).
+    The result is a prefix of MinMax-ODA's run.
     """
     return grow(interest, rules.minmax, max_degree=max_degree, **options)

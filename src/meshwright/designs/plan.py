@@ -19,7 +19,7 @@ Parameter: TypeAlias = int | float | str | None
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The answer of `design`: the overlay, the algorithm with its parameters, and the time it took."""
+    """The result of `design`: the overlay, the algorithm with its parameters, and the time it took."""
 
     overlay: Overlay
     algorithm: str
@@ -27,18 +27,18 @@ class Plan:
     seed: int
     seconds: float
     costs: LinkCosts | None = None
-    """What links cost, whether or not the algorithm looked at it."""
+    """The link costs, whether or not the algorithm used them."""
     prices: Prices | None = None
-    """A proof of how many links are needed at least, if one was asked for."""
+    """A proof of the number of links needed, if requested."""
     solver_bound: int | None = None
-    """How many links are needed at least by the word of the algorithm's own solver, if it has one."""
+    """The lower bound on links that the algorithm's own solver reports, if it has one."""
 
     @cached_property
     def figures(self) -> dict[str, int | float]:
-        """What `plan.json` states: nodes, topics, edges, average and maximum degree, support, seconds.
+        """The figures of `plan.json`: nodes, topics, edges, average and maximum degree, support, seconds.
 
-        The total cost is there where links cost something; with prices the number of links that they prove
-        to be needed and, if every topic is connected, by which part of it the links are above it at most.
+        With link costs they include the total cost. With prices they include the certified lower bound and,
+        if every topic is connected, the gap to it.
         """
         overlay = self.overlay
         degrees = measure.degrees(overlay)
@@ -64,7 +64,7 @@ class Plan:
 
     @property
     def stated_parameters(self) -> dict[str, Parameter]:
-        """The parameters as JSON can hold them: there is no infinity in JSON."""
+        """The parameters as JSON values; infinity becomes a string."""
         return {
             name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in self.parameters.items()
@@ -73,21 +73,21 @@ class Plan:
     def summary(self) -> str:
         """Return the figures as a few lines of text."""
         figures = self.figures
-        told = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
+        parameters = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
         return "\n".join(
             [
-                f"{self.algorithm}{f' ({told})' if told else ''}: {figures['edges']:,} links "
+                f"{self.algorithm}{f' ({parameters})' if parameters else ''}: {figures['edges']:,} links "
                 f"over {figures['nodes']:,} nodes and {figures['topics']:,} topics",
                 f"degree: {figures['average_degree']:.2f} on average, {figures['max_degree']} at most",
                 f"support: {percentage(figures['support'])} of what a complete overlay connects",
                 *([] if self.costs is None else [f"cost: {amount(figures['total_cost'])} in all"]),
-                *self._proven(),
+                *self._proof_lines(),
                 f"time: {duration(self.seconds)}",
             ]
         )
 
-    def _proven(self) -> list[str]:
-        """Say how near to the fewest links possible it is, as far as that is known."""
+    def _proof_lines(self) -> list[str]:
+        """Return lines that say how close the plan is to the fewest links possible, as far as known."""
         figures, lines = self.figures, []
         if "lower_bound" in figures:
             needed = f"connecting every topic needs at least {figures['lower_bound']:,}"

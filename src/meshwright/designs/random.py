@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 NO_LIMIT = np.iinfo(np.int32).max
 
 
-def by_chance(
+def add_random_links(
     interest: Interest, *, max_edges: int = NO_LIMIT, max_degree: int = NO_LIMIT, seed: int
 ) -> Overlay:
-    """Add links, each drawn from all that contribute and fit, until a budget ends or none is left."""
+    """Add links drawn uniformly from those that contribute and fit, until a budget ends or none is left."""
     check_whole("max_edges", max_edges)
     check_whole("max_degree", max_degree)
-    from meshwright.designs.kernels.random_links import link_by_chance
+    from meshwright.designs.kernels.random_links import add_random_edges
 
-    # A link merges something: there are fewer of them than subscriptions.
+    # Every link merges something, so there are fewer links than subscriptions.
     most = min(int(max_edges), interest.num_subscriptions) if max_degree > 0 else 0
     columns = [np.empty(most, dtype=np.int32) for _ in range(3)]
-    held = _chance(interest, seed)
-    edges = link_by_chance(held, np.int64(most), np.int64(min(int(max_degree), NO_LIMIT)), *columns)
+    held = _initial_state(interest, seed)
+    edges = add_random_edges(held, np.int64(most), np.int64(min(int(max_degree), NO_LIMIT)), *columns)
     return Overlay(interest, *(column[:edges] for column in columns))
 
 
-def _chance(interest: Interest, seed: int) -> Chance:
+def _initial_state(interest: Interest, seed: int) -> Chance:
     """Return the state before any link."""
     from meshwright.designs.kernels.random_links import Chance
 
@@ -59,22 +59,22 @@ def _chance(interest: Interest, seed: int) -> Chance:
 
 
 def randoma(interest: Interest, *, max_edges: int, seed: int = 0) -> Overlay:
-    """Add, `max_edges` times, a link drawn from all that contribute, each equally likely.
+    """Add up to `max_edges` links, each drawn uniformly from all links that contribute.
 
-    It ends earlier if nothing contributes: every topic is connected then.
+    It ends earlier if no link contributes: then every topic is connected.
 
-    Guarantee: at most `max_edges` links, each of which contributes; no bound on support: the contrast to GPA.
-    Complexity: for each link O(log |T|) and as many looks at a pair's topics as a contributing pair merges
-    topics on average. Reference: icdcs16, section IX.
+    Guarantee: at most `max_edges` links, each of which contributes; no bound on support. It is the baseline
+    for GPA. Complexity: O(log |T|) per link, plus one comparison of two topic lists for each topic that a
+    contributing pair merges on average. Reference: icdcs16, section IX.
     """
-    return by_chance(interest, max_edges=max_edges, seed=seed)
+    return add_random_links(interest, max_edges=max_edges, seed=seed)
 
 
 def randomm(interest: Interest, *, max_degree: int, seed: int = 0) -> Overlay:
-    """Add links drawn from all that contribute and push neither end over `max_degree`, each equally likely.
+    """Add links drawn uniformly from those that contribute and keep both ends within `max_degree`.
 
-    Guarantee: no broker has more than `max_degree` links, each link contributes, and no other could be added;
-    no bound on support: the contrast to GPM. Complexity: as RandomA, and O(|T(v)|·log |T|) for each node
-    that becomes full. Reference: icdcs16, section IX.
+    Guarantee: no broker has more than `max_degree` links, each link contributes, and no other link could be
+    added; no bound on support. It is the baseline for GPM. Complexity: as RandomA, plus O(|T(v)|·log |T|) for
+    each node that becomes full. Reference: icdcs16, section IX.
     """
-    return by_chance(interest, max_degree=max_degree, seed=seed)
+    return add_random_links(interest, max_degree=max_degree, seed=seed)

@@ -1,4 +1,4 @@
-"""Ring per topic: what one builds without thinking about links, as a contrast (podc07)."""
+"""Ring per topic: the baseline that ignores how many links it takes (podc07)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def ring(interest: Interest) -> Overlay:
-    """Join the subscribers of each topic, in node order, in a ring; links that topics share count once.
+    """Join the subscribers of each topic in a ring in node order; links shared by topics count once.
 
-    Two subscribers make one link, one subscriber none. Every topic is connected; the number of links is not
-    bounded by anything useful (podc07, section 8: about three times GM's). Edges are in the order of the
-    first topic that wants them.
+    Two subscribers get one link, one subscriber gets none. Every topic is connected; there is no useful bound
+    on links (podc07, section 8: about three times GM's). Edges are in the order of the first topic that needs
+    them.
     """
     starts, ends = interest.topic_ptr[:-1], interest.topic_ptr[1:]
     here = interest.topic_nodes.astype(np.int64)

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 def stars(interest: Interest, score: Score) -> Overlay:
-    """Link the node of the largest score to all who share a remaining topic with it; its topics are done.
+    """Link the node with the largest score to all that share an open topic with it, and close its topics.
 
-    Edges are in the order of the hubs, then of the nodes that they are linked to.
+    Edges are in the order of the hubs, then of their neighbours.
     """
     columns, _ = link_stars(interest, score)
     return Overlay(interest, *columns)
 
 
 def link_stars(interest: Interest, score: Score) -> tuple[list[Ids], Ids]:
-    """Return the edges u, v and their contributions, and each topic's hub, −1 for a topic that needs none."""
+    """Return the edges u, v with their contributions, and the hub of each topic (−1: no hub needed)."""
     from meshwright.designs.kernels.stars import DENSITY, NEIGHBOURS, WEIGHT, Scratch, link_hubs
 
     kind = {"neighbours": NEIGHBOURS, "weight": WEIGHT, "density": DENSITY}[score]
@@ -46,7 +46,7 @@ def link_stars(interest: Interest, score: Score) -> tuple[list[Ids], Ids]:
 
 
 def _scores(interest: Interest) -> Scores:
-    """Return the scores before they are known."""
+    """Return the initial scores, all unknown."""
     from meshwright.designs.kernels.stars import Scores
 
     nodes = interest.num_nodes
@@ -68,11 +68,11 @@ def _scores(interest: Interest) -> Scores:
 
 
 def cd(interest: Interest) -> Overlay:
-    """Link the node with the most neighbours to all of them; its topics are done; go on with the rest.
+    """Make the node with the most neighbours a hub, close its topics, and repeat.
 
-    A node's neighbours are the others that share a remaining topic with it.
+    The neighbours of a node are the other nodes that share an open topic with it.
 
-    Guarantee: every topic is connected by a star, so that its diameter is at most 2 (icdcs10, section VI and
+    Guarantee: every topic is connected by a star, so its diameter is at most 2 (icdcs10, section VI and
     Lemma 7); no bound on links. Complexity: O(|V|²·|T|) in the paper (Lemma 6); here a node's neighbours are
     counted in O(|T(v)|·|V|/64), and only when it may be the next hub.
     """
@@ -80,23 +80,23 @@ def cd(interest: Interest) -> Overlay:
 
 
 def cd1(interest: Interest) -> Overlay:
-    """Link the node whose neighbours weigh most to all of them; its topics are done; go on with the rest.
+    """Make the node with the largest weight of neighbours a hub, close its topics, and repeat.
 
-    A neighbour weighs as much as it shares remaining topics.
+    The weight of a neighbour is the number of open topics that it shares.
 
-    Guarantee: every topic is connected by a star, so that its diameter is at most 2 (icdcs10, section VI-A
+    Guarantee: every topic is connected by a star, so its diameter is at most 2 (icdcs10, section VI-A
     and Lemma 7); no bound on links. Complexity: O(|V|²·|T|) in the paper (Lemma 6); here O(Σ|T(v)|) for the
-    weights, O(log |V|) for each node that leads, and O(|V|/64) for each hub and topic of it.
+    weights, O(log |V|) for each leading node, and O(|V|/64) for each hub and each of its topics.
     """
     return stars(interest, "weight")
 
 
 def cd2(interest: Interest) -> Overlay:
-    """Link the node of the highest density to all its neighbours; its topics are done; go on with the rest.
+    """Make the node of the highest density a hub, close its topics, and repeat.
 
-    The density is the number of remaining topics that a neighbour shares, on average.
+    The density is the average number of open topics that a neighbour shares.
 
-    Guarantee: every topic is connected by a star, so that its diameter is at most 2 (icdcs10, section VI-B
+    Guarantee: every topic is connected by a star, so its diameter is at most 2 (icdcs10, section VI-B
     and Lemma 7); no bound on links: at most 1.8 times GM's in the paper's Fig. 5. Complexity: O(|V|²·|T|) in
     the paper (Lemma 6); here a node's neighbours are counted in O(|T(v)|·|V|/64), and only when it may be
     the next hub.

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 def check_whole(name: str, value: int, least: int = 0) -> None:
-    """Refuse what is not a whole number of at least `least`."""
+    """Raise an InputError unless a value is a whole number of at least `least`."""
     if not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"{name} is {value}: give a whole number of {least} or more")
 
 
 WORD = 64
 RARE = 400
-"""A topic that fewer than one in so many nodes subscribe to is walked rather than held in bits."""
+"""A topic with fewer than 1/`RARE` of the nodes has no bit row; its subscribers are listed."""
 
 
 def lay_out_topics(interest: Interest) -> TopicRows:
-    """Return the interest with a bit row for each popular topic: `RARE` / 8 bytes a subscription at most."""
+    """Return the interest with a bit row per popular topic: at most `RARE` / 8 bytes per subscription."""
     from meshwright.designs.kernels.topic_rows import TopicRows, fill_rows
 
     is_popular = np.diff(interest.topic_ptr) >= max(2, -(-interest.num_nodes // RARE))
@@ -54,11 +54,11 @@ def bit_set(nodes: int) -> Bits:
 
 
 def most_topics(interest: Interest) -> int:
-    """Return how many topics the node with the most has."""
+    """Return the largest number of topics of a node."""
     return int(np.diff(interest.node_ptr).max(initial=0))
 
 
 def streams(seed: int, count: int) -> Bits:
-    """Return the first states of so many streams of random numbers; none may be zero."""
+    """Return the initial states of `count` streams of random numbers; no state may be zero."""
     check_whole("seed", seed)
     return np.maximum(np.random.PCG64(seed).random_raw(count), np.uint64(1))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calls import seeds
 from meshwright.designs.exact import search
 from meshwright.designs.exact.cuts import Cuts
-from meshwright.designs.exact.problem import Clock, Standing, problem_of
+from meshwright.designs.exact.problem import Clock, Incumbent, problem_of
 from meshwright.designs.exact.search import Outcome, best_among
 from meshwright.interest import Interest
 from meshwright.measure import components
@@ -29,13 +29,13 @@ def test_one_link_less_than_the_fewest_is_too_few(interest: Interest) -> None:
     """There is a solution of the fewest links, found and offered, and none of one link less."""
     problem, (fewest, _) = problem_of(interest), optima(interest)
     everything = np.ones(len(problem), dtype=bool)
-    standing = Standing(problem, None)
-    standing.lower = 0
-    assert best_among(standing, Cuts(problem), everything, fewest - 1, Clock(60)) is Outcome.NONE
-    assert best_among(standing, Cuts(problem), everything, fewest, Clock(60)) is Outcome.FOUND
-    assert standing.best is not None
-    assert standing.upper == fewest
-    assert components(problem.overlay(standing.best)).of_topic.max() <= 1
+    incumbent = Incumbent(problem, None)
+    incumbent.lower = 0
+    assert best_among(incumbent, Cuts(problem), everything, fewest - 1, Clock(60)) is Outcome.NONE
+    assert best_among(incumbent, Cuts(problem), everything, fewest, Clock(60)) is Outcome.FOUND
+    assert incumbent.best is not None
+    assert incumbent.upper == fewest
+    assert components(problem.overlay(incumbent.best)).of_topic.max() <= 1
 
 
 @settings(max_examples=40)
@@ -45,19 +45,19 @@ def test_one_less_than_the_lowest_degree_is_too_low(interest: Interest) -> None:
     problem, (_, (lowest, fewest)) = problem_of(interest), optima(interest)
     everything = np.ones(len(problem), dtype=bool)
     for cap, outcome in ((lowest - 1, Outcome.NONE), (lowest, Outcome.FOUND)):
-        standing = Standing(problem, None, cap)
-        assert best_among(standing, Cuts(problem), everything, standing.limit, Clock(60)) is outcome
-    assert fewest <= standing.upper <= standing.limit
+        incumbent = Incumbent(problem, None, cap)
+        assert best_among(incumbent, Cuts(problem), everything, incumbent.limit, Clock(60)) is outcome
+    assert fewest <= incumbent.upper <= incumbent.limit
 
 
 @pytest.mark.parametrize(("status", "solution"), [(1, None), (1, np.zeros(3)), (0, np.zeros(3))])
 def test_a_solver_without_an_answer(status: int, solution: NDArray[np.float64] | None) -> None:
     """When the solver ends without a solution, or with one that is none, nothing is decided."""
     problem = problem_of(Interest.from_dict({node: ["x"] for node in "abc"}))
-    standing, everything = Standing(problem, None), np.ones(3, dtype=bool)
+    incumbent, everything = Incumbent(problem, None), np.ones(3, dtype=bool)
     struck = mock.Mock(return_value=mock.Mock(status=status, x=solution))
     with mock.patch("scipy.optimize.milp", struck), mock.patch.object(search, "rounded", return_value=None):
-        assert best_among(standing, Cuts(problem), everything, 2, Clock(60)) is Outcome.UNDECIDED
+        assert best_among(incumbent, Cuts(problem), everything, 2, Clock(60)) is Outcome.UNDECIDED
     assert struck.call_count == 1
-    assert standing.best is None
-    assert best_among(standing, Cuts(problem), everything, 2, Clock(0)) is Outcome.UNDECIDED
+    assert incumbent.best is None
+    assert best_among(incumbent, Cuts(problem), everything, 2, Clock(0)) is Outcome.UNDECIDED

@@ -1,8 +1,8 @@
-"""Cut constraints: what every solution satisfies, and a point of the relaxation may violate.
+"""Cut constraints: every solution satisfies them, and a point of the relaxation may violate them.
 
-A partition of a group into p parts: at least p − 1 of the pairs that cross it are linked. With two parts it
-is the plain cut. For a single group nothing else is needed: points that satisfy all of these are mixtures of
-connected graphs, or above one (Nash-Williams, Tutte).
+For a partition of a group into p parts, at least p − 1 of the pairs that cross it are linked. With two parts
+this is the plain cut. For a single group these constraints suffice: a point that satisfies all of them is a
+mixture of connected graphs, or lies above one (Nash-Williams, Tutte).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from meshwright.designs.exact.problem import Group, Pairs, Problem, Values
 
 TOLERANCE = 1e-3
-"""A cut violated by less is not worth a row."""
+"""Cuts violated by less are not added."""
 CUTS_OF_GROUP = 3
-"""The most cuts of one group at once: the deepest ones."""
+"""Maximum number of cuts of one group per round: the deepest ones."""
 PATIENCE = 20
-"""A cut that did not bind for so many solutions in a row is dropped; it can be found again."""
+"""A cut that does not bind for this many consecutive solutions is dropped; it can be found again."""
 
 
 class Cuts:
-    """The constraints in use: the pairs of each are columns of `rows`, of which `least` must be linked.
+    """The constraints in use: of the pairs in each row of `rows`, at least `least` must be linked.
 
-    To begin with, each group has as many links as a tree, and each member has one.
+    Initially each group has as many links as a tree, and each member has at least one.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -49,7 +49,7 @@ class Cuts:
 
     @property
     def least(self) -> Values:
-        """How many of each constraint's pairs must be linked."""
+        """The number of pairs that each constraint requires."""
         return np.array(self._least, dtype=np.float64)
 
     def rows(self) -> Any:
@@ -64,9 +64,10 @@ class Cuts:
         return self._rows
 
     def separate(self, values: Values) -> int:
-        """Add constraints that a point violates, and return how many; 0 does not mean that it violates none.
+        """Add constraints that a point violates, and return their number.
 
-        For a point of zeros and ones it does: then the components of each group are among the partitions.
+        For a fractional point, 0 does not prove that it violates none. For a point of zeros and ones it does:
+        then the components of each group are among the partitions.
         """
         added = 0
         for group in self._problem.groups:
@@ -75,7 +76,7 @@ class Cuts:
         return added
 
     def drop_idle(self, prices: Values) -> None:
-        """Note which constraints have a price, and drop those that had none for long."""
+        """Record which constraints have a price, and drop those without one for long."""
         self._idle = [0 if price > 0 else idle + 1 for price, idle in zip(prices, self._idle, strict=True)]
         keep = [i for i, idle in enumerate(self._idle) if i < self._lasting or idle < PATIENCE]
         if len(keep) == len(self):
@@ -87,7 +88,7 @@ class Cuts:
         self._rows = None
 
     def _add(self, group: Group, part: Pairs) -> bool:
-        """Add the constraint of a partition, `part[i]` for member i of a group, unless it is in use."""
+        """Add the constraint of a partition (`part[i]` for member i of a group), unless it is in use."""
         crossing = group.pairs[part[group.a] != part[group.b]]
         least = len(np.unique(part)) - 1
         name = _name(crossing, least)
@@ -106,18 +107,18 @@ def _name(crossing: Pairs, least: int) -> bytes:
 
 
 def violated(group: Group, values: Values) -> list[Pairs]:
-    """Return a few partitions of a group that a point violates, the deepest first."""
+    """Return the partitions of a group that a point violates most, deepest first."""
     found = []
-    for slack, part in _coarser_and_coarser(group, values):
+    for slack, part in _agglomerate(group, values):
         if slack < -TOLERANCE:
             found.append((slack, part))
     return [part for _, part in sorted(found, key=lambda deep: deep[0])[:CUTS_OF_GROUP]]
 
 
-def _coarser_and_coarser(group: Group, values: Values) -> Iterator[tuple[float, Pairs]]:
-    """Yield partitions from single members on, always uniting the two parts with the most between them.
+def _agglomerate(group: Group, values: Values) -> Iterator[tuple[float, Pairs]]:
+    """Yield partitions from single members on, each time merging the two parts with the largest value between.
 
-    With each comes the value that crosses it less what must cross: below 0 it is violated.
+    Each comes with its slack: the value that crosses it minus what must cross. Below 0 it is violated.
     """
     count = len(group)
     between = np.zeros((count, count))

@@ -1,4 +1,4 @@
-"""The instance as the exact design sees it, what is known of its optimum so far, and the time left."""
+"""The instance of the exact design, the best solution and bound so far, and the time left."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class Clock:
-    """A time limit in seconds, running from now on."""
+    """A time limit in seconds from now."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
 
     @property
     def left(self) -> float:
-        """The seconds that are left, never below 0."""
+        """The remaining seconds, at least 0."""
         return max(0.0, self._end - time.monotonic())
 
     @property
@@ -45,14 +45,14 @@ class Clock:
 
 
 MOST_PAIRS = 5_000_000
-"""So many pairs of subscribers, over all topics: more do not fit into any time worth waiting for."""
+"""Maximum number of pairs of subscribers over all topics; more would take too long."""
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """A set of nodes that must be connected within itself: the subscribers of one or more topics.
+    """A set of nodes that must be connected: the subscribers of one or more topics.
 
-    Its pairs are numbered as in the problem; pair i joins its members number `a[i] < b[i]`.
+    `pairs` are numbers of pairs of the problem; pair i joins the members at positions `a[i] < b[i]`.
     """
 
     members: Ids
@@ -66,9 +66,9 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Pairs (u, v) that share a topic, ascending, and the distinct sets of two subscribers or more.
+    """Pairs (u, v) that share a topic, ascending, and the distinct sets of at least two subscribers.
 
-    `forced` pairs are all the subscribers of some topic, so that every solution links them.
+    A `forced` pair is the whole set of subscribers of some topic, so every solution links it.
     """
 
     interest: Interest
@@ -82,7 +82,7 @@ class Problem:
 
     @cached_property
     def connected_links(self) -> int:
-        """How many links it takes to join all nodes that share topics, directly or by way of others."""
+        """The number of links of a spanning forest of all pairs that share a topic."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -96,23 +96,23 @@ class Problem:
         return Overlay(self.interest, u, v, contributions(self.interest, u, v))
 
     def connects(self, chosen: Chosen) -> bool:
-        """Say whether the chosen pairs connect every topic."""
+        """Return whether the chosen pairs connect every topic."""
         return int(components(self.overlay(chosen)).of_topic.max(initial=0)) <= 1
 
     def chosen(self, overlay: Overlay) -> Chosen:
-        """Mark the pairs that an overlay links; links between nodes that share nothing are left out."""
+        """Return a mask of the pairs that an overlay links, without links between nodes that share no topic."""
         nodes = self.interest.num_nodes
         links = overlay.u.astype(np.int64) * nodes + overlay.v
         return np.isin(self.u.astype(np.int64) * nodes + self.v, links)
 
 
 def problem_of(interest: Interest) -> Problem:
-    """Lay the problem out: only pairs that share a topic, equal sets of subscribers once, no set of one."""
+    """Return the problem of an interest: pairs that share a topic, and distinct sets of subscribers."""
     sizes = np.diff(interest.topic_ptr)
     if int((sizes * (sizes - 1) // 2).sum()) > MOST_PAIRS:
         raise InputError(
-            f"exact is for small instances: the topics have more than {MOST_PAIRS:,} pairs of subscribers in "
-            "all; take a sample, or another design such as gm"
+            f"exact is for small instances: the topics have more than {MOST_PAIRS:,} pairs of subscribers; "
+            "take a sample, or another design such as gm"
         )
     parts = np.split(interest.topic_nodes, interest.topic_ptr[1:-1])
     distinct = sorted({tuple(part.tolist()) for part in parts if len(part) > 1})
@@ -136,14 +136,14 @@ def problem_of(interest: Interest) -> Problem:
 
 
 CLOSE = 1e-6
-"""Values that differ by less are equal: the solver works to a tenth of it."""
+"""Values that differ by less are equal; the tolerance of the solver is a tenth of it."""
 
 
-class Standing:
-    """The best pairs found for a problem, at most `cap` of them at a node, and the fewest there can be.
+class Incumbent:
+    """The best solution found so far, with at most `cap` links per node, and a lower bound on links.
 
-    `limit` is the most links that can be worth looking at; a `lower` bound above it means that the cap allows
-    no solution at all.
+    `limit` is the largest number of links worth considering. A `lower` bound above it means that the cap
+    allows no solution.
     """
 
     def __init__(self, problem: Problem, best: Chosen | None, cap: int | None = None) -> None:
@@ -153,19 +153,19 @@ class Standing:
 
     @property
     def upper(self) -> int:
-        """The fewest links found; one more than the limit if there is no solution yet."""
+        """The fewest links found, or one more than the limit without a solution."""
         return self.limit + 1 if self.best is None else int(np.count_nonzero(self.best))
 
     @property
     def closed(self) -> bool:
-        """Whether nothing better can be found."""
+        """Whether no better solution exists."""
         return self.lower >= self.upper
 
     def offer(self, chosen: Chosen | None) -> None:
-        """Take pairs that connect everything within the cap, if they are fewer."""
+        """Keep pairs that connect everything within the cap, if they are fewer than the best."""
         if chosen is not None and np.count_nonzero(chosen) < self.upper:
             self.best = chosen
 
     def raise_lower(self, bound: float) -> None:
-        """Note that no solution has fewer links than this."""
+        """Record that no solution has fewer links than this bound."""
         self.lower = min(max(self.lower, math.ceil(bound - CLOSE)), self.limit + 1)

@@ -12,7 +12,7 @@ from meshwright.measure import contributions, redundant_edges
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.designs.exact.problem import Chosen, Clock, Problem, Standing, Values
+    from meshwright.designs.exact.problem import Chosen, Clock, Problem, Incumbent, Values
     from meshwright.designs.exact.relaxation import Point, Relaxation
 
 
@@ -74,31 +74,31 @@ SHARE = 10
 """One in so many of the pairs linked in part is linked for good at each depth."""
 
 
-def dive_often(standing: Standing, relaxation: Relaxation, clock: Clock) -> None:
+def dive_often(incumbent: Incumbent, relaxation: Relaxation, clock: Clock) -> None:
     """Dive from the plain costs, then from costs with a little noise, which favour another best point each.
 
     All the noise together is worth less than one link. It is the same in every run.
     """
     noise = np.random.Generator(np.random.PCG64(0))
-    costs = np.ones(len(standing.problem))
+    costs = np.ones(len(incumbent.problem))
     for _ in range(DIVES):
-        if standing.closed or clock.struck:
+        if incumbent.closed or clock.struck:
             return
-        _dive(standing, relaxation, clock, costs)
-        costs = 1.0 + noise.random(len(costs)) / (2.0 * standing.upper)
+        _dive(incumbent, relaxation, clock, costs)
+        costs = 1.0 + noise.random(len(costs)) / (2.0 * incumbent.upper)
 
 
-def _dive(standing: Standing, relaxation: Relaxation, clock: Clock, costs: Values) -> None:
-    problem = standing.problem
+def _dive(incumbent: Incumbent, relaxation: Relaxation, clock: Clock, costs: Values) -> None:
+    problem = incumbent.problem
     linked = problem.forced.copy()
     while True:
         point = _cut_point(relaxation, clock, costs, linked)
         # It must leave room for an overlay that is better than the best by one link.
-        if point is None or point.excess > CLOSE or point.values.sum() > standing.upper - 1 + CLOSE:
+        if point is None or point.excess > CLOSE or point.values.sum() > incumbent.upper - 1 + CLOSE:
             return
-        standing.offer(rounded(problem, point.values, standing.cap))
+        incumbent.offer(rounded(problem, point.values, incumbent.cap))
         parts = np.flatnonzero((point.values > CLOSE) & (point.values < 1.0 - CLOSE))
-        if standing.closed or not len(parts):
+        if incumbent.closed or not len(parts):
             return
         linked |= point.values >= 1.0 - CLOSE
         largest = parts[np.argsort(-point.values[parts], kind="stable")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from meshwright.designs.exact.problem import CLOSE, Clock, Standing
+from meshwright.designs.exact.problem import CLOSE, Clock, Incumbent
 from meshwright.designs.exact.relaxation import Point, Relaxation, degree_rows
 from meshwright.designs.exact.rounding import dive_often, rounded
 
@@ -26,7 +26,7 @@ class Outcome(Enum):
     UNDECIDED = "undecided"
 
 
-def best_among(standing: Standing, cuts: Cuts, allowed: Chosen, target: int, clock: Clock) -> Outcome:
+def best_among(incumbent: Incumbent, cuts: Cuts, allowed: Chosen, target: int, clock: Clock) -> Outcome:
     """Look for a solution of at most `target` links among the allowed pairs; offer what is found on the way.
 
     Each integer program is solved by HiGHS. If its solution leaves something unconnected, the cuts that say
@@ -34,12 +34,12 @@ def best_among(standing: Standing, cuts: Cuts, allowed: Chosen, target: int, clo
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    problem, cap = standing.problem, standing.cap
+    problem, cap = incumbent.problem, incumbent.cap
     columns = np.flatnonzero(allowed | problem.forced)
     while not clock.struck:
         constraints = [
             LinearConstraint(cuts.rows()[:, columns], cuts.least, np.inf),
-            LinearConstraint(np.ones((1, len(columns))), standing.lower, target),
+            LinearConstraint(np.ones((1, len(columns))), incumbent.lower, target),
         ]
         if cap is not None:
             constraints.append(LinearConstraint(degree_rows(problem, columns), -np.inf, cap))
@@ -57,15 +57,15 @@ def best_among(standing: Standing, cuts: Cuts, allowed: Chosen, target: int, clo
         values = np.zeros(len(problem))
         values[columns] = np.round(found.x)
         connected = problem.connects(values > 0.5)
-        standing.offer(values > 0.5 if connected else rounded(problem, values, cap))
-        if standing.upper <= target:
+        incumbent.offer(values > 0.5 if connected else rounded(problem, values, cap))
+        if incumbent.upper <= target:
             return Outcome.FOUND
         if found.status != 0 or not cuts.separate(values):  # no time left; or rounding broke a cut in use
             return Outcome.UNDECIDED
     return Outcome.UNDECIDED
 
 
-Tell: TypeAlias = Callable[[Standing], None]
+Tell: TypeAlias = Callable[[Incumbent], None]
 """Called now and then with what is known so far."""
 
 STALLED = 8
@@ -78,59 +78,59 @@ CORE = 0.3
 """Pairs whose reduced cost is at most this are tried before all others."""
 
 
-def search(standing: Standing, cuts: Cuts, active: Chosen, clock: Clock, tell: Tell) -> None:
+def search(incumbent: Incumbent, cuts: Cuts, active: Chosen, clock: Clock, tell: Tell) -> None:
     """Improve what is known until it is closed or time is up.
 
     `active` are pairs for the relaxation to begin with, which connect everything.
     """
     relaxation = Relaxation(
-        standing.problem, cuts, active, cap=standing.cap, cost_of_excess=4.0 * (standing.limit + 1)
+        incumbent.problem, cuts, active, cap=incumbent.cap, cost_of_excess=4.0 * (incumbent.limit + 1)
     )
-    point = _relax(standing, relaxation, clock, tell)
+    point = _relax(incumbent, relaxation, clock, tell)
     if point is None:
         return
-    dive_often(standing, relaxation, clock)
-    tell(standing)
-    while not standing.closed and _decide(standing, cuts, point, clock):
-        tell(standing)
+    dive_often(incumbent, relaxation, clock)
+    tell(incumbent)
+    while not incumbent.closed and _decide(incumbent, cuts, point, clock):
+        tell(incumbent)
 
 
-def _relax(standing: Standing, relaxation: Relaxation, clock: Clock, tell: Tell) -> Point | None:
+def _relax(incumbent: Incumbent, relaxation: Relaxation, clock: Clock, tell: Tell) -> Point | None:
     """Solve the relaxation and add the cuts that it violates, again and again; return its best point."""
-    problem = standing.problem
+    problem = incumbent.problem
     costs = np.ones(len(problem))
     best: Point | None = None
     rounds = stalled = 0
-    while not standing.closed and stalled < STALLED:
+    while not incumbent.closed and stalled < STALLED:
         point = relaxation.solve(clock, costs, problem.forced)
         if point is None:
             break
         stalled = 0 if best is None or point.bound > best.bound + BETTER else stalled + 1
         best = point if best is None or point.bound > best.bound else best
-        standing.raise_lower(point.bound)
+        incumbent.raise_lower(point.bound)
         if rounds % EVERY == 0:
-            standing.offer(rounded(problem, point.values, standing.cap))
-            tell(standing)
+            incumbent.offer(rounded(problem, point.values, incumbent.cap))
+            tell(incumbent)
         rounds += 1
         if not relaxation.cuts.separate(point.values):
             break
     return best
 
 
-def _decide(standing: Standing, cuts: Cuts, point: Point, clock: Clock) -> bool:
+def _decide(incumbent: Incumbent, cuts: Cuts, point: Point, clock: Clock) -> bool:
     """Find a solution with as few links as the bound allows, or raise the bound; False if time is up before.
 
     While there is no solution at all, any is looked for. Pairs that would bring even the relaxation above the
     number of links in question are left out.
     """
-    target = standing.limit if standing.best is None else standing.lower
+    target = incumbent.limit if incumbent.best is None else incumbent.lower
     possible = point.reduced <= target - point.bound + CLOSE
     core = possible & (point.reduced <= CORE)
-    outcome = best_among(standing, cuts, core, target, clock)
+    outcome = best_among(incumbent, cuts, core, target, clock)
     if outcome is Outcome.NONE and (possible & ~core).any():
-        outcome = best_among(standing, cuts, possible, target, clock)
+        outcome = best_among(incumbent, cuts, possible, target, clock)
     if outcome is Outcome.NONE:
-        standing.raise_lower(target + 1)
+        incumbent.raise_lower(target + 1)
     return outcome is not Outcome.UNDECIDED
 
 
@@ -142,8 +142,8 @@ def highest_degree(problem: Problem, chosen: Chosen) -> int:
 
 def fewest_at_lowest_degree(
     problem: Problem, cuts: Cuts, greedy: list[Chosen], clock: Clock, tell: Tell
-) -> tuple[Standing, int]:
-    """Return the standing at the lowest maximum degree found, and the lowest there can be.
+) -> tuple[Incumbent, int]:
+    """Return the incumbent at the lowest maximum degree found, and the lowest there can be.
 
     Each degree from the bound on gets half of the time that is left; the first with a solution is the answer,
     and what is left is spent on fewest links. Of the `greedy` solutions one is always good enough in the end.
@@ -153,17 +153,17 @@ def fewest_at_lowest_degree(
     active = np.logical_or.reduce(greedy)
     lower = min(highest, _relaxed_degree(problem, cuts, active, clock))
     for degree in range(lower, highest):
-        standing = Standing(problem, None, degree)
-        search(standing, cuts, active, Clock(clock.left / 2), tell)
-        if standing.best is not None:
-            if not standing.closed:
-                search(standing, cuts, active, clock, tell)
-            return standing, lower
-        if standing.closed:
+        incumbent = Incumbent(problem, None, degree)
+        search(incumbent, cuts, active, Clock(clock.left / 2), tell)
+        if incumbent.best is not None:
+            if not incumbent.closed:
+                search(incumbent, cuts, active, clock, tell)
+            return incumbent, lower
+        if incumbent.closed:
             lower = degree + 1  # shown to be impossible, as are all below it
-    standing = Standing(problem, best, highest)
-    search(standing, cuts, active, clock, tell)
-    return standing, lower
+    incumbent = Incumbent(problem, best, highest)
+    search(incumbent, cuts, active, clock, tell)
+    return incumbent, lower
 
 
 def _relaxed_degree(problem: Problem, cuts: Cuts, active: Chosen, clock: Clock) -> int:

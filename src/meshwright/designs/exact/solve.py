@@ -10,7 +10,7 @@ import numpy as np
 
 from meshwright import measure
 from meshwright.designs.exact.cuts import Cuts
-from meshwright.designs.exact.problem import Clock, Problem, Standing, problem_of
+from meshwright.designs.exact.problem import Clock, Problem, Incumbent, problem_of
 from meshwright.designs.exact.rounding import pruned
 from meshwright.designs.exact.search import fewest_at_lowest_degree, search
 from meshwright.errors import InputError
@@ -119,23 +119,23 @@ def solve(
     greedy = [_pruned(problem, rule, threads) for rule in (rules.gm, rules.minmax)]
     cuts = Cuts(problem)
 
-    def tell(standing: Standing) -> None:
+    def tell(incumbent: Incumbent) -> None:
         if progress is not None:
-            links = fewest if standing.best is None else standing.upper
+            links = fewest if incumbent.best is None else incumbent.upper
             spent = 1.0 - clock.left / time_limit if time_limit else 1.0
-            capped = "" if standing.cap is None else f" with at most {standing.cap} at a broker"
-            progress(links, spent, f"at least {standing.lower} needed{capped}")
+            capped = "" if incumbent.cap is None else f" with at most {incumbent.cap} at a broker"
+            progress(links, spent, f"at least {incumbent.lower} needed{capped}")
 
     best = min(greedy, key=np.count_nonzero)
     fewest = int(np.count_nonzero(best))
     if objective == "edges":
-        standing = Standing(problem, best)
-        search(standing, cuts, np.logical_or(*greedy), clock, tell)
-        lower = standing.lower
+        incumbent = Incumbent(problem, best)
+        search(incumbent, cuts, np.logical_or(*greedy), clock, tell)
+        lower = incumbent.lower
     else:
-        standing, lower = fewest_at_lowest_degree(problem, cuts, greedy, clock, tell)
-    assert standing.best is not None  # both began with a solution, or found one
-    return Solution(problem.overlay(standing.best), objective, lower, standing.lower)
+        incumbent, lower = fewest_at_lowest_degree(problem, cuts, greedy, clock, tell)
+    assert incumbent.best is not None  # both began with a solution, or found one
+    return Solution(problem.overlay(incumbent.best), objective, lower, incumbent.lower)
 
 
 def prepare(progress: Progress | None = None) -> None:

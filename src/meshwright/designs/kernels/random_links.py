@@ -132,7 +132,7 @@ def close(held: Chance, v: Int) -> Int:
 
 
 @kernel
-def link_by_chance(held: Chance, max_edges: Int, max_degree: Int, us: Ids, vs: Ids, gains: Ids) -> int:
+def add_random_edges(held: Chance, max_edges: Int, max_degree: Int, us: Ids, vs: Ids, gains: Ids) -> int:
     """Add random contributing edges until a budget ends or none is left; return how many were written."""
     left: Int = np.int64(0)
     edges = 0
