@@ -77,8 +77,8 @@ def test_integer_programs_alone_equal_brute_force(interest: Interest) -> None:
     with (
         mock.patch.object(rounding, "DIVES", 0),
         mock.patch.object(search, "STALLED", 1),
-        mock.patch.object(search, "rounded", return_value=None),
-        mock.patch.object(search, "rounded", return_value=None),
+        mock.patch.object(search, "round_values", return_value=None),
+        mock.patch.object(search, "round_values", return_value=None),
         mock.patch.object(cuts, "CUTS_OF_GROUP", 1),
     ):
         assert len(exact(interest)) == fewest
@@ -164,7 +164,7 @@ def test_lemma1(n: int) -> None:
 @pytest.mark.parametrize("objective", ["edges", "degree"])
 @pytest.mark.parametrize("seconds", [0, 0.3])
 def test_the_time_limit_strikes(objective: Any, seconds: float) -> None:
-    """What is returned then is complete, no worse than the greedy designs pruned, and the bound is below."""
+    """What is returned then is complete, no worse than the pruned greedy designs, and the bound is below."""
     interest = unif(60, 60, size=10, seed=1)
     found = solve(interest, objective=objective, time_limit=seconds)
     check(found)
@@ -188,7 +188,7 @@ def test_a_struck_solver_proves_nothing(objective: Any) -> None:
     with (
         mock.patch.object(rounding, "DIVES", 0),
         mock.patch.object(search, "STALLED", 1),
-        mock.patch.object(search, "rounded", return_value=None),
+        mock.patch.object(search, "round_values", return_value=None),
         mock.patch.object(search, "best_among", return_value=Outcome.UNDECIDED),
     ):
         found = solve(interest, objective=objective)

@@ -178,7 +178,7 @@ def _pruned(overlay: Overlay, seed: int) -> search.Remaking:
 
 
 def is_optimal(remaking: search.Remaking, prices: Prices | None) -> bool:
-    """Return whether no overlay is better: as many links as proven necessary, spread as evenly as possible."""
+    """Return whether no overlay is better: as few links as proven possible, spread evenly."""
     nodes = max(1, remaking.interest.num_nodes)
     as_proven = prices is not None and len(remaking) == prices.bound
     return as_proven and remaking.max_degree <= -(-2 * len(remaking) // nodes)

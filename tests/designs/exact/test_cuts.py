@@ -10,7 +10,7 @@ from calls import seeds
 from meshwright.designs.exact.cuts import Cuts
 from meshwright.designs.exact.problem import Clock, problem_of
 from meshwright.designs.exact.relaxation import Relaxation
-from meshwright.designs.exact.rounding import rounded
+from meshwright.designs.exact.rounding import round_values
 from meshwright.designs.exact.search import highest_degree
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
@@ -70,10 +70,10 @@ def test_the_relaxation_bounds_from_below(interest: Interest, cap: int | None) -
 
 @given(interests(most_nodes=9, most_topics=5), seeds, st.integers(1, 8))
 def test_rounded_points_are_solutions(interest: Interest, seed: int, cap: int) -> None:
-    """Any point is rounded to an overlay that connects every topic without a redundant link, or to none."""
+    """Rounding turns any point into an overlay that connects every topic without a redundant link, or into None."""
     problem, rng = problem_of(interest), np.random.Generator(np.random.PCG64(seed))
     values = np.where(rng.random(len(problem)) < 0.5, rng.random(len(problem)), 0.0)
-    free, capped = rounded(problem, values), rounded(problem, values, cap)
+    free, capped = round_values(problem, values), round_values(problem, values, cap)
     assert free is not None
     for chosen in (free, capped):
         if chosen is not None:

@@ -56,7 +56,10 @@ def test_a_solver_without_an_answer(status: int, solution: NDArray[np.float64] |
     problem = problem_of(Interest.from_dict({node: ["x"] for node in "abc"}))
     incumbent, everything = Incumbent(problem, None), np.ones(3, dtype=bool)
     struck = mock.Mock(return_value=mock.Mock(status=status, x=solution))
-    with mock.patch("scipy.optimize.milp", struck), mock.patch.object(search, "rounded", return_value=None):
+    with (
+        mock.patch("scipy.optimize.milp", struck),
+        mock.patch.object(search, "round_values", return_value=None),
+    ):
         assert best_among(incumbent, Cuts(problem), everything, 2, Clock(60)) is Outcome.UNDECIDED
     assert struck.call_count == 1
     assert incumbent.best is None

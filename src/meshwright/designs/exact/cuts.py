@@ -116,7 +116,7 @@ def violated(group: Group, values: Values) -> list[Pairs]:
 
 
 def _agglomerate(group: Group, values: Values) -> Iterator[tuple[float, Pairs]]:
-    """Yield partitions from single members on, each time merging the two parts with the largest value between.
+    """Yield partitions from single members on, merging the two parts with the largest value between.
 
     Each comes with its slack: the value that crosses it minus what must cross. Below 0 it is violated.
     """

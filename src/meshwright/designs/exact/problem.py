@@ -100,7 +100,7 @@ class Problem:
         return int(components(self.overlay(chosen)).of_topic.max(initial=0)) <= 1
 
     def chosen(self, overlay: Overlay) -> Chosen:
-        """Return a mask of the pairs that an overlay links, without links between nodes that share no topic."""
+        """Return a mask of the pairs that an overlay links; links between strangers are left out."""
         nodes = self.interest.num_nodes
         links = overlay.u.astype(np.int64) * nodes + overlay.v
         return np.isin(self.u.astype(np.int64) * nodes + self.v, links)

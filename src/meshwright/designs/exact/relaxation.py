@@ -1,4 +1,4 @@
-"""The linear relaxation: pairs may be linked in part, and only the cuts met so far hold."""
+"""The linear relaxation: pairs may be linked in part, and only the cuts found so far apply."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A solution of the relaxation: how far each pair is linked, a lower bound, and what each pair would add.
+    """A solution of the relaxation: the value of each pair, a lower bound, and the reduced costs.
 
-    `excess` tells by how much the highest degree exceeds the cap. The bound holds whatever the solver's
-    rounding, as it is computed from the prices of the constraints alone (weak duality): an overlay that has
-    the pair i costs at least `bound` + `reduced[i]`.
+    `excess` is the amount by which the maximum degree exceeds the cap. The bound does not depend on the
+    solver's rounding, because it follows from the prices of the constraints alone (weak duality): an overlay
+    with the pair i costs at least `bound` + `reduced[i]`.
     """
 
     values: Values
@@ -30,10 +30,10 @@ class Point:
 
 
 class Relaxation:
-    """A linear program over the pairs that are `active`; others join them when the prices say that it pays.
+    """A linear program over the `active` pairs; other pairs become active when their reduced cost is negative.
 
-    It minimises links, each at a cost of its own, and the excess of the highest degree over a cap. That is
-    only dear and not forbidden, so that there is always a solution. Without a cap degrees do not matter.
+    It minimises the costs of the links plus the excess of the maximum degree over a cap. An excess is
+    expensive but allowed, so there is always a solution. Without a cap, degrees do not matter.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class Relaxation:
         self.active = active | problem.forced
 
     def solve(self, clock: Clock, costs: Values, linked: Chosen) -> Point | None:
-        """Solve over all pairs, some of them `linked` whatever it costs; None if time is up before.
+        """Solve over all pairs, with some fixed as `linked`; return None if the time is up.
 
-        Constraints that have had no price for long are dropped on the way.
+        Constraints without a price for long are dropped.
         """
         self.active |= linked
         while not clock.struck:
@@ -59,7 +59,7 @@ class Relaxation:
             if solved is None:
                 return None
             values, prices = solved
-            point = self._priced(values, prices, costs, linked)
+            point = self._point_from_prices(values, prices, costs, linked)
             paying = ~self.active & (point.reduced < -CLOSE)
             if not paying.any():
                 self.cuts.drop_idle(prices[: len(self.cuts)])
@@ -68,7 +68,7 @@ class Relaxation:
         return None
 
     def _solve_active(self, clock: Clock, costs: Values, linked: Chosen) -> tuple[Values, Values] | None:
-        """Return the pairs' values with the excess after them, and the constraints' prices."""
+        """Return the values of the pairs followed by the excess, and the prices of the constraints."""
         from scipy.optimize import linprog
         from scipy.sparse import csr_array, hstack, vstack
 
@@ -81,7 +81,7 @@ class Relaxation:
             limits = np.concatenate((limits, np.full(degrees.shape[0], float(self.cap))))
         bounds = np.ones((len(columns) + 1, 2))
         bounds[:-1, 0], bounds[-1] = linked[columns], (0.0, np.inf)
-        solver: Any = linprog  # its stubs know no array of bounds
+        solver: Any = linprog  # the stubs lack bounds as an array
         found = solver(
             np.append(costs[columns], self.cost_of_excess),
             A_ub=rows.tocsr(),
@@ -96,14 +96,14 @@ class Relaxation:
         values[np.append(columns, len(self.problem))] = found.x
         return values, np.maximum(-found.ineqlin.marginals, 0.0)
 
-    def _priced(self, values: Values, prices: Values, costs: Values, linked: Chosen) -> Point:
-        """Compute bound and reduced costs from prices, whichever they are, as long as none is negative."""
+    def _point_from_prices(self, values: Values, prices: Values, costs: Values, linked: Chosen) -> Point:
+        """Compute bound and reduced costs from any prices that are not negative."""
         problem, cuts = self.problem, len(self.cuts)
         reduced = costs - self.cuts.rows().T @ prices[:cuts]
         bound = float(prices[:cuts] @ self.cuts.least)
         if self.cap is not None:
             of_node = prices[cuts:]
-            if of_node.sum() > self.cost_of_excess:  # by rounding only: an excess would bring a gain
+            if of_node.sum() > self.cost_of_excess:  # only by rounding: otherwise an excess would pay
                 of_node = of_node * (self.cost_of_excess / of_node.sum())
             reduced += of_node[problem.u] + of_node[problem.v]
             bound -= self.cap * float(of_node.sum())
@@ -112,7 +112,7 @@ class Relaxation:
 
 
 def degree_rows(problem: Problem, columns: Pairs) -> Any:
-    """Return a row for each node that sums the pairs at it, with a column for each of these pairs."""
+    """Return a sparse array with a row per node that sums its pairs, and a column per given pair."""
     from scipy.sparse import coo_array
 
     ends = np.concatenate((problem.u[columns], problem.v[columns]))

@@ -12,18 +12,18 @@ from meshwright.measure import contributions, redundant_edges
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.designs.exact.problem import Chosen, Clock, Problem, Incumbent, Values
+    from meshwright.designs.exact.problem import Chosen, Clock, Incumbent, Problem, Values
     from meshwright.designs.exact.relaxation import Point, Relaxation
 
 
 CLEAR = 1e-6
-"""Pairs that are linked less than this are not looked at."""
+"""Pairs with smaller values are ignored."""
 
 
-def rounded(problem: Problem, values: Values, cap: int | None = None) -> Chosen | None:
-    """Link the pairs of the largest values as long as they contribute, complete by Greedy Merge, and prune.
+def round_values(problem: Problem, values: Values, cap: int | None = None) -> Chosen | None:
+    """Link contributing pairs by descending value, complete by Greedy Merge, and prune.
 
-    None if the cap on links per node leaves something unconnected.
+    Return None if the cap on links per node leaves a topic unconnected.
     """
     order = np.argsort(-values, kind="stable")
     order = order[values[order] > CLEAR]
@@ -35,11 +35,11 @@ def rounded(problem: Problem, values: Values, cap: int | None = None) -> Chosen 
     grown = grow(problem.interest, rules.gm, start=start, max_degree=cap)
     if cap is not None and int(grown.contribution.sum()) < _joins(problem):
         return None
-    return pruned(problem, problem.chosen(grown), values)
+    return prune(problem, problem.chosen(grown), values)
 
 
-def pruned(problem: Problem, chosen: Chosen, values: Values) -> Chosen:
-    """Unlink pairs that no topic needs, one after another, those of the smallest value first."""
+def prune(problem: Problem, chosen: Chosen, values: Values) -> Chosen:
+    """Remove pairs that no topic needs, one after another, the smallest value first."""
     chosen = chosen.copy()
     while True:
         spare = redundant_edges(problem.overlay(chosen))
@@ -50,7 +50,7 @@ def pruned(problem: Problem, chosen: Chosen, values: Values) -> Chosen:
 
 
 def _within(problem: Problem, order: list[int], cap: int) -> list[bool]:
-    """Take pairs in order as long as both ends have room."""
+    """Return which pairs to take, in order, so that both ends stay within the cap."""
     degree = [0] * problem.interest.num_nodes
     taken = []
     for pair in order:
@@ -62,22 +62,22 @@ def _within(problem: Problem, order: list[int], cap: int) -> list[bool]:
 
 
 def _joins(problem: Problem) -> int:
-    """Count the joins that connect every topic."""
+    """Return the number of joins that connect every topic."""
     return int(np.maximum(np.diff(problem.interest.topic_ptr) - 1, 0).sum())
 
 
 DIVES = 30
-"""So many dives are made, each with other costs, before the search goes on by integer programs."""
+"""Number of dives, each with other costs, before the integer programs."""
 ROUNDS = 4
 """Rounds of cuts at each depth."""
 SHARE = 10
-"""One in so many of the pairs linked in part is linked for good at each depth."""
+"""At each depth, 1/`SHARE` of the fractional pairs are fixed as linked."""
 
 
-def dive_often(incumbent: Incumbent, relaxation: Relaxation, clock: Clock) -> None:
-    """Dive from the plain costs, then from costs with a little noise, which favour another best point each.
+def dive_repeatedly(incumbent: Incumbent, relaxation: Relaxation, clock: Clock) -> None:
+    """Dive with the plain costs, then with slightly noisy costs, each of which leads to another point.
 
-    All the noise together is worth less than one link. It is the same in every run.
+    The total noise is worth less than one link, and is the same in every run.
     """
     noise = np.random.Generator(np.random.PCG64(0))
     costs = np.ones(len(incumbent.problem))
@@ -89,14 +89,15 @@ def dive_often(incumbent: Incumbent, relaxation: Relaxation, clock: Clock) -> No
 
 
 def _dive(incumbent: Incumbent, relaxation: Relaxation, clock: Clock, costs: Values) -> None:
+    """Fix fractional pairs as linked, largest first, until the point is integral or cannot improve."""
     problem = incumbent.problem
     linked = problem.forced.copy()
     while True:
         point = _cut_point(relaxation, clock, costs, linked)
-        # It must leave room for an overlay that is better than the best by one link.
+        # Stop unless the point leaves room for one link fewer than the incumbent.
         if point is None or point.excess > CLOSE or point.values.sum() > incumbent.upper - 1 + CLOSE:
             return
-        incumbent.offer(rounded(problem, point.values, incumbent.cap))
+        incumbent.offer(round_values(problem, point.values, incumbent.cap))
         parts = np.flatnonzero((point.values > CLOSE) & (point.values < 1.0 - CLOSE))
         if incumbent.closed or not len(parts):
             return

@@ -11,7 +11,7 @@ import numpy as np
 
 from meshwright.designs.exact.problem import CLOSE, Clock, Incumbent
 from meshwright.designs.exact.relaxation import Point, Relaxation, degree_rows
-from meshwright.designs.exact.rounding import dive_often, rounded
+from meshwright.designs.exact.rounding import dive_repeatedly, round_values
 
 if TYPE_CHECKING:
     from meshwright.designs.exact.cuts import Cuts
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(Enum):
-    """How the search for a solution of so many links ended."""
+    """How the search for a solution with a given number of links ended."""
 
     FOUND = "found"
     NONE = "none"
@@ -27,10 +27,10 @@ class Outcome(Enum):
 
 
 def best_among(incumbent: Incumbent, cuts: Cuts, allowed: Chosen, target: int, clock: Clock) -> Outcome:
-    """Look for a solution of at most `target` links among the allowed pairs; offer what is found on the way.
+    """Search for a solution with at most `target` links among the allowed pairs; keep every solution found.
 
-    Each integer program is solved by HiGHS. If its solution leaves something unconnected, the cuts that say
-    so are added and it is solved again: cuts only exclude what is no solution, so the answer is exact.
+    HiGHS solves each integer program. If its solution leaves a topic unconnected, the violated cuts are added
+    and the program is solved again. Cuts exclude only non-solutions, so the answer is exact.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -57,31 +57,31 @@ def best_among(incumbent: Incumbent, cuts: Cuts, allowed: Chosen, target: int, c
         values = np.zeros(len(problem))
         values[columns] = np.round(found.x)
         connected = problem.connects(values > 0.5)
-        incumbent.offer(values > 0.5 if connected else rounded(problem, values, cap))
+        incumbent.offer(values > 0.5 if connected else round_values(problem, values, cap))
         if incumbent.upper <= target:
             return Outcome.FOUND
-        if found.status != 0 or not cuts.separate(values):  # no time left; or rounding broke a cut in use
+        if found.status != 0 or not cuts.separate(values):  # no time left, or rounding violated a cut in use
             return Outcome.UNDECIDED
     return Outcome.UNDECIDED
 
 
 Tell: TypeAlias = Callable[[Incumbent], None]
-"""Called now and then with what is known so far."""
+"""Called now and then with the incumbent."""
 
 STALLED = 8
-"""So many rounds of cuts without a better bound end the relaxation."""
+"""Rounds of cuts without a better bound that end the relaxation."""
 BETTER = 5e-3
-"""A bound that is better by less counts as no better."""
+"""Smallest improvement of the bound that counts."""
 EVERY = 5
-"""The relaxation is rounded once in so many rounds."""
+"""The relaxation is round_values every `EVERY` rounds."""
 CORE = 0.3
-"""Pairs whose reduced cost is at most this are tried before all others."""
+"""Pairs with at most this reduced cost are tried first."""
 
 
 def search(incumbent: Incumbent, cuts: Cuts, active: Chosen, clock: Clock, tell: Tell) -> None:
-    """Improve what is known until it is closed or time is up.
+    """Improve the incumbent until it is optimal or the time is up.
 
-    `active` are pairs for the relaxation to begin with, which connect everything.
+    The relaxation starts with the `active` pairs, which connect everything.
     """
     relaxation = Relaxation(
         incumbent.problem, cuts, active, cap=incumbent.cap, cost_of_excess=4.0 * (incumbent.limit + 1)
@@ -89,14 +89,14 @@ def search(incumbent: Incumbent, cuts: Cuts, active: Chosen, clock: Clock, tell:
     point = _relax(incumbent, relaxation, clock, tell)
     if point is None:
         return
-    dive_often(incumbent, relaxation, clock)
+    dive_repeatedly(incumbent, relaxation, clock)
     tell(incumbent)
     while not incumbent.closed and _decide(incumbent, cuts, point, clock):
         tell(incumbent)
 
 
 def _relax(incumbent: Incumbent, relaxation: Relaxation, clock: Clock, tell: Tell) -> Point | None:
-    """Solve the relaxation and add the cuts that it violates, again and again; return its best point."""
+    """Solve the relaxation and add violated cuts, round by round; return the point with the best bound."""
     problem = incumbent.problem
     costs = np.ones(len(problem))
     best: Point | None = None
@@ -109,7 +109,7 @@ def _relax(incumbent: Incumbent, relaxation: Relaxation, clock: Clock, tell: Tel
         best = point if best is None or point.bound > best.bound else best
         incumbent.raise_lower(point.bound)
         if rounds % EVERY == 0:
-            incumbent.offer(rounded(problem, point.values, incumbent.cap))
+            incumbent.offer(round_values(problem, point.values, incumbent.cap))
             tell(incumbent)
         rounds += 1
         if not relaxation.cuts.separate(point.values):
@@ -118,10 +118,10 @@ def _relax(incumbent: Incumbent, relaxation: Relaxation, clock: Clock, tell: Tel
 
 
 def _decide(incumbent: Incumbent, cuts: Cuts, point: Point, clock: Clock) -> bool:
-    """Find a solution with as few links as the bound allows, or raise the bound; False if time is up before.
+    """Find a solution with as few links as the bound allows, or raise the bound; return False if time is up.
 
-    While there is no solution at all, any is looked for. Pairs that would bring even the relaxation above the
-    number of links in question are left out.
+    Without any solution so far, look for any. Pairs that would push even the relaxation above the target are
+    left out.
     """
     target = incumbent.limit if incumbent.best is None else incumbent.lower
     possible = point.reduced <= target - point.bound + CLOSE
@@ -135,7 +135,7 @@ def _decide(incumbent: Incumbent, cuts: Cuts, point: Point, clock: Clock) -> boo
 
 
 def highest_degree(problem: Problem, chosen: Chosen) -> int:
-    """Return the most links of any node."""
+    """Return the maximum degree of the chosen pairs."""
     ends = np.concatenate((problem.u[chosen], problem.v[chosen]))
     return int(np.bincount(ends).max(initial=0))
 
@@ -143,10 +143,10 @@ def highest_degree(problem: Problem, chosen: Chosen) -> int:
 def fewest_at_lowest_degree(
     problem: Problem, cuts: Cuts, greedy: list[Chosen], clock: Clock, tell: Tell
 ) -> tuple[Incumbent, int]:
-    """Return the incumbent at the lowest maximum degree found, and the lowest there can be.
+    """Return the incumbent at the lowest maximum degree found, and a lower bound on the degree.
 
-    Each degree from the bound on gets half of the time that is left; the first with a solution is the answer,
-    and what is left is spent on fewest links. Of the `greedy` solutions one is always good enough in the end.
+    Each degree from the bound upwards gets half of the remaining time. The first degree with a solution is
+    the answer, and the remaining time goes into fewer links. The best `greedy` solution is the fallback.
     """
     best = min(greedy, key=lambda chosen: (highest_degree(problem, chosen), int(chosen.sum())))
     highest = highest_degree(problem, best)
@@ -160,14 +160,14 @@ def fewest_at_lowest_degree(
                 search(incumbent, cuts, active, clock, tell)
             return incumbent, lower
         if incumbent.closed:
-            lower = degree + 1  # shown to be impossible, as are all below it
+            lower = degree + 1  # proven impossible, like all degrees below it
     incumbent = Incumbent(problem, best, highest)
     search(incumbent, cuts, active, clock, tell)
     return incumbent, lower
 
 
 def _relaxed_degree(problem: Problem, cuts: Cuts, active: Chosen, clock: Clock) -> int:
-    """Return the highest degree that the relaxation cannot avoid."""
+    """Return the lower bound on the maximum degree from the relaxation."""
     relaxation = Relaxation(problem, cuts, active, cap=0, cost_of_excess=1.0)
     nothing = np.zeros(len(problem))
     best, stalled = 0.0, 0

@@ -1,4 +1,4 @@
-"""The optimum for small instances: integer programming, with cuts added as they are violated."""
+"""The optimum of small instances, by integer programming with cuts added on demand."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from meshwright import measure
 from meshwright.designs.exact.cuts import Cuts
-from meshwright.designs.exact.problem import Clock, Problem, Incumbent, problem_of
-from meshwright.designs.exact.rounding import pruned
+from meshwright.designs.exact.problem import Clock, Incumbent, Problem, problem_of
+from meshwright.designs.exact.rounding import prune
 from meshwright.designs.exact.search import fewest_at_lowest_degree, search
 from meshwright.errors import InputError
 from meshwright.greedy import engine, grow, rules
@@ -27,11 +27,11 @@ Goal: TypeAlias = Literal["edges", "degree"]
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """An overlay that connects every topic, and how good any can be.
+    """An overlay that connects every topic, with bounds on the optimum.
 
-    No overlay has less than `lower_bound` links (objective `edges`) or a lower maximum degree than that
-    (objective `degree`); none of this one's maximum degree has less than `edges_bound` links. `proven` says
-    that both are met: it is an optimum.
+    No overlay has fewer links (objective `edges`) or a lower maximum degree (objective `degree`) than
+    `lower_bound`, and no overlay with this maximum degree has fewer than `edges_bound` links. `proven` says
+    that the overlay meets both bounds, so that it is optimal.
     """
 
     overlay: Overlay
@@ -41,22 +41,22 @@ class Solution:
 
     @property
     def value(self) -> int:
-        """What was minimised: the links, or the maximum degree."""
+        """The value of the objective: links, or maximum degree."""
         return len(self.overlay) if self.objective == "edges" else measure.degrees(self.overlay).maximum
 
     @property
     def proven(self) -> bool:
-        """Whether nothing is better."""
+        """Whether the overlay is proven optimal."""
         return self.value == self.lower_bound and len(self.overlay) == self.edges_bound
 
     @property
     def links_needed(self) -> int | None:
-        """How many links any overlay needs; None where another objective's bound says nothing of that."""
+        """The lower bound on links of any overlay; None if the objective is another one."""
         return self.lower_bound if self.objective == "edges" else None
 
     @property
     def gap(self) -> float:
-        """By which part of the bound the value may be above the best possible; 0 for a proven one."""
+        """The largest possible excess over the optimum, as a share of the bound; 0 if proven optimal."""
         return (self.value - self.lower_bound) / max(self.lower_bound, 1)
 
 
@@ -70,34 +70,35 @@ def solve(
 ) -> Solution:
     """Find the best overlay, or the best within a time limit together with a proven bound.
 
-    Guarantee: every topic is connected, by the fewest possible links (objective `edges`), or with the lowest
-    possible maximum degree and the fewest links at that (`degree`). When the time limit strikes it is the
-    best found, never worse than Greedy Merge's and MinMax-ODA's without their redundant links.
+    Guarantee: every topic is connected, with the fewest possible links (objective `edges`), or with the
+    lowest possible maximum degree and the fewest links at that degree (`degree`). At the time limit the
+    result is the best overlay found, never worse than Greedy Merge and MinMax-ODA without their redundant
+    links.
 
-    A linear program gives a bound and prices: links may be partial, and of the constraints that each topic's
-    subscribers be connected only those are in it that some solution has violated. Diving from its solutions
-    gives overlays. What the prices leave undecided goes to integer programs (HiGHS), with further constraints
-    as their solutions violate them. Proofs are as good as the solver's tolerance of 10⁻⁶. A run that ends
-    before the time limit gives the same overlay every time. Edges are in ascending order.
+    A linear program gives a bound and prices: links may be fractional, and of the constraints that connect
+    each topic only those apply that some solution violated. Diving from its solutions gives overlays. Integer
+    programs (HiGHS) decide what the prices leave open, with more constraints as their solutions violate them.
+    Proofs hold up to the solver's tolerance of 10⁻⁶. A run that ends before the time limit always gives the
+    same overlay. Edges are in ascending order.
 
     Parameters
     ----------
     interest
-        Who subscribes to what; dozens of nodes and topics rather than hundreds.
+        The interest; dozens of nodes and topics rather than hundreds.
     objective
         `edges` for fewest links, `degree` for the lowest maximum degree and then fewest links.
     time_limit
-        Seconds; at 0 the greedy designs' better overlay, pruned, with the simplest bound.
+        Seconds; with 0 the result is the better greedy overlay, pruned, with the simplest bound.
     threads
-        How many threads the greedy designs use.
+        Number of threads of the greedy designs.
     progress
-        Called now and then with the links of the best overlay so far, the part of the time limit that is
-        gone, and the bound.
+        Called now and then with the links of the best overlay so far, the share of the time limit that is
+        spent, and the bound.
 
     Raises
     ------
     InputError
-        For an unknown objective, a time limit below 0, or an instance that is far too large.
+        For an unknown objective, a negative time limit, or an instance that is far too large.
 
     Examples
     --------
@@ -116,14 +117,14 @@ def solve(
     prepare(progress)
     clock = Clock(time_limit)
     problem = problem_of(interest)
-    greedy = [_pruned(problem, rule, threads) for rule in (rules.gm, rules.minmax)]
+    greedy = [_pruned_greedy(problem, rule, threads) for rule in (rules.gm, rules.minmax)]
     cuts = Cuts(problem)
 
     def tell(incumbent: Incumbent) -> None:
         if progress is not None:
             links = fewest if incumbent.best is None else incumbent.upper
             spent = 1.0 - clock.left / time_limit if time_limit else 1.0
-            capped = "" if incumbent.cap is None else f" with at most {incumbent.cap} at a broker"
+            capped = "" if incumbent.cap is None else f" with at most {incumbent.cap} per broker"
             progress(links, spent, f"at least {incumbent.lower} needed{capped}")
 
     best = min(greedy, key=np.count_nonzero)
@@ -134,7 +135,7 @@ def solve(
         lower = incumbent.lower
     else:
         incumbent, lower = fewest_at_lowest_degree(problem, cuts, greedy, clock, tell)
-    assert incumbent.best is not None  # both began with a solution, or found one
+    assert incumbent.best is not None  # both searches start with a solution or find one
     return Solution(problem.overlay(incumbent.best), objective, lower, incumbent.lower)
 
 
@@ -146,9 +147,9 @@ def prepare(progress: Progress | None = None) -> None:
     measure.prepare(progress, "redundancy")
 
 
-def _pruned(problem: Problem, rule: rules.Rule, threads: int) -> Chosen:
-    """Return a greedy design without its redundant links, those at the busiest nodes dropped first."""
+def _pruned_greedy(problem: Problem, rule: rules.Rule, threads: int) -> Chosen:
+    """Return a greedy design without redundant links, dropping links at the busiest nodes first."""
     overlay = grow(problem.interest, rule, threads=threads)
     degree = measure.degrees(overlay).of_node
     load = np.maximum(degree[problem.u], degree[problem.v])
-    return pruned(problem, problem.chosen(overlay), -load.astype(np.float64))
+    return prune(problem, problem.chosen(overlay), -load.astype(np.float64))

@@ -1,1 +1,1 @@
-"""The numba code of the designs that do not run on the engine."""
+"""The compiled loops of the designs that do not run on the engine."""

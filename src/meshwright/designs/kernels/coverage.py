@@ -1,8 +1,9 @@
-"""Coverage (SpiderCast, icdcs16): nodes take turns, and in each turn a node picks one neighbour of its own.
+"""Coverage (SpiderCast, icdcs16, section IX): nodes take turns, and in each turn a node picks one neighbour.
 
-First it picks greedily, the node that has most of the topics that it lacks, then at random, any node that has
-one. When the gains of all nodes are counted, the first of the best are kept: gains only fall, so that the
-first of these whose gain is still the same is the pick.
+A node first picks greedily, the node with the most topics that it lacks, then at random, any node with such a
+topic. Invariant: gains only fall. So when the gains of all nodes are counted, the first few nodes of the best
+gain are kept, and the first of them whose gain is unchanged is the next pick. A count costs O(|V|/64) per
+topic of the node and happens once per level of its best gain; a pick costs O(|T(v)|).
 """
 
 from __future__ import annotations
@@ -35,16 +36,17 @@ if TYPE_CHECKING:
     from meshwright.designs.kernels.topic_rows import TopicRows
 
 TRIES = 16
-"""So many draws may fail before a random pick is made from a full count."""
+"""Draws that may fail before a random pick falls back to a full count."""
 
 
 @inlined
 def pick_greedily(
     held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int, max_degree: Int
 ) -> Int:
-    """Return the node of the largest gain for u, the smallest of several, or −1."""
+    """Return the node with the largest gain for u, ties to the smallest node, or −1."""
     sweep = picking.sweep[u]
     while lacking > 0:
+        # Candidates are ascending and had the best gain: the first whose gain still holds is the pick.
         while sweep[PLACE] < sweep[LENGTH]:
             v = np.int64(picking.window[u, sweep[PLACE]])
             sweep[PLACE] += 1
@@ -58,7 +60,7 @@ def pick_greedily(
 
 @inner
 def pick_from_all(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int) -> Int:
-    """Return a node that has a gain for u, each equally likely, from a full count, or −1."""
+    """Return a uniformly random node with a gain for u, from a full count, or −1."""
     nodes, count = scratch.nodes, np.int64(0)
     unite(held, scratch.own, lacking, scratch.rows, nodes)
     leave_out(picking, nodes, u)
@@ -67,6 +69,7 @@ def pick_from_all(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, l
         count += popcount(nodes[j])
     if count == 0:
         return np.int64(-1)
+    # Find the set bit with `before` set bits below it: first its word, then the bit.
     before, at = below(picking.stream, u, count), np.uint64(0)
     while popcount(nodes[at]) <= before:
         before -= popcount(nodes[at])
@@ -81,16 +84,17 @@ def pick_from_all(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, l
 def pick_randomly(
     held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int, max_degree: Int
 ) -> Int:
-    """Return a node that has a gain for u, each equally likely, or −1.
+    """Return a uniformly random node with a gain for u, or −1.
 
-    A subscription to a topic that u lacks is drawn, and its node v taken once in gain(v) times. Where that
-    fails again and again, few nodes are left.
+    Rejection sampling: draw a subscription to a topic that u lacks, and accept its node v with probability
+    1 / gain(v), since v has that many such subscriptions. After `TRIES` failures few nodes are left, and a
+    full count is cheaper.
     """
     subscriptions = np.int64(0)
     for i in range(lacking):
         subscriptions += held.topic_ptr[scratch.own[i] + 1] - held.topic_ptr[scratch.own[i]]
     if subscriptions == lacking:
-        return np.int64(-1)  # they are u's own
+        return np.int64(-1)  # they are all u's own
     for _ in range(TRIES):
         before, i = below(picking.stream, u, subscriptions), 0
         begin, end = held.topic_ptr[scratch.own[0]], held.topic_ptr[scratch.own[0] + 1]
@@ -108,7 +112,7 @@ def pick_randomly(
 
 @inlined
 def pick(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, v: Int) -> None:
-    """Let u, whose turn it is, pick v, which covers what both subscribe to."""
+    """Record that u picks v, which covers the topics of both."""
     picking.picks[picking.pick_ptr[u] + picking.picked[u]] = v
     picking.picked[u] += 1
     for i in range(np.uint64(held.node_ptr[v]), np.uint64(held.node_ptr[v + 1])):
@@ -119,7 +123,7 @@ def pick(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, v: Int) ->
 def take_turn(
     held: TopicRows, picking: Picking, scratch: Scratch, u: Int, coverage_random: Int, max_degree: Int
 ) -> Int:
-    """Let u pick one node, and return it, or −1 if u is done."""
+    """Let u pick one node; return it, or −1 if u is done."""
     v: Int = np.int64(-1)
     if picking.degree[u] >= max_degree:
         return v
@@ -127,6 +131,7 @@ def take_turn(
     if not picking.at_random[u]:
         v = pick_greedily(held, picking, scratch, u, lacking, max_degree)
         if v < 0:
+            # Greedy coverage is complete: count random coverage from here on.
             picking.at_random[u] = True
             for i in range(held.node_ptr[u], held.node_ptr[u + 1]):
                 picking.lacking[i] = coverage_random
@@ -141,7 +146,7 @@ def take_turn(
 
 @inlined
 def add_link(picking: Picking, v: Int, max_degree: Int) -> None:
-    """Note one more link of v."""
+    """Add one to the degree of v, and close v at the limit."""
     picking.degree[v] += 1
     if picking.degree[v] >= max_degree:
         without(picking.open_nodes, v)
@@ -158,12 +163,13 @@ def take_turns(
     us: Ids,
     vs: Ids,
 ) -> int:
-    """Let nodes take turns in their order until none picks any more; return how many edges were written.
+    """Let nodes take turns in order until no node picks; return the number of edges written.
 
     An edge that both ends pick is written once.
     """
     edges, taking = 0, len(nodes)
     while taking > 0:
+        # Nodes that are done drop out; the others keep their order.
         going = 0
         for i in range(taking):
             u = np.int64(nodes[i])

@@ -1,4 +1,9 @@
-"""A hub for each topic, to be chosen anew: who is linked to whom, and which hub raises degrees least."""
+"""Hubs (CD-Max): one hub per topic, the links that follow, and the hub that raises degrees the least.
+
+Invariant: `server`, `times`, `degree`, `of_degree` and `tally` always describe the links of the current hubs.
+Serving or releasing a topic costs its subscribers times the hubs per subscriber; choosing a hub costs the
+links among the subscribers.
+"""
 
 from __future__ import annotations
 
@@ -22,36 +27,43 @@ TOP, EDGES = 0, 1
 
 
 class Hubs(NamedTuple):
-    """The interest, each topic's hub, and the links that follow from them.
+    """The interest, the hub of each topic, and the links that follow.
 
-    Node v is served by the hubs `server[node_ptr[v]:node_ptr[v] + served[v]]`, each once, in `times` of its
-    topics. Two nodes are linked if one of them serves the other.
+    Node v is served by the hubs `server[node_ptr[v]:node_ptr[v] + served[v]]`, each listed once with the
+    number of topics in `times`. Two nodes are linked if one of them serves the other.
     """
 
     node_ptr: Offsets
+    """By node: the offset of its topics, and of its servers."""
     topic_ptr: Offsets
+    """By topic: the offset of its subscribers in `topic_nodes`."""
     topic_nodes: Ids
+    """The subscribers of each topic, ascending."""
     hub: Ids
     """By topic: its hub, or −1."""
     served: Ids
+    """By node: the number of hubs that serve it."""
     server: Ids
+    """The hubs that serve each node, unordered."""
     times: Ids
+    """By entry of `server`: the number of topics in which the hub serves the node."""
     degree: Ids
+    """By node: its number of links."""
     of_degree: Ids
-    """By degree: how many nodes have it."""
+    """By degree: the number of nodes with it."""
     tally: Offsets
     """The largest degree, and the number of links."""
     subscribes: Flags
-    """By node, while a topic is looked at: whether it is a subscriber."""
+    """By node: whether it subscribes to the topic in question; false between calls."""
     inside: Ids
-    """By node, likewise: how many subscribers it is linked to."""
+    """By node: the number of subscribers of the topic that it is linked to."""
     near: Ids
-    """By node, likewise: how many of these have reached the level."""
+    """By node: how many of these have reached the level."""
 
 
 @inlined
 def place(held: Hubs, v: Int, hub: Int) -> int:
-    """Return where `hub` stands among those that serve v, or −1."""
+    """Return the position of `hub` among the servers of v, or −1."""
     begin = held.node_ptr[v]
     for i in range(begin, begin + held.served[v]):
         if held.server[i] == hub:
@@ -61,7 +73,7 @@ def place(held: Hubs, v: Int, hub: Int) -> int:
 
 @inlined
 def change_degree(held: Hubs, v: Int, by: Int) -> None:
-    """Change a node's degree by one, and with it what the largest is."""
+    """Change the degree of a node by one, and update the maximum degree."""
     held.of_degree[held.degree[v]] -= 1
     held.degree[v] += by
     held.of_degree[held.degree[v]] += 1
@@ -85,6 +97,7 @@ def serve(held: Hubs, topic: Int, hub: Int) -> None:
         i = held.node_ptr[v] + held.served[v]
         held.server[i], held.times[i] = hub, 1
         held.served[v] += 1
+        # The link exists already if v serves the hub in another topic.
         if place(held, hub, v) < 0:
             change_degree(held, v, np.int64(1))
             change_degree(held, hub, np.int64(1))
@@ -93,7 +106,7 @@ def serve(held: Hubs, topic: Int, hub: Int) -> None:
 
 @inner
 def release(held: Hubs, topic: Int) -> None:
-    """Take a topic's hub away."""
+    """Remove the hub of a topic."""
     hub = np.int64(held.hub[topic])
     held.hub[topic] = -1
     for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
@@ -104,6 +117,7 @@ def release(held: Hubs, topic: Int) -> None:
         held.times[i] -= 1
         if held.times[i] > 0:
             continue
+        # The last server takes the free entry.
         held.served[v] -= 1
         last = held.node_ptr[v] + held.served[v]
         held.server[i], held.times[i] = held.server[last], held.times[last]
@@ -115,7 +129,7 @@ def release(held: Hubs, topic: Int) -> None:
 
 @inner
 def look_around(held: Hubs, topic: Int, level: Int) -> int:
-    """Count, for each subscriber, the links among them; return how many of them have reached the level."""
+    """Count the links of each subscriber to the others; return how many subscribers have reached the level."""
     begin, end = held.topic_ptr[topic], held.topic_ptr[topic + 1]
     reached = 0
     for slot in range(begin, end):
@@ -127,7 +141,7 @@ def look_around(held: Hubs, topic: Int, level: Int) -> int:
         v = np.int64(held.topic_nodes[slot])
         for i in range(held.node_ptr[v], held.node_ptr[v] + held.served[v]):
             hub = np.int64(held.server[i])
-            # Two that serve each other are one link.
+            # Count a pair that serves each other once.
             if held.subscribes[hub] and not (v < hub and place(held, hub, v) >= 0):
                 held.inside[v] += 1
                 held.inside[hub] += 1
@@ -140,9 +154,9 @@ def look_around(held: Hubs, topic: Int, level: Int) -> int:
 
 @inner
 def choose(held: Hubs, topic: Int, level: Int) -> Int:
-    """Return the subscriber that, as the hub, brings degrees over the level least, by the fewest new links.
+    """Return the subscriber that raises degrees over the level the least as a hub, then adds the fewest links.
 
-    A level that is reached counts as kept; ties go to the smallest node.
+    Reaching the level is free; ties go to the smallest node.
     """
     begin, end = held.topic_ptr[topic], held.topic_ptr[topic + 1]
     reached = look_around(held, topic, level)
@@ -151,6 +165,7 @@ def choose(held: Hubs, topic: Int, level: Int) -> Int:
         v = np.int64(held.topic_nodes[slot])
         links = end - begin - 1 - held.inside[v]
         highest = max(level, held.degree[v] + links)
+        # A subscriber at the level that is not yet linked to v would rise above it.
         if reached - int(held.degree[v] >= level) > held.near[v]:
             highest = max(highest, level + 1)
         if chosen < 0 or highest < least or (highest == least and links < fewest):
@@ -160,7 +175,7 @@ def choose(held: Hubs, topic: Int, level: Int) -> Int:
 
 @kernel
 def serve_all(held: Hubs, order: Ids, hubs: Ids) -> None:
-    """Give every topic a hub: the given one, or the best where that is −1."""
+    """Give every topic the given hub, or the best one where the given hub is −1."""
     for i in range(len(order)):
         topic = np.int64(order[i])
         hub = np.int64(hubs[topic])
@@ -169,7 +184,7 @@ def serve_all(held: Hubs, order: Ids, hubs: Ids) -> None:
 
 @kernel
 def improve(held: Hubs, order: Ids, most: Int) -> None:
-    """Choose every topic's hub anew, at no level above `most` nor above the largest degree."""
+    """Choose the hub of every topic again, at a level of at most `most` and the maximum degree."""
     for i in range(len(order)):
         topic = np.int64(order[i])
         release(held, topic)
@@ -178,7 +193,7 @@ def improve(held: Hubs, order: Ids, most: Int) -> None:
 
 @kernel
 def list_links(held: Hubs, order: Ids, us: Ids, vs: Ids) -> None:
-    """Write the links star by star, each once; `times` is used up."""
+    """Write the links star by star, each once; this consumes `times`."""
     edges = 0
     for i in range(len(order)):
         topic = order[i]

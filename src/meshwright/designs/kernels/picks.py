@@ -1,4 +1,9 @@
-"""What SpiderCast's nodes have picked and still lack, and what each candidate would add."""
+"""SpiderCast's picks (icdcs16, section IX): what each node has picked and lacks, and what a candidate would add.
+
+The gain of a candidate for node u is the number of topics of both that u lacks. One gain costs O(|T(v)|). All
+gains at once cost O(|V|/64) per topic: bit rows of popular topics are summed into bit-sliced counters, as in
+the engine, and rare topics are added one subscriber at a time.
+"""
 
 from __future__ import annotations
 
@@ -24,50 +29,57 @@ if TYPE_CHECKING:
 
 
 LEVEL, PLACE, LENGTH = 0, 1, 2
-"""The fields of a node's sweep: the gain of those in its window, and how far it has looked at them."""
+"""The fields of a node's sweep: the gain of its window, the next position in it, and its length."""
 
 
 class Picking(NamedTuple):
-    """What each node has picked, and what it still lacks."""
+    """The picks of each node, and what it still lacks."""
 
     at_random: Flags
-    """By node: whether it is done with picking greedily."""
+    """By node: whether its greedy picks are complete."""
     lacking: Ids
-    """By entry of `node_topics`: how often the topic must still be covered, greedily or at random; then one
-    entry of nobody, which may have any number."""
+    """By entry of `node_topics`: how often the topic must still be covered, greedily or at random.
+
+    One more entry at the end belongs to no node and may hold any number.
+    """
     window: Ids
-    """By node: the first of those, ascending, that had the best gain when they were counted."""
+    """By node: the first nodes, ascending, with the best gain at the last count."""
     sweep: Ids
-    """By node: how far it has looked at them."""
+    """By node: gain, position and length of its window."""
     pick_ptr: Offsets
+    """By node: the offset of its picks in `picks`."""
     picks: Ids
+    """The picks of each node, in order."""
     picked: Ids
-    """By node: how many picks it has made."""
+    """By node: the number of its picks."""
     degree: Ids
+    """By node: its number of links."""
     open_nodes: Bits
     """The nodes that may take one more link."""
     stream: Bits
-    """By node: its random numbers."""
+    """By node: the state of its random numbers."""
 
 
 class Scratch(NamedTuple):
     """Working memory."""
 
     lacked: Ids
-    """By topic: its entry for the node whose turn it is, if that lacks it, or else that of nobody."""
+    """By topic: the entry of the node on turn, if it lacks the topic, else the entry of no node."""
     own: Ids
-    """The topics that it lacks, as a list."""
+    """The topics that the node on turn lacks."""
     rows: Rows
+    """Bit rows to sum; eight more entries for empty rows."""
     slices: Bits
     """Bit-sliced counters over nodes: bit v of slice k has the value 2^k."""
     nodes: Bits
+    """A set of nodes."""
     marked: Ids
     """Nodes on their way into a window."""
 
 
 @inlined
 def note_lacking(held: TopicRows, picking: Picking, scratch: Scratch, u: Int) -> int:
-    """Note which topics u lacks, and return how many they are."""
+    """Record the topics that u lacks, and return their number."""
     count, nobody = 0, len(held.node_topics)
     for i in range(np.uint64(held.node_ptr[u]), np.uint64(held.node_ptr[u + 1])):
         topic, lacks = held.node_topics[i], picking.lacking[i] > 0
@@ -86,7 +98,7 @@ def forget_lacking(held: TopicRows, scratch: Scratch, u: Int) -> None:
 
 @inlined
 def gain(held: TopicRows, scratch: Scratch, v: Int) -> int:
-    """Count the topics of v that the node whose turn it is lacks."""
+    """Count the topics of v that the node on turn lacks."""
     count, nobody = 0, len(held.node_topics)
     for i in range(np.uint64(held.node_ptr[v]), np.uint64(held.node_ptr[v + 1])):
         count += int(scratch.lacked[held.node_topics[i]] < nobody)
@@ -95,7 +107,7 @@ def gain(held: TopicRows, scratch: Scratch, v: Int) -> int:
 
 @inlined
 def has_picked(picking: Picking, u: Int, v: Int) -> bool:
-    """Say whether v is among u's picks."""
+    """Return whether u has picked v."""
     for i in range(picking.pick_ptr[u], picking.pick_ptr[u] + picking.picked[u]):
         if picking.picks[i] == v:
             return True
@@ -104,13 +116,13 @@ def has_picked(picking: Picking, u: Int, v: Int) -> bool:
 
 @inlined
 def may_pick(picking: Picking, u: Int, v: Int, max_degree: Int) -> bool:
-    """Say whether u may pick v."""
+    """Return whether u may pick v."""
     return v != u and picking.degree[v] < max_degree and not has_picked(picking, u, v)
 
 
 @inlined
 def leave_out(picking: Picking, nodes: Bits, u: Int) -> None:
-    """Take u and what it has picked out of a set of nodes."""
+    """Remove u and its picks from a set of nodes."""
     without(nodes, u)
     for i in range(picking.pick_ptr[u], picking.pick_ptr[u] + picking.picked[u]):
         without(nodes, np.int64(picking.picks[i]))
@@ -129,7 +141,7 @@ def add_rare_topics(held: TopicRows, scratch: Scratch, lacking: Int) -> None:
 
 @inner
 def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
-    """Fill the counters with every node's gain; return how many slices are used."""
+    """Fill the counters with the gain of every node; return the number of slices in use."""
     rows, slices = scratch.rows, scratch.slices
     low, high = np.uint64(0), np.uint64(slices.shape[1])
     popular, top = np.int64(0), np.int64(4)
@@ -140,6 +152,7 @@ def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
         if row >= 0:
             rows[popular] = row
             popular += 1
+    # The adders take rows in groups: pad with the empty row. They also reset the lowest four slices.
     for i in range(popular, popular + 8):
         rows[i] = 0
     for k in range(4 if popular > 0 else 0, top):
@@ -154,7 +167,7 @@ def count_gains(held: TopicRows, scratch: Scratch, lacking: Int) -> int:
 
 @inner
 def fill_window(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, lacking: Int) -> None:
-    """Put the first of the nodes with the best gain into u's window, if any has one."""
+    """Fill the window of u with the first nodes of the best gain, if any node has a gain."""
     best, words = scratch.nodes, np.uint64(len(scratch.nodes))
     for j in range(words):
         best[j] = picking.open_nodes[j]

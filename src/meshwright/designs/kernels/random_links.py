@@ -1,8 +1,11 @@
-"""Random contributing edges (RandomA, RandomM, icdcs16): each one that contributes now is equally likely.
+"""Random contributing edges (RandomA, RandomM, icdcs16, section IX): all contributing edges are equally likely.
 
-For each topic it is known how many pairs of its open subscribers (those that may take one more link) are in
-different components. Drawing a topic by that number, and then such a pair of it, draws an edge as often as it
-has topics to merge; it is taken once in so many times. When no topic has such a pair, nothing contributes.
+Invariant: `pairs` counts, for each topic, the pairs of open subscribers (those that may take one more link)
+in different components. Drawing a topic by that count, and then such a pair, draws an edge with a probability
+proportional to its contribution; the edge is accepted with probability 1 / contribution. When no topic has
+such a pair, no edge contributes. The state is not the engine's: drawing needs counts of pairs per component
+and subscribers sorted by open or closed, and no window, so a union-find over subscriptions is smaller and
+faster.
 """
 
 from __future__ import annotations
@@ -19,36 +22,40 @@ if TYPE_CHECKING:
 
 
 class Chance(NamedTuple):
-    """The interest, each topic's components, and the pairs that are left.
+    """The interest, the components of each topic, and the contributing pairs.
 
-    A subscription is named by its entry in `node_topics`.
+    A subscription is identified by its entry in `node_topics`.
     """
 
     node_ptr: Offsets
+    """By node: the offset of its topics in `node_topics`."""
     node_topics: Ids
+    """The topics of each node, ascending."""
     topic_ptr: Offsets
+    """By topic: the offset of its entries in `members`."""
     owner: Ids
     """By entry: its node."""
     members: Ids
     """By topic: its entries, those of open nodes first."""
     place: Ids
-    """By entry: where it stands in `members`."""
+    """By entry: its position in `members`."""
     open_members: Ids
-    """By topic: how many entries are of open nodes."""
+    """By topic: the number of entries of open nodes."""
     parent: Ids
-    """By entry: another that it is connected to; a root has itself."""
+    """By entry: its parent in the union-find; a root is its own parent."""
     open_below: Ids
-    """By root: how many entries of open nodes are connected to it."""
+    """By root: the number of entries of open nodes in its component."""
     pairs: Offsets
-    """By topic: the open pairs to merge, as a Fenwick tree of partial sums."""
+    """The contributing pairs of each topic, as a Fenwick tree of partial sums."""
     degree: Ids
+    """By node: its number of links."""
     stream: Bits
-    """One stream of random numbers."""
+    """The state of the random numbers."""
 
 
 @inlined
 def root(parent: Ids, entry: Int) -> Int:
-    """Follow parents to the top, halving the path."""
+    """Return the root of an entry, halving the path to it."""
     while parent[entry] != entry:
         parent[entry] = parent[parent[entry]]
         entry = parent[entry]
@@ -57,7 +64,7 @@ def root(parent: Ids, entry: Int) -> Int:
 
 @inlined
 def add_pairs(pairs: Offsets, topic: Int, count: Int) -> None:
-    """Add to the number of pairs of a topic."""
+    """Add to the count of pairs of a topic."""
     i = topic + 1
     while i < len(pairs):
         pairs[i] += count
@@ -66,7 +73,7 @@ def add_pairs(pairs: Offsets, topic: Int, count: Int) -> None:
 
 @inlined
 def topic_of(pairs: Offsets, ahead: Int) -> Int:
-    """Return the topic of the pair that has so many before it."""
+    """Return the topic of the pair number `ahead`, by descending the Fenwick tree."""
     step, i = np.int64(1), np.int64(0)
     while 2 * step < len(pairs):
         step *= 2
@@ -94,7 +101,7 @@ def contribution(held: Chance, u: Int, v: Int) -> int:
 
 @inner
 def link(held: Chance, u: Int, v: Int) -> Int:
-    """Merge what an edge between u and v merges; return how many pairs that takes away."""
+    """Merge the components that the edge (u, v) joins; return the number of pairs that no longer contribute."""
     i, i_end, j, j_end = held.node_ptr[u], held.node_ptr[u + 1], held.node_ptr[v], held.node_ptr[v + 1]
     gone = np.int64(0)
     while i < i_end and j < j_end:
@@ -115,13 +122,14 @@ def link(held: Chance, u: Int, v: Int) -> Int:
 
 @inner
 def close(held: Chance, v: Int) -> Int:
-    """Let a node take no more links; return how many pairs that takes away."""
+    """Close a node to further links; return the number of pairs that this removes."""
     gone = np.int64(0)
     for i in range(held.node_ptr[v], held.node_ptr[v + 1]):
         topic, top = np.int64(held.node_topics[i]), root(held.parent, i)
         lost = np.int64(held.open_members[topic] - held.open_below[top])
         add_pairs(held.pairs, topic, -lost)
         gone += lost
+        # Swap the entry behind the last open one, so that open entries stay first.
         held.open_below[top] -= 1
         held.open_members[topic] -= 1
         here, last = held.place[i], held.topic_ptr[topic] + held.open_members[topic]
@@ -133,7 +141,7 @@ def close(held: Chance, v: Int) -> Int:
 
 @kernel
 def add_random_edges(held: Chance, max_edges: Int, max_degree: Int, us: Ids, vs: Ids, gains: Ids) -> int:
-    """Add random contributing edges until a budget ends or none is left; return how many were written."""
+    """Add random contributing edges until a budget ends or none is left; return the number written."""
     left: Int = np.int64(0)
     edges = 0
     for topic in range(len(held.open_members)):
@@ -143,6 +151,7 @@ def add_random_edges(held: Chance, max_edges: Int, max_degree: Int, us: Ids, vs:
     while left > 0 and edges < max_edges:
         drawn = topic_of(held.pairs, below(held.stream, np.int64(0), left))
         first, members = held.topic_ptr[drawn], np.int64(held.open_members[drawn])
+        # Draw two open subscribers until they are in different components.
         while True:
             a = np.int64(held.members[first + below(held.stream, np.int64(0), members)])
             b = np.int64(held.members[first + below(held.stream, np.int64(0), members)])
@@ -150,6 +159,7 @@ def add_random_edges(held: Chance, max_edges: Int, max_degree: Int, us: Ids, vs:
                 break
         u, v = np.int64(held.owner[a]), np.int64(held.owner[b])
         gain = np.int64(contribution(held, u, v))
+        # The edge is drawn once for each topic that it merges: accept it with probability 1 / gain.
         if gain > 1 and below(held.stream, np.int64(0), gain) > 0:
             continue
         us[edges], vs[edges], gains[edges] = min(u, v), max(u, v), gain

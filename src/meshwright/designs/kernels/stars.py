@@ -1,7 +1,8 @@
-"""Stars (icdcs10, section VI): a hub is linked to all who share a topic with it, and its topics are done.
+"""Stars (icdcs10, section VI): link a hub to all nodes that share an open topic with it, and close its topics.
 
-What is known of a node's score is an upper bound. The node that leads is evaluated if its bound is not its
-score, and is the hub if it is.
+Invariant: `over / under` is an upper bound of each node's score. A tournament keeps the leader. If the bound
+of the leader is exact, it is the next hub; otherwise it is evaluated. An evaluation costs O(|V|/64) per open
+topic of the node, an update of the tournament O(log |V|).
 """
 
 from __future__ import annotations
@@ -20,43 +21,44 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids, Int, Offsets
+    from meshwright.arrays import Bits, Ids, Int, Offsets
 
     Flags: TypeAlias = NDArray[np.bool_]
-    from meshwright.arrays import Bits
+
     from meshwright.designs.kernels.topic_rows import TopicRows
     from meshwright.greedy.kernels.state import Rows
 
 
 NEIGHBOURS, WEIGHT, DENSITY = 0, 1, 2
-"""What scores a node: its neighbours n (CD-ODA), their weight w (CD-ODA-I), or w / n (CD-ODA-II)."""
+"""The score of a node: its neighbours n (CD-ODA), their weight w (CD-ODA-I), or w / n (CD-ODA-II)."""
 
 
 class Scores(NamedTuple):
-    """What is known of each node's score, and who leads."""
+    """Bounds on the score of each node, and the leader."""
 
     remaining: Flags
-    """By topic: whether it has two subscribers and no star yet."""
+    """By topic: whether it is open, with at least two subscribers and no star yet."""
     hub: Ids
     """By topic: the hub of its star, or −1."""
     weight: Offsets
-    """By node: the other subscribers of its remaining topics, each as often as it shares one."""
+    """By node: the sum over its open topics of the other subscribers."""
     topics: Ids
-    """By node: how many topics remain."""
+    """By node: the number of its open topics."""
     fewest: Offsets
-    """By node: a lower bound of its neighbours."""
+    """By node: a lower bound on its number of neighbours."""
     over: Offsets
+    """By node: the numerator of the bound; its score is at most over / under."""
     under: Offsets
-    """By node: its score is at most over / under."""
+    """By node: the denominator of the bound."""
     exact: Flags
-    """By node: whether that is its score."""
+    """By node: whether the bound is the score."""
     winner: Ids
-    """A tournament: entry i is the better of 2i and 2i + 1; the second half are the nodes, then −1."""
+    """A tournament: entry i is the better of 2i and 2i + 1; the second half holds the nodes, then −1."""
 
 
 @inner
 def match(scores: Scores, i: Int) -> None:
-    """Let the two below place i of the tournament meet; a tie goes to the first, the smaller node."""
+    """Decide the match at place i of the tournament; ties go to the first, the smaller node."""
     a, b = scores.winner[2 * i], scores.winner[2 * i + 1]
     if b >= 0 and scores.over[b] * scores.under[a] > scores.over[a] * scores.under[b]:
         a = b
@@ -65,7 +67,7 @@ def match(scores: Scores, i: Int) -> None:
 
 @inner
 def replay(scores: Scores, v: Int) -> None:
-    """Play again the matches that node v takes part in."""
+    """Replay the matches of node v."""
     i = (len(scores.winner) // 2 + v) // 2
     while i > 0:
         match(scores, i)
@@ -74,18 +76,18 @@ def replay(scores: Scores, v: Int) -> None:
 
 @inner
 def replay_all(scores: Scores) -> None:
-    """Play the whole tournament."""
+    """Replay all matches."""
     for i in range(len(scores.winner) // 2 - 1, 0, -1):
         match(scores, np.int64(i))
 
 
 @inner
 def estimate(scores: Scores, u: Int, kind: Int) -> None:
-    """Bound u's score from above after some of its topics were done."""
+    """Bound the score of u from above after some of its topics were closed."""
     scores.exact[u] = False
     if kind == DENSITY:
         scores.over[u] = scores.weight[u]
-        # No neighbour shares more than all topics that remain.
+        # A neighbour shares at most all open topics, so there are at least weight / topics neighbours.
         least = -(-scores.weight[u] // max(scores.topics[u], 1))
         scores.under[u] = max(scores.fewest[u], least, 1)
 
@@ -94,14 +96,18 @@ class Scratch(NamedTuple):
     """Working memory."""
 
     own: Ids
+    """The open topics of a node."""
     rows: Rows
+    """Their bit rows."""
     union: Bits
+    """The neighbours of a node, as bits."""
     common: Ids
+    """By node: the number of open topics shared with the hub; zero between calls."""
 
 
 @inner
 def gather(held: TopicRows, scores: Scores, scratch: Scratch, u: Int) -> Int:
-    """Set `union` to u's neighbours, and return how many topics it has left, listed in `own`."""
+    """Set `union` to the neighbours of u and list its open topics in `own`; return their number."""
     count = np.int64(0)
     for i in range(held.node_ptr[u], held.node_ptr[u + 1]):
         if scores.remaining[held.node_topics[i]]:
@@ -114,7 +120,7 @@ def gather(held: TopicRows, scores: Scores, scratch: Scratch, u: Int) -> Int:
 
 @inner
 def evaluate(held: TopicRows, scores: Scores, scratch: Scratch, u: Int, kind: Int) -> None:
-    """Find u's score."""
+    """Compute the score of u."""
     scores.exact[u] = True
     if kind == WEIGHT:
         scores.over[u] = scores.weight[u]
@@ -132,10 +138,10 @@ def evaluate(held: TopicRows, scores: Scores, scratch: Scratch, u: Int, kind: In
 def link_star(
     held: TopicRows, scores: Scores, scratch: Scratch, hub: Int, edges: Int, us: Ids, vs: Ids, gains: Ids
 ) -> Int:
-    """Link the hub to its neighbours in node order; return how many edges there are then.
+    """Link the hub to its neighbours in node order; return the number of edges so far.
 
-    No star of before touches a topic that remains, since its hub would have closed the topic. So each topic
-    that hub and neighbour have left is merged.
+    No earlier star touches an open topic, since its hub would have closed the topic. So a link merges every
+    open topic that the hub and the neighbour share.
     """
     count = gather(held, scores, scratch, hub)
     for i in range(count):
@@ -156,7 +162,7 @@ def link_star(
 
 @inner
 def close_topics(held: TopicRows, scores: Scores, scratch: Scratch, hub: Int, kind: Int) -> None:
-    """Note that the hub's topics, listed in `own`, are done."""
+    """Close the topics of the hub, listed in `own`, and update the bounds of their subscribers."""
     count, touched = scores.topics[hub], 0
     for i in range(count):
         topic = scratch.own[i]
@@ -171,7 +177,8 @@ def close_topics(held: TopicRows, scores: Scores, scratch: Scratch, hub: Int, ki
             scores.topics[v] -= 1
             estimate(scores, np.int64(v), kind)
     if kind != DENSITY:
-        return  # these scores only fall: the old bounds will do
+        return  # these scores only fall: the old bounds stay valid
+    # A density can rise, so the tournament must be updated: all of it where many nodes changed.
     if touched * 8 > len(scores.winner):
         replay_all(scores)
         return
@@ -184,7 +191,7 @@ def close_topics(held: TopicRows, scores: Scores, scratch: Scratch, hub: Int, ki
 def link_hubs(
     held: TopicRows, scores: Scores, scratch: Scratch, kind: Int, us: Ids, vs: Ids, gains: Ids
 ) -> Int:
-    """Link hub after hub until no topic remains; return how many edges were written."""
+    """Link hub after hub until no topic is open; return the number of edges written."""
     edges: Int = np.int64(0)
     for v in range(len(scores.weight)):
         for i in range(held.node_ptr[v], held.node_ptr[v + 1]):

@@ -1,6 +1,7 @@
-"""Sets of topics as sets of nodes: who subscribes to any of them, in bits.
+"""The subscribers of a set of topics, as a bit row over nodes.
 
-A popular topic has a bit row over the nodes; the subscribers of a rare one are set bit by bit.
+A popular topic has a bit row, and a union costs |V|/64 words per topic, in blocks of eight. The subscribers
+of a rare topic are set bit by bit.
 """
 
 from __future__ import annotations
@@ -23,9 +24,13 @@ class TopicRows(NamedTuple):
     """The interest both ways, with a bit row for each popular topic."""
 
     node_ptr: Offsets
+    """By node: the offset of its topics in `node_topics`."""
     node_topics: Ids
+    """The topics of each node, ascending."""
     topic_ptr: Offsets
+    """By topic: the offset of its subscribers in `topic_nodes`."""
     topic_nodes: Ids
+    """The subscribers of each topic, ascending."""
     topic_row: Ids
     """By topic: its bit row, or −1 for a rare topic."""
     bits: Bits
@@ -69,7 +74,7 @@ def unite(held: TopicRows, topics: Ids, count: Int, rows: Rows, union: Bits) -> 
 
 @inlined
 def size(nodes: Bits) -> Int:
-    """Return how many nodes a set has."""
+    """Return the number of nodes in a set."""
     counts = nothing()
     for j in range(NOTHING, np.uint64(len(nodes)), EIGHT):
         counts = counts + ones(load(nodes, j))
@@ -78,5 +83,5 @@ def size(nodes: Bits) -> Int:
 
 @inlined
 def without(union: Bits, v: Int) -> None:
-    """Take a node out of a set."""
+    """Remove a node from a set."""
     union[np.uint64(v) >> SIX] &= ~(ONE << (np.uint64(v) & SIXTY_THREE))
