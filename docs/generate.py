@@ -1,7 +1,7 @@
 """Write the generated parts of the documentation: `make docs`.
 
 They come from the registry of designs, the command line and the import graph. A test checks that they are
-up to date. Help is read from the structure of the commands, not from the text that a version of typer formats.
+up to date. Help is read from the structure of the commands, not from text that typer formats.
 """
 
 from __future__ import annotations
@@ -97,8 +97,10 @@ def _rooms() -> nx.DiGraph:
         room = _room_of(module)
         if room is not None:
             rooms.add_node(room)
-            imported = {_room_of(name) for name in graph.find_modules_directly_imported_by(module)}
-            rooms.add_edges_from((room, other) for other in sorted(imported - {room, None}))
+            for name in sorted(graph.find_modules_directly_imported_by(module)):
+                other = _room_of(name)
+                if other not in (None, room):
+                    rooms.add_edge(room, other)
     return rooms
 
 

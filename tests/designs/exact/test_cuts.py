@@ -70,7 +70,7 @@ def test_the_relaxation_bounds_from_below(interest: Interest, cap: int | None) -
 
 @given(interests(most_nodes=9, most_topics=5), seeds, st.integers(1, 8))
 def test_rounded_points_are_solutions(interest: Interest, seed: int, cap: int) -> None:
-    """Rounding turns any point into an overlay that connects every topic without a redundant link, or into None."""
+    """Rounding gives an overlay that connects every topic without a redundant link, or None."""
     problem, rng = problem_of(interest), np.random.Generator(np.random.PCG64(seed))
     values = np.where(rng.random(len(problem)) < 0.5, rng.random(len(problem)), 0.0)
     free, capped = round_values(problem, values), round_values(problem, values, cap)

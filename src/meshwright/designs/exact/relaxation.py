@@ -30,7 +30,7 @@ class Point:
 
 
 class Relaxation:
-    """A linear program over the `active` pairs; other pairs become active when their reduced cost is negative.
+    """A linear program over the `active` pairs; others join when their reduced cost is negative.
 
     It minimises the costs of the links plus the excess of the maximum degree over a cap. An excess is
     expensive but allowed, so there is always a solution. Without a cap, degrees do not matter.

@@ -129,7 +129,7 @@ def release(held: Hubs, topic: Int) -> None:
 
 @inner
 def look_around(held: Hubs, topic: Int, level: Int) -> int:
-    """Count the links of each subscriber to the others; return how many subscribers have reached the level."""
+    """Count the links among the subscribers; return how many of them have reached the level."""
     begin, end = held.topic_ptr[topic], held.topic_ptr[topic + 1]
     reached = 0
     for slot in range(begin, end):
@@ -154,7 +154,7 @@ def look_around(held: Hubs, topic: Int, level: Int) -> int:
 
 @inner
 def choose(held: Hubs, topic: Int, level: Int) -> Int:
-    """Return the subscriber that raises degrees over the level the least as a hub, then adds the fewest links.
+    """Return the hub that raises degrees over the level the least, then adds the fewest links.
 
     Reaching the level is free; ties go to the smallest node.
     """

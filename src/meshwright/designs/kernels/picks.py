@@ -1,4 +1,4 @@
-"""SpiderCast's picks (icdcs16, section IX): what each node has picked and lacks, and what a candidate would add.
+"""SpiderCast's picks (icdcs16, section IX): what each node has and lacks, and what a candidate adds.
 
 The gain of a candidate for node u is the number of topics of both that u lacks. One gain costs O(|T(v)|). All
 gains at once cost O(|V|/64) per topic: bit rows of popular topics are summed into bit-sliced counters, as in

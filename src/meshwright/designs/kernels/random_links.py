@@ -1,4 +1,4 @@
-"""Random contributing edges (RandomA, RandomM, icdcs16, section IX): all contributing edges are equally likely.
+"""Random contributing edges (RandomA, RandomM, icdcs16, section IX), all equally likely.
 
 Invariant: `pairs` counts, for each topic, the pairs of open subscribers (those that may take one more link)
 in different components. Drawing a topic by that count, and then such a pair, draws an edge with a probability
@@ -101,7 +101,7 @@ def contribution(held: Chance, u: Int, v: Int) -> int:
 
 @inner
 def link(held: Chance, u: Int, v: Int) -> Int:
-    """Merge the components that the edge (u, v) joins; return the number of pairs that no longer contribute."""
+    """Merge the components that the edge (u, v) joins; return how many pairs no longer contribute."""
     i, i_end, j, j_end = held.node_ptr[u], held.node_ptr[u + 1], held.node_ptr[v], held.node_ptr[v + 1]
     gone = np.int64(0)
     while i < i_end and j < j_end:

@@ -1,4 +1,4 @@
-"""Stars (icdcs10, section VI): link a hub to all nodes that share an open topic with it, and close its topics.
+"""Stars (icdcs10, section VI): link a hub to all that share an open topic with it, and close its topics.
 
 Invariant: `over / under` is an upper bound of each node's score. A tournament keeps the leader. If the bound
 of the leader is exact, it is the next hub; otherwise it is evaluated. An evaluation costs O(|V|/64) per open
