@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from meshwright.cli.output import BAD_INPUT, NOBODY_READS
+from meshwright.cli.output import BAD_INPUT, CLOSED_PIPE
 
 
 @pytest.mark.parametrize("words", [["--help"], ["workload", "unif", "--help"], ["no-such-command"]])
@@ -22,7 +22,7 @@ def test_a_reader_who_went_away_is_no_answer(words: list[str]) -> None:
         done = _run(words, stdout=writer, stderr=subprocess.PIPE)
     finally:
         os.close(writer)
-    assert done.returncode == (BAD_INPUT if words == ["no-such-command"] else NOBODY_READS)
+    assert done.returncode == (BAD_INPUT if words == ["no-such-command"] else CLOSED_PIPE)
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
 

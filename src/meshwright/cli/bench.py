@@ -13,7 +13,7 @@ from meshwright.cli.options import Json
 EXAMPLES = ("meshwright bench", "meshwright bench --quick --out results.md")
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-"""Where the benchmarks are when Meshwright runs from its source checkout, not in the package."""
+"""The source checkout, which holds the benchmarks; the package does not."""
 
 
 def bench(
@@ -29,9 +29,9 @@ def bench(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure speed and memory on this machine, and write them as a page.
+    """Measure speed and memory on this machine, and write a page of results.
 
-    The exit code is 1 when a measured ratio misses the floor that it is held to.
+    The exit code is 1 if a measured ratio misses its floor.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO

@@ -1,4 +1,4 @@
-"""`meshwright demo`: the whole journey on made-up data."""
+"""`meshwright demo`: the whole journey on synthetic data."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,15 +20,15 @@ def demo(
     *,
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="DIR", help="Where to leave logs, dataset, plans and a picture."),
+        typer.Option("--out", metavar="DIR", help="Folder for logs, dataset, plans and a picture."),
     ] = Path("meshwright-demo"),
-    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many brokers.")] = 2000,
-    topics: Annotated[int, typer.Option("--topics", metavar="N", help="How many topics.")] = 500,
+    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="Number of brokers.")] = 2000,
+    topics: Annotated[int, typer.Option("--topics", metavar="N", help="Number of topics.")] = 500,
     seed: Seed = 1,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Ingest a made-up federation's raw logs, design it four ways, verify each plan and draw them."""
+    """Ingest raw logs of a synthetic federation, design it four ways, verify each plan and draw them."""
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
@@ -39,7 +39,7 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     picture = check_chart(out / "designs.png")
     dataset = out / "dataset"
-    outcome = _ingested(nodes, topics, seed, out, progress)
+    outcome = _ingest_raw_logs(nodes, topics, seed, out, progress)
     interest = design_runs.load(str(dataset))
 
     plans, folders, verified = [], [], []
@@ -50,7 +50,7 @@ def demo(
         plans.append(plan)
         folders.append(folder)
         verified.append(verify_plan(folder, interest).passed)
-    degree_and_support(plans, picture, title=f"A made-up federation: {design_runs.told(interest)}")
+    degree_and_support(plans, picture, title=f"A synthetic federation: {design_runs.format_size(interest)}")
 
     if json:
         described = [
@@ -63,11 +63,11 @@ def demo(
         )
     else:
         output.answer(
-            f"A made-up federation: {design_runs.told(interest)}.",
-            f"From its raw logs, by Spark: read {outcome.read:,} rows = {outcome.kept:,} kept + "
+            f"A synthetic federation: {design_runs.format_size(interest)}.",
+            f"Ingested from raw logs by Spark: read {outcome.read:,} rows = {outcome.kept:,} kept + "
             f"{outcome.duplicates:,} duplicates + {outcome.superseded:,} superseded + "
             f"{outcome.quarantined:,} quarantined.",
-            "Which brokers to link, so that each topic's subscribers reach each other by themselves?",
+            "Which brokers should be linked, so that the subscribers of every topic are connected?",
             comparison(plans, verified=verified),
             *_remarks(plans),
             "",
@@ -83,38 +83,38 @@ def demo(
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _ingested(nodes: int, topics: int, seed: int, out: Path, progress: bool) -> "Outcome":
-    """Write raw, dirty logs of a made-up federation, and ingest them."""
+def _ingest_raw_logs(nodes: int, topics: int, seed: int, out: Path, progress: bool) -> "Outcome":
+    """Write raw, dirty logs of a synthetic federation, and ingest them."""
     from meshwright.cli.spark import StageDrawing, opened
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.workloads import write_raw_events, zipf
 
-    few, many = max(1, min(5, topics)), max(1, min(50, topics))  # no topics at all: zipf says so
-    made_up = zipf(nodes, topics, seed=seed, min_size=few, max_size=many)
-    files = write_raw_events(made_up, out / "raw", seed=seed)
+    few, many = max(1, min(5, topics)), max(1, min(50, topics))  # zipf rejects zero topics
+    synthetic = zipf(nodes, topics, seed=seed, min_size=few, max_size=many)
+    files = write_raw_events(synthetic, out / "raw", seed=seed)
     spark = opened(None, None)
     with StageDrawing(forced=progress) as drawing:
         return ingest(spark, files, out / "dataset", progress=drawing)
 
 
 def _program() -> str:
-    """Return how to call `meshwright` from here: by its name, or by its place if no path leads to it."""
+    """Return how to call `meshwright` from here: by name, or by path if it is not on PATH."""
     import shutil
     import sys
 
-    beside = Path(sys.executable).with_name("meshwright")
-    if shutil.which("meshwright") or not beside.exists():
+    installed = Path(sys.executable).with_name("meshwright")
+    if shutil.which("meshwright") or not installed.exists():
         return "meshwright"
-    return str(beside.relative_to(Path.cwd()) if beside.is_relative_to(Path.cwd()) else beside)
+    return str(installed.relative_to(Path.cwd()) if installed.is_relative_to(Path.cwd()) else installed)
 
 
 def _remarks(plans: "list[Plan]") -> list[str]:
-    """Say in words what the table shows."""
+    """Return sentences that sum up the table."""
     gm, low, _, ring = (plan.figures for plan in plans)
     if not gm["edges"]:
         return ["No two brokers share a topic: there is nothing to link."]
     return [
-        f"A ring for each topic takes {ring['edges'] / gm['edges']:.1f} times the links of Greedy Merge.",
-        f"Greedy Merge gives one broker {gm['max_degree']:,} links; with Low-ODA none has more than "
-        f"{low['max_degree']:,}, for {low['edges'] / gm['edges'] * 100 - 100:.0f} % more links in all.",
+        f"A ring per topic takes {ring['edges'] / gm['edges']:.1f} times the links of Greedy Merge.",
+        f"Greedy Merge gives one broker {gm['max_degree']:,} links; with Low-ODA no broker has more than "
+        f"{low['max_degree']:,}, for {low['edges'] / gm['edges'] * 100 - 100:.0f} % more links in total.",
     ]

@@ -1,7 +1,6 @@
-"""The `meshwright` command: its sub-commands, and how each ends.
+"""The `meshwright` command: its sub-commands and their exit codes.
 
-Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a fault of ours, 130 interrupted, 141 nobody reads
-the answer.
+Exit codes: 0 done, 1 the answer is no, 2 bad input, 70 a bug of Meshwright, 130 interrupted, 141 closed pipe.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from meshwright.cli.content import commands
 from meshwright.cli.data import follow, ingest, profile, sample, traffic, workload
 from meshwright.cli.deploy import apply, diff, export, federation, route
 from meshwright.cli.live import chaos, churn
-from meshwright.cli.output import INTERRUPTED, NOBODY_READS, explain, note
+from meshwright.cli.output import CLOSED_PIPE, INTERRUPTED, explain, note
 from meshwright.cli.plans import advise, compare, plan, soc, verify
 
 EXAMPLES = (
@@ -31,40 +30,40 @@ EXAMPLES = (
 )
 
 
-def _shown(examples: Sequence[str]) -> str:
-    """Lay examples out below the options; the backspace keeps their lines apart."""
+def _format_examples(examples: Sequence[str]) -> str:
+    """Format examples for the end of a help text; the backspace stops click from joining the lines."""
     heading = "Examples:" if len(examples) > 1 else "Example:"
     return "\n".join(["\b", heading, *(f"  {example}" for example in examples)])
 
 
 app = typer.Typer(
     name="meshwright",
-    epilog=_shown(EXAMPLES),
+    epilog=_format_examples(EXAMPLES),
     add_completion=False,
-    rich_markup_mode=None,  # plain help: it answers at once, and examples keep their lines
+    rich_markup_mode=None,  # plain help is fast, and examples keep their lines
     pretty_exceptions_enable=False,
 )
-app.command(epilog=_shown(demo.EXAMPLES))(demo.demo)
-app.command(epilog=_shown(workload.EXAMPLES))(workload.workload)
-app.command(epilog=_shown(ingest.EXAMPLES))(ingest.ingest)
-app.command(epilog=_shown(profile.EXAMPLES))(profile.profile)
-app.command(epilog=_shown(sample.EXAMPLES))(sample.sample)
-app.command(epilog=_shown(follow.EXAMPLES))(follow.follow)
-app.command(epilog=_shown(traffic.EXAMPLES))(traffic.traffic)
-app.command(epilog=_shown(plan.EXAMPLES))(plan.plan)
-app.command(epilog=_shown(verify.EXAMPLES))(verify.verify)
-app.command(epilog=_shown(soc.EXAMPLES))(soc.soc)
-app.command(epilog=_shown(route.EXAMPLES))(route.route)
-app.command(epilog=_shown(export.EXAMPLES))(export.export)
-app.command(epilog=_shown(diff.EXAMPLES))(diff.diff)
-app.command(epilog=_shown(apply.EXAMPLES))(apply.apply)
-app.command(epilog=_shown(federation.EXAMPLES))(federation.federation)
-app.command(epilog=_shown(advise.EXAMPLES))(advise.advise)
-app.command(epilog=_shown(compare.EXAMPLES))(compare.compare)
-app.command(epilog=_shown(churn.EXAMPLES))(churn.churn)
-app.command(epilog=_shown(chaos.EXAMPLES))(chaos.chaos)
-app.command(epilog=_shown(bench.EXAMPLES))(bench.bench)
-app.add_typer(commands.content_app(_shown), name="content")
+app.command(epilog=_format_examples(demo.EXAMPLES))(demo.demo)
+app.command(epilog=_format_examples(workload.EXAMPLES))(workload.workload)
+app.command(epilog=_format_examples(ingest.EXAMPLES))(ingest.ingest)
+app.command(epilog=_format_examples(profile.EXAMPLES))(profile.profile)
+app.command(epilog=_format_examples(sample.EXAMPLES))(sample.sample)
+app.command(epilog=_format_examples(follow.EXAMPLES))(follow.follow)
+app.command(epilog=_format_examples(traffic.EXAMPLES))(traffic.traffic)
+app.command(epilog=_format_examples(plan.EXAMPLES))(plan.plan)
+app.command(epilog=_format_examples(verify.EXAMPLES))(verify.verify)
+app.command(epilog=_format_examples(soc.EXAMPLES))(soc.soc)
+app.command(epilog=_format_examples(route.EXAMPLES))(route.route)
+app.command(epilog=_format_examples(export.EXAMPLES))(export.export)
+app.command(epilog=_format_examples(diff.EXAMPLES))(diff.diff)
+app.command(epilog=_format_examples(apply.EXAMPLES))(apply.apply)
+app.command(epilog=_format_examples(federation.EXAMPLES))(federation.federation)
+app.command(epilog=_format_examples(advise.EXAMPLES))(advise.advise)
+app.command(epilog=_format_examples(compare.EXAMPLES))(compare.compare)
+app.command(epilog=_format_examples(churn.EXAMPLES))(churn.churn)
+app.command(epilog=_format_examples(chaos.EXAMPLES))(chaos.chaos)
+app.command(epilog=_format_examples(bench.EXAMPLES))(bench.bench)
+app.add_typer(commands.content_app(_format_examples), name="content")
 
 
 def _version(asked: bool) -> None:
@@ -87,7 +86,7 @@ def meshwright(
 ) -> None:
     """Plan which brokers of a publish/subscribe federation to link.
 
-    Every topic's subscribers stay connected among themselves, with few links per broker.
+    The subscribers of every topic stay connected, with few links per broker.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
@@ -100,8 +99,8 @@ def execute(arguments: Sequence[str]) -> int:
     try:
         code = app(words, prog_name="meshwright", standalone_mode=False)
         sys.stdout.flush()
-    except (SystemExit, BrokenPipeError):  # all that click and rich do about a reader who went away
-        code = NOBODY_READS
+    except (SystemExit, BrokenPipeError):  # how click and rich react to a closed pipe
+        code = CLOSED_PIPE
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:
@@ -114,18 +113,18 @@ def execute(arguments: Sequence[str]) -> int:
 
 
 def run() -> None:
-    """Be the `meshwright` program."""
-    logging.getLogger().addHandler(logging.NullHandler())  # what libraries complain of, we tell in one line
+    """Run the `meshwright` program."""
+    logging.getLogger().addHandler(logging.NullHandler())  # library errors become one line of ours
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started us
+        if getattr(sys, name) is None:  # closed by the parent process
             setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8"))
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that knows no × still gets its answer
+            stream.reconfigure(errors="backslashreplace")  # a terminal without × still gets an answer
     code = execute(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except OSError:  # Python would try again at its end, and make the code another one
+        except OSError:  # Python would flush again at exit, and change the exit code
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(code)

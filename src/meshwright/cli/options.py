@@ -31,7 +31,7 @@ K: TypeAlias = Annotated[
 
 Rounds: TypeAlias = Annotated[
     int | None,
-    typer.Option("--rounds", metavar="R", min=1, help="GM: run again on the pairs not yet linked."),
+    typer.Option("--rounds", metavar="R", min=1, help="GM: number of rounds on unused pairs."),
 ]
 
 MaxEdges: TypeAlias = Annotated[
@@ -63,18 +63,18 @@ Objective: TypeAlias = Annotated[
 
 TimeLimit: TypeAlias = Annotated[
     float | None,
-    typer.Option("--time-limit", metavar="S", min=0, help="Exact: stop after so many seconds."),
+    typer.Option("--time-limit", metavar="S", min=0, help="Exact: stop after this many seconds."),
 ]
 
 Seconds: TypeAlias = Annotated[
     float | None,
-    typer.Option("--seconds", metavar="S", min=0, help="Best: improve for so long; 20 unless told."),
+    typer.Option("--seconds", metavar="S", min=0, help="Best: improve for this many seconds; 20 by default."),
 ]
 
 Steps: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        "--steps", metavar="N", min=0, help="Best: so many steps instead: the same on every machine."
+        "--steps", metavar="N", min=0, help="Best: improve for this many steps, the same on every machine."
     ),
 ]
 
@@ -83,31 +83,33 @@ Costs: TypeAlias = Annotated[
     typer.Option(
         "--costs",
         metavar="FILE",
-        help="What links cost: a CSV or Parquet file with columns u, v, cost for pairs, or node, x, y.",
+        help="Link costs: a CSV or Parquet file with columns u, v, cost for pairs, or node, x, y.",
     ),
 ]
 
 Metric: TypeAlias = Annotated[
     bool,
-    typer.Option("--metric", help="Refuse costs with a detour cheaper than the direct way: n³ steps."),
+    typer.Option(
+        "--metric", help="Reject costs where a detour is cheaper than the direct link; takes n³ steps."
+    ),
 ]
 
 Certify: TypeAlias = Annotated[
     bool,
     typer.Option(
-        "--certify", help="Prove how many links are needed at least, in time of its own, and keep the proof."
+        "--certify", help="Prove a lower bound on links, in extra time, and keep the proof with the plan."
     ),
 ]
 
 Threads: TypeAlias = Annotated[
-    int, typer.Option("--threads", metavar="N", min=1, help="Work on so many cores; the plan is the same.")
+    int, typer.Option("--threads", metavar="N", min=1, help="Number of threads; the plan is the same.")
 ]
 
 ShowProgress: TypeAlias = Annotated[
-    bool, typer.Option("--progress", help="Show progress even where there is no terminal.")
+    bool, typer.Option("--progress", help="Show progress even without a terminal.")
 ]
 
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 NodeColumn: TypeAlias = Annotated[str, typer.Option("--node", metavar="COLUMN", help="The column of nodes.")]

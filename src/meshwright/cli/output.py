@@ -1,4 +1,4 @@
-"""What commands print and the code they end with: answers to stdout, everything else to stderr."""
+"""What commands print, and their exit codes: answers to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_target(path: Path, kind: str) -> None:
-    """Refuse a place where a folder of that kind could not be written at the end."""
+    """Raise an OutputError before long work if a folder of this kind cannot be written to a path."""
     from meshwright.files.folders import check_free
     from meshwright.files.header import KINDS
     from meshwright.files.single import check_place
@@ -34,13 +34,13 @@ SHOWN_REASONS = 5
 
 
 def answer_json(document: dict[str, Any]) -> None:
-    """Print the one JSON document of a command that was asked for it."""
+    """Print the JSON document of a command."""
     unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=not unicode, allow_nan=False) + "\n")
 
 
 def answer(*lines: RenderableType) -> None:
-    """Print lines or tables; text is taken literally, never as markup."""
+    """Print lines or tables; text is literal, never markup."""
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
@@ -50,14 +50,14 @@ def answer(*lines: RenderableType) -> None:
         console.print(line)
 
 
-def told_reasons(reasons: Mapping[str, int]) -> list[str]:
-    """Return lines that say why rows were set aside: the most frequent reasons."""
+def format_reasons(reasons: Mapping[str, int]) -> list[str]:
+    """Return lines with the most frequent reasons for quarantine."""
     return [f"  {count:,} × {reason}" for reason, count in list(reasons.items())[:SHOWN_REASONS]]
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on a terminal that something without a count of its own is under way."""
+    """Show a spinner on a terminal while work without a count runs."""
     if not sys.stderr.isatty():
         yield
         return
@@ -68,8 +68,8 @@ def working(what: str) -> Iterator[None]:
 
 
 def note(line: str) -> None:
-    """Tell the person something that is not part of the answer."""
-    with suppress(OSError):  # a place for notes that is full or closed changes no answer
+    """Print a line to stderr that is not part of the answer."""
+    with suppress(OSError):  # a full or closed stderr must not change the answer
         sys.stderr.write(f"meshwright: {line}\n")
         sys.stderr.flush()
 
@@ -77,13 +77,13 @@ def note(line: str) -> None:
 ANSWER_IS_NO = 1
 BAD_INPUT = 2
 UNEXPECTED = 70
-"""EX_SOFTWARE of sysexits.h: the fault is ours."""
+"""EX_SOFTWARE of sysexits.h: a bug of Meshwright."""
 INTERRUPTED = 130
-NOBODY_READS = 141
-"""As a shell tells of a program that ended because its reader went away."""
+CLOSED_PIPE = 141
+"""The code that a shell reports for a program ended by SIGPIPE."""
 
 UsageError = typer.BadParameter.__mro__[1]
-"""Whatever is wrong with the words on the command line. Typer does not export it, only this child of it."""
+"""The base class of errors on the command line. Typer exports only this child of it."""
 
 
 def explain(error: Exception) -> int:
@@ -93,18 +93,18 @@ def explain(error: Exception) -> int:
     if isinstance(error, MeshwrightError):
         return _say(str(error), BAD_INPUT)
     if isinstance(error, MemoryError):
-        return _say("out of memory: take a machine with more, or a sample of the data", UNEXPECTED)
+        return _say("out of memory: use a machine with more, or a sample of the data", UNEXPECTED)
     if isinstance(error, OSError) and error.strerror:
         where = f" {error.filename!r}" if error.filename else ""
-        return _say(f"{error.strerror}{where}: choose another file or place", BAD_INPUT)
+        return _say(f"{error.strerror}{where}: choose another file or path", BAD_INPUT)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return _say(
-        f"{what}: this is a fault of Meshwright; please report it with the output of --debug", UNEXPECTED
+        f"{what}: this is a bug of Meshwright; please report it with the output of --debug", UNEXPECTED
     )
 
 
 def _usage(error: Exception) -> str:
-    """Spell a usage error as ours are: no capital, no full stop, and where to read on."""
+    """Format a usage error like ours: no capital, no full stop, and the command that helps."""
     message: str = error.format_message().rstrip(".")  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "meshwright"

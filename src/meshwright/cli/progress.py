@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, or a line now and then where it was asked for."""
+"""Progress on stderr: a bar on a terminal, or an occasional line if requested."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Drawing:
-    """When to show something, and the bar; what it says is its children's."""
+    """A progress display: when to show something, and the bar. Subclasses provide the text."""
 
     quiet_seconds: ClassVar[float] = 1.0
     """Work that takes less than this shows nothing."""
     line_seconds: ClassVar[float] = 2.0
-    """Without a terminal, this long between two lines."""
+    """Seconds between two lines without a terminal."""
 
     def __init__(self, *, forced: bool = False) -> None:
         self.terminal = sys.stderr.isatty()
@@ -30,23 +30,23 @@ class Drawing:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the start."""
         return time.monotonic() - self.began
 
     def due(self) -> bool:
-        """Say whether there is anything to show by now."""
+        """Return whether progress should be visible now."""
         return self.shown and self.elapsed >= self.quiet_seconds
 
     def line_due(self) -> bool:
-        """Say whether a line may be written again; asking counts as writing it."""
+        """Return whether another line may be written; a positive answer counts as written."""
         now = time.monotonic()
         if now - self.last_line < self.line_seconds:
             return False
         self.last_line = now
         return True
 
-    def draw(self, title: str, share: float, *, told: str, left: str) -> None:
-        """Draw the bar up to a share, with what is told of it and what is left."""
+    def draw(self, title: str, share: float, *, detail: str, left: str) -> None:
+        """Draw the bar up to a share, with a detail and what is left."""
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
@@ -55,15 +55,15 @@ class Drawing:
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.fields[told]}"),
+                TextColumn("{task.fields[detail]}"),
                 TextColumn("[dim]{task.fields[left]}"),
                 console=Console(stderr=True),
                 transient=True,
             )
-            self._bar = bar, bar.add_task(title, total=1.0, told=told, left=left)
+            self._bar = bar, bar.add_task(title, total=1.0, detail=detail, left=left)
             bar.start()
         bar, task = self._bar
-        bar.update(task, description=title, completed=share, told=told, left=left)
+        bar.update(task, description=title, completed=share, detail=detail, left=left)
 
     def __enter__(self) -> Self:
         return self
@@ -79,9 +79,9 @@ SAMPLES = 64
 
 
 class ProgressDrawing(Drawing):
-    """The `progress` callback of one design: a bar on a terminal, now and then a line elsewhere if forced.
+    """The `progress` callback of one design: a bar on a terminal, or an occasional line if forced.
 
-    Support rises fast at first and slowly later, so the time left is told from the latest half of the run.
+    Support rises fast at first and slowly later, so the latest half of the run predicts the time left.
     """
 
     def __init__(self, title: str, *, forced: bool = False, max_edges: int | None = None) -> None:
@@ -91,7 +91,7 @@ class ProgressDrawing(Drawing):
         self.compiling = False
 
     def __call__(self, edges: int, done: float, what: str) -> None:
-        """Take the edges so far, how far it is (while linking: the support) and what is being done."""
+        """Take the edges so far, the share done (while linking: the support) and the phase."""
         if what.startswith("compiling"):
             self._announce(what)
             return
@@ -99,13 +99,13 @@ class ProgressDrawing(Drawing):
             return
         now = time.monotonic()
         share = max(done, edges / self.max_edges if self.max_edges else 0.0)
-        told = f"{edges:,} links, {done:.1%} support" if what == "linking" else f"{edges:,} links, {what}"
+        detail = f"{edges:,} links, {done:.1%} support" if what == "linking" else f"{edges:,} links, {what}"
         left = time_left(self.samples, now, share)
         self.samples.append((now, share))
         if self.terminal:
-            self.draw(self.title, share, told=told, left=left)
+            self.draw(self.title, share, detail=detail, left=left)
         elif self.line_due():
-            note(f"{self.title}: {told}, {left}")
+            note(f"{self.title}: {detail}, {left}")
 
     def _announce(self, what: str) -> None:
         if not self.compiling:
@@ -114,7 +114,7 @@ class ProgressDrawing(Drawing):
 
 
 def time_left(samples: deque[tuple[float, float]], now: float, share: float) -> str:
-    """Tell how long the rest takes at the pace of the latest half of the time.
+    """Predict the time left from the pace of the latest half of the run.
 
     >>> time_left(deque([(0.0, 0.0), (5.0, 0.4)]), 10.0, 0.6)
     '10 s left'
@@ -131,20 +131,20 @@ def time_left(samples: deque[tuple[float, float]], now: float, share: float) -> 
 
 
 class SearchDrawing(Drawing):
-    """The `progress` callback of a search: a bar on a terminal, now and then a line elsewhere if forced."""
+    """The `progress` callback of a search: a bar on a terminal, or an occasional line if forced."""
 
     def __init__(self, title: str, *, forced: bool = False) -> None:
         super().__init__(forced=forced)
         self.title = title
 
     def __call__(self, steps: int, done: float, what: str) -> None:
-        """Take the steps so far, the part of the time or steps that is gone, and what is found."""
+        """Take the steps so far, the share of the budget that is spent, and the result so far."""
         if what.startswith("compiling"):
             note(what)
             return
         if not self.due():
             return
         if self.terminal:
-            self.draw(self.title, done, told=what, left=f"{steps:,} steps")
+            self.draw(self.title, done, detail=what, left=f"{steps:,} steps")
         elif self.line_due():
             note(f"{self.title}: {what}, {steps:,} steps")

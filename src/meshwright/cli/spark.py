@@ -54,6 +54,6 @@ class StageDrawing(Drawing):
             return
         if self.terminal:
             share = done / tasks if tasks else 0.0
-            self.draw(what, share, told=f"{done}/{tasks}", left="tasks")
+            self.draw(what, share, detail=f"{done}/{tasks}", left="tasks")
         elif self.line_due():
             note(f"{what}: {done} of {tasks} tasks, after {self.elapsed:.0f} s")

@@ -127,6 +127,6 @@ def ingest(
         f"{outcome.nodes:,} brokers, {outcome.topics:,} topics, {outcome.kept:,} subscriptions",
         f"read {outcome.read:,} rows = {outcome.kept:,} kept + {outcome.duplicates:,} duplicates + "
         f"{outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
-        *output.told_reasons(reasons),
+        *output.format_reasons(reasons),
         f"written to {out}",
     )

@@ -61,5 +61,5 @@ def sample(
     else:
         begun = ", ".join(made.seeds[:5])
         output.answer(
-            design_runs.told(made.interest), f"from {begun}, {made.levels} levels", f"written to {out}"
+            design_runs.format_size(made.interest), f"from {begun}, {made.levels} levels", f"written to {out}"
         )

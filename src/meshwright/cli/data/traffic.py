@@ -90,6 +90,6 @@ def traffic(
             f"{len(made.publishers):,} publishers, {made.channels.num_rows:,} channels, "
             f"{counts['kept']:,} messages in {made.described['seconds']:,.1f} s",
             f"read {counts['read']:,} rows = {counts['kept']:,} kept + {counts['quarantined']:,} quarantined",
-            *output.told_reasons(reasons),
+            *output.format_reasons(reasons),
             f"written to {out}",
         )

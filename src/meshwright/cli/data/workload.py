@@ -91,4 +91,4 @@ def workload(
         counts = {"nodes": interest.num_nodes, "topics": interest.num_topics}
         output.answer_json({**counts, "subscriptions": interest.num_subscriptions, "dataset": str(out)})
     else:
-        output.answer(design_runs.told(interest), f"written to {out}")
+        output.answer(design_runs.format_size(interest), f"written to {out}")

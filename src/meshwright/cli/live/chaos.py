@@ -1,4 +1,4 @@
-"""`meshwright chaos`: what breaks when brokers fail, and what its repair takes."""
+"""`meshwright chaos`: what breaks when brokers fail, and what repair costs."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -24,24 +24,28 @@ def chaos(
     source: Source,
     *,
     most: Annotated[
-        int, typer.Option("--most", metavar="K", min=1, help="Up to so many brokers fail at once.")
+        int, typer.Option("--most", metavar="K", min=1, help="Maximum number of brokers that fail at once.")
     ] = 3,
     samples: Annotated[
         int,
         typer.Option(
-            "--samples", metavar="N", min=1, help="Random sets of each size, and repairs of each kind."
+            "--samples",
+            metavar="N",
+            min=1,
+            help="Number of random sets of each size, and of repairs of each kind.",
         ),
     ] = 100,
     policies: Annotated[
-        str, typer.Option("--policies", metavar="A,B,C", help="Whose repairs to try.")
+        str, typer.Option("--policies", metavar="A,B,C", help="Policies whose repairs to try.")
     ] = "naive,shadow,tidy",
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Let brokers fail, singly and together, and tell what breaks and what the repair takes.
+    """Let brokers fail, alone and together, and report what breaks and what repair costs.
 
-    Each broker on its own, random sets, those with the most links, and those whose failure cuts off most.
+    It tries each broker alone, random sets, the brokers with the most links, and those whose failure cuts off
+    the most subscribers.
     """
     from meshwright import churn as room
     from meshwright.cli import output
@@ -49,7 +53,7 @@ def chaos(
     from meshwright.cli.progress import ProgressDrawing
     from meshwright.store import read_plan
 
-    names = design_runs.names_in(policies, "--policies", "naive,shadow,tidy")
+    names = design_runs.split_names(policies, "--policies", "naive,shadow,tidy")
     for name in names:
         room.Policy(name)
     interest = design_runs.load(source)
@@ -68,7 +72,9 @@ def chaos(
         output.answer_json({"plan": str(plan), "scenarios": [asdict(scenario) for scenario in found]})
     else:
         output.answer(
-            f"{design_runs.told(interest)}, {len(overlay):,} links", _table(found, names), *_told(found)
+            f"{design_runs.format_size(interest)}, {len(overlay):,} links",
+            _table(found, names),
+            *_summary(found),
         )
 
 
@@ -92,8 +98,8 @@ def _table(found: "list[Scenario]", policies: list[str]) -> "Table":
     return table
 
 
-def _told(found: "list[Scenario]") -> list[str]:
-    """Say in words what the first row shows."""
+def _summary(found: "list[Scenario]") -> list[str]:
+    """Return a sentence that sums up the first row."""
     single = found[0]
     if not single.splitting:
         return ["No failure of a single broker splits a topic."]

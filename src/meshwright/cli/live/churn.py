@@ -26,23 +26,23 @@ def churn(
     *,
     rounds: Annotated[
         int | None,
-        typer.Option("--rounds", metavar="N", min=1, help="Rounds of made-up churn; 1000 unless told."),
+        typer.Option("--rounds", metavar="N", min=1, help="Rounds of random churn; 1000 by default."),
     ] = None,
     policy: Annotated[
         str, typer.Option("--policy", metavar="NAME", help="naive, shadow, tidy or rebuild.")
     ] = "shadow",
     compare: Annotated[
         str | None,
-        typer.Option("--compare", metavar="A,B,C", help="The same churn under several policies instead."),
+        typer.Option("--compare", metavar="A,B,C", help="Run the same churn under several policies."),
     ] = None,
     trace: Annotated[
         Path | None,
         typer.Option(
-            "--trace", metavar="FILE", help="Replay these events (JSON lines, or a folder of them) instead."
+            "--trace", metavar="FILE", help="Replay these events (JSON lines, or a folder of them)."
         ),
     ] = None,
     burst: Annotated[
-        int, typer.Option("--burst", metavar="N", min=1, help="So many come or crash at once.")
+        int, typer.Option("--burst", metavar="N", min=1, help="Number of brokers that join or crash at once.")
     ] = 1,
     backups: Annotated[
         str, typer.Option("--backups", metavar="NAME", help="How backups are chosen: primal-dual or greedy.")
@@ -55,16 +55,16 @@ def churn(
     ] = 3.0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Leave rounds, final dataset and plan, and a chart here."),
+        typer.Option("--out", metavar="DIR", help="Folder for rounds, final dataset and plan, and a chart."),
     ] = None,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Let brokers join and leave, repair the overlay each time, and tell what that took.
+    """Let brokers join and leave, repair the overlay each time, and report the cost of repair.
 
-    The churn is made up (as likely a join as a leave, newcomers like those who are there) or read from a
-    trace. Figures stand beside those of Low-ODA from scratch.
+    The churn is random (joins and leaves are equally likely, new brokers resemble existing ones) or read from
+    a trace. The table also shows Low-ODA from scratch.
     """
     from meshwright import churn as room
     from meshwright.cli import output
@@ -75,7 +75,7 @@ def churn(
     from meshwright.store import read_plan, read_trace, write_churn
 
     if trace is not None and (rounds is not None or burst > 1):
-        raise InputError("--trace says what happens: leave out --rounds and --burst")
+        raise InputError("--trace defines the events: leave out --rounds and --burst")
     names = _names(policy, compare)
     usual = room.Policy(backups=backups, coverage=coverage, rho=rho)
     policies = [replace(usual, name=name) for name in names]
@@ -88,8 +88,8 @@ def churn(
             happened = list(read_trace(trace))
     else:
         happened = list(room.random_churn(interest, rounds or 1000, seed=seed, burst=burst))
-    replays = {each.name: _replayed(overlay, each, happened, seed=seed, shown=progress) for each in policies}
-    title = f"{design_runs.told(interest)}; {len(happened):,} rounds of churn"
+    replays = {each.name: _replay(overlay, each, happened, seed=seed, shown=progress) for each in policies}
+    title = f"{design_runs.format_size(interest)}; {len(happened):,} rounds of churn"
     if out is not None:
         write_churn(replays, out, seed=seed, draw=lambda file: churn_chart(replays, file, title=title))
     if json:
@@ -100,13 +100,13 @@ def churn(
 
 
 def _names(policy: str, compare: str | None) -> list[str]:
-    """Return the policies to run; each must be there once."""
-    from meshwright.cli.plans.design_runs import names_in
+    """Return the policies to run; each must occur once."""
+    from meshwright.cli.plans.design_runs import split_names
 
-    return [policy] if compare is None else names_in(compare, "--compare", "naive,shadow,tidy,rebuild")
+    return [policy] if compare is None else split_names(compare, "--compare", "naive,shadow,tidy,rebuild")
 
 
-def _replayed(
+def _replay(
     overlay: "Overlay", policy: "Policy", happened: Sequence[Sequence["Event"]], *, seed: int, shown: bool
 ) -> "Replay":
     from meshwright import churn as room
@@ -119,8 +119,8 @@ def _replayed(
             drawing(links, done / len(happened), f"{done:,} of {len(happened):,} rounds")
 
         live = room.LiveOverlay(overlay, policy, seed=seed)
-        return room.replay(live, _none_empty(happened), progress=tell)
+        return room.replay(live, _skip_empty(happened), progress=tell)
 
 
-def _none_empty(rounds: Iterable[Sequence["Event"]]) -> Iterable[Sequence["Event"]]:
+def _skip_empty(rounds: Iterable[Sequence["Event"]]) -> Iterable[Sequence["Event"]]:
     return (events for events in rounds if events)

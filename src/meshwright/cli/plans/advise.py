@@ -1,4 +1,4 @@
-"""`meshwright advise`: which design to take, and why."""
+"""`meshwright advise`: the design that fits the requirements, and why."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,20 +23,26 @@ def advise(
     source: Source,
     *,
     max_degree: Annotated[
-        int | None, typer.Option("--max-degree", metavar="D", min=1, help="Links of a broker, at most.")
+        int | None,
+        typer.Option("--max-degree", metavar="D", min=1, help="Maximum number of links of a broker."),
     ] = None,
     max_edges: Annotated[
-        int | None, typer.Option("--max-edges", metavar="M", min=1, help="Links in all, at most.")
+        int | None, typer.Option("--max-edges", metavar="M", min=1, help="Maximum number of links in total.")
     ] = None,
     resilient: Annotated[
-        bool, typer.Option("--resilient", help="Topics must stay connected when any one broker fails.")
+        bool, typer.Option("--resilient", help="Topics must stay connected when any single broker fails.")
     ] = False,
     diameter: Annotated[
         int | None,
-        typer.Option("--diameter", metavar="D", min=1, help="Links between two subscribers, at most."),
+        typer.Option(
+            "--diameter",
+            metavar="D",
+            min=1,
+            help="Maximum number of hops between two subscribers of a topic.",
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="PLAN", help="Write the plan that is advised.")
+        Path | None, typer.Option("--out", metavar="PLAN", help="Write the chosen plan to this folder.")
     ] = None,
     chart: Annotated[
         Path | None,
@@ -51,8 +57,8 @@ def advise(
 ) -> None:
     """Try the designs that fit, and say which one to take and why.
 
-    Every figure of the table is measured; the last but one column of figures says how many links could be
-    spared one by one. The exit code is 1 when nothing meets the wishes.
+    Every figure of the table is measured; "links to spare" counts the links that could each be removed alone.
+    The exit code is 1 if no design meets the requirements.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
@@ -79,7 +85,7 @@ def advise(
         design_runs.prepare_measures("resilience")
     timing = {} if seconds is None else {"seconds": seconds}
     advice = ask(interest, wishes, **timing, steps=steps, seed=seed, threads=threads, make=make)
-    title = f"{source}: {design_runs.told(interest)}"
+    title = f"{source}: {design_runs.format_size(interest)}"
     chosen = None if advice.chosen is None else advice.chosen.plan
     with output.working("measuring"):
         table = advice_table(advice)
@@ -89,24 +95,24 @@ def advise(
         write_plan(chosen, out)
     if json:
         written = {"plan": str(out) if out and chosen else None, "chart": chart and str(chart)}
-        output.answer_json({"source": source, **_found(advice), **written})
+        output.answer_json({"source": source, **_fields(advice), **written})
     else:
         files = [f"chart: {chart}"] if chart else []
         files += [f"written to {out}"] if out is not None and chosen is not None else []
-        output.answer(title, table, *_told(advice), *files)
+        output.answer(title, table, *_lines(advice), *files)
     if chosen is None:
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _found(advice: "Advice") -> dict[str, Any]:
+def _fields(advice: "Advice") -> dict[str, Any]:
     return {
         "chosen": None if advice.chosen is None else advice.tried.index(advice.chosen),
         "reasons": list(advice.reasons),
-        "plans": [_measured(own, advice) for own in advice.tried],
+        "plans": [_plan_fields(own, advice) for own in advice.tried],
     }
 
 
-def _measured(own: "Tried", advice: "Advice") -> dict[str, Any]:
+def _plan_fields(own: "Tried", advice: "Advice") -> dict[str, Any]:
     from meshwright.cli.plans import design_runs
 
     return {
@@ -118,7 +124,7 @@ def _measured(own: "Tried", advice: "Advice") -> dict[str, Any]:
     }
 
 
-def _told(advice: "Advice") -> list[str]:
+def _lines(advice: "Advice") -> list[str]:
     from meshwright.report.tables import name_of
 
     if advice.chosen is None:
@@ -129,12 +135,12 @@ def _told(advice: "Advice") -> list[str]:
         f"take {name_of(advice.chosen.plan)}:",
         *(f"- {reason}" for reason in advice.reasons),
         *([] if advice.chosen.complete else [f"- support {figures['support']:.1%}"]),
-        *_certified(advice),
+        *_certificate_lines(advice),
     ]
 
 
-def _certified(advice: "Advice") -> list[str]:
-    """Say how near to the fewest links it is; what resilience and short ways need is not known."""
+def _certificate_lines(advice: "Advice") -> list[str]:
+    """Say how close the plan is to the fewest links; no bound covers resilience or diameters."""
     from meshwright.formatting import excess
 
     figures = advice.chosen.plan.figures if advice.chosen is not None else {}

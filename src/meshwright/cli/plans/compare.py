@@ -39,7 +39,7 @@ def compare(
     source: Source,
     *,
     algorithms: Annotated[
-        str, typer.Option("--algorithms", metavar="A,B,C", help="Which designs, separated by commas.")
+        str, typer.Option("--algorithms", metavar="A,B,C", help="Designs, separated by commas.")
     ] = "gm,low,minmax,ring",
     chart: Annotated[
         Path | None,
@@ -65,15 +65,15 @@ def compare(
 ) -> None:
     """Design by several algorithms and show them side by side.
 
-    A parameter goes to those of the algorithms that take it. With --costs the table says, for each of them,
-    what its links cost in all; with --certify, by how much they are above the fewest possible at most.
+    Each algorithm gets the parameters that it takes. With --costs the table shows the total cost of each
+    design, with --certify the largest possible excess over the fewest links.
     """
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
     from meshwright.report import comparison, degree_and_support
     from meshwright.report.sheet import check_chart
 
-    names = design_runs.named(algorithms)
+    names = design_runs.split_algorithms(algorithms)
     given = {
         "k": k,
         "rounds": rounds,
@@ -94,11 +94,11 @@ def compare(
     plans: list[Plan] = []
     for name in names:
         made = design_runs.make(
-            interest, name, design_runs.taken(name, given), seed=seed, threads=threads, progress=progress,
-            costs=link_costs, certify=certify, prices=plans[0].prices if plans else None,
+            interest, name, design_runs.used_parameters(name, given), seed=seed, threads=threads,
+            progress=progress, costs=link_costs, certify=certify, prices=plans[0].prices if plans else None,
         )  # fmt: skip
         plans.append(made)
-    title = f"{source}: {design_runs.told(interest)}"
+    title = f"{source}: {design_runs.format_size(interest)}"
     if chart is not None:
         degree_and_support(plans, chart, title=title)
     if json:

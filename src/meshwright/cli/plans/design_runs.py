@@ -1,4 +1,4 @@
-"""One design after another, with progress: what `plan`, `compare` and `demo` share."""
+"""Loading, checking and designing with progress: what `plan`, `compare` and `demo` share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def load(source: str) -> Interest:
-    """Load the interest, and say so when subscriptions were given more than once."""
+    """Load the interest, and print a note about repeated subscriptions."""
     from meshwright.store import load_interest
 
     with working(f"reading {source}"):
@@ -31,14 +31,14 @@ def load(source: str) -> Interest:
 
 
 def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
-    """Load what links cost, if that was given."""
+    """Load the link costs, if a file is given."""
     from meshwright.errors import InputError
     from meshwright.greedy import weighted
     from meshwright.store import load_costs
 
     if file is None:
         if metric:
-            raise InputError("--metric is about link costs: give --costs too, or leave it out")
+            raise InputError("--metric applies to link costs: add --costs, or leave it out")
         return None
     weighted.prepare(lambda edges, support, what: note(what))
     with working(f"reading {file}"):
@@ -54,16 +54,16 @@ def prepare_measures(*measures: Measure) -> None:
             measure.prepare(drawing, name)
 
 
-def told(interest: Interest) -> str:
-    """Spell the size of an interest."""
+def format_size(interest: Interest) -> str:
+    """Return the size of an interest in words."""
     return (
         f"{interest.num_nodes:,} brokers, {interest.num_topics:,} topics, "
         f"{interest.num_subscriptions:,} subscriptions"
     )
 
 
-def names_in(text: str, option: str, example: str) -> list[str]:
-    """Split what an option lists at its commas; each name must be there once."""
+def split_names(text: str, option: str, example: str) -> list[str]:
+    """Split the value of an option at its commas; each name must occur once."""
     from meshwright.errors import InputError
 
     names = [name.strip() for name in text.split(",") if name.strip()]
@@ -74,18 +74,18 @@ def names_in(text: str, option: str, example: str) -> list[str]:
     return names
 
 
-def named(algorithms: str) -> list[str]:
-    """Split 'gm,low' at its commas; each name must be a design's, and be there once."""
+def split_algorithms(algorithms: str) -> list[str]:
+    """Split a list such as 'gm,low'; each name must be a design and occur once."""
     from meshwright.designs import find
 
-    names = names_in(algorithms, "--algorithms", "gm,low")
+    names = split_names(algorithms, "--algorithms", "gm,low")
     for name in names:
         find(name)
     return names
 
 
 def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> None:
-    """Refuse a parameter that none of the named designs takes, or the lack of one that a design needs."""
+    """Raise an InputError if no design takes a parameter, or a design lacks one that it needs."""
     from meshwright.designs import DESIGNS
     from meshwright.errors import InputError
 
@@ -103,13 +103,13 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> No
                 f"{', '.join(names)} {take} no {option}: leave it out, or add {' or '.join(takers)}"
             )
     if given.get("seconds") is not None and given.get("steps") is not None:
-        raise InputError("--seconds and --steps both say how long to search: give one of them")
-    if given.get("k") is not None and not any("k" in taken(name, given) for name in names):
-        raise InputError("--k shapes best with --objective balanced only: add that, or leave --k out")
+        raise InputError("--seconds and --steps both limit the search: give one of them")
+    if given.get("k") is not None and not any("k" in used_parameters(name, given) for name in names):
+        raise InputError("--k applies to best only with --objective balanced: add that, or leave --k out")
 
 
-def taken(name: str, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
-    """Return what a design makes use of; best does not look at k, but for the objective balanced."""
+def used_parameters(name: str, given: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """Return the parameters that a design uses; best uses k only for the objective balanced."""
     from meshwright.designs import DESIGNS
 
     idle = {"k"} if name == "best" and given.get("objective") != "balanced" else set()
@@ -129,9 +129,9 @@ def make(
     certify: bool = False,
     prices: Prices | None = None,
 ) -> Plan:
-    """Design with progress drawn on stderr: on a terminal, or wherever if `progress` is forced.
+    """Design with progress on stderr, on a terminal or if `progress` is forced.
 
-    A design that does not weigh costs is told what its links cost in all.
+    The plan of a design that ignores costs still gets its total cost.
     """
     from meshwright.designs import design, find
 
@@ -146,8 +146,8 @@ def make(
     return replace(plan, costs=costs)
 
 
-def certified(plan: Plan, threads: int, *, progress: bool) -> Plan:
-    """Return a plan with a proof of how many links are needed at least."""
+def add_certificate(plan: Plan, threads: int, *, progress: bool) -> Plan:
+    """Return the plan with a certified lower bound on links."""
     from meshwright.bounds import prices
 
     with ProgressDrawing("Certificate", forced=progress) as drawing:
@@ -155,7 +155,7 @@ def certified(plan: Plan, threads: int, *, progress: bool) -> Plan:
 
 
 def described(plan: Plan) -> dict[str, Any]:
-    """Return what a JSON answer says of a plan."""
+    """Return the fields of a plan in a JSON answer."""
     return {
         "algorithm": plan.algorithm,
         "parameters": plan.stated_parameters,

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 SECONDS = 60.0
-"""For how long the trade-off is searched unless told."""
+"""Default time of the search for the trade-off."""
 
 
 def check_front(algorithm: str, **barred: Parameter) -> None:
-    """Refuse what makes no sense with --front, before any long work."""
+    """Raise an InputError before long work for options that do not fit --front."""
     from meshwright.errors import InputError
     from meshwright.report.sheet import check_matplotlib
 
@@ -47,7 +47,7 @@ def check_front(algorithm: str, **barred: Parameter) -> None:
         raise InputError(f"{algorithm} has no --front: leave it out, or take --algorithm best")
     for name, value in barred.items():
         if value is not None:
-            raise InputError(f"--front goes through all of the trade-off: leave --{name} out")
+            raise InputError(f"--front covers the whole trade-off: leave --{name} out")
     check_matplotlib()
 
 
@@ -64,7 +64,7 @@ def plan_front(
     progress: bool,
     json: bool,
 ) -> None:
-    """Find the front, write it and tell it."""
+    """Find the front, write it and print it."""
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
     from meshwright.cli.progress import ProgressDrawing
@@ -81,7 +81,7 @@ def plan_front(
             threads=threads,
             progress=drawing,
         )
-    title = f"{source}: {design_runs.told(interest)}"
+    title = f"{source}: {design_runs.format_size(interest)}"
     write_front(plans, out, title=title)
     if json:
         output.answer_json({"front": str(out), "plans": [design_runs.described(plan) for plan in plans]})
@@ -128,20 +128,26 @@ def plan(
     certify: Certify = False,
     front: Annotated[
         bool,
-        typer.Option("--front", help="Best: a plan for each highest degree worth having, and a chart."),
+        typer.Option("--front", help="Best: one plan per maximum degree on the trade-off, and a chart."),
     ] = False,
     master: Master = None,
     conf: Conf = None,
     parts: Annotated[
         int | None,
         typer.Option(
-            "--parts", metavar="P", min=1, help="On Spark: plan so many parts apart; faster, with more links."
+            "--parts",
+            metavar="P",
+            min=1,
+            help="On Spark: plan this many parts separately; faster, with more links.",
         ),
     ] = None,
     coverage: Annotated[
         int | None,
         typer.Option(
-            "--coverage", metavar="N", min=1, help="With parts: brokers that stand for a topic of one; 3."
+            "--coverage",
+            metavar="N",
+            min=1,
+            help="With parts: representatives per topic of a part; 3 by default.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -151,8 +157,8 @@ def plan(
 ) -> None:
     """Design which brokers to link, and write the plan.
 
-    With --master, gm, minmax, low, gpa and gpm run on Spark: exact, with the same links as without, as long
-    as this machine's memory allows; else, or with --parts, by divide and conquer. It says which and why.
+    With --master, gm, minmax, low, gpa and gpm run on Spark: exactly, with the same links, as long as the
+    memory of this machine allows; otherwise, or with --parts, by divide and conquer. The output says why.
     """
     from meshwright.cli import output
     from meshwright.cli.output import check_target
@@ -161,7 +167,7 @@ def plan(
     from meshwright.errors import InputError
     from meshwright.store import write_plan
 
-    find(algorithm)  # a name misspelled, a place not writable: told before any long work
+    find(algorithm)  # reject misspelled names and unwritable paths before long work
     check_target(out, "front" if front else "plan")
     given = {
         "k": k,
@@ -179,7 +185,7 @@ def plan(
         check_front(algorithm, objective=objective, k=k)
     design_runs.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
     if coverage is not None and parts is None and master is None:
-        raise InputError("--coverage shapes a plan made in parts: add --parts P, or leave it out")
+        raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
     on_spark = any(option is not None for option in (master, conf, parts, coverage))
     if on_spark:
         plan_on_spark.check(algorithm, given, parts, coverage, costs)
@@ -204,7 +210,7 @@ def plan(
             interest, algorithm, given, master=master, conf=conf, parts=parts, coverage=coverage,
             seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
-        made = design_runs.certified(done.plan, threads, progress=progress) if certify else done.plan
+        made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan
         way, lines = plan_on_spark.described(done), plan_on_spark.told(done)
     else:
         made = design_runs.make(

@@ -1,4 +1,4 @@
-"""`meshwright soc`: whether links per broker and routing cost are both low enough."""
+"""`meshwright soc`: whether a plan keeps a degree limit and a routing limit."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,21 +21,23 @@ def soc(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder.")],
     source: Source,
     *,
-    degree: Annotated[int, typer.Option("--degree", metavar="D", min=0, help="Links per broker, at most.")],
-    cost: Annotated[int, typer.Option("--cost", metavar="C", min=0, help="Routing cost, at most.")],
+    degree: Annotated[
+        int, typer.Option("--degree", metavar="D", min=0, help="Maximum number of links per broker.")
+    ],
+    cost: Annotated[int, typer.Option("--cost", metavar="C", min=0, help="Maximum routing cost.")],
     measure: Annotated[
         str,
         typer.Option(
             "--measure",
             metavar="filtering|diameter",
-            help="Uninterested relays of all topics together, or the longest way between two subscribers.",
+            help="Uninterested relays over all topics, or the longest path between two subscribers.",
         ),
     ] = "filtering",
     json: Json = False,
 ) -> None:
-    """Ask whether a plan keeps within a degree and a routing cost: yes, no or unknown.
+    """Check whether a plan keeps a degree limit and a routing limit: yes, no or unknown.
 
-    The figures are computed from the links alone. The exit code is 0 for yes, and 1 for no and for unknown.
+    The figures follow from the links alone. The exit code is 0 for yes, and 1 for no or unknown.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO
@@ -52,14 +54,14 @@ def soc(
     with output.working("measuring"):
         answer = ask(overlay, degree=degree, cost=cost, measure=measure)  # type: ignore[arg-type]
     if json:
-        output.answer_json({"plan": str(plan), **_found(answer, interest)})
+        output.answer_json({"plan": str(plan), **_fields(answer, interest)})
     else:
-        output.answer(*_told(answer, interest))
+        output.answer(*_lines(answer, interest))
     if answer.verdict != "yes":
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _found(answer: "SocAnswer", interest: "Interest") -> dict[str, object]:
+def _fields(answer: "SocAnswer", interest: "Interest") -> dict[str, object]:
     names = interest.topic_names.to_pylist()
     of_topic = zip(names, answer.lower_of_topic.tolist(), answer.of_topic.tolist(), strict=True)
     unreachable = answer.unreachable.tolist()
@@ -80,7 +82,7 @@ def _found(answer: "SocAnswer", interest: "Interest") -> dict[str, object]:
     }
 
 
-def _told(answer: "SocAnswer", interest: "Interest") -> list[str]:
+def _lines(answer: "SocAnswer", interest: "Interest") -> list[str]:
     from meshwright.errors import first_five
 
     names = interest.topic_names
@@ -93,21 +95,21 @@ def _told(answer: "SocAnswer", interest: "Interest") -> list[str]:
         apart = first_five(names[topic].as_py() for topic in answer.unreachable.tolist())
         return [*lines, f"{answer.measure}: infinite, as subscribers of {apart} cannot reach each other"]
     spread = f"{answer.upper:,}" if answer.lower == answer.upper else f"{answer.lower:,} to {answer.upper:,}"
-    what = {"filtering": "uninterested relays over all topics", "diameter": "links on the longest way"}
+    what = {"filtering": "uninterested relays over all topics", "diameter": "links on the longest path"}
     lines.append(
         f"{answer.measure}: {spread} {what[answer.measure]}, {answer.mean:.2f} on average of a topic; "
         f"the bound is {answer.cost:,}"
     )
     worst = (-answer.of_topic).argsort(kind="stable")[:5].tolist()
-    told = [f"{names[t].as_py()!r} {answer.of_topic[t]}" for t in worst if answer.of_topic[t]]
-    return [*lines, f"costliest topics: {', '.join(told)}"] if told else lines
+    costly = [f"{names[t].as_py()!r} {answer.of_topic[t]}" for t in worst if answer.of_topic[t]]
+    return [*lines, f"costliest topics: {', '.join(costly)}"] if costly else lines
 
 
 def _reason(answer: "SocAnswer") -> str:
     if answer.verdict == "yes":
         return "yes: both bounds hold"
     if answer.verdict == "unknown":
-        return "unknown: the degree holds, and the bound of the cost lies between what is known of it"
+        return "unknown: the degree holds, and the limit lies between the bounds on the cost"
     exceeded = []
     if answer.degrees.maximum > answer.degree:
         exceeded.append("degree")
