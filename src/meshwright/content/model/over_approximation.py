@@ -1,92 +1,52 @@
-"""Rates of users on channels, and how much more than its boxes a subscription takes in."""
+"""How much more than their boxes users receive because subscriptions are rounded up to whole channels."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.content.model.densities import AT_ONCE, channel_rates
 from meshwright.content.model.space import Boxes, Channels
-from meshwright.errors import InputError
 
 if TYPE_CHECKING:
-    from meshwright.content.model.demand import Floats
+    from meshwright.arrays import Floats
     from meshwright.content.model.densities import Density
-
-
-AT_ONCE = 1 << 20
-"""Figures that are worked out at a time, so that memory stays low."""
-
-
-def channel_rates(densities: Sequence[Density], channels: Channels) -> Floats:
-    """Return the rate of each user on each channel, by exact integration: users × channels.
-
-    There is one density for each attribute; with several, a user's density is their product.
-
-    Raises
-    ------
-    InputError
-        If there is not one density for each attribute, of the same users.
-    """
-    check_densities(densities, len(channels.edges))
-    users, count = len(densities[0]), len(channels)
-    made = np.zeros((users, count))
-    cells = channels.of_cell.reshape(-1)
-    each = max(1, AT_ONCE // max(len(cells), 1))
-    for first in range(0, users, each):
-        part = np.arange(first, min(first + each, users))
-        rates = np.ones((len(part), 1))
-        for density, edges in zip(densities, channels.edges, strict=True):
-            along = np.diff(density.taken(part).cumulative(edges), axis=1)
-            rates = (rates[:, :, None] * along[:, None, :]).reshape(len(part), -1)
-        if len(cells) == count and (cells == np.arange(count)).all():
-            made[part] = rates
-        else:
-            for row, own in zip(part, rates, strict=True):
-                made[row] = np.bincount(cells, weights=own, minlength=count)
-    # Differences of sums may be a rounding below zero, where the density is.
-    return np.maximum(made, 0.0, out=made)
-
-
-def check_densities(densities: Sequence[Density], attributes: int) -> None:
-    """Refuse densities that are not one for each attribute, of the same users."""
-    if len(densities) != attributes or len({len(density) for density in densities}) > 1:
-        told = [len(density) for density in densities]
-        raise InputError(
-            f"densities of {told} users for {attributes} attributes: give one each, for the same users"
-        )
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """What users ask for, and what their channels bring, in all: content space, and traffic."""
+    """What all users ask for, and what their channels bring them."""
 
     volume: float
+    """The content space in all users' boxes."""
     channel_volume: float
+    """The content space in all users' channels."""
     traffic: float
+    """The traffic that others publish in all users' boxes."""
     channel_traffic: float
+    """The traffic that others publish on all users' channels."""
 
     @property
     def volume_ratio(self) -> float:
-        """How many times the content space that was asked for is taken in."""
+        """The content space of the channels divided by that of the boxes."""
         return self.channel_volume / self.volume if self.volume else 1.0
 
     @property
     def traffic_ratio(self) -> float:
-        """How many times the traffic that was asked for comes in."""
+        """The traffic on the channels divided by that in the boxes."""
         return self.channel_traffic / self.traffic if self.traffic else 1.0
 
 
 def over_approximation(densities: Sequence[Density], channels: Channels, boxes: Boxes) -> Approximation:
-    """Measure how much more than their boxes the channels that these meet take in, over all users.
+    """Compare users' boxes with the channels that these meet, over all users.
 
-    Traffic is what all other users publish there. Boxes of one user that overlap count once.
+    Overlapping boxes of one user count once.
     """
-    boxes = boxes.checked(channels.attributes, len(densities[0]))
-    pieces = disjoint(boxes)
+    boxes = boxes.clip(channels.attributes, len(densities[0]))
+    pieces = disjoint_boxes(boxes)
     user, channel = channels.met_by(boxes)
     sizes = np.ones(1)
     for edges in channels.edges:
@@ -94,20 +54,17 @@ def over_approximation(densities: Sequence[Density], channels: Channels, boxes: 
     volume = np.bincount(channels.of_cell.reshape(-1), weights=sizes, minlength=len(channels))
     rates = channel_rates(densities, channels)
     return Approximation(
-        float(np.prod(pieces.high - pieces.low, axis=1).sum()),
-        float(volume[channel].sum()),
-        _published(densities, pieces) - _own(densities, pieces),
-        float((rates.sum(axis=0)[channel] - rates[user, channel]).sum()),
+        volume=float(np.prod(pieces.high - pieces.low, axis=1).sum()),
+        channel_volume=float(volume[channel].sum()),
+        traffic=_published(densities, pieces) - _published_by_owners(densities, pieces),
+        channel_traffic=float((rates.sum(axis=0)[channel] - rates[user, channel]).sum()),
     )
 
 
-def disjoint(boxes: Boxes) -> Boxes:
-    """Return boxes that cover the same for each user, and do not overlap."""
-    order = np.argsort(boxes.user, kind="stable")
-    bounds = np.flatnonzero(np.diff(boxes.user[order], prepend=-1, append=-1))
+def disjoint_boxes(boxes: Boxes) -> Boxes:
+    """Return boxes that cover the same places for each user and do not overlap."""
     user, low, high = [boxes.user[:0]], [boxes.low[:0]], [boxes.high[:0]]
-    for begin, end in itertools.pairwise(bounds):
-        own = order[begin:end]
+    for own in boxes.by_user():
         lows, highs = boxes.low[own], boxes.high[own]
         if len(own) > 1:
             lows, highs = _split(lows, highs)
@@ -118,7 +75,7 @@ def disjoint(boxes: Boxes) -> Boxes:
 
 
 def _split(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Cut some boxes along all their sides, and keep each cell that one of them holds."""
+    """Cut some boxes along all their sides, and return each cell that is in one of them."""
     axes = range(low.shape[1])
     edges = tuple(np.unique(np.concatenate((low[:, axis], high[:, axis]))) for axis in axes)
     cut = Channels((), edges, np.zeros([len(at) - 1 for at in edges], dtype=np.int64), ())
@@ -133,7 +90,8 @@ def _split(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def _published(densities: Sequence[Density], pieces: Boxes) -> float:
-    """Return what all users publish in all pieces, counted once for each piece."""
+    """Return what all users publish in each piece, added up over the pieces."""
+    # Along one attribute the sum of all densities is integrated at once.
     if len(densities) == 1:
         ends = densities[0].total(np.concatenate((pieces.high[:, 0], pieces.low[:, 0])))
         return float(ends[: len(pieces.user)].sum() - ends[len(pieces.user) :].sum())
@@ -144,16 +102,16 @@ def _published(densities: Sequence[Density], pieces: Boxes) -> float:
         part = np.arange(first, min(first + each, users))
         inside = np.ones((len(part), len(pieces.user)))
         for axis, density in enumerate(densities):
-            taken = density.taken(part)
-            inside *= taken.cumulative(pieces.high[:, axis]) - taken.cumulative(pieces.low[:, axis])
+            some = density.take(part)
+            inside *= some.cumulative(pieces.high[:, axis]) - some.cumulative(pieces.low[:, axis])
         total += float(inside.sum())
     return total
 
 
-def _own(densities: Sequence[Density], pieces: Boxes) -> float:
+def _published_by_owners(densities: Sequence[Density], pieces: Boxes) -> float:
     """Return what users publish in their own pieces."""
     inside = np.ones(len(pieces.user))
     for axis, density in enumerate(densities):
         ends = np.stack((pieces.low[:, axis], pieces.high[:, axis]), axis=1)
-        inside *= np.diff(density.taken(pieces.user).cumulative(ends), axis=1)[:, 0]
+        inside *= np.diff(density.take(pieces.user).cumulative(ends), axis=1)[:, 0]
     return float(inside.sum())
