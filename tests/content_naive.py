@@ -1,4 +1,4 @@
-"""The slow, obvious twins of the content-based half, and the small workloads that hypothesis draws for it."""
+"""Slow, obvious twins of the content-based algorithms, and small workloads that hypothesis draws for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def workloads(
     most_channels: int = 3,
     capacity: float | None = np.inf,
 ) -> Workload:
-    """Draw a workload with costs of either kind; silent users, idle channels and equal costs occur."""
+    """Draw a workload with costs or places; silent users, idle channels and equal costs occur."""
     users = draw(st.integers(1, most_users))
     brokers = draw(st.integers(1, most_brokers))
     channels = draw(st.integers(1, most_channels))
@@ -39,11 +39,11 @@ def workloads(
         ]
         costs = {"places": Places(points[0], points[1], draw(st.sampled_from([0.5, 1.0, 2.0])))}
     else:
-        near = st.integers(1, 4)
-        near_ones = draw(st.lists(near, min_size=users * brokers, max_size=users * brokers))
+        length = st.integers(1, 4)
+        access = draw(st.lists(length, min_size=users * brokers, max_size=users * brokers))
         costs = {
-            "access": np.array(near_ones, dtype=float).reshape(users, brokers),
-            "core": metric(draw(st.lists(near, min_size=brokers**2, max_size=brokers**2)), brokers),
+            "access": np.array(access, dtype=float).reshape(users, brokers),
+            "core": metric(draw(st.lists(length, min_size=brokers**2, max_size=brokers**2)), brokers),
         }
     return Workload.build(
         [f"u{number}" for number in range(users)],
@@ -57,7 +57,7 @@ def workloads(
 
 
 def metric(values: Sequence[float], size: int) -> Any:
-    """Return the shortest ways through a table of lengths: those keep the triangle inequality."""
+    """Return the shortest paths through a table of lengths: these keep the triangle inequality."""
     costs = np.array(values, dtype=float).reshape(size, size)
     costs = np.minimum(costs, costs.T)
     np.fill_diagonal(costs, 0.0)
@@ -67,6 +67,7 @@ def metric(values: Sequence[float], size: int) -> Any:
 
 
 def rate(workload: Workload, user: int, channel: int) -> float:
+    """Return the rate of a user on a channel."""
     for slot in range(workload.rate_ptr[user], workload.rate_ptr[user + 1]):
         if workload.rate_channels[slot] == channel:
             return float(workload.rates[slot])
@@ -74,6 +75,7 @@ def rate(workload: Workload, user: int, channel: int) -> float:
 
 
 def takes(workload: Workload, user: int, channel: int) -> bool:
+    """Return whether a user subscribes to a channel."""
     begin, end = workload.subscription_ptr[user : user + 2]
     return channel in workload.subscription_channels[begin:end]
 
@@ -85,6 +87,7 @@ def sent(workload: Workload, user: int, channel: int) -> float:
 
 
 def load(workload: Workload, user: int) -> float:
+    """Return what a user sends and receives."""
     channels = range(workload.num_channels)
     out = sum(sent(workload, user, channel) for channel in channels)
     return out + sum(
@@ -96,7 +99,7 @@ def load(workload: Workload, user: int) -> float:
 
 
 def spanning_tree(core: Any, brokers: Iterable[int]) -> list[Link]:
-    """Kruskal's algorithm: the cheapest links that close no circle."""
+    """Return the links of a minimum spanning tree by Kruskal's algorithm."""
     group = {broker: broker for broker in brokers}
     links = []
     for _, u, v in sorted((core[u, v], u, v) for u, v in combinations(sorted(group), 2)):
@@ -108,15 +111,17 @@ def spanning_tree(core: Any, brokers: Iterable[int]) -> list[Link]:
 
 
 def tree_weight(core: Any, brokers: Iterable[int]) -> float:
+    """Return the weight of a minimum spanning tree."""
     return float(sum(core[u, v] for u, v in spanning_tree(core, brokers)))
 
 
 def subscribers(workload: Workload, channel: int) -> list[int]:
+    """Return the subscribers of a channel."""
     return [user for user in range(workload.num_users) if takes(workload, user, channel)]
 
 
 def costs(workload: Workload, broker_of: Sequence[int]) -> tuple[float, float]:
-    """Access and core costs: every user's messages on every channel by a tree of their own."""
+    """Return access and core costs: each user's messages on each channel take a tree of their own."""
     access = sum(
         load(workload, user) * workload.access[user, broker_of[user]] for user in range(workload.num_users)
     )
@@ -140,7 +145,7 @@ def traffic(workload: Workload, i: int, j: int) -> float:
 
 
 class Room:
-    """Brokers that fill up."""
+    """Brokers that fill up as users are put on them."""
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
@@ -148,16 +153,19 @@ class Room:
         self.broker_of = [-1] * workload.num_users
 
     def open_to(self, *users: int) -> list[int]:
+        """Return the brokers with room for some users together."""
         extra = sum(load(self.workload, user) for user in users)
         limits = self.workload.capacity * (1 + 1e-9)
         return [b for b in range(self.workload.num_brokers) if self.used[b] + extra <= limits[b]]
 
     def put(self, user: int, broker: int) -> None:
+        """Put a user on a broker."""
         self.broker_of[user] = broker
         self.used[broker] += load(self.workload, user)
 
 
 def packing(workload: Workload) -> list[int]:
+    """Put each user on its cheapest broker with room (cbps, Algorithm 1)."""
     room = Room(workload)
     for user in range(workload.num_users):
         room.put(user, min(room.open_to(user), key=lambda b: (workload.access[user, b], b)))
@@ -169,6 +177,7 @@ def _ratio(amount: float, cost: float) -> float:
 
 
 def clustering(workload: Workload) -> list[int]:
+    """Seed brokers with pairs, then put each user where its mean traffic over its cost is largest."""
     room, access = Room(workload), workload.access
     for broker in range(workload.num_brokers):
         free = [user for user in range(workload.num_users) if room.broker_of[user] < 0]
@@ -191,7 +200,7 @@ def clustering(workload: Workload) -> list[int]:
 
 
 def tree_weights(workload: Workload) -> Any:
-    """Return what links carry by the trees of Steiner mixing, for users who subscribe to something."""
+    """Return what links carry in our trees for each channel, for users with subscriptions."""
     weights = np.zeros(workload.access.shape)
     for channel in range(workload.num_channels):
         takers = subscribers(workload, channel)
@@ -212,6 +221,8 @@ def tree_weights(workload: Workload) -> Any:
 
 
 def _gain(workload: Workload, takers: Sequence[int], opened: list[int], broker: int) -> float:
+    """Return the saving in access cost minus the growth of the tree if a broker opens."""
+
     def spent(brokers: list[int]) -> float:
         return float(sum(min(workload.access[user, b] for b in brokers) for user in takers))
 
@@ -220,11 +231,11 @@ def _gain(workload: Workload, takers: Sequence[int], opened: list[int], broker: 
 
 
 def literal_weights(workload: Workload) -> Any:
-    """Return what links carry by the trees of Algorithm 3, one for each channel and publisher."""
+    """Return what links carry in the trees of the paper's Algorithm 3, one for each channel and publisher."""
     weights = np.zeros(workload.access.shape)
     brokers = range(workload.num_brokers)
 
-    def way(broker: int, user: int) -> tuple[float, bool, int]:
+    def path(broker: int, user: int) -> tuple[float, bool, int]:
         options = [(workload.core[broker, b] + workload.access[user, b], b != broker, b) for b in brokers]
         return min(options)
 
@@ -234,12 +245,12 @@ def literal_weights(workload: Workload) -> Any:
         if not amount or not others:
             continue
         start = min(
-            brokers, key=lambda b: (workload.access[user, b] + min(way(b, it)[0] for it in others), b)
+            brokers, key=lambda b: (workload.access[user, b] + min(path(b, it)[0] for it in others), b)
         )
         weights[user, start] += amount
         tree = [start]
         while others:
-            found = {it: min((way(b, it)[0], tree.index(b), way(b, it)[2]) for b in tree) for it in others}
+            found = {it: min((path(b, it)[0], tree.index(b), path(b, it)[2]) for b in tree) for it in others}
             nearest = min(others, key=lambda it: (found[it][0], it))
             broker = found[nearest][2]
             weights[nearest, broker] += amount
@@ -250,7 +261,7 @@ def literal_weights(workload: Workload) -> Any:
 
 
 def tree_core_cost(workload: Workload, broker_of: Sequence[int], links: Sequence[Link]) -> float:
-    """Add up messages along one tree: over links whose removal parts a source from who wants it."""
+    """Add up messages along one tree: each crosses the links that separate its source from a subscriber."""
     total = 0.0
     for user, channel in product(range(workload.num_users), range(workload.num_channels)):
         amount = sent(workload, user, channel)

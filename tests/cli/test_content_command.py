@@ -1,4 +1,4 @@
-"""`content`: workloads, assignments, comparisons and optima on the command line."""
+"""The content commands make workloads, assignments, comparisons and optima with the library's figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIGURES = {"algorithm", "cost", "access_cost", "core_cost", "crr", "max_load", "
 
 @pytest.fixture
 def workload(tmp_path: Path) -> Path:
-    """Make a small workload by the command."""
+    """Make a small workload with the command."""
     words = "--users 120 --brokers 4 --channels 6 --model plane --length 0.3 --seed 3"
     answer = meshwright("content", "workload", *words.split(), "--out", tmp_path / "workload", "--json")
     assert (answer.code, answer.err) == (0, "")
@@ -29,8 +29,8 @@ def workload(tmp_path: Path) -> Path:
     return tmp_path / "workload"
 
 
-def test_assign_keeps_a_plan(workload: Path, tmp_path: Path) -> None:
-    """The figures are the library's, the folder is what was told, and its page shows a map."""
+def test_assign_writes_a_plan(workload: Path, tmp_path: Path) -> None:
+    """Figures and folder are those of the library's plan, and the page shows a map."""
     answer = meshwright("content", "assign", workload, "--out", tmp_path / "plan", "--json")
     assert answer.code == 0
     assert answer.json.keys() >= FIGURES
@@ -47,8 +47,8 @@ def test_assign_keeps_a_plan(workload: Path, tmp_path: Path) -> None:
         assert (tmp_path / "plan" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
-def test_compare_tells_all(workload: Path, tmp_path: Path) -> None:
-    """Every algorithm has its row, random's CRR is 1 and descent's the highest; a chart is drawn."""
+def test_compare_shows_all_algorithms(workload: Path, tmp_path: Path) -> None:
+    """Every algorithm has a row, random's CRR is 1, descent's is the highest, and a chart is drawn."""
     answer = meshwright("content", "compare", workload, "--chart", tmp_path / "c.svg", "--json")
     ratios = {plan["algorithm"]: plan["crr"] for plan in answer.json["plans"]}
     assert set(ratios) == set(ALGORITHMS) - {"exact"}
@@ -57,25 +57,29 @@ def test_compare_tells_all(workload: Path, tmp_path: Path) -> None:
     assert (tmp_path / "c.svg").stat().st_size > 1000
     table = meshwright("content", "compare", workload, "--algorithms", "packing,steiner", "--argmax").out
     assert "Greedy packing" in table
-    assert "Steiner mixing, heaviest" in table
+    assert "Steiner mixing, ours (heaviest)" in table
 
 
-def test_exact_says_whether_it_is_proven(tmp_path: Path) -> None:
-    """A small workload has a proven optimum; without time the answer is no, with a bound."""
+def test_exact_reports_a_proof(tmp_path: Path) -> None:
+    """A small workload has a proven optimum; without time the exit code is 1, and there is a bound."""
     words = "--users 6 --brokers 2 --channels 3 --length 0.4"
     meshwright("content", "workload", *words.split(), "--out", tmp_path / "small")
     found = meshwright("content", "exact", tmp_path / "small", "--json")
     assert (found.code, found.json["proven"], found.json["gap"]) == (0, True, pytest.approx(0, abs=1e-6))
-    assert "the optimum" in meshwright("content", "exact", tmp_path / "small").out
+    shown = meshwright("content", "exact", tmp_path / "small", "--out", tmp_path / "plan").out
+    assert "this is the optimum" in shown
+    assert shown.endswith(f"written to {tmp_path / 'plan'}\n")
     words = "--users 40 --brokers 3 --channels 4 --length 0.4"
     meshwright("content", "workload", *words.split(), "--out", tmp_path / "larger")
     short = meshwright("content", "exact", tmp_path / "larger", "--time-limit", "0", "--json")
     assert (short.code, short.json["proven"]) == (1, False)
     assert 0 < short.json["lower_bound"] < short.json["cost"]
+    shown = meshwright("content", "exact", tmp_path / "larger", "--time-limit", "0").out
+    assert "of it above the optimum" in shown
 
 
 def traffic(folder: Path, *, valued: bool) -> Path:
-    """Write what the pipeline's traffic command leaves, by content values or by topics."""
+    """Write a traffic folder as the pipeline does, by content values or by topics."""
     channels = ["0", "3", "3"] if valued else ["rain", "sun", "sun"]
     rates = {
         "publisher": ["ann", "ann", "bob"],
@@ -96,13 +100,14 @@ def traffic(folder: Path, *, valued: bool) -> Path:
 
 
 def from_traffic(folder: Path, *more: str | Path) -> list[str | Path]:
+    """Return the command that builds a workload from a traffic folder and the files next to it."""
     here = folder.parent
-    made: list[str | Path] = ["content", "workload", "--traffic", folder, "--out", here / "made"]
-    return [*made, "--user-places", here / "users.csv", "--broker-places", here / "brokers.csv", *more]
+    words: list[str | Path] = ["content", "workload", "--traffic", folder, "--out", here / "made"]
+    return [*words, "--user-places", here / "users.csv", "--broker-places", here / "brokers.csv", *more]
 
 
 def test_rates_come_from_publish_logs(tmp_path: Path) -> None:
-    """Traffic by content values is a histogram, integrated over channels as they were, or cut anew."""
+    """Traffic by content values is a histogram, integrated over its own channels, others, or cells."""
     folder = traffic(tmp_path / "traffic", valued=True)
     (tmp_path / "wanted.csv").write_text("user,low,high\nbob,0,2\ncid,5,8\nann,7,8\n")
     words = from_traffic(folder, "--subscriptions", tmp_path / "wanted.csv")
@@ -120,7 +125,7 @@ def test_rates_come_from_publish_logs(tmp_path: Path) -> None:
 
 
 def test_topics_are_channels(tmp_path: Path) -> None:
-    """Traffic by topics makes each topic a channel; subscriptions are those of a dataset or file."""
+    """Traffic by topics makes each topic a channel; subscriptions come from a file."""
     folder = traffic(tmp_path / "traffic", valued=False)
     (tmp_path / "wanted.csv").write_text("node,topic\nbob,rain\ncid,sun\ncid,wind\n")
     words = from_traffic(folder, "--subscriptions", tmp_path / "wanted.csv")
@@ -133,14 +138,23 @@ def test_topics_are_channels(tmp_path: Path) -> None:
     assert "has no place for users 'bob', 'cid'" in meshwright(*words).complaint
 
 
-def test_bad_words_get_one_line(workload: Path, tmp_path: Path) -> None:
-    """What cannot be is refused with exit code 2 and one line."""
+def test_bad_options_are_refused(workload: Path, tmp_path: Path) -> None:
+    """Bad options and folders end with exit code 2 and one line that says what to change."""
     out = ("--out", tmp_path / "x")
-    for words, told in (
+    for words, message in (
         (("workload", *out), "give --users"),
-        (("workload", "--users", "10", "--cells", *out), "--cells: --traffic is missing"),
-        (("workload", "--traffic", workload, "--users", "3", *out), "--users: --traffic says who"),
-        (("workload", "--traffic", workload, *out), "needs --subscriptions"),
+        (
+            ("workload", "--users", "10", "--cells", *out),
+            "--cells: these need --traffic: give it, or leave them out",
+        ),
+        (
+            ("workload", "--traffic", workload, "--users", "3", *out),
+            "--users: --traffic already says who publishes what",
+        ),
+        (
+            ("workload", "--traffic", workload, *out),
+            "--traffic needs --subscriptions, --user-places and --broker-places",
+        ),
         (("workload", "--users", "10", "--model", "sphere", *out), "choose uniform or plane"),
         (
             ("workload", "--users", "10", "--channels", "0", *out),
@@ -156,4 +170,4 @@ def test_bad_words_get_one_line(workload: Path, tmp_path: Path) -> None:
         (("compare", workload, "--chart", tmp_path / "c.gif"), "what kind of chart"),
         (("exact", workload, "--time-limit", "-1"), "content exact --help"),
     ):
-        assert told in meshwright("content", *words).complaint
+        assert message in meshwright("content", *words).complaint

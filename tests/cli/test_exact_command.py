@@ -1,4 +1,4 @@
-"""The exact design from the command line: its options reach it, and bad ones are refused."""
+"""The exact design on the command line gets its options, and bad options are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from terminal import meshwright
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    """Make up a small dataset."""
+    """Make a small random dataset."""
     shape = ["--nodes", "14", "--topics", "6", "--size", "3"]
     assert meshwright("workload", "zipf", *shape, "--out", tmp_path / "dataset").code == 0
     return tmp_path / "dataset"
@@ -21,7 +21,7 @@ def dataset(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("objective", ["edges", "degree"])
 def test_plan_by_exact(dataset: Path, objective: str) -> None:
-    """A plan has the figures of the optimum, states how it was made, and is verified."""
+    """A plan has the figures of the optimum and its parameters, and passes verification."""
     words = ["--algorithm", "exact", "--objective", objective, "--time-limit", "30"]
     answer = meshwright("plan", dataset, *words, "--out", dataset.parent / "plan", "--json")
     found = solve(mw.load_interest(dataset), objective=objective)  # type: ignore[arg-type]
@@ -32,7 +32,7 @@ def test_plan_by_exact(dataset: Path, objective: str) -> None:
 
 
 def test_compare_with_exact(dataset: Path) -> None:
-    """Beside other designs, exact alone takes its options, and has the fewest links."""
+    """In a comparison only exact takes its options, and no design has fewer links."""
     words = ["--algorithms", "gm,minmax,exact", "--time-limit", "30", "--json"]
     plans = meshwright("compare", dataset, *words).json["plans"]
     assert [plan["parameters"] for plan in plans] == [{}, {}, {"time_limit": 30.0}]
@@ -50,6 +50,6 @@ def test_compare_with_exact(dataset: Path) -> None:
     ],
 )
 def test_bad_options(dataset: Path, words: list[str], expected: str) -> None:
-    """An unknown objective, a time limit that is none, and options that a design does not take."""
+    """Unknown objectives, bad time limits and options of other designs are refused; nothing is written."""
     assert expected in meshwright("plan", dataset, *words, "--out", dataset.parent / "plan").complaint
     assert not (dataset.parent / "plan").exists()

@@ -1,4 +1,4 @@
-"""The report page of an assignment: one HTML file with figures, a map and where the cost arises."""
+"""The report page of an assignment: one HTML file with figures, a map, and the costliest parts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from meshwright.content import ContentPlan
 
 SHOWN = 10
-"""So many brokers, channels and links are listed: the costliest."""
-UNPLACED = "No places are known: brokers are drawn by what links between them cost, users around theirs."
+"""Number of brokers, channels and links that are listed, the costliest first."""
+UNPLACED = "Places are unknown: brokers are placed by the costs of core links, users around their brokers."
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; color: #222; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
@@ -32,14 +32,13 @@ img { max-width: 100%; } .lists { display: flex; flex-wrap: wrap; gap: 2.5rem; }
 
 
 def write_content_page(plan: ContentPlan, path: Path) -> None:
-    """Write the page; everything it shows is in the one file."""
+    """Write the page; the file contains everything it shows."""
     with tempfile.TemporaryDirectory() as folder:
         picture = Path(folder) / "map.png"
         content_map(plan, picture)
         image = base64.b64encode(picture.read_bytes()).decode()
     title = f"{title_of(plan)}: {plan.workload.num_users:,} users on {plan.workload.num_brokers:,} brokers"
-    known = plan.workload.places is not None
-    made_up = "" if known else f"<p>{UNPLACED}</p>"
+    note = "" if plan.workload.places is not None else f"<p>{UNPLACED}</p>"
     source = f"data:image/png;base64,{image}"
     parts = [
         "<!DOCTYPE html>",
@@ -48,7 +47,7 @@ def write_content_page(plan: ContentPlan, path: Path) -> None:
         f"<h1>{escape(title)}</h1>",
         _table(["figure", ""], _figures(plan)),
         "<h2>Map and load</h2>",
-        made_up,
+        note,
         f'<img alt="Map of users, brokers and core links; load of brokers" src="{source}">',
         "<h2>Where the cost arises</h2>",
         '<div class="lists">',
@@ -59,6 +58,7 @@ def write_content_page(plan: ContentPlan, path: Path) -> None:
 
 
 def _figures(plan: ContentPlan) -> list[list[str]]:
+    """Return the rows of the first table: a label and a figure each."""
     figures = plan.figures
     rows = [
         ["cost", amount(figures["cost"])],
@@ -67,7 +67,7 @@ def _figures(plan: ContentPlan) -> list[list[str]]:
         ["core cost with brokers wired as one tree", amount(figures["tree_core_cost"])],
         ["highest load", percentage(figures["max_load"])],
         ["channels", f"{figures['channels']:,}"],
-        ["subscribers a channel, on average", f"{figures['subscribers_per_channel']:.1f}"],
+        ["mean subscribers per channel", f"{figures['subscribers_per_channel']:.1f}"],
         ["seed", str(plan.seed)],
     ]
     if plan.crr is not None:
@@ -78,23 +78,23 @@ def _figures(plan: ContentPlan) -> list[list[str]]:
 
 
 def _costliest(plan: ContentPlan) -> str:
+    """Return tables of the brokers, channels and core links that cost most."""
     from meshwright.content.assignment.cost import link_traffic
 
     workload, cost = plan.workload, plan.cost
     brokers, channels = workload.broker_names, workload.channel_names
-    top = _first(cost.of_broker)
     of_brokers = [
         [brokers[b].as_py(), amount(float(cost.of_broker[b])), f"{int((cost.broker_of == b).sum()):,}"]
-        for b in top
+        for b in _largest(cost.of_broker)
     ]
     of_channels = [
         [channels[c].as_py(), amount(float(cost.of_channel[c])), f"{int((cost.audience[c] > 0).sum()):,}"]
-        for c in _first(cost.of_channel)
+        for c in _largest(cost.of_channel)
     ]
     traffic = link_traffic(cost)
     spent = traffic * workload.core
     of_links = []
-    for flat in _first(spent.reshape(-1)):
+    for flat in _largest(spent.reshape(-1)):
         u, v = divmod(flat, workload.num_brokers)
         if spent[u, v] > 0:
             name = f"{brokers[u].as_py()} – {brokers[v].as_py()}"
@@ -108,12 +108,14 @@ def _costliest(plan: ContentPlan) -> str:
     )
 
 
-def _first(costs: NDArray[np.float64]) -> list[int]:
-    made: list[int] = np.argsort(-costs, kind="stable")[:SHOWN].tolist()
-    return made
+def _largest(costs: NDArray[np.float64]) -> list[int]:
+    """Return the positions of the largest costs, descending."""
+    positions: list[int] = np.argsort(-costs, kind="stable")[:SHOWN].tolist()
+    return positions
 
 
 def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return an HTML table."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in heading)
     body = "\n".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"

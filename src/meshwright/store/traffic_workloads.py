@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.content import Places, Workload
-from meshwright.content.model.densities import Histogram
-from meshwright.content.model.rates import Approximation, channel_rates, over_approximation
-from meshwright.content.model.space import Attribute, Boxes, grid, induced
+from meshwright.content.model.densities import Histogram, channel_rates
+from meshwright.content.model.over_approximation import Approximation, over_approximation
+from meshwright.content.model.space import Attribute, Boxes, channels_from_boxes, grid
 from meshwright.errors import InputError, first_five
 from meshwright.interest import MOST_SUBSCRIPTIONS
 from meshwright.store.columns import (
@@ -152,8 +152,8 @@ def _by_values(
     np.add.at(histogram, (rows, bins), traffic.rates.column(figure).to_numpy())
     density = Histogram(np.linspace(space.low, space.high, counted + 1), histogram)
     ends = [_numbers(table, end)[:, None] for end in ("low", "high")]
-    boxes = Boxes(np.array([at[name] for name in takers], dtype=np.int64), *ends).checked([space], len(names))
-    cut = induced([space], boxes, len(names)) if cells else grid([space], [channels or counted])
+    boxes = Boxes(np.array([at[name] for name in takers], dtype=np.int64), *ends).clip([space], len(names))
+    cut = channels_from_boxes([space], boxes, len(names)) if cells else grid([space], [channels or counted])
     rates = channel_rates([density], cut)
     publisher, published = np.nonzero(rates)
     return (

@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli.content.options import Argmax, PlanFolder, SearchSeconds, SearchSteps, WorkloadFolder
+from meshwright.cli.content.options import (
+    Argmax,
+    PlanFolder,
+    SearchSeconds,
+    SearchSteps,
+    WorkloadFolder,
+    check_out,
+    format_workload,
+    plan_as_json,
+    read,
+    run_algorithm,
+    write_plan,
+)
 from meshwright.cli.options import Json, Seed, ShowProgress, TimeLimit
 
 ASSIGN_EXAMPLES = (
@@ -34,25 +46,25 @@ def assign(
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Put each user on one broker, within all capacities, and tell what that costs.
+    """Put each user on one broker, within all capacities, and show what that costs.
 
-    Descent improves the best of the others; exact finds the optimum of small workloads.
+    Packing and steiner-literal follow the paper; clustering (by means) and steiner are our own readings.
+    Descent, also ours, improves the best of them. Exact finds the optimum of small workloads.
     """
     from meshwright.cli import output
-    from meshwright.cli.content.options import check_place, described, keep, load, made, told
     from meshwright.report.content import content_table
 
-    check_place(out)
-    given = load(workload)
+    check_out(out)
+    given = read(workload)
     limits = {"seconds": seconds, "steps": steps, "time_limit": time_limit}
-    plan = made(given, algorithm, seed=seed, shown=progress, argmax=argmax or None, **limits)
+    plan = run_algorithm(given, algorithm, seed=seed, shown=progress, argmax=argmax or None, **limits)
     if out is not None:
-        keep(plan, out)
+        write_plan(plan, out)
     if json:
-        output.answer_json(described(plan, out))
+        output.answer_json(plan_as_json(plan, out))
     else:
         lines = [] if out is None else [f"written to {out}"]
-        output.answer(told(given), content_table([plan]), *lines)
+        output.answer(format_workload(given), content_table([plan]), *lines)
 
 
 COMPARE_EXAMPLES = (
@@ -65,25 +77,24 @@ def compare(
     workload: WorkloadFolder,
     *,
     algorithms: Annotated[
-        str, typer.Option("--algorithms", metavar="A,B,C", help="Which ones, separated by commas.")
+        str, typer.Option("--algorithms", metavar="A,B,C", help="Algorithms to compare, separated by commas.")
     ] = "random,packing,clustering,steiner,steiner-literal,descent",
     argmax: Argmax = False,
     seconds: SearchSeconds = None,
     steps: SearchSteps = None,
     chart: Annotated[
         Path | None,
-        typer.Option("--chart", metavar="FILE", help="Draw what costs what: a .png, .svg or .pdf file."),
+        typer.Option("--chart", metavar="FILE", help="Draw the costs: a .png, .svg or .pdf file."),
     ] = None,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Put users on brokers by several algorithms, and tell what each costs.
+    """Put users on brokers by several algorithms, and show what each one costs.
 
-    CRR, the cost reduction ratio, is what random assignment costs over what this one does.
+    CRR, the cost reduction ratio, is the cost of a random assignment divided by the cost of this one.
     """
     from meshwright.cli import output
-    from meshwright.cli.content.options import described, load, made, told
     from meshwright.content.assignment.registry import find
     from meshwright.errors import InputError
     from meshwright.report.content import content_chart, content_table
@@ -95,13 +106,13 @@ def compare(
     known = [find(name) for name in names]
     if chart is not None:
         check_chart(chart)
-    given = load(workload)
+    given = read(workload)
     asked = {"argmax": argmax or None, "seconds": seconds, "steps": steps}
     for name, value in asked.items():
         if value is not None and not any(name in it.parameters for it in known):
             raise InputError(f"none of {', '.join(names)} takes {name}: leave it out")
     plans = [
-        made(
+        run_algorithm(
             given,
             it.name,
             seed=seed,
@@ -110,11 +121,11 @@ def compare(
         )
         for it in known
     ]
-    title = f"{workload}: {told(given)}"
+    title = f"{workload}: {format_workload(given)}"
     if chart is not None:
         content_chart(plans, chart, title=title)
     if json:
-        answers = [described(plan) for plan in plans]
+        answers = [plan_as_json(plan) for plan in plans]
         output.answer_json({"workload": str(workload), "plans": answers, "chart": chart and str(chart)})
     else:
         output.answer(title, content_table(plans), *([] if chart is None else [f"chart: {chart}"]))
@@ -127,40 +138,42 @@ def exact(
     workload: WorkloadFolder,
     *,
     time_limit: Annotated[
-        float, typer.Option("--time-limit", metavar="S", min=0, help="Stop after so many seconds.")
+        float, typer.Option("--time-limit", metavar="S", min=0, help="Stop after S seconds.")
     ] = 60.0,
     out: PlanFolder = None,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Find the assignment of least cost, by integer programming, and tell how far any other is above it.
+    """Find the assignment of least cost by integer programming, with a proven lower bound.
 
-    For a dozen users rather than a hundred. The exit code is 1 if the time was too short for a proof.
+    For about a dozen users. The exit code is 1 if the time was too short for a proof.
     """
     from meshwright.cli import output
-    from meshwright.cli.content.options import check_place, described, keep, load, made, told
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.content.assignment.exact import TOLERANCE
     from meshwright.formatting import amount, excess
     from meshwright.report.content import content_table
 
-    check_place(out)
-    given = load(workload)
-    plan = made(given, "exact", seed=seed, shown=progress, time_limit=time_limit)
+    check_out(out)
+    given = read(workload)
+    plan = run_algorithm(given, "exact", seed=seed, shown=progress, time_limit=time_limit)
     proven = plan.gap is not None and plan.gap <= TOLERANCE
     if out is not None:
-        keep(plan, out)
+        write_plan(plan, out)
     if json:
-        output.answer_json({**described(plan, out), "proven": proven})
+        output.answer_json({**plan_as_json(plan, out), "proven": proven})
     else:
         bound = amount(plan.lower_bound or 0.0)
-        told_gap = "the optimum" if proven else f"at most {excess(plan.gap or 0.0)} of it above the optimum"
+        verdict = (
+            "this is the optimum" if proven else f"at most {excess(plan.gap or 0.0)} of it above the optimum"
+        )
         lines = [] if out is None else [f"written to {out}"]
         output.answer(
-            told(given), content_table([plan]), f"no assignment costs less than {bound}: {told_gap}"
+            format_workload(given),
+            content_table([plan]),
+            f"no assignment costs less than {bound}: {verdict}",
+            *lines,
         )
-        if lines:
-            output.answer(*lines)
     if not proven:
         raise typer.Exit(ANSWER_IS_NO)

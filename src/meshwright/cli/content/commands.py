@@ -1,4 +1,4 @@
-"""`meshwright content`: users on brokers at least cost."""
+"""`meshwright content`: put users on brokers at least cost. The group of its sub-commands."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,7 +14,7 @@ EXAMPLES = (
 
 
 def content_app(shown: Callable[[Sequence[str]], str]) -> typer.Typer:
-    """Return the sub-commands; `shown` lays examples out below the options."""
+    """Return the sub-commands; `shown` formats the examples below the options."""
     app = typer.Typer(
         help="Put users on brokers at least cost: content-based publish/subscribe.",
         epilog=shown(EXAMPLES),

@@ -64,7 +64,7 @@ def migrate(
     with 1 if anything was lost or doubled, a move raised the cost, or it did not come to rest.
     """
     from meshwright.cli import output
-    from meshwright.cli.content.options import load, made, told
+    from meshwright.cli.content.options import format_workload, read, run_algorithm
     from meshwright.cli.output import ANSWER_IS_NO, check_target
     from meshwright.cli.progress import SearchDrawing
     from meshwright.content.migration import Crash, Terms
@@ -85,8 +85,8 @@ def migrate(
         # Now the home of a user dies in a replicate, now the broker that it was to go to.
         crashes=tuple(Crash(10 * (n + 1), ("home", "foreign")[n % 2]) for n in range(crashes)),
     )
-    given = load(workload)
-    first = made(given, start, seed=seed, shown=progress).cost.broker_of
+    given = read(workload)
+    first = run_algorithm(given, start, seed=seed, shown=progress).cost.broker_of
     with SearchDrawing("migrate", forced=progress) as drawing:
 
         def tell(time: float, messages: int, delivered: int) -> None:
@@ -94,7 +94,7 @@ def migrate(
             drawing(messages, share, f"{time:.1f} s, {delivered:,} delivered")
 
         run = run_migration(given, first, terms, transport=transport, seed=seed, progress=tell)
-    title = f"{told(given)}; from {start}, over {transport}"
+    title = f"{format_workload(given)}; from {start}, over {transport}"
     if out is not None:
         described = {"start": start, "transport": transport, "seed": seed}
         write_migration(

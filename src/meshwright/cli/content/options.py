@@ -1,4 +1,4 @@
-"""Options that the content commands share, and what they do alike."""
+"""Options and steps that several content commands share."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -13,27 +13,30 @@ WorkloadFolder: TypeAlias = Annotated[
 ]
 
 Argmax: TypeAlias = Annotated[
-    bool, typer.Option("--argmax", help="Steiner: the heaviest broker of each user instead of a drawn one.")
+    bool,
+    typer.Option("--argmax", help="Steiner variants: take each user's heaviest broker instead of drawing."),
 ]
 
 SearchSeconds: TypeAlias = Annotated[
     float | None,
-    typer.Option("--seconds", metavar="S", min=0, help="Descent: stop after so long, as good as it is then."),
+    typer.Option("--seconds", metavar="S", min=0, help="Descent: stop after S seconds."),
 ]
 
 SearchSteps: TypeAlias = Annotated[
     int | None,
-    typer.Option("--steps", metavar="N", min=0, help="Descent: so many looks instead: as on any machine."),
+    typer.Option(
+        "--steps", metavar="N", min=0, help="Descent: stop after N steps; the same on every machine."
+    ),
 ]
 
 PlanFolder: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Leave assignment, trees, costs and a page with a map here."),
+    typer.Option("--out", metavar="DIR", help="Write assignment, trees, costs and a page with a map here."),
 ]
 
 
-def load(folder: Path) -> "Workload":
-    """Read a workload, showing that something is under way."""
+def read(folder: Path) -> "Workload":
+    """Read a workload, with a note on the terminal while it loads."""
     from meshwright.cli import output
     from meshwright.store.workloads import read_workload
 
@@ -41,8 +44,8 @@ def load(folder: Path) -> "Workload":
         return read_workload(folder)
 
 
-def told(workload: "Workload") -> str:
-    """Spell what a workload holds."""
+def format_workload(workload: "Workload") -> str:
+    """Return the size of a workload in one line."""
     wanted = len(workload.subscription_channels)
     counts = (
         f"{workload.num_users:,} users, {workload.num_brokers:,} brokers, {workload.num_channels:,} channels"
@@ -50,8 +53,10 @@ def told(workload: "Workload") -> str:
     return f"{counts}, {wanted:,} subscriptions"
 
 
-def made(workload: "Workload", algorithm: str, *, seed: int, shown: bool, **parameters: Any) -> "ContentPlan":
-    """Run one algorithm, with its progress drawn."""
+def run_algorithm(
+    workload: "Workload", algorithm: str, *, seed: int, shown: bool, **parameters: Any
+) -> "ContentPlan":
+    """Run one algorithm and draw its progress."""
     from meshwright.cli.progress import SearchDrawing
     from meshwright.content import assign
 
@@ -59,14 +64,14 @@ def made(workload: "Workload", algorithm: str, *, seed: int, shown: bool, **para
         return assign(workload, algorithm, seed=seed, progress=drawing, **parameters)
 
 
-def described(plan: "ContentPlan", out: Path | None = None) -> dict[str, Any]:
-    """Return what --json prints of a plan."""
+def plan_as_json(plan: "ContentPlan", out: Path | None = None) -> dict[str, Any]:
+    """Return what --json prints about a plan."""
     parameters = {"parameters": dict(plan.parameters), "seed": plan.seed}
     return {"algorithm": plan.algorithm, **parameters, **plan.figures, "out": out and str(out)}
 
 
-def check_place(out: Path | None) -> None:
-    """Say before any long work whether a plan could not be kept at the end."""
+def check_out(out: Path | None) -> None:
+    """Check before any long work that a plan can be written at the end."""
     from meshwright.cli.output import check_target
     from meshwright.report.sheet import check_matplotlib
 
@@ -75,7 +80,7 @@ def check_place(out: Path | None) -> None:
         check_matplotlib()
 
 
-def keep(plan: "ContentPlan", out: Path) -> None:
+def write_plan(plan: "ContentPlan", out: Path) -> None:
     """Write a plan with its report page."""
     from meshwright.report.content_page import write_content_page
     from meshwright.store.content_plans import write_content_plan

@@ -1,1 +1,1 @@
-"""Assignment of users to brokers: the algorithms, and what an assignment costs."""
+"""Assignment: which user goes to which broker, what that costs, and the algorithms that decide it."""

@@ -1,130 +1,125 @@
-"""Clustering: users with much traffic between them to the same broker (cbps, Algorithm 2)."""
+"""Clustering: users with much traffic between them share a broker (cbps, Algorithm 2, by means)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from meshwright.arrays import frozen
-from meshwright.content.assignment.kernels.clustering import best_pair, gather, join, promises
-from meshwright.content.assignment.packing import placed
+from meshwright.content.assignment.kernels.clustering import (
+    Clusters,
+    best_pair,
+    bound_sending,
+    join,
+    join_clusters,
+)
+from meshwright.content.assignment.kernels.layout import Traffic, traffic_of
+from meshwright.content.assignment.packing import require_placed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.content.model.demand import Floats
+    from meshwright.arrays import Floats, Ids
     from meshwright.content.model.workload import Workload
 
 FORERUNNERS = 32
-"""Of so many users all pairs are tried first, so that few of the others are worth looking at."""
+"""Number of users whose pairs are tried first; the best of these pairs rules out most other users."""
 MOST_LOOKS = 200_000_000
-"""Beyond so many looks at a channel of a subscription, promises are estimated from above."""
+"""If exact send bounds would look up more rates than this, cheaper and looser bounds are used."""
 SLACK = 1e-9
-"""How much rounding may make of a pair that is as good as the best, relatively to what users send."""
-
-
-class _Traffic(NamedTuple):
-    """Who sends and wants what, as kernels take it."""
-
-    sent_ptr: Offsets
-    sent_channels: Ids
-    sent: Floats
-    taken_ptr: Offsets
-    taken: Ids
+"""Rounding error, as a fraction of the largest send bound, below which two pairs count as equally good."""
 
 
 def clustering(workload: Workload) -> Ids:
     """Seed each broker with a pair of users, then put each user where most of its traffic is for its cost.
 
-    Brokers are seeded in turn, each with the free pair of the largest traffic between both over the sum of
-    both access costs, if it fits; a broker for which nobody is left starts empty. Then users come in turn:
-    each to the broker with room and the largest mean traffic to those already there, over its access cost.
-    (The paper prints argmin for argmax; with the sum of traffic for its mean, the largest brokers attract
-    everybody.) Ties go to the cheaper access, then to the first broker.
+    Brokers are seeded in turn. Each gets the free pair of users with the largest traffic between them over
+    the sum of both access costs, if that pair fits; once no two free users exchange anything, the remaining
+    brokers start empty. Then each user in turn goes to the broker with room that has the largest *mean*
+    traffic to the users already there, over its access cost. Ties go to the cheaper access, then to the first
+    broker.
+
+    The paper takes the *sum* of the traffic instead of its mean; then the largest brokers attract everybody,
+    so the mean is ours. It also prints argmin where its text asks for the maximum.
 
     Raises
     ------
     InputError
-        If some user finds no room.
+        If no broker has room for some user.
     """
-    demand = workload.demand
-    traffic = _Traffic(
-        demand.ptr, demand.channels, demand.sent, workload.subscription_ptr, workload.subscription_channels
-    )
+    traffic = traffic_of(workload)
     shape = (workload.num_channels, workload.num_brokers)
-    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
-    load, members = np.zeros(workload.num_brokers), np.zeros(workload.num_brokers, dtype=np.int64)
-    rate, audience = np.zeros(shape), np.zeros(shape)
-    promise = _promises(workload, traffic)
+    clusters = Clusters(
+        broker_of=np.full(workload.num_users, -1, dtype=np.int32),
+        load=np.zeros(workload.num_brokers),
+        members=np.zeros(workload.num_brokers, dtype=np.int64),
+        rate=np.zeros(shape),
+        audience=np.zeros(shape),
+        exchanged=np.zeros(workload.num_brokers),
+    )
+    send_bound = _send_bounds(workload, traffic)
     for broker in range(workload.num_brokers):
-        pair = _seeds(workload, traffic, broker, promise, np.flatnonzero(broker_of < 0))
+        free = np.flatnonzero(clusters.broker_of < 0)
+        pair = _best_free_pair(workload, traffic, broker, send_bound, free)
+        # Without traffic between free users there is no pair for any later broker either.
         if pair is None:
-            break  # no traffic between those who are left: nor for any later broker
+            break
         if workload.load[list(pair)].sum() <= workload.room[broker]:
             for user in pair:
-                join(user, broker, workload.load, *traffic, load, members, rate, audience, broker_of)
-    stuck = gather(
-        workload.access,
-        workload.load,
-        workload.room,
-        *traffic,
-        load,
-        members,
-        rate,
-        audience,
-        np.zeros(workload.num_brokers),
-        broker_of,
-    )
-    return placed(workload, broker_of, stuck)
+                join(user, broker, workload.load, traffic, clusters)
+    stuck = join_clusters(workload.access, workload.load, workload.room, traffic, clusters)
+    return require_placed(workload, clusters.broker_of, stuck)
 
 
-def _seeds(
-    workload: Workload, traffic: _Traffic, broker: int, promise: Floats, free: NDArray[np.int64]
+def _best_free_pair(
+    workload: Workload, traffic: Traffic, broker: int, send_bound: Floats, free: NDArray[np.int64]
 ) -> tuple[int, int] | None:
-    """Return the free pair with the largest traffic for its cost; None if no two exchange anything."""
+    """Return the free pair with the largest traffic for its cost; None if no two users exchange anything."""
     if len(free) < 2:
         return None
-    cost, hope = workload.access[free, broker], promise[free]
+    cost, bound = workload.access[free, broker], send_bound[free]
     with np.errstate(divide="ignore", invalid="ignore"):
-        score = np.where(hope > 0, hope / cost, 0.0)
+        score = np.where(bound > 0, bound / cost, 0.0)
     pair = np.full(2, -1, dtype=np.int64)
 
-    def look(users: NDArray[np.int64], surplus: Floats, first: int) -> float:
+    def best_ratio(users: NDArray[np.int64], surplus: Floats, first: int) -> float:
         order = np.argsort(-surplus, kind="stable")
         chosen, spare = frozen(users[order], np.int64), frozen(surplus[order], np.float64)
-        found: float = best_pair(broker, workload.access, promise, chosen, spare, first, *traffic, pair)
-        return found
+        ratio: float = best_pair(broker, workload.access, send_bound, chosen, spare, first, traffic, pair)
+        return ratio
 
+    # First a good pair among a few promising users: a ratio that the best pair reaches at least.
     few = min(FORERUNNERS, len(free))
     ahead = np.argpartition(-score, few - 1)[:few]
-    reached = look(free[ahead], hope[ahead], few)
+    reached = best_ratio(free[ahead], bound[ahead], few)
+    # If none of these exchange anything, look at all users, pairing ever more of the best ones with the rest.
     width = 1
-    while reached == 0.0 and width < len(free):  # little traffic in all: look at everybody's, from the top
-        reached = look(free, hope, width)
+    while reached == 0.0 and width < len(free):
+        reached = best_ratio(free, bound, width)
         width *= 8
     if reached == 0.0:
         return None
-    surplus = np.where(cost == 0, hope, -np.inf) if np.isinf(reached) else hope - reached * cost
-    surplus = surplus + SLACK * float(hope.max())
+    # Then the best pair of all. Users whose surplus does not suffice even with the best partner drop out.
+    surplus = np.where(cost == 0, bound, -np.inf) if np.isinf(reached) else bound - reached * cost
+    surplus = surplus + SLACK * float(bound.max())
     worth = np.flatnonzero(surplus + surplus.max() >= 0)
-    look(free[worth], surplus[worth], len(worth))
+    best_ratio(free[worth], surplus[worth], len(worth))
     return int(pair[0]), int(pair[1])
 
 
-def _promises(workload: Workload, traffic: _Traffic) -> Floats:
-    """Return at least what each user sends at most to any other."""
+def _send_bounds(workload: Workload, traffic: Traffic) -> Floats:
+    """Return, for each user, an upper bound on what it sends to any one other user."""
     rows = np.split(workload.subscription_channels, workload.subscription_ptr[1:-1])
     sets = [np.frombuffer(row, dtype=np.int32) for row in dict.fromkeys(row.tobytes() for row in rows)]
     sizes = np.array([len(one) for one in sets], dtype=np.int64)
-    promise = np.zeros(workload.num_users)
+    send_bound = np.zeros(workload.num_users)
     if workload.num_users * int(sizes.sum()) <= MOST_LOOKS:
         ptr = frozen(np.concatenate(([0], np.cumsum(sizes))), np.int64)
-        held = frozen(np.concatenate([*sets, np.zeros(0, dtype=np.int32)]), np.int32)
-        row = np.zeros(workload.num_channels)
-        promises(traffic.sent_ptr, traffic.sent_channels, traffic.sent, ptr, held, row, promise)
-        return promise
+        channels = frozen(np.concatenate([*sets, np.zeros(0, dtype=np.int32)]), np.int32)
+        bound_sending(traffic, ptr, channels, np.zeros(workload.num_channels), send_bound)
+        return send_bound
+    # Nobody receives more than all of it, or than the highest rate on each of its channels.
     highest = np.zeros(workload.num_users)
     sender = np.repeat(np.arange(workload.num_users), np.diff(traffic.sent_ptr))
     np.maximum.at(highest, sender, traffic.sent)

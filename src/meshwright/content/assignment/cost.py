@@ -1,9 +1,9 @@
 """What an assignment costs: access links and core links, and where the cost arises (cbps, section II).
 
-Each user's traffic pays for its access link. A message from a broker's user on a channel crosses the core by
-the minimum spanning tree of that broker and the brokers with a subscriber of the channel, each link once. The
-tree of a source among those brokers is the same for all of them; one from outside adds itself to it. So a
-tree is grown once for each distinct set of brokers, and every outside source costs one pass over it.
+Each user's traffic pays for its access link. A message that a broker's user sends on a channel crosses the
+core by the minimum spanning tree of that broker and all brokers with a subscriber of the channel, each link
+once. All sources among these brokers share one tree; a source outside of them adds itself to it. So one tree
+is grown for each distinct set of brokers, and each outside source costs one pass over it.
 """
 
 from __future__ import annotations
@@ -15,108 +15,68 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.arrays import frozen
+from meshwright.content.assignment.kernels.layout import traffic_of
 from meshwright.content.model.workload import TOLERANCE, Workload
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from meshwright.arrays import Ids
-    from meshwright.content.model.demand import Floats
-
-
-class CoreTrees(NamedTuple):
-    """The links of the trees by which messages cross the core, one row for each.
-
-    Channels with the same brokers share their trees: `set_of_channel` says which. `source` is the broker that
-    a tree starts from, −1 for the one that all brokers of the set share.
-    """
-
-    set_of_channel: NDArray[np.int64]
-    tree_set: Ids
-    source: Ids
-    u: Ids
-    v: Ids
-
-
-def link_traffic(cost: Cost) -> Floats:
-    """Return the traffic on each core link, both ways together: brokers × brokers, above the diagonal."""
-    return _walked(cost, listed=False)[0]
-
-
-def core_trees(cost: Cost) -> CoreTrees:
-    """Return the trees that carry traffic."""
-    return _walked(cost, listed=True)[1]
-
-
-def _walked(cost: Cost, *, listed: bool) -> tuple[Floats, CoreTrees]:
-    from meshwright.content.assignment.kernels.spanning_trees import link_traffic as walk
-
-    which, sets = distinct_sets(cost.audience)
-    rate = np.zeros(sets.shape)
-    np.add.at(rate, which, cost.rate)
-    brokers = cost.workload.num_brokers
-    order, up = np.zeros(brokers, dtype=np.int64), np.zeros(brokers, dtype=np.int64)
-    length = np.zeros(brokers)
-    rows = 0
-    while True:
-        traffic = np.zeros((brokers, brokers))
-        set_of, source = np.zeros(rows, dtype=np.int32), np.zeros(rows, dtype=np.int32)
-        ends = np.zeros((rows, 2), dtype=np.int32)
-        held = frozen(sets, np.uint8)
-        needed = walk(cost.workload.core, held, rate, order, up, length, traffic, set_of, source, ends)
-        if not listed or needed <= rows:
-            return traffic, CoreTrees(which, set_of, source, ends[:, 0], ends[:, 1])
-        rows = needed
+    from meshwright.arrays import Floats, Ids
 
 
 @dataclass(frozen=True, eq=False)
 class Cost:
-    """The cost of an assignment, and what it is made of.
-
-    `rate[c, b]` is what the users of broker b send on channel c, `weight[c, b]` the weight of the tree that
-    it takes, and `audience[c, b]` the number of subscribers of c there.
-    """
+    """The cost of an assignment, and what it consists of."""
 
     workload: Workload
     broker_of: Ids
+    """The broker of each user."""
     rate: Floats
+    """Channels × brokers: what the broker's users send on the channel."""
     audience: Ids
+    """Channels × brokers: how many of the broker's users subscribe to the channel."""
     weight: Floats
+    """Channels × brokers: the weight of the tree that messages from the broker take on the channel."""
 
     @cached_property
     def access(self) -> float:
-        """What access links cost: C₁."""
+        """The cost of all access links: C₁."""
         return float(self.of_user.sum())
 
     @cached_property
     def core(self) -> float:
-        """What core links cost: C₂."""
+        """The cost of all core links: C₂."""
         return float(self.of_channel.sum())
 
     @property
     def total(self) -> float:
-        """Both together."""
+        """The cost of all links."""
         return self.access + self.core
 
     @cached_property
     def of_user(self) -> Floats:
-        """What each user's access link costs."""
+        """The cost of each user's access link."""
         load = self.workload.load
-        made: Floats = load * self.workload.access[np.arange(len(load)), self.broker_of]
-        return made
+        costs: Floats = load * self.workload.access[np.arange(len(load)), self.broker_of]
+        return costs
 
     @cached_property
     def of_channel(self) -> Floats:
-        """What each channel costs in the core."""
-        made: Floats = np.einsum("cb,cb->c", self.rate, self.weight)
-        return made
+        """The core cost of each channel."""
+        costs: Floats = np.einsum("cb,cb->c", self.rate, self.weight)
+        return costs
 
     @cached_property
     def of_broker(self) -> Floats:
-        """What each broker costs: its users' access links, and the core links that their messages take."""
+        """The cost of each broker: its users' access links, and the core links that their messages take."""
         users = np.bincount(self.broker_of, weights=self.of_user, minlength=self.workload.num_brokers)
-        made: Floats = users + np.einsum("cb,cb->b", self.rate, self.weight)
-        return made
+        costs: Floats = users + np.einsum("cb,cb->b", self.rate, self.weight)
+        return costs
+
+    @cached_property
+    def of_link(self) -> Floats:
+        """The cost of each core link: brokers × brokers, above the diagonal."""
+        return link_traffic(self) * self.workload.core
 
     @cached_property
     def load(self) -> Floats:
@@ -127,59 +87,48 @@ class Cost:
 
     @property
     def max_load(self) -> float:
-        """The highest load of a broker over its capacity; 0 where neither is anything."""
+        """The largest load of a broker as a fraction of its capacity.
+
+        A broker without capacity counts as 0 if it has no load, otherwise as infinite.
+        """
         capacity = self.workload.capacity
         shares = np.divide(self.load, capacity, out=np.zeros(len(capacity)), where=capacity > 0)
         return float(np.inf if (self.load[capacity == 0] > 0).any() else shares.max(initial=0.0))
 
     @property
     def within_capacity(self) -> bool:
-        """Whether no broker has more than it can carry."""
+        """Whether every broker can carry its load."""
         return bool((self.load <= self.workload.capacity * (1 + TOLERANCE)).all())
-
-    @cached_property
-    def of_link(self) -> Floats:
-        """What each core link costs: brokers × brokers, above the diagonal."""
-        return link_traffic(self) * self.workload.core
 
 
 def cost(workload: Workload, broker_of: ArrayLike) -> Cost:
-    """Work out what an assignment of users to brokers costs.
+    """Compute what an assignment of users to brokers costs.
 
     Parameters
     ----------
     workload
         The users and brokers.
     broker_of
-        The id of each user's broker. Capacity is not looked at: see `Cost.within_capacity`.
+        The id of each user's broker. Capacities are not checked: see `Cost.within_capacity`.
 
     Raises
     ------
     InputError
         If that is not one broker for each user.
     """
-    from meshwright.content.assignment.kernels.spanning_trees import tally
+    from meshwright.content.assignment.kernels.cost import tally
 
     chosen = workload.check_assignment(broker_of)
     shape = (workload.num_channels, workload.num_brokers)
     rate, audience = np.zeros(shape), np.zeros(shape, dtype=np.int32)
-    demand = workload.demand
-    tally(
-        chosen,
-        demand.ptr,
-        demand.channels,
-        demand.sent,
-        workload.subscription_ptr,
-        workload.subscription_channels,
-        rate,
-        audience,
-    )
-    which, sets = distinct_sets(audience)
-    return Cost(workload, chosen, rate, audience, tree_weights(workload, sets)[which])
+    tally(chosen, traffic_of(workload), rate, audience)
+    set_of_channel, sets = distinct_sets(audience)
+    weight = tree_weights(workload, sets)[set_of_channel]
+    return Cost(workload, broker_of=chosen, rate=rate, audience=audience, weight=weight)
 
 
 def distinct_sets(audience: Ids) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """Return which set of brokers each channel has subscribers on, and the distinct sets, a row for each."""
+    """Return the number of each channel's set of brokers with subscribers, and the distinct sets as rows."""
     held = audience > 0
     packed = np.packbits(held, axis=1)
     rows = np.ascontiguousarray(packed).view(np.dtype((np.void, max(packed.shape[1], 1))))[:, 0]
@@ -188,12 +137,58 @@ def distinct_sets(audience: Ids) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
 
 
 def tree_weights(workload: Workload, sets: NDArray[np.uint8]) -> Floats:
-    """Return for each set and broker the weight of the minimum spanning tree of both together."""
-    from meshwright.content.assignment.kernels.spanning_trees import weights_of_sets
+    """Return, for each set and broker, the weight of the minimum spanning tree of both together."""
+    from meshwright.content.assignment.kernels.spanning_trees import empty_tree, weights_of_sets
 
-    brokers = workload.num_brokers
-    weights = np.zeros((len(sets), brokers))
-    order, up = np.zeros(brokers, dtype=np.int64), np.zeros(brokers, dtype=np.int64)
-    length, reach = np.zeros(brokers), np.zeros(brokers)
-    weights_of_sets(workload.core, frozen(sets, np.uint8), order, up, length, reach, weights)
+    weights = np.zeros((len(sets), workload.num_brokers))
+    weights_of_sets(workload.core, frozen(sets, np.uint8), empty_tree(workload.num_brokers), weights)
     return weights
+
+
+class CoreTrees(NamedTuple):
+    """The trees by which messages cross the core; all fields but the first have a row for each link."""
+
+    set_of_channel: NDArray[np.int64]
+    """The set of brokers of each channel; channels with the same brokers share their trees."""
+    tree_set: Ids
+    """The set of brokers that the link's tree connects."""
+    source: Ids
+    """The broker that the tree starts from; −1 for the tree that all brokers of the set share."""
+    u: Ids
+    """The smaller end of the link."""
+    v: Ids
+    """The larger end of the link."""
+
+
+def link_traffic(cost: Cost) -> Floats:
+    """Return the traffic on each core link, both ways together: brokers × brokers, above the diagonal."""
+    return _walk_trees(cost, listed=0)[1]
+
+
+def core_trees(cost: Cost) -> CoreTrees:
+    """Return the trees that carry traffic."""
+    # The first walk only counts the links, the second one lists them.
+    links, _, _ = _walk_trees(cost, listed=0)
+    return _walk_trees(cost, listed=links)[2]
+
+
+def _walk_trees(cost: Cost, *, listed: int) -> tuple[int, Floats, CoreTrees]:
+    """Return the number of links of all trees, the traffic on core links, and the first so many links."""
+    from meshwright.content.assignment.kernels.cost import TreeLinks
+    from meshwright.content.assignment.kernels.cost import link_traffic as add_traffic
+    from meshwright.content.assignment.kernels.spanning_trees import empty_tree
+
+    set_of_channel, sets = distinct_sets(cost.audience)
+    rate = np.zeros(sets.shape)
+    np.add.at(rate, set_of_channel, cost.rate)
+    brokers = cost.workload.num_brokers
+    traffic = np.zeros((brokers, brokers))
+    links = TreeLinks(
+        tree_set=np.zeros(listed, dtype=np.int32),
+        source=np.zeros(listed, dtype=np.int32),
+        ends=np.zeros((listed, 2), dtype=np.int32),
+    )
+    held = frozen(sets, np.uint8)
+    count = add_traffic(cost.workload.core, held, rate, empty_tree(brokers), traffic, links)
+    trees = CoreTrees(set_of_channel, links.tree_set, links.source, links.ends[:, 0], links.ends[:, 1])
+    return count, traffic, trees

@@ -1,4 +1,4 @@
-"""Descent: from the best of the paper's assignments on, move by move, as long as that pays."""
+"""Descent: improve the best of the other assignments by local search. This algorithm is ours."""
 
 from __future__ import annotations
 
@@ -12,29 +12,37 @@ import numpy as np
 from meshwright.arrays import frozen
 from meshwright.content.assignment.clustering import clustering
 from meshwright.content.assignment.cost import cost
-from meshwright.content.assignment.incremental_cost import standing
+from meshwright.content.assignment.incremental_cost import assignment_state
 from meshwright.content.assignment.packing import packing, random
-from meshwright.content.assignment.steiner import channel_tree_weights, mixed, publisher_tree_weights
+from meshwright.content.assignment.steiner import (
+    channel_tree_weights,
+    draw_brokers,
+    publisher_tree_weights,
+)
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from meshwright.arrays import Ids
-    from meshwright.content.assignment.kernels.incremental_cost import Standing
+    from meshwright.content.assignment.kernels.broker_set import BrokerSearch
+    from meshwright.content.assignment.kernels.incremental_cost import AssignmentState
     from meshwright.content.model.workload import Workload
     from meshwright.progress import Progress
 
+    Savings = Iterator[tuple[float, int]]
+    """What each part of the search has saved, and the number of users and channels that it looked at."""
+
 USERS_AT_ONCE = 500
-"""So many are looked at between two looks at the clock, or one channel."""
+"""Number of users that are swept between two looks at the clock."""
 LEAST = 1e-9
-"""A move that saves less than this part of the cost is none."""
-ROUNDS, DISTURBANCES = 5, 16
-"""So often every channel is made anew, from the second time on from so many disturbed states, too."""
-SHARE = 0.25
-"""The part of the time in which the paper's assignments are made."""
+"""A change that saves less than this fraction of the cost is ignored."""
+ROUNDS, PERTURBATIONS = 5, 16
+"""Number of rounds in which every channel is rebuilt; from the second one on also from perturbed sets."""
 ENOUGH = 1e-5
-"""Unless a round saves at least this part of the cost, no more of them are made."""
+"""The rounds end early after one that saves less than this fraction of the cost."""
+START_SHARE = 0.25
+"""Fraction of the time limit for building the assignments to start from."""
 
 
 def descent(
@@ -46,29 +54,30 @@ def descent(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Ids:
-    """Improve the best of the paper's assignments by local search; never worse than any of them.
+    """Improve the best of the other assignments by local search; the result is never worse than any of them.
 
-    Users move one by one to the broker that saves most; where there is no room, another makes way, to where
-    it loses least or to the place that gets free. In turn with that each channel's brokers are chosen anew,
-    its audience moving together: brokers are opened, left and swapped for near ones, also after those of some
-    region were opened or closed at random. When nothing of that pays, every user is tried once more at each
-    broker that would pay if its trees did not grow. This is ours, not the paper's.
+    Users move one by one to the broker that saves most. If that is full, one of its users makes way: to where
+    it loses least, or in a swap. In turn with this, each channel's brokers are chosen again, and its audience
+    moves together: brokers are opened, left and swapped for near ones, also from perturbed sets in which the
+    brokers of some region were opened or closed. Once nothing pays, every user is tried once more on each
+    broker that would pay if trees did not grow. This is ours, not the paper's.
 
     Parameters
     ----------
     workload
         The users and brokers.
     seconds
-        Stop after so long, as good as it is by then. Those of the paper's algorithms that are not done after
-        a quarter of it are left out, so that one of them may be better.
+        Stop after this time and return the best so far. Algorithms to start from that are not done after a
+        quarter of it are left out, so one of them may be better.
     steps
-        Stop when so many users and channels have been looked at, at most 499 more: as on every machine.
+        Stop after looking at this number of users and channels, or at most 499 more. The result is the same
+        on every machine.
     start
         Improve this assignment instead.
     seed
-        For those of the starting assignments that are drawn, and for the regions.
+        For the random ones of the starting assignments, and for the perturbed regions.
     progress
-        Called now and then with the steps so far, the part of the time or steps that is gone, and the cost.
+        Called from time to time with the steps so far, the fraction of the limit that is used, and the cost.
 
     Raises
     ------
@@ -80,7 +89,7 @@ def descent(
             raise InputError(f"{limit} {what}: give zero or more")
     began = time.monotonic()
     if start is None:
-        given = best_start(workload, seed=seed, seconds=None if seconds is None else SHARE * seconds)
+        given = best_start(workload, seed=seed, seconds=None if seconds is None else START_SHARE * seconds)
     else:
         given = workload.check_assignment(start)
     known = cost(workload, given)
@@ -88,9 +97,9 @@ def descent(
         raise InputError("the assignment to start from exceeds a capacity: give one that does not")
     if seconds == 0 or steps == 0:
         return given
-    at = standing(known)
+    state = assignment_state(known)
     total, done = known.total, 0
-    for saved, looked in search(workload, at, known.total, seed):
+    for saved, looked in search(workload, state, known.total, seed):
         total -= saved
         done += looked
         spent = [0.0 if seconds is None else (time.monotonic() - began) / max(seconds, 1e-9)]
@@ -99,19 +108,20 @@ def descent(
             progress(done, min(max(spent), 1.0), f"cost {total:,.6g}")
         if max(spent) >= 1.0:
             break
-    better: Ids = at.broker_of.astype(np.int32)
+    better: Ids = state.broker_of.astype(np.int32)
     return better if cost(workload, better).total < known.total else given
 
 
 def best_start(workload: Workload, *, seed: int = 0, seconds: float | None = None) -> Ids:
-    """Return the cheapest of the paper's assignments, or of those that can be made in some seconds.
+    """Return the cheapest assignment of the other algorithms in all variants.
 
-    The quickest come first, and one is made in any case.
+    With `seconds`, those that are not done in time are left out. The fastest come first, and at least one
+    assignment is made.
 
     Raises
     ------
     InputError
-        If in none of them all users find room.
+        If none of the algorithms finds room for all users.
     """
     found: list[tuple[float, Ids]] = []
     stuck: InputError | None = None
@@ -120,7 +130,7 @@ def best_start(workload: Workload, *, seed: int = 0, seconds: float | None = Non
     def late() -> bool:
         return bool(found) and until is not None and time.monotonic() >= until
 
-    for make in _makers(workload, seed, late):
+    for make in _start_algorithms(workload, seed, None if until is None else late):
         try:
             broker_of = make()
         except InputError as error:
@@ -135,54 +145,51 @@ def best_start(workload: Workload, *, seed: int = 0, seconds: float | None = Non
     return min(found, key=lambda it: it[0])[1]
 
 
-def _makers(workload: Workload, seed: int, late: Callable[[], bool]) -> Iterator[Callable[[], Ids]]:
-    """Give the paper's algorithms in all variants, those that take longest last; the last may be too late."""
+def _start_algorithms(
+    workload: Workload, seed: int, late: Callable[[], bool] | None
+) -> Iterator[Callable[[], Ids]]:
+    """Yield the other algorithms in all variants, the slowest ones last; those stop once it is `late`."""
     yield lambda: packing(workload)
     yield lambda: random(workload, seed=seed)
     weights = channel_tree_weights(workload)
-    yield partial(mixed, workload, weights, argmax=True, seed=seed)
-    yield partial(mixed, workload, weights, argmax=False, seed=seed)
+    yield partial(draw_brokers, workload, weights, argmax=True, seed=seed)
+    yield partial(draw_brokers, workload, weights, argmax=False, seed=seed)
     yield lambda: clustering(workload)
     literal = publisher_tree_weights(workload, late=late)
     if literal is not None:
-        yield partial(mixed, workload, literal, argmax=True, seed=seed)
-        yield partial(mixed, workload, literal, argmax=False, seed=seed)
+        yield partial(draw_brokers, workload, literal, argmax=True, seed=seed)
+        yield partial(draw_brokers, workload, literal, argmax=False, seed=seed)
 
 
-def search(workload: Workload, at: Standing, total: float, seed: int) -> Iterator[tuple[float, int]]:
-    """Search until nothing pays; tell after each part what it has saved and how many it has looked at."""
-    from meshwright.content.assignment.kernels.channel_rebuild import remake
-    from meshwright.content.assignment.kernels.local_search import sweep_users
+def search(workload: Workload, state: AssignmentState, total: float, seed: int) -> Savings:
+    """Improve a state of cost `total` until nothing pays; yield after each part what it has saved."""
+    from meshwright.content.assignment.kernels.channel_rebuild import rebuild_channel
+    from meshwright.content.assignment.kernels.local_search import Moves, sweep_users
 
     users, brokers = workload.num_users, workload.num_brokers
-    ptr, members = workload.audience
-    audience = frozen(members, np.int64)
+    ptr, subscribers = workload.audience
+    audience = frozen(subscribers, np.int64)
     widest = max(int(np.diff(ptr).max(initial=0)), 2)
-    costs, guess = np.zeros((widest, brokers)), np.zeros(brokers)
-    held, kept, due = (np.zeros(brokers, dtype=np.bool_) for _ in range(3))
-    first_choice, second_choice = (np.zeros(widest, dtype=np.int64) for _ in range(2))
-    group = [np.zeros(widest, dtype=np.int64) for _ in range(3)]
-    near, rng = _nearest(workload), np.random.Generator(np.random.PCG64(seed))
+    channel_search = _channel_search(workload, widest)
+    moves = Moves(*(np.zeros(widest, dtype=np.int64) for _ in Moves._fields))
+    rng, least = np.random.Generator(np.random.PCG64(seed)), LEAST * total
     busy = np.flatnonzero((np.diff(ptr) > 1) & (workload.demand.channel_rate > 0))
 
-    def over_users(hopeful: bool) -> Iterator[tuple[float, int]]:
+    def over_users(hopeful: bool) -> Savings:
+        estimate = channel_search.by_broker
         for first in range(0, users, USERS_AT_ONCE):
             last = min(first + USERS_AT_ONCE, users)
-            yield sweep_users(at, first, last, hopeful, LEAST * total, guess, *group), last - first
+            yield sweep_users(state, first, last, hopeful, least, estimate, moves), last - first
 
-    def over_channels(disturbances: int) -> Iterator[tuple[float, int]]:
+    def over_channels(perturbations: int) -> Savings:
         for channel in busy.tolist():
-            them = audience[ptr[channel] : ptr[channel + 1]]
-            centres = rng.integers(brokers, size=disturbances)
-            saved = remake(
-                at, channel, them, centres, near, LEAST * total, costs, held, kept, due,
-                first_choice, second_choice, guess, *group,
-            )  # fmt: skip
-            yield saved, 1
+            members = audience[ptr[channel] : ptr[channel + 1]]
+            centres = rng.integers(brokers, size=perturbations)
+            yield rebuild_channel(state, channel, members, centres, least, channel_search, moves), 1
 
     for number in range(ROUNDS):
         gained = 0.0
-        for parts in (over_channels(DISTURBANCES if number else 0), over_users(False)):
+        for parts in (over_channels(PERTURBATIONS if number else 0), over_users(False)):
             for saved, looked in parts:
                 gained += saved
                 yield saved, looked
@@ -197,8 +204,25 @@ def search(workload: Workload, at: Standing, total: float, seed: int) -> Iterato
                 yield saved, looked
 
 
-def _nearest(workload: Workload) -> NDArray[np.int64]:
-    """Return all brokers in order of their distance from each, that one first."""
+def _channel_search(workload: Workload, widest: int) -> BrokerSearch:
+    """Return the arrays of a channel's search, for audiences of at most `widest` users."""
+    from meshwright.content.assignment.kernels.broker_set import BrokerSearch
+
+    brokers = workload.num_brokers
+    return BrokerSearch(
+        near=_by_distance(workload),
+        costs=np.zeros((widest, brokers)),
+        held=np.zeros(brokers, dtype=np.bool_),
+        best_held=np.zeros(brokers, dtype=np.bool_),
+        due=np.zeros(brokers, dtype=np.bool_),
+        first=np.zeros(widest, dtype=np.int64),
+        second=np.zeros(widest, dtype=np.int64),
+        by_broker=np.zeros(brokers),
+    )
+
+
+def _by_distance(workload: Workload) -> NDArray[np.int64]:
+    """Return, for each broker, all brokers by their distance from it, itself first."""
     apart = np.array(workload.core)
     np.fill_diagonal(apart, -1.0)
     return np.argsort(apart, axis=1, kind="stable")

@@ -1,4 +1,4 @@
-"""The cost of an assignment that changes: what a move would bring, and what moves have brought."""
+"""The cost of an assignment that changes: what a move would cost, and the total after each move."""
 
 from __future__ import annotations
 
@@ -8,86 +8,88 @@ import numpy as np
 
 from meshwright.arrays import frozen
 from meshwright.content.assignment.cost import Cost, cost
+from meshwright.content.assignment.kernels.layout import traffic_of
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from meshwright.arrays import Ids
-    from meshwright.content.assignment.kernels.incremental_cost import Standing
-    from meshwright.content.model.demand import Floats
+    from meshwright.arrays import Floats, Ids
+    from meshwright.content.assignment.kernels.incremental_cost import AssignmentState
     from meshwright.content.model.workload import Workload
 
 
 class RunningCost:
-    """An assignment whose users move one by one, with its cost at all times.
+    """An assignment whose users move one by one, with its cost after each move.
 
-    A tried move costs microseconds: only channels that lose their last subscriber at a broker, or get their
-    first, have other trees than before.
+    Trying a move takes microseconds: trees change only in channels that lose their last subscriber at one
+    broker or gain their first one at another.
     """
 
     def __init__(self, workload: Workload, broker_of: ArrayLike) -> None:
         self.workload = workload
-        self.standing = standing(cost(workload, broker_of))
+        self.state = assignment_state(cost(workload, broker_of))
 
     @property
     def broker_of(self) -> Ids:
-        """The broker of each user, now: a copy."""
-        made: Ids = self.standing.broker_of.astype(np.int32)
-        return made
+        """The current broker of each user, as a copy."""
+        brokers: Ids = self.state.broker_of.astype(np.int32)
+        return brokers
 
     @property
     def load(self) -> Floats:
-        """The load of each broker, now: a copy."""
-        made: Floats = self.standing.broker_load.copy()
-        return made
+        """The current load of each broker, as a copy."""
+        loads: Floats = self.state.broker_load.copy()
+        return loads
 
     @property
     def total(self) -> float:
-        """The cost, now."""
-        at = self.standing
+        """The current cost."""
+        state = self.state
         users = np.arange(self.workload.num_users)
-        return float((at.load * at.access[users, at.broker_of]).sum() + (at.rate * at.weight).sum())
+        access = state.load * state.access[users, state.broker_of]
+        return float(access.sum() + (state.rate * state.weight).sum())
 
     def has_room(self, user: int, broker: int) -> bool:
-        """Say whether a user may move to a broker, or is there."""
-        at = self.standing
-        there = at.broker_of[self._user(user)] == broker
-        return bool(there or at.broker_load[self._broker(broker)] + at.load[user] <= at.room[broker])
+        """Return whether a user is on a broker or fits there."""
+        state = self.state
+        there = state.broker_of[self._user(user)] == broker
+        fits = state.broker_load[self._broker(broker)] + state.load[user] <= state.room[broker]
+        return bool(there or fits)
 
     def change(self, user: int, broker: int) -> float:
-        """Return by how much the cost would rise if a user moved to a broker; capacity is not looked at."""
+        """Return by how much the cost would rise if a user moved to a broker; capacities are ignored."""
         from meshwright.content.assignment.kernels.incremental_cost import move_change
 
-        return float(move_change(self.standing, self._user(user), self._broker(broker)))
+        return float(move_change(self.state, self._user(user), self._broker(broker)))
 
     def changes(self, user: int) -> Floats:
-        """Return by how much the cost would rise, for each broker that a user might move to."""
+        """Return by how much the cost would rise, for each broker that a user could move to."""
         from meshwright.content.assignment.kernels.incremental_cost import move_changes
 
-        made = np.zeros(self.workload.num_brokers)
-        move_changes(self.standing, self._user(user), made)
-        return made
+        rises = np.zeros(self.workload.num_brokers)
+        move_changes(self.state, self._user(user), rises)
+        return rises
 
     def move(self, user: int, broker: int) -> float:
-        """Move a user, and return by how much the cost has risen.
+        """Move a user to a broker, and return by how much the cost has risen.
 
         Raises
         ------
         InputError
-            If there is no such user or broker, or no room.
+            If there is no such user or broker, or the broker has no room.
         """
         from meshwright.content.assignment.kernels.incremental_cost import move
 
         rise = self.change(user, broker)
         if not self.has_room(user, broker):
             names = self.workload.user_names[user].as_py(), self.workload.broker_names[broker].as_py()
-            raise InputError(f"broker {names[1]!r} has no room for user {names[0]!r}: choose another")
-        move(self.standing, int(user), int(broker))
+            raise InputError(f"broker {names[1]!r} has no room for user {names[0]!r}: choose another broker")
+        move(self.state, int(user), int(broker))
         return rise
 
     def cost(self) -> Cost:
-        """Work out the cost of where everybody is now, anew."""
+        """Return the cost of the current assignment, computed from scratch."""
         return cost(self.workload, self.broker_of)
 
     def _user(self, user: int) -> int:
@@ -101,36 +103,33 @@ class RunningCost:
         return int(broker)
 
 
-def standing(known: Cost) -> Standing:
-    """Return the arrays that kernels keep up to date, from an assignment and its cost.
+def assignment_state(known: Cost) -> AssignmentState:
+    """Return the arrays that kernels keep up to date, for an assignment with a known cost.
 
-    All numbers of users, brokers and channels are of one type: kernels that call each other are compiled once
-    for each.
+    All ids of users, brokers and channels are 64-bit, so that kernels that call each other are compiled for
+    one type only.
     """
-    from meshwright.content.assignment.kernels.incremental_cost import Standing
+    from meshwright.content.assignment.kernels.incremental_cost import AssignmentState
+    from meshwright.content.assignment.kernels.spanning_trees import empty_tree
 
     workload, demand = known.workload, known.workload.demand
-    brokers = workload.num_brokers
-    return Standing(
-        workload.core,
-        workload.access,
-        workload.load,
-        workload.room,
-        demand.ptr,
-        frozen(demand.channels, np.int64),
-        demand.sent,
-        workload.subscription_ptr,
-        frozen(workload.subscription_channels, np.int64),
-        demand.own,
-        demand.channel_rate,
-        np.array(known.broker_of, dtype=np.int64),
-        np.array(known.load, dtype=np.float64),
-        np.array(known.rate, dtype=np.float64),
-        np.array(known.audience, dtype=np.int32),
-        np.array(known.weight, dtype=np.float64),
-        np.zeros(brokers, dtype=np.int64),
-        np.zeros(brokers, dtype=np.int64),
-        np.zeros(brokers),
-        np.zeros(brokers),
-        np.zeros(brokers),
+    traffic = traffic_of(workload)
+    return AssignmentState(
+        core=workload.core,
+        access=workload.access,
+        load=workload.load,
+        room=workload.room,
+        traffic=traffic._replace(
+            sent_channels=frozen(traffic.sent_channels, np.int64),
+            wanted_channels=frozen(traffic.wanted_channels, np.int64),
+        ),
+        own=demand.own,
+        channel_rate=demand.channel_rate,
+        broker_of=np.array(known.broker_of, dtype=np.int64),
+        broker_load=np.array(known.load, dtype=np.float64),
+        rate=np.array(known.rate, dtype=np.float64),
+        audience=np.array(known.audience, dtype=np.int32),
+        weight=np.array(known.weight, dtype=np.float64),
+        tree=empty_tree(workload.num_brokers),
+        new_weight=np.zeros(workload.num_brokers),
     )

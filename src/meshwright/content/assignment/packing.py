@@ -1,4 +1,4 @@
-"""Random assignment, and greedy packing: each user to its cheapest broker with room (cbps, Algorithm 1)."""
+"""Random assignment, and greedy packing: each user on its cheapest broker with room (cbps, Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,49 @@ if TYPE_CHECKING:
     from meshwright.content.model.workload import Workload
 
 
-def placed(workload: Workload, broker_of: Ids, stuck: int) -> Ids:
-    """Return an assignment that a kernel has made, or say who is `stuck` (−1: nobody).
+def random(workload: Workload, *, seed: int = 0) -> Ids:
+    """Put each user on a random broker among those with room, all equally likely.
 
     Raises
     ------
     InputError
-        If a user has found no broker with room for its load.
+        If no broker has room for some user.
+    """
+    from meshwright.content.assignment.kernels.sequential import scatter
+
+    chance = np.random.Generator(np.random.PCG64(seed)).random(workload.num_users)
+    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
+    broker_load = np.zeros(workload.num_brokers)
+    stuck = scatter(chance, workload.load, workload.room, broker_load, broker_of)
+    return require_placed(workload, broker_of, stuck)
+
+
+def packing(workload: Workload) -> Ids:
+    """Put each user in turn on the broker with room whose access link is cheapest.
+
+    The printed algorithm swaps the names of its two sets and never updates the loads; we follow its text.
+    Ties go to the first broker.
+
+    Raises
+    ------
+    InputError
+        If no broker has room for some user.
+    """
+    from meshwright.content.assignment.kernels.sequential import pack
+
+    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
+    broker_load = np.zeros(workload.num_brokers)
+    stuck = pack(workload.access, workload.load, workload.room, broker_load, broker_of)
+    return require_placed(workload, broker_of, stuck)
+
+
+def require_placed(workload: Workload, broker_of: Ids, stuck: int) -> Ids:
+    """Return the assignment that a kernel has made, unless a user is `stuck` (−1: nobody is).
+
+    Raises
+    ------
+    InputError
+        If no broker has room for that user; the error says how much room is left.
     """
     if stuck < 0:
         return broker_of
@@ -34,39 +70,3 @@ def placed(workload: Workload, broker_of: Ids, stuck: int) -> Ids:
         f"{amount(float(workload.load[stuck]))}: at most {amount(float(left[most]))} is left, at broker "
         f"{workload.broker_names[most].as_py()!r}; raise capacities, or add brokers"
     )
-
-
-def random(workload: Workload, *, seed: int = 0) -> Ids:
-    """Put each user on any broker with room, all as likely.
-
-    Raises
-    ------
-    InputError
-        If some user finds no room.
-    """
-    from meshwright.content.assignment.kernels.sequential import scatter
-
-    chance = np.random.Generator(np.random.PCG64(seed)).random(workload.num_users)
-    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
-    load = np.zeros(workload.num_brokers)
-    stuck = scatter(chance, workload.load, workload.room, load, broker_of)
-    return placed(workload, broker_of, stuck)
-
-
-def packing(workload: Workload) -> Ids:
-    """Put users on brokers one by one, each where its access link is cheapest and there is room.
-
-    As printed, the algorithm swaps the names of the two sets and never adds to the load; it is read the way
-    its text says. Ties go to the first broker.
-
-    Raises
-    ------
-    InputError
-        If some user finds no room.
-    """
-    from meshwright.content.assignment.kernels.sequential import pack
-
-    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
-    load = np.zeros(workload.num_brokers)
-    stuck = pack(workload.access, workload.load, workload.room, load, broker_of)
-    return placed(workload, broker_of, stuck)

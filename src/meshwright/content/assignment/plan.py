@@ -1,4 +1,4 @@
-"""One assignment made by a named algorithm, with its figures."""
+"""Run an algorithm by its name; the result is a plan: an assignment with its cost and figures."""
 
 from __future__ import annotations
 
@@ -22,43 +22,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ContentPlan:
-    """Where each user goes, what that costs, and how it was made."""
+    """An assignment of users to brokers, its cost, and how it was made."""
 
     workload: Workload
     algorithm: str
+    """The name of the algorithm, as in `ALGORITHMS`."""
     parameters: Mapping[str, Any]
+    """The parameters that the algorithm was given."""
     seed: int
     cost: Cost
+    """The assignment with its cost."""
     seconds: float
+    """How long the algorithm took."""
     lower_bound: float | None = None
+    """A proven lower bound on the cost of any assignment; None if none is known."""
     random_cost: float | None = None
-    """What random assignment costs; None if that finds no room for everybody."""
+    """The cost of a random assignment; None if that finds no room for everybody."""
 
     @property
     def crr(self) -> float | None:
-        """The cost reduction ratio: what random assignment costs over what this one does."""
+        """The cost reduction ratio: the cost of a random assignment divided by the cost of this one."""
         if self.random_cost is None:
             return None
         return self.random_cost / self.cost.total if self.cost.total else 1.0
 
     @property
     def gap(self) -> float | None:
-        """By which part of its cost it may be above the best; None if nothing is known of that."""
+        """The fraction of its cost by which it may exceed the optimum; None if no bound is known."""
         if self.lower_bound is None:
             return None
         return (self.cost.total - self.lower_bound) / self.cost.total if self.cost.total else 0.0
 
     @cached_property
     def tree(self) -> BrokerTree:
-        """The brokers wired as one tree instead."""
+        """The same brokers connected by one tree instead."""
         return broker_tree(self.cost)
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What a plan states of itself."""
+        """The figures that plans are stored and compared with."""
         workload = self.workload
         total = self.cost.total
-        made: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "users": workload.num_users,
             "brokers": workload.num_brokers,
             "channels": workload.num_channels,
@@ -73,8 +78,8 @@ class ContentPlan:
             "seconds": self.seconds,
         }
         if self.lower_bound is not None:
-            made |= {"lower_bound": self.lower_bound, "gap": self.gap}
-        return made
+            figures |= {"lower_bound": self.lower_bound, "gap": self.gap}
+        return figures
 
 
 def assign(
@@ -96,15 +101,15 @@ def assign(
     seed
         The same seed gives the same assignment.
     progress
-        Called now and then by the longer ones with steps, the part that is done, and what is told.
+        Called from time to time by the slower algorithms: steps so far, the fraction done, and a text.
     parameters
-        What the algorithm takes: `argmax` for the Steiner ones, `seconds` and `steps` for descent,
+        Parameters of the algorithm: `argmax` for the two Steiner variants, `seconds` and `steps` for descent,
         `time_limit` for exact. Those that are None count as not given.
 
     Raises
     ------
     InputError
-        For an unknown algorithm or parameter, or if some user finds no room.
+        For an unknown algorithm or parameter, or if no broker has room for some user.
 
     Examples
     --------
@@ -120,16 +125,24 @@ def assign(
         takes = ", ".join(known.parameters) or "no parameters"
         raise InputError(f"{algorithm} does not take {', '.join(wrong)}: it takes {takes}")
     prepare(algorithm, progress)
-    workload.load, workload.audience  # noqa: B018  worked out before the clock runs
+    # Computed here, so that the time is that of the algorithm alone.
+    workload.load, workload.audience  # noqa: B018
     began = time.perf_counter()
     broker_of, bound = known.make(workload, seed=seed, progress=progress, **given)
     seconds = time.perf_counter() - began
     return ContentPlan(
-        workload, algorithm, given, seed, cost(workload, broker_of), seconds, bound, _baseline(workload, seed)
+        workload,
+        algorithm=algorithm,
+        parameters=given,
+        seed=seed,
+        cost=cost(workload, broker_of),
+        seconds=seconds,
+        lower_bound=bound,
+        random_cost=_random_cost(workload, seed),
     )
 
 
-def _baseline(workload: Workload, seed: int) -> float | None:
+def _random_cost(workload: Workload, seed: int) -> float | None:
     try:
         return cost(workload, random(workload, seed=seed)).total
     except InputError:

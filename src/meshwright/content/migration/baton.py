@@ -126,7 +126,7 @@ class Ring:
     def _somebody_missing(self) -> bool:
         """Say whether any user is to be let in, on its way here, or written down at a broker that is dead."""
         desk = self._desk
-        places = desk.ledger.running.standing.broker_of
+        places = desk.ledger.running.state.broker_of
         mine = set(np.flatnonzero(places == desk.me).tolist()) - desk.lost
         coming = (desk.guests.get(user) for user in mine)
         if self._admission.waiting or not all(guest is not None and guest.settled_in for guest in coming):

@@ -14,7 +14,7 @@ from meshwright.content.migration.messages import Baton, Message, Row
 from meshwright.content.migration.terms import Port, Terms
 
 if TYPE_CHECKING:
-    from meshwright.content.model.demand import Floats
+    from meshwright.arrays import Floats
 
 
 from meshwright.content.migration.broker_state import Desk, Guest

@@ -69,7 +69,7 @@ class Bargain:
         """Ask the users with the most traffic whose moves pay; say whether any move pays."""
         desk = self._desk
         pays = False
-        mine = np.flatnonzero(desk.ledger.running.standing.broker_of == desk.me)
+        mine = np.flatnonzero(desk.ledger.running.state.broker_of == desk.me)
         for user in mine[np.argsort(-desk.workload.load[mine], kind="stable")].tolist():
             if len(self.asked) + len(self.accepted) >= desk.terms.requests:
                 return True
@@ -86,7 +86,7 @@ class Bargain:
 
     def _best(self, user: int) -> tuple[int, float]:
         """Return the broker where a user would cost least, with by how much the cost rises."""
-        desk, at = self._desk, self._desk.ledger.running.standing
+        desk, at = self._desk, self._desk.ledger.running.state
         changes = desk.ledger.running.changes(user)
         changes[at.broker_load + at.load[user] > at.room] = np.inf
         for broker in range(desk.brokers):

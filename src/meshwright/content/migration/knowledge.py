@@ -14,8 +14,7 @@ from meshwright.content.migration.messages import Branch, Row
 from meshwright.content.model.workload import Workload
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Offsets
-    from meshwright.content.model.demand import Floats
+    from meshwright.arrays import Floats, Offsets
 
 
 def rows_of(workload: Workload) -> list[Row]:

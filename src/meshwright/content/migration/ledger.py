@@ -38,7 +38,7 @@ class Ledger:
 
     def place(self, user: int) -> int:
         """Return the broker that a user is on."""
-        return int(self.running.standing.broker_of[user])
+        return int(self.running.state.broker_of[user])
 
     def follow(self, start: int, entries: Sequence[Entry]) -> None:
         """Take over lines that somebody else has added; the first of them has this number."""

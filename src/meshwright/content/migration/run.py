@@ -130,7 +130,7 @@ def concluded(world: World, transport: Transport, samples: list[Sample]) -> Migr
     running = RunningCost(workload, world.broker_of)
     steps = []
     for time, entry in world.lines:
-        home = int(running.standing.broker_of[entry.user])
+        home = int(running.state.broker_of[entry.user])
         change = running.move(entry.user, entry.broker)
         steps.append(Step(time, entry.user, home, entry.broker, entry.paid, change, running.total))
     names = sorted((verb.__name__, count) for verb, count in transport.counts.items())

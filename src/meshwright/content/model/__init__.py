@@ -1,1 +1,1 @@
-"""The model: content space, rates, subscriptions, brokers and link costs (cbps, section II)."""
+"""Model: content space, publication rates, subscriptions, brokers and link costs (cbps, section II)."""

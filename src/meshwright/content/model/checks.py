@@ -1,4 +1,4 @@
-"""What a workload must keep: each rule with one clear line for those who break it."""
+"""Check the parts of a workload and bring them into its order; each mistake is an error of one line."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from meshwright.errors import InputError, first_five
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from meshwright.content.model.demand import Floats
+    from meshwright.arrays import Floats
 
     Positions = NDArray[np.int64]
 
-DETOUR = 1e-9
-"""By so much, relatively, a detour may be cheaper than the direct way: costs are rounded."""
+ROUNDING = 1e-9
+"""Core costs may violate symmetry and the triangle inequality by this relative error."""
 
 
 def names(given: Sequence[str], what: str) -> pa.Array:
-    """Return names as a column of strings, each there once and none blank."""
+    """Return names as a column of strings, without blanks or duplicates."""
     column = pa.array([str(name) for name in given], pa.string())
     listed = column.to_pylist()
     blank = [number for number, name in enumerate(listed, start=1) if not name.strip()]
     if blank:
-        raise InputError(f"{what}s {first_five(blank)} (from 1) have no name: give each one")
+        raise InputError(f"{what}s {first_five(blank)} (from 1) have no name: give each one a name")
     if len(set(listed)) < len(listed):
         seen: set[str] = set()
         twice = [name for name in listed if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-        raise InputError(f"{what}s {first_five(dict.fromkeys(twice))} are there twice: keep one of each")
+        raise InputError(f"{what}s {first_five(dict.fromkeys(twice))} appear twice: keep one of each")
     return column
 
 
@@ -42,22 +42,32 @@ def rates(
     users: pa.Array,
     channels: pa.Array,
 ) -> tuple[Positions, Positions, Floats]:
-    """Return rates by user and channel: where each user's begin, channels ascending, values above zero."""
+    """Return positive rates by user: where each user's begin, their channels, ascending, and their values."""
     raw_user, raw_channel = _pairs(given[:2], len(users), len(channels), "rates")
     values: Floats = np.asarray(given[2], dtype=np.float64).reshape(-1)
     if len(values) != len(raw_user):
-        raise InputError(f"{len(values)} rates for {len(raw_user)} pairs of user and channel: give each one")
-    _refuse(
-        ~(values >= 0), raw_user, raw_channel, users, channels, "is negative or no number: give 0 or more"
-    )
-    _refuse(np.isinf(values), raw_user, raw_channel, users, channels, "is infinite: give a finite number")
+        raise InputError(
+            f"{len(values)} rates for {len(raw_user)} pairs of user and channel: give one rate for each pair"
+        )
+
+    def refuse(bad: NDArray[Any], why: str) -> None:
+        rows = np.flatnonzero(bad)
+        if len(rows):
+            first = rows[:5].tolist()
+            named = [
+                (users[int(raw_user[row])].as_py(), channels[int(raw_channel[row])].as_py()) for row in first
+            ]
+            raise InputError(f"the rate of {first_five(named + [None] * (len(rows) - len(named)))} {why}")
+
+    refuse(~(values >= 0), "is negative or not a number: give 0 or more")
+    refuse(np.isinf(values), "is infinite: give a finite number")
     keys = user_rank[raw_user] * max(len(channels), 1) + channel_rank[raw_channel]
     order = np.argsort(keys, kind="stable")
     twice = np.zeros(len(keys), dtype=bool)
     twice[order[1:]] = keys[order[1:]] == keys[order[:-1]]
-    _refuse(twice, raw_user, raw_channel, users, channels, "is there twice: keep one of each, or add them up")
+    refuse(twice, "is given twice: keep one of each, or add them up")
     order = order[values[order] > 0]
-    ptr, of_user = _grouped(keys[order], len(users), len(channels))
+    ptr, of_user = _by_user(keys[order], len(users), len(channels))
     return ptr, of_user, values[order]
 
 
@@ -67,23 +77,25 @@ def subscriptions(
     channel_rank: Positions,
     shape: tuple[int, int],
 ) -> tuple[Positions, Positions]:
-    """Return subscriptions by user: where each one's begin, and the channels, ascending, each once."""
+    """Return subscriptions by user: where each user's begin, and their channels, ascending, each once."""
     raw_user, raw_channel = _pairs(given, *shape, "subscriptions")
     keys = np.unique(user_rank[raw_user] * max(shape[1], 1) + channel_rank[raw_channel])
-    return _grouped(keys, *shape)
+    return _by_user(keys, *shape)
 
 
 def capacity(given: ArrayLike, brokers: pa.Array) -> Floats:
-    """Return what each broker carries: zero or more, or infinite."""
+    """Return the capacity of each broker: zero or more, or infinite."""
     values: Floats = np.array(given, dtype=np.float64)
     if values.ndim == 0:
         values = np.full(len(brokers), float(values))
     if values.shape != (len(brokers),):
-        raise InputError(f"{values.size} capacities for {len(brokers)} brokers: give each one")
+        raise InputError(f"{values.size} capacities for {len(brokers)} brokers: give one for each")
     bad = np.flatnonzero(~(values >= 0))
     if len(bad):
         named = [brokers[int(row)].as_py() for row in bad[:6]]
-        raise InputError(f"the capacities of brokers {first_five(named)} are below 0 or no number: mend them")
+        raise InputError(
+            f"the capacities of brokers {first_five(named)} are negative or not numbers: give 0 or more"
+        )
     return values
 
 
@@ -95,7 +107,7 @@ def access(given: ArrayLike, users: pa.Array, brokers: pa.Array) -> Floats:
             f"access costs of shape {costs.shape} for {len(users)} users and {len(brokers)} brokers: "
             "give one for each pair"
         )
-    _refuse_costs(costs, users, brokers, "access")
+    _check_costs(costs, users, brokers, "access")
     return costs
 
 
@@ -106,8 +118,8 @@ def core(given: ArrayLike, brokers: pa.Array) -> Floats:
         raise InputError(
             f"core costs of shape {costs.shape} for {len(brokers)} brokers: give one for each pair"
         )
-    _refuse_costs(costs, brokers, brokers, "core")
-    unequal = np.argwhere(np.abs(costs - costs.T) > DETOUR * np.maximum(costs, costs.T))
+    _check_costs(costs, brokers, brokers, "core")
+    unequal = np.argwhere(np.abs(costs - costs.T) > ROUNDING * np.maximum(costs, costs.T))
     if len(unequal):
         u, v = (brokers[int(end)].as_py() for end in unequal[0])
         raise InputError(f"core costs differ by direction between {u!r} and {v!r}: give the same both ways")
@@ -118,18 +130,19 @@ def core(given: ArrayLike, brokers: pa.Array) -> Floats:
     costs = np.minimum(costs, costs.T)
     for way in range(len(costs)):
         detour = np.add.outer(costs[way], costs[way])
-        broken = np.argwhere(costs * (1 - DETOUR) > detour)
+        broken = np.argwhere(costs * (1 - ROUNDING) > detour)
         if len(broken):
             u, v = (int(end) for end in broken[0])
             named = [brokers[end].as_py() for end in (u, v, way)]
             raise InputError(
-                f"core costs break the triangle inequality: {named[0]!r} to {named[1]!r} costs "
-                f"{costs[u, v]:g}, by way of {named[2]!r} only {detour[u, v]:g}: take the shortest ways"
+                f"core costs violate the triangle inequality: {named[0]!r} to {named[1]!r} costs "
+                f"{costs[u, v]:g}, by way of {named[2]!r} only {detour[u, v]:g}: give the cost of the "
+                "shortest path"
             )
     return costs
 
 
-def _refuse_costs(costs: Floats, rows: pa.Array, columns: pa.Array, what: str) -> None:
+def _check_costs(costs: Floats, rows: pa.Array, columns: pa.Array, what: str) -> None:
     bad = np.argwhere(~((costs >= 0) & (costs < np.inf)))
     if len(bad):
         named = [(rows[int(u)].as_py(), columns[int(v)].as_py()) for u, v in bad[:6]]
@@ -139,6 +152,7 @@ def _refuse_costs(costs: Floats, rows: pa.Array, columns: pa.Array, what: str) -
 
 
 def _pairs(given: Sequence[ArrayLike], users: int, channels: int, what: str) -> tuple[Positions, Positions]:
+    """Return columns of users and channels, all within range."""
     user, channel = (np.asarray(column, dtype=np.int64).reshape(-1) for column in given)
     if len(user) != len(channel):
         raise InputError(f"{what} name {len(user)} users but {len(channel)} channels: give pairs")
@@ -149,17 +163,7 @@ def _pairs(given: Sequence[ArrayLike], users: int, channels: int, what: str) -> 
     return user, channel
 
 
-def _grouped(keys: Positions, users: int, channels: int) -> tuple[Positions, Positions]:
+def _by_user(keys: Positions, users: int, channels: int) -> tuple[Positions, Positions]:
     """Split ascending keys user × channels + channel into offsets and channels."""
     width = max(channels, 1)
     return np.searchsorted(keys, np.arange(users + 1, dtype=np.int64) * width), keys % width
-
-
-def _refuse(
-    bad: NDArray[Any], user: Positions, channel: Positions, users: pa.Array, channels: pa.Array, why: str
-) -> None:
-    rows = np.flatnonzero(bad)[:6]
-    if len(rows):
-        named = [(users[int(user[row])].as_py(), channels[int(channel[row])].as_py()) for row in rows]
-        more = int(np.count_nonzero(bad))
-        raise InputError(f"the rate of {first_five(named + [None] * (more - len(named)))} {why}")

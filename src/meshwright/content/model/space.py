@@ -1,8 +1,8 @@
-"""The content space: attributes with ranges, subscriptions as boxes in it, channels that it is cut into."""
+"""The content space: attributes with ranges, subscriptions as boxes, and the channels that it is cut into."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,14 +14,14 @@ from meshwright.errors import InputError, first_five
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.content.model.demand import Floats
+    from meshwright.arrays import Floats
 
 MOST_CELLS = 1 << 22
 """More cells than this are refused: they would take gigabytes."""
 
 
 class Attribute(NamedTuple):
-    """One dimension of a content space: what it is called, and from where to where its values are."""
+    """One dimension of a content space: its name and the range of its values."""
 
     name: str
     low: float = 0.0
@@ -30,18 +30,26 @@ class Attribute(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Subscriptions: box `k` belongs to user `user[k]` and reaches from `low[k]` to `high[k]`, by attribute.
+    """Subscriptions as boxes in the content space; a user may have none, one or several, which may overlap.
 
-    A box holds its lower ends and not its upper ones, but for the upper end of the space. A user may have
-    several, which may overlap, or none.
+    A box includes its lower ends and excludes its upper ones, except for the upper end of the space.
     """
 
     user: NDArray[np.int64]
+    """The user of each box."""
     low: Floats
+    """Boxes × attributes: where each box begins."""
     high: Floats
+    """Boxes × attributes: where each box ends."""
 
-    def checked(self, attributes: Sequence[Attribute], users: int) -> Boxes:
-        """Return the boxes as arrays, cut to the space, or say what is wrong with them."""
+    def clip(self, attributes: Sequence[Attribute], users: int) -> Boxes:
+        """Return the boxes as arrays, cut off at the borders of the space.
+
+        Raises
+        ------
+        InputError
+            If a box has no user, is empty, or lies outside of the space.
+        """
         user = np.asarray(self.user, dtype=np.int64).reshape(-1)
         low, high = (
             np.asarray(ends, dtype=np.float64).reshape(len(user), len(attributes))
@@ -52,7 +60,9 @@ class Boxes:
             raise InputError(f"boxes {first_five(bad.tolist())} belong to no user from 0 to {users - 1}")
         bad = np.flatnonzero(~(low < high).all(axis=1))
         if len(bad):
-            raise InputError(f"boxes {first_five(bad.tolist())} are empty or no numbers: give low < high")
+            raise InputError(
+                f"boxes {first_five(bad.tolist())} are empty or not numbers: give each one low < high"
+            )
         first = np.array([attribute.low for attribute in attributes])
         last = np.array([attribute.high for attribute in attributes])
         bad = np.flatnonzero(~((low < last) & (high > first)).all(axis=1))
@@ -60,24 +70,31 @@ class Boxes:
             raise InputError(f"boxes {first_five(bad.tolist())} lie outside of the content space: move them")
         return Boxes(user, np.maximum(low, first), np.minimum(high, last))
 
+    def by_user(self) -> Iterator[NDArray[np.int64]]:
+        """Yield the boxes of each user that has any, users ascending."""
+        order = np.argsort(self.user, kind="stable")
+        bounds = np.flatnonzero(np.diff(self.user[order], prepend=-1, append=-1))
+        for begin, end in pairwise(bounds):
+            yield order[begin:end]
+
 
 @dataclass(frozen=True, eq=False)
 class Channels:
-    """A content space that is cut into cells along each attribute; each cell belongs to one channel.
-
-    `edges` holds where the cuts are, for each attribute. `of_cell` has a dimension for each attribute.
-    """
+    """A content space that is cut into cells along each attribute; each cell belongs to one channel."""
 
     attributes: tuple[Attribute, ...]
     edges: tuple[Floats, ...]
+    """For each attribute, the places of the cuts, both borders of the space included."""
     of_cell: NDArray[np.int64]
+    """The channel of each cell; one dimension for each attribute."""
     names: tuple[str, ...]
+    """The name of each channel."""
 
     def __len__(self) -> int:
         return len(self.names)
 
     def met_by(self, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return pairs of user and channel, ascending: all channels that a user's boxes meet."""
+        """Return all pairs of a user and a channel that the user's boxes meet, ascending."""
         found = []
         for user, low, high in zip(boxes.user.tolist(), boxes.low, boxes.high, strict=True):
             own = np.unique(self.of_cell[self.cells(low, high)])
@@ -99,12 +116,19 @@ class Channels:
 def grid(attributes: Sequence[Attribute], parts: Sequence[int]) -> Channels:
     """Cut each attribute into equal parts; every cell is a channel of its own.
 
+    Raises
+    ------
+    InputError
+        For attributes without a range, fewer than one part, or more than 4 million cells.
+
+    Examples
+    --------
     >>> grid([Attribute("price", 0, 10)], [4]).names
     ('0', '1', '2', '3')
     >>> grid([Attribute("price", 0, 10), Attribute("age")], [2, 2]).names
     ('0,0', '0,1', '1,0', '1,1')
     """
-    attributes = _checked(attributes)
+    attributes = _check_attributes(attributes)
     if len(parts) != len(attributes):
         raise InputError(f"{len(parts)} numbers of parts for {len(attributes)} attributes: give one for each")
     for attribute, part in zip(attributes, parts, strict=True):
@@ -115,6 +139,7 @@ def grid(attributes: Sequence[Attribute], parts: Sequence[int]) -> Channels:
         np.linspace(attribute.low, attribute.high, part + 1)
         for attribute, part in zip(attributes, parts, strict=True)
     )
+    # Leading zeros keep the order of names that of positions.
     digits = [len(str(part - 1)) for part in parts]
     names = tuple(
         ",".join(f"{place:0{width}}" for place, width in zip(cell, digits, strict=True))
@@ -123,19 +148,26 @@ def grid(attributes: Sequence[Attribute], parts: Sequence[int]) -> Channels:
     return Channels(attributes, edges, np.arange(len(names)).reshape(tuple(parts)), names)
 
 
-def induced(attributes: Sequence[Attribute], boxes: Boxes, users: int) -> Channels:
-    """Cut the space along the boxes themselves: two places are in one channel if the same users want them.
+def channels_from_boxes(attributes: Sequence[Attribute], boxes: Boxes, users: int) -> Channels:
+    """Cut the space along the boxes themselves: two places are in one channel if the same users want both.
 
     So no box is over-approximated. The number of cells grows with the number of boxes to the power of the
-    number of attributes: beyond 4 million they are refused, and a grid will have to do. Channels are numbered
-    by their first cell.
+    number of attributes; if there are more than 4 million, use a grid. Channels are numbered by their first
+    cell.
 
+    Raises
+    ------
+    InputError
+        For attributes without a range, bad boxes (see `Boxes.clip`), or too many cells.
+
+    Examples
+    --------
     >>> boxes = Boxes(np.array([0, 1]), np.array([[0.0], [0.25]]), np.array([[0.5], [1.0]]))
-    >>> induced([Attribute("x")], boxes, 2).of_cell
+    >>> channels_from_boxes([Attribute("x")], boxes, 2).of_cell
     array([0, 1, 2])
     """
-    attributes = _checked(attributes)
-    boxes = boxes.checked(attributes, users)
+    attributes = _check_attributes(attributes)
+    boxes = boxes.clip(attributes, users)
     edges = tuple(
         np.unique(np.concatenate(([attribute.low, attribute.high], boxes.low[:, axis], boxes.high[:, axis])))
         for axis, attribute in enumerate(attributes)
@@ -152,29 +184,26 @@ def induced(attributes: Sequence[Attribute], boxes: Boxes, users: int) -> Channe
 
 
 def _signatures(boxes: Boxes, edges: tuple[Floats, ...], users: int) -> NDArray[np.uint64]:
-    """Return 128 bits for each cell that tell its set of users: sums of each user's own random bits.
+    """Return 128 bits for each cell that identify its set of users: the sum of each user's random bits.
 
-    A user counts once in a cell, however many of its boxes hold it: its boxes are joined first.
+    A user counts once in a cell, even if several of its boxes cover it, so its boxes are joined first.
     """
     shape = tuple(len(cuts) - 1 for cuts in edges)
     bits = np.random.Generator(np.random.PCG64(0)).integers(0, 2**64, (users, 2), dtype=np.uint64)
-    made = np.zeros((*shape, 2), dtype=np.uint64)
+    sums = np.zeros((*shape, 2), dtype=np.uint64)
     cut = Channels((), edges, np.zeros(shape, dtype=np.int64), ())
-    order = np.argsort(boxes.user, kind="stable")
-    bounds = np.flatnonzero(np.diff(boxes.user[order], prepend=-1, append=-1))
-    for begin, end in pairwise(bounds):
-        own = order[begin:end]
+    for own in boxes.by_user():
         if len(own) == 1:
-            made[cut.cells(boxes.low[own[0]], boxes.high[own[0]])] += bits[boxes.user[own[0]]]
+            sums[cut.cells(boxes.low[own[0]], boxes.high[own[0]])] += bits[boxes.user[own[0]]]
             continue
         held = np.zeros(shape, dtype=bool)
         for box in own:
             held[cut.cells(boxes.low[box], boxes.high[box])] = True
-        made[held] += bits[boxes.user[own[0]]]
-    return made.reshape(-1, 2)
+        sums[held] += bits[boxes.user[own[0]]]
+    return sums.reshape(-1, 2)
 
 
-def _checked(attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
+def _check_attributes(attributes: Sequence[Attribute]) -> tuple[Attribute, ...]:
     if not attributes:
         raise InputError("a content space without attributes: give at least one")
     bad = [it.name for it in attributes if not -np.inf < it.low < it.high < np.inf]
@@ -188,4 +217,4 @@ def _check_cells(parts: Sequence[int]) -> None:
     for part in parts:
         cells *= int(part)
     if cells > MOST_CELLS:
-        raise InputError(f"{cells:,} cells are more than {MOST_CELLS:,}: take a coarser grid")
+        raise InputError(f"{cells:,} cells are more than {MOST_CELLS:,}: use a coarser grid")

@@ -1,14 +1,14 @@
-"""Made-up workloads: the paper's evaluation, in two models of what links cost (cbps, section VI)."""
+"""Synthetic workloads, as in the paper's evaluation, with two models of link costs (cbps, section VI)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from meshwright.content.model.densities import Quadratic
+from meshwright.content.model.densities import Quadratic, channel_rates
+from meshwright.content.model.over_approximation import Approximation, over_approximation
 from meshwright.content.model.places import Places
-from meshwright.content.model.rates import Approximation, channel_rates, over_approximation
 from meshwright.content.model.space import Attribute, Boxes, grid
 from meshwright.content.model.workload import CAPACITY_OVER_DEMAND, Workload
 from meshwright.errors import InputError
@@ -16,7 +16,7 @@ from meshwright.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from meshwright.content.model.demand import Floats
+    from meshwright.arrays import Floats
 
 Model: TypeAlias = Literal["uniform", "plane"]
 USERS_PER_BROKER = 100
@@ -34,58 +34,46 @@ def synthetic(
     capacity: float = CAPACITY_OVER_DEMAND,
     seed: int = 0,
 ) -> Workload:
-    """Make a workload up: content from 0 to 1, random quadratic rate densities, one interval a user.
+    """Draw a random workload: content from 0 to 1, quadratic rate densities, one interval for each user.
 
     Parameters
     ----------
     users, brokers
-        How many; a broker for every 100 users if not told.
+        How many; one broker for every 100 users by default.
     channels
-        Into how many equal parts the content is cut.
+        The number of equal channels that the content is cut into.
     model
-        What links cost: `uniform`, each a random number from 1 to 2, or `plane`, distances of random points
-        in the unit square.
+        What links cost. `uniform`: each a random number from 1 to 2. `plane`: distances of random points in
+        the unit square.
     length
-        How long each user's interval is; without it, each user subscribes to one channel.
+        The length of each user's interval. By default each user subscribes to one channel.
     ratio
-        The mean access cost over the mean core cost between different brokers; core costs are scaled to it.
+        The mean access cost divided by the mean core cost between different brokers; core costs are scaled
+        to it.
     capacity
-        All capacities together over all loads; each broker has the same.
+        All capacities together, divided by all loads; all brokers have the same capacity.
     seed
         The same seed gives the same workload.
 
     Raises
     ------
     InputError
-        For a number that cannot be.
+        For a number out of its range or an unknown model.
     """
     brokers = max(1, users // USERS_PER_BROKER) if brokers is None else brokers
     _check(users, brokers, model, length, ratio)
     rng = np.random.Generator(np.random.PCG64(seed))
-    density, boxes = _contents(rng, users, channels, length)
+    density, boxes = _densities_and_intervals(rng, users, channels, length)
     cut = grid([SPACE], [channels])
     rates = channel_rates([density], cut)
     publisher, published = np.nonzero(rates)
-    places = access = core = None
-    if model == "plane":
-        places = Places(rng.random((users, 2)), rng.random((brokers, 2)))
-        access, core = places.access(), places.core()
-        weight = _weight(access, core, ratio)
-        places, access, core = Places(places.users, places.brokers, weight), None, None
-    else:
-        access = rng.uniform(1.0, 2.0, (users, brokers))
-        upper = np.triu(rng.uniform(1.0, 2.0, (brokers, brokers)), 1)
-        core = upper + upper.T
-        core *= _weight(access, core, ratio)
-    made = Workload.build(
+    workload = Workload.build(
         _names("user", users),
         _names("broker", brokers),
         cut.names,
         rates=(publisher, published, rates[publisher, published]),
         subscriptions=cut.met_by(boxes),
-        access=access,
-        core=core,
-        places=places,
+        **_link_costs(rng, users, brokers, model, ratio),
         capacity=0.0,
         described={
             "model": model,
@@ -98,7 +86,7 @@ def synthetic(
             "seed": seed,
         },
     )
-    return made.with_capacity(capacity)
+    return workload.with_capacity(capacity)
 
 
 def synthetic_approximation(
@@ -106,14 +94,14 @@ def synthetic_approximation(
 ) -> Approximation:
     """Measure how much more than its interval a user of such a workload gets by whole channels."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    density, boxes = _contents(rng, users, channels, length)
+    density, boxes = _densities_and_intervals(rng, users, channels, length)
     return over_approximation([density], grid([SPACE], [channels]), boxes)
 
 
-def _contents(
+def _densities_and_intervals(
     rng: np.random.Generator, users: int, channels: int, length: float | None
 ) -> tuple[Quadratic, Boxes]:
-    """Draw densities and intervals: coefficients from −1 to 1, and where each interval lies."""
+    """Draw the coefficients of each user's density, from −1 to 1, and the place of its interval."""
     density = Quadratic(*(rng.uniform(-1.0, 1.0, users) for _ in range(3)))
     at = rng.random(users)
     if length is None:
@@ -126,8 +114,23 @@ def _contents(
     return density, Boxes(np.arange(users), low[:, None], high[:, None])
 
 
-def _weight(access: Floats, core: Floats, ratio: float) -> float:
-    """Return the factor of core costs that gives the wanted ratio of mean costs."""
+def _link_costs(
+    rng: np.random.Generator, users: int, brokers: int, model: Model, ratio: float
+) -> dict[str, Any]:
+    """Draw what links cost, as arguments of `Workload.build`."""
+    if model == "plane":
+        points = Places(rng.random((users, 2)), rng.random((brokers, 2)))
+        weight = _core_factor(points.access(), points.core(), ratio)
+        return {"places": Places(points.users, points.brokers, weight)}
+    access = rng.uniform(1.0, 2.0, (users, brokers))
+    upper = np.triu(rng.uniform(1.0, 2.0, (brokers, brokers)), 1)
+    core = upper + upper.T
+    core *= _core_factor(access, core, ratio)
+    return {"access": access, "core": core}
+
+
+def _core_factor(access: Floats, core: Floats, ratio: float) -> float:
+    """Return the factor for core costs that gives the wanted ratio of mean costs."""
     brokers = len(core)
     if brokers < 2 or not len(access):
         return 1.0 / ratio

@@ -1,14 +1,14 @@
 """Workload: who publishes and wants what, which brokers there are, and what links between them cost.
 
-Inside, users, brokers and channels are dense integers in the order of their names, so that the order in which
-they are handed over does not matter. A `Workload` never changes.
+Users, brokers and channels are dense integers in the order of their names, so the order of the input does not
+matter. A `Workload` never changes.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,38 +25,44 @@ from meshwright.errors import InputError, first_five
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.content.model.demand import Floats
+    from meshwright.arrays import Floats, Ids, Offsets
 
 CAPACITY_OVER_DEMAND = 2.0
-"""What brokers can carry together over what all users ask for, where nothing is said (cbps, section VI)."""
+"""Default capacity of all brokers together, divided by the load of all users (cbps, section VI)."""
 TOLERANCE = 1e-9
-"""By so much, relatively, a load may be above a capacity: loads are sums, and rounded."""
+"""A load may exceed a capacity by this relative error: loads are rounded sums."""
 
 
 @dataclass(frozen=True, eq=False)
 class Workload:
     """Users with rates and subscriptions, brokers with capacities, and the costs of links (cbps, section II).
 
-    User `i` publishes at `rates[rate_ptr[i]:rate_ptr[i + 1]]` on the channels of the same slots, and
-    subscribes to `subscription_channels[subscription_ptr[i]:subscription_ptr[i + 1]]`, both ascending. A link
-    between user `i` and broker `b` costs `access[i, b]` for each unit of traffic, one between brokers
-    `core[b, c]`. Made by `build`, which says what it refuses.
+    Make one with `build`, which checks everything.
     """
 
     user_names: pa.Array
     broker_names: pa.Array
     channel_names: pa.Array
     rate_ptr: Offsets
+    """User i publishes in the slots from `rate_ptr[i]` up to, but not including, `rate_ptr[i + 1]`."""
     rate_channels: Ids
+    """The channel of each such slot, ascending for each user."""
     rates: Floats
+    """The rate of each such slot."""
     subscription_ptr: Offsets
+    """User i subscribes in the slots from `subscription_ptr[i]` up to `subscription_ptr[i + 1]`."""
     subscription_channels: Ids
+    """The channel of each such slot, ascending for each user."""
     capacity: Floats
+    """The load that each broker can carry."""
     access: Floats
+    """Users × brokers: the cost of a unit of traffic on each access link."""
     core: Floats
+    """Brokers × brokers: the cost of a unit of traffic on each core link."""
     places: Places | None = None
+    """Where users and brokers are, if links cost distances."""
     described: Mapping[str, Any] = field(default_factory=dict)
+    """How the workload was made."""
 
     @classmethod
     def build(
@@ -73,7 +79,7 @@ class Workload:
         capacity: ArrayLike | None = None,
         described: Mapping[str, Any] | None = None,
     ) -> Workload:
-        """Check everything, and put it in the order of the names.
+        """Check everything, and bring it into the order of the names.
 
         Parameters
         ----------
@@ -82,68 +88,66 @@ class Workload:
         rates
             Three columns: user and channel, as positions in the names, and the rate; each pair once.
         subscriptions
-            Two columns: user and channel. Repeated pairs count once; a user may have none.
+            Two columns: user and channel. Repeated pairs count once; a user may have no subscription.
         access, core
-            Costs of links: users × brokers, and brokers × brokers. The latter are the same both ways, zero
+            Costs of links: users × brokers, and brokers × brokers. Core costs are the same both ways, zero
             from a broker to itself, and keep the triangle inequality.
         places
-            Where users and brokers are, instead: then links cost distances.
+            Where users and brokers are, instead of costs: then links cost distances.
         capacity
-            How much traffic of its users each broker carries; equal shares of twice the demand if not told.
+            The load that each broker can carry. By default all brokers share twice the demand equally.
         described
-            How it was made, for whoever reads it later.
+            How the workload was made, for later readers.
 
         Raises
         ------
         InputError
-            For names given twice or blank, no broker, rates that are negative or not finite, pairs out of
-            range or with two rates, and costs or capacities that cannot be.
+            For blank or repeated names, no brokers, rates that are negative or not finite, pairs out of range
+            or with two rates, and invalid costs or capacities.
         """
         names = [
             checks.names(given, what)
             for given, what in ((users, "user"), (brokers, "broker"), (channels, "channel"))
         ]
         if not len(names[1]):
-            raise InputError("there is no broker: give at least one")
+            raise InputError("there are no brokers: give at least one")
         orders = [pc.sort_indices(column).to_numpy().astype(np.int64) for column in names]
         ranks = [_inverse(order) for order in orders]
         shape = (len(names[0]), len(names[2]))
         rate_ptr, rate_channels, values = checks.rates(rates, ranks[0], ranks[2], names[0], names[2])
-        taken_ptr, taken = checks.subscriptions(subscriptions, ranks[0], ranks[2], shape)
+        wanted_ptr, wanted = checks.subscriptions(subscriptions, ranks[0], ranks[2], shape)
         by_user, by_broker = orders[0], orders[1]
         if places is not None:
             if access is not None or core is not None:
-                raise InputError("places and matrices of costs are given: leave out one of them")
-            places = places.checked(names[0], names[1]).taken(by_user, by_broker)
+                raise InputError("both places and costs are given: leave out one of them")
+            places = places.validate(names[0], names[1]).take(by_user, by_broker)
             access, core = places.access(), places.core()
         elif access is None or core is None:
-            raise InputError("no costs of links: give access and core, or places")
+            raise InputError("links have no costs: give access and core, or places")
         else:
             access = checks.access(access, names[0], names[1])[np.ix_(by_user, by_broker)]
             core = checks.core(core, names[1])[np.ix_(by_broker, by_broker)]
         named = [column.take(pa.array(order)) for column, order in zip(names, orders, strict=True)]
         carried = None if capacity is None else checks.capacity(capacity, names[1])[by_broker]
-        made = cls(
-            named[0],
-            named[1],
-            named[2],
-            frozen(rate_ptr, np.int64),
-            frozen(rate_channels, np.int32),
-            frozen(values, np.float64),
-            frozen(taken_ptr, np.int64),
-            frozen(taken, np.int32),
-            frozen(np.zeros(len(by_broker)) if carried is None else carried, np.float64),
-            frozen(access, np.float64),
-            frozen(core, np.float64),
-            places,
-            dict(described or {}),
+        workload = cls(
+            user_names=named[0],
+            broker_names=named[1],
+            channel_names=named[2],
+            rate_ptr=frozen(rate_ptr, np.int64),
+            rate_channels=frozen(rate_channels, np.int32),
+            rates=frozen(values, np.float64),
+            subscription_ptr=frozen(wanted_ptr, np.int64),
+            subscription_channels=frozen(wanted, np.int32),
+            capacity=frozen(np.zeros(len(by_broker)) if carried is None else carried, np.float64),
+            access=frozen(access, np.float64),
+            core=frozen(core, np.float64),
+            places=places,
+            described=dict(described or {}),
         )
-        return made if carried is not None else made.with_capacity(CAPACITY_OVER_DEMAND)
+        return workload if carried is not None else workload.with_capacity(CAPACITY_OVER_DEMAND)
 
     def with_capacity(self, over_demand: float) -> Workload:
-        """Return the same with equal capacities: together so many times what all users ask for."""
-        from dataclasses import replace
-
+        """Return the same workload with equal capacities: together `over_demand` times all users' load."""
         if not over_demand > 0:
             raise InputError(f"a capacity of {over_demand} times the demand: give more than zero")
         share = over_demand * float(self.load.sum()) / self.num_brokers
@@ -154,32 +158,32 @@ class Workload:
 
     @property
     def num_users(self) -> int:
-        """How many users there are."""
+        """The number of users."""
         return len(self.user_names)
 
     @property
     def num_brokers(self) -> int:
-        """How many brokers there are."""
+        """The number of brokers."""
         return len(self.broker_names)
 
     @property
     def num_channels(self) -> int:
-        """How many channels there are."""
+        """The number of channels."""
         return len(self.channel_names)
 
     @cached_property
     def demand(self) -> Demand:
-        """What users send and receive."""
+        """What each user sends and receives."""
         return demand_of(self)
 
     @cached_property
     def load(self) -> Floats:
-        """What each user puts on its broker: in and out."""
+        """What each user puts on its broker, in and out."""
         return frozen(self.demand.load, np.float64)
 
     @cached_property
     def audience(self) -> tuple[Offsets, Ids]:
-        """The subscribers of each channel: where each one's begin, and the users, ascending."""
+        """The subscribers of each channel: where each channel's begin, and the users, ascending."""
         order = np.argsort(self.subscription_channels, kind="stable")
         taker = np.repeat(np.arange(self.num_users, dtype=np.int32), np.diff(self.subscription_ptr))
         counts = np.bincount(self.subscription_channels, minlength=self.num_channels)
@@ -188,28 +192,28 @@ class Workload:
 
     @cached_property
     def room(self) -> Floats:
-        """The load that each broker takes: its capacity, and a little for rounding."""
+        """The load that each broker takes: its capacity, plus a tolerance for rounding."""
         return frozen(self.capacity * (1 + TOLERANCE), np.float64)
 
     @property
     def cost_ratio(self) -> float | None:
-        """The mean access cost over the mean core cost between different brokers: r in the paper."""
+        """The mean access cost divided by the mean core cost between different brokers (r in the paper)."""
         brokers = self.num_brokers
         between = float(self.core.sum()) / (brokers * (brokers - 1)) if brokers > 1 else 0.0
         return float(self.access.mean()) / between if between and self.num_users else None
 
     def check_assignment(self, broker_of: ArrayLike) -> Ids:
-        """Return an assignment as ids of brokers, one for each user, or refuse it; capacity is not looked at.
+        """Return an assignment as broker ids, one for each user. Capacities are not checked.
 
         Raises
         ------
         InputError
-            If it has not one broker for each user, or one that is not there.
+            If the number of entries is not the number of users, or one of them is not a broker's id.
         """
         given = np.asarray(broker_of)
         if given.shape != (self.num_users,):
-            raise InputError(f"{given.size} brokers for {self.num_users} users: give each user one")
-        whole = given.size == 0 or (np.issubdtype(given.dtype, np.integer) or given.dtype == np.int32)
+            raise InputError(f"{given.size} brokers for {self.num_users} users: give one for each user")
+        whole = given.size == 0 or np.issubdtype(given.dtype, np.integer)
         bad = (
             np.flatnonzero((given < 0) | (given >= self.num_brokers)) if whole else np.arange(self.num_users)
         )
@@ -222,7 +226,7 @@ class Workload:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of everything that decides costs; equal for equal workloads, however made."""
+        """A digest of everything that costs depend on; equal workloads have equal digests."""
         digest = hashlib.sha256(b"meshwright content workload 1")
         for names in (self.user_names, self.broker_names, self.channel_names):
             for name in names.to_pylist():
@@ -235,6 +239,7 @@ class Workload:
 
 
 def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the position of each number in a permutation."""
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return rank

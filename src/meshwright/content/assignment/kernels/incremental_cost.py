@@ -1,112 +1,128 @@
-"""Where all users are, and what that comes to by channel and broker: kept up to date move by move."""
+"""The cost of an assignment, kept up to date move by move.
+
+Invariant of `AssignmentState`: `rate`, `audience` and `weight` are those of `broker_of`, by channel and
+broker. A move changes the tree of a channel only if the user is the last subscriber at its old broker or the
+first one at its new broker. All other channels keep their trees, so most moves take one step for each of the
+user's publications and subscriptions.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from meshwright.content.assignment.kernels.spanning_trees import NONE, ZERO, Array, weights_of_set
-from meshwright.jit.compiler import inner, kernel
+from meshwright.content.assignment.kernels.layout import NONE, ZERO, Array, Traffic
+from meshwright.content.assignment.kernels.spanning_trees import SpanningTree, weights_of_set
+from meshwright.jit.compiler import inlined, inner, kernel
 
 
-class Standing(NamedTuple):
-    """A workload's arrays, those that moves change, and room to work in."""
+class AssignmentState(NamedTuple):
+    """A workload, an assignment of its users, the totals that moves keep up to date, and scratch."""
 
     core: Array
+    """Brokers × brokers: the cost of each core link."""
     access: Array
+    """Users × brokers: the cost of each access link."""
     load: Array
+    """The load of each user."""
     room: Array
-    sent_ptr: Array
-    sent_channels: Array
-    sent: Array
-    taken_ptr: Array
-    taken_channels: Array
+    """The load that each broker takes at most."""
+    traffic: Traffic
+    """What each user sends and wants; channels are 64-bit."""
     own: Array
+    """For each subscription slot: what its user itself sends on that channel."""
     channel_rate: Array
+    """The rate of each channel, over all users."""
     broker_of: Array
+    """The broker of each user."""
     broker_load: Array
+    """The load of each broker."""
     rate: Array
+    """Channels × brokers: what the broker's users send on the channel."""
     audience: Array
+    """Channels × brokers: how many of the broker's users subscribe to the channel."""
     weight: Array
-    order: Array
-    up: Array
-    length: Array
-    reach: Array
-    fresh: Array
+    """Channels × brokers: the weight of the spanning tree of the broker and the channel's audience."""
+    tree: SpanningTree
+    """Scratch: a tree under construction."""
+    new_weight: Array
+    """Scratch: one channel's row of `weight`, as it would be for another set of brokers."""
 
 
 @inner
-def rewire(at: Standing, channel: int, left: int, joined: int) -> None:
-    """Leave in `fresh` the weights of a channel's trees after one broker has left its set and one joined."""
+def weigh_changed_set(state: AssignmentState, channel: int, left: int, joined: int) -> None:
+    """Fill `new_weight` for a channel after one broker has left its set and another has joined (−1: none)."""
     size = ZERO
-    for broker in range(len(at.fresh)):
-        if broker == joined or (at.audience[channel, broker] > 0 and broker != left):
-            at.order[size] = broker
+    for broker in range(len(state.new_weight)):
+        if broker == joined or (state.audience[channel, broker] > 0 and broker != left):
+            state.tree.order[size] = broker
             size += 1
-    weights_of_set(at.core, at.order, size, at.up, at.length, at.reach, at.fresh)
+    weights_of_set(state.core, state.tree, size, state.new_weight)
 
 
-@inner
-def fresh_change(at: Standing, channel: int) -> float:
-    """Return what a channel costs more by the trees of `fresh` than by its own."""
+@inlined
+def core_change(state: AssignmentState, channel: int) -> float:
+    """Return by how much a channel's core cost rises with `new_weight` instead of its own trees."""
     change = 0.0
-    for broker in range(len(at.fresh)):
-        change += at.rate[channel, broker] * (at.fresh[broker] - at.weight[channel, broker])
+    for broker in range(len(state.new_weight)):
+        change += state.rate[channel, broker] * (state.new_weight[broker] - state.weight[channel, broker])
     return change
 
 
 @kernel
-def move_change(at: Standing, user: int, target: int) -> float:
-    """Return by how much the cost rises if a user moves to another broker.
-
-    Only channels that lose their last subscriber at its broker, or get their first at the other, have other
-    trees than before; in all others its own messages merely start elsewhere.
-    """
-    home = at.broker_of[user]
+def move_change(state: AssignmentState, user: int, target: int) -> float:
+    """Return by how much the cost rises if a user moves to another broker."""
+    home = state.broker_of[user]
     if home == target:
         return 0.0
-    change: float = at.load[user] * (at.access[user, target] - at.access[user, home])
-    for slot in range(at.sent_ptr[user], at.sent_ptr[user + 1]):
-        channel = at.sent_channels[slot]
-        change += at.sent[slot] * (at.weight[channel, target] - at.weight[channel, home])
-    for slot in range(at.taken_ptr[user], at.taken_ptr[user + 1]):
-        channel = at.taken_channels[slot]
-        left = home if at.audience[channel, home] == 1 else NONE
-        joined = target if at.audience[channel, target] == 0 else NONE
-        if (left >= 0 or joined >= 0) and at.channel_rate[channel] > 0.0:
-            rewire(at, channel, left, joined)
-            before = at.weight[channel, target] - at.weight[channel, home]
-            after = at.fresh[target] - at.fresh[home]
-            change += fresh_change(at, channel) + at.own[slot] * (after - before)
+    traffic = state.traffic
+    change: float = state.load[user] * (state.access[user, target] - state.access[user, home])
+    # The user's own messages start at the target. This uses today's trees.
+    for slot in range(traffic.sent_ptr[user], traffic.sent_ptr[user + 1]):
+        channel = traffic.sent_channels[slot]
+        change += traffic.sent[slot] * (state.weight[channel, target] - state.weight[channel, home])
+    for slot in range(traffic.wanted_ptr[user], traffic.wanted_ptr[user + 1]):
+        channel = traffic.wanted_channels[slot]
+        left = home if state.audience[channel, home] == 1 else NONE
+        joined = target if state.audience[channel, target] == 0 else NONE
+        if (left >= 0 or joined >= 0) and state.channel_rate[channel] > 0.0:
+            weigh_changed_set(state, channel, left, joined)
+            # `core_change` still counts the user's messages at home. Where it also publishes on this channel,
+            # we replace what the loop above added by the difference in the new trees.
+            before = state.weight[channel, target] - state.weight[channel, home]
+            after = state.new_weight[target] - state.new_weight[home]
+            change += core_change(state, channel) + state.own[slot] * (after - before)
     return change
 
 
 @kernel
-def move(at: Standing, user: int, target: int) -> None:
-    """Move a user to another broker; there must be room."""
-    home = at.broker_of[user]
+def move(state: AssignmentState, user: int, target: int) -> None:
+    """Move a user to another broker, without looking at its room."""
+    home = state.broker_of[user]
     if home == target:
         return
-    for slot in range(at.sent_ptr[user], at.sent_ptr[user + 1]):
-        channel = at.sent_channels[slot]
-        at.rate[channel, home] -= at.sent[slot]
-        at.rate[channel, target] += at.sent[slot]
-    for slot in range(at.taken_ptr[user], at.taken_ptr[user + 1]):
-        channel = at.taken_channels[slot]
-        left = home if at.audience[channel, home] == 1 else NONE
-        joined = target if at.audience[channel, target] == 0 else NONE
+    traffic = state.traffic
+    for slot in range(traffic.sent_ptr[user], traffic.sent_ptr[user + 1]):
+        channel = traffic.sent_channels[slot]
+        state.rate[channel, home] -= traffic.sent[slot]
+        state.rate[channel, target] += traffic.sent[slot]
+    for slot in range(traffic.wanted_ptr[user], traffic.wanted_ptr[user + 1]):
+        channel = traffic.wanted_channels[slot]
+        # The set is weighed before `audience` changes: `weigh_changed_set` reads the old counts.
+        left = home if state.audience[channel, home] == 1 else NONE
+        joined = target if state.audience[channel, target] == 0 else NONE
         if left >= 0 or joined >= 0:
-            rewire(at, channel, left, joined)
-            for broker in range(len(at.fresh)):
-                at.weight[channel, broker] = at.fresh[broker]
-        at.audience[channel, home] -= 1
-        at.audience[channel, target] += 1
-    at.broker_load[home] -= at.load[user]
-    at.broker_load[target] += at.load[user]
-    at.broker_of[user] = target
+            weigh_changed_set(state, channel, left, joined)
+            for broker in range(len(state.new_weight)):
+                state.weight[channel, broker] = state.new_weight[broker]
+        state.audience[channel, home] -= 1
+        state.audience[channel, target] += 1
+    state.broker_load[home] -= state.load[user]
+    state.broker_load[target] += state.load[user]
+    state.broker_of[user] = target
 
 
 @kernel
-def move_changes(at: Standing, user: int, changes: Array) -> None:
+def move_changes(state: AssignmentState, user: int, changes: Array) -> None:
     """Fill in by how much the cost rises for each broker that a user may move to."""
     for target in range(len(changes)):
-        changes[target] = move_change(at, user, target)
+        changes[target] = move_change(state, user, target)

@@ -1,149 +1,173 @@
-"""Local search: single moves with estimates of their gain, and others making way where there is no room."""
+"""Local search by single users: move each one to a better broker, and displace another one if that is full.
+
+Trying a move exactly may grow trees, so brokers are ranked by an estimate first, and only the best few are
+tried. An estimate takes one step for each of the user's publications and subscriptions and each broker, plus
+one tree for each channel whose last subscriber at the broker the user is. Invariant: no kernel here leaves a
+broker above its room, and every accepted change lowers the cost by more than `least`.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from meshwright.content.assignment.kernels.incremental_cost import (
-    Standing,
-    fresh_change,
+    AssignmentState,
+    core_change,
     move,
     move_change,
-    rewire,
+    weigh_changed_set,
 )
-from meshwright.content.assignment.kernels.spanning_trees import NONE, ZERO, Array
-from meshwright.jit.compiler import inner, kernel
+from meshwright.content.assignment.kernels.layout import NONE, ZERO, Array
+from meshwright.jit.compiler import inlined, inner, kernel
+
+TRIES = 3
+"""Number of brokers, best estimate first, that are tried exactly for each user."""
 
 
-@inner
-def opening(at: Standing, channel: int, home: int, target: int) -> float:
-    """Guess what a channel costs more with one more broker: all its messages take that one's longer tree.
+class Moves(NamedTuple):
+    """Scratch: several moves that are made or undone together, one slot for each."""
 
-    `home` has subscribers of the channel.
+    users: Array
+    """The users that move."""
+    targets: Array
+    """The broker that each one moves to."""
+    homes: Array
+    """The broker that each one came from, to undo the moves."""
+
+
+@inlined
+def estimate_joining(state: AssignmentState, channel: int, home: int, target: int) -> float:
+    """Estimate by how much a channel's core cost rises if a broker joins its set.
+
+    As if all messages of the channel started inside of its set. `home` must be in the set.
     """
-    if at.audience[channel, target] > 0:
+    if state.audience[channel, target] > 0:
         return 0.0
-    added: float = at.channel_rate[channel] * (at.weight[channel, target] - at.weight[channel, home])
+    added: float = state.channel_rate[channel] * (state.weight[channel, target] - state.weight[channel, home])
     return added
 
 
 @inner
-def guess_changes(at: Standing, user: int, hopeful: bool, but: int, guess: Array) -> None:
-    """Guess by how much the cost rises for each broker that a user may move to, but for one channel.
+def estimate_changes(state: AssignmentState, user: int, hopeful: bool, skipped: int, estimate: Array) -> None:
+    """Estimate by how much the cost rises for each broker that a user may move to.
 
-    Exact but for channels whose set of brokers would change: there the trees' growth or decline is taken as
-    if all messages started within the set, or, if `hopeful`, growth as nothing.
-    The channel `but` is left out (−1: none).
+    Exact except for channels whose set of brokers would change. There, leaving is priced as if nobody joined,
+    and joining as if all messages started inside of the set, or, if `hopeful`, as if it were free. The
+    channel `skipped` does not count (−1: all count).
     """
-    home = at.broker_of[user]
-    for target in range(len(guess)):
-        guess[target] = at.load[user] * (at.access[user, target] - at.access[user, home])
-    for slot in range(at.sent_ptr[user], at.sent_ptr[user + 1]):
-        channel, own = at.sent_channels[slot], at.sent[slot]
-        if channel == but:
+    traffic = state.traffic
+    home = state.broker_of[user]
+    for target in range(len(estimate)):
+        estimate[target] = state.load[user] * (state.access[user, target] - state.access[user, home])
+    for slot in range(traffic.sent_ptr[user], traffic.sent_ptr[user + 1]):
+        channel, own = traffic.sent_channels[slot], traffic.sent[slot]
+        if channel == skipped:
             continue
-        here = at.weight[channel, home]
-        for target in range(len(guess)):
-            guess[target] += own * (at.weight[channel, target] - here)
-    for slot in range(at.taken_ptr[user], at.taken_ptr[user + 1]):
-        channel = at.taken_channels[slot]
-        if channel == but or at.channel_rate[channel] <= 0.0:
+        here = state.weight[channel, home]
+        for target in range(len(estimate)):
+            estimate[target] += own * (state.weight[channel, target] - here)
+    for slot in range(traffic.wanted_ptr[user], traffic.wanted_ptr[user + 1]):
+        channel = traffic.wanted_channels[slot]
+        if channel == skipped or state.channel_rate[channel] <= 0.0:
             continue
+        # The saving from leaving is the same for every target, so its tree is grown once.
         left = 0.0
-        if at.audience[channel, home] == 1:
-            rewire(at, channel, home, NONE)
-            left = fresh_change(at, channel)
-        for target in range(len(guess)):
-            guess[target] += left
+        if state.audience[channel, home] == 1:
+            weigh_changed_set(state, channel, home, NONE)
+            left = core_change(state, channel)
+        for target in range(len(estimate)):
+            estimate[target] += left
             if not hopeful:
-                guess[target] += opening(at, channel, home, target)
-    guess[home] = 0.0
+                estimate[target] += estimate_joining(state, channel, home, target)
+    estimate[home] = 0.0
 
 
 @inner
-def guess_change(at: Standing, user: int, target: int) -> float:
-    """Guess one change only, without what the user sends and without what its leaving saves."""
-    home = at.broker_of[user]
-    change: float = at.load[user] * (at.access[user, target] - at.access[user, home])
-    for slot in range(at.taken_ptr[user], at.taken_ptr[user + 1]):
-        change += opening(at, at.taken_channels[slot], home, target)
+def estimate_displacement(state: AssignmentState, user: int, target: int) -> float:
+    """Estimate one change, without what the user sends and without what its leaving saves."""
+    traffic = state.traffic
+    home = state.broker_of[user]
+    change: float = state.load[user] * (state.access[user, target] - state.access[user, home])
+    for slot in range(traffic.wanted_ptr[user], traffic.wanted_ptr[user + 1]):
+        change += estimate_joining(state, traffic.wanted_channels[slot], home, target)
     return change
 
 
 @inner
-def attempt(at: Standing, users: Array, targets: Array, homes: Array, count: int, least: float) -> float:
-    """Move several users at once if that saves more than `least`; return what it saves, 0 if it is undone.
+def try_moves(state: AssignmentState, moves: Moves, count: int, least: float) -> float:
+    """Make the first `count` moves if together they save more than `least`; return the saving.
 
-    Room must be there for all of them at the end: on the way it may be short, as in a swap.
+    Otherwise undo them and return 0. All brokers must have room at the end; on the way, as in a swap, they
+    may exceed it.
     """
     change = 0.0
     for number in range(count):
-        homes[number] = at.broker_of[users[number]]
-        change += move_change(at, users[number], targets[number])
-        move(at, users[number], targets[number])
+        moves.homes[number] = state.broker_of[moves.users[number]]
+        change += move_change(state, moves.users[number], moves.targets[number])
+        move(state, moves.users[number], moves.targets[number])
     fits = True
     for number in range(count):
-        for broker in (targets[number], homes[number]):
-            fits = fits and at.broker_load[broker] <= at.room[broker]
+        for broker in (moves.targets[number], moves.homes[number]):
+            fits = fits and state.broker_load[broker] <= state.room[broker]
     if fits and change < -least:
         return -change
     for number in range(count - 1, -1, -1):
-        move(at, users[number], homes[number])
+        move(state, moves.users[number], moves.homes[number])
     return 0.0
-
-
-TRIES = 3
-"""Of the brokers that look best for a user, so many are tried."""
 
 
 @kernel
 def sweep_users(
-    at: Standing,
+    state: AssignmentState,
     first: int,
     last: int,
     hopeful: bool,
     least: float,
-    guess: Array,
-    users: Array,
-    targets: Array,
-    homes: Array,
+    estimate: Array,
+    moves: Moves,
 ) -> float:
-    """Move each of some users in turn to the broker that saves most, if any does; return what that saves.
+    """Move each user from `first` up to `last` to the broker that saves most, if any does; return the saving.
 
-    The brokers that look best are tried; or, if `hopeful`, all that would pay if trees did not grow. If the
-    one that looks best has no room, a user there may have to make way.
+    The brokers with the best estimates are tried; if `hopeful`, all that would pay if trees did not grow. If
+    the one with the best estimate is full, a user there may have to leave.
     """
     saved = 0.0
-    brokers = len(guess)
+    brokers = len(estimate)
     for user in range(first, last):
-        home, load = at.broker_of[user], at.load[user]
-        guess_changes(at, user, hopeful, NONE, guess)
+        home, load = state.broker_of[user], state.load[user]
+        estimate_changes(state, user, hopeful, NONE, estimate)
+        # Remember the most attractive broker among the full ones.
         blocked = NONE
+        for target in range(brokers):
+            full = target != home and state.broker_load[target] + load > state.room[target]
+            if full and estimate[target] < (estimate[blocked] if blocked >= 0 else -least):
+                blocked = target
+        wish = estimate[blocked] if blocked >= 0 else 0.0
+        # Try brokers with room exactly, in the order of their estimates.
         best = NONE
         change = -least
         tries = brokers if hopeful else TRIES
-        for target in range(brokers):
-            full = target != home and at.broker_load[target] + load > at.room[target]
-            if full and guess[target] < (guess[blocked] if blocked >= 0 else -least):
-                blocked = target
-        wish = guess[blocked] if blocked >= 0 else 0.0
         while tries > 0:
             tries -= 1
-            next_one = NONE
+            candidate = NONE
             for target in range(brokers):
-                if target == home or at.broker_load[target] + load > at.room[target]:
+                if target == home or state.broker_load[target] + load > state.room[target]:
                     continue
-                if next_one < 0 or guess[target] < guess[next_one]:
-                    next_one = target
-            if next_one < 0 or guess[next_one] >= -least:
+                if candidate < 0 or estimate[target] < estimate[candidate]:
+                    candidate = target
+            if candidate < 0 or estimate[candidate] >= -least:
                 break
-            found = move_change(at, user, next_one)
-            guess[next_one] = float("inf")
-            if found < change:
-                best, change = next_one, found
+            exact = move_change(state, user, candidate)
+            # An infinite estimate keeps the broker from being tried twice.
+            estimate[candidate] = float("inf")
+            if exact < change:
+                best, change = candidate, exact
+        # A full broker is worth the effort only if it promises more than the best one with room gives.
         gained = 0.0
         if blocked >= 0 and wish < change:
-            gained = displace(at, user, blocked, wish, least, users, targets, homes)
+            gained = displace(state, user, blocked, wish, least, moves)
         if gained == 0.0 and best >= 0:
-            move(at, user, best)
+            move(state, user, best)
             gained = -change
         saved += gained
     return saved
@@ -151,40 +175,38 @@ def sweep_users(
 
 @inner
 def displace(
-    at: Standing,
-    user: int,
-    target: int,
-    wish: float,
-    least: float,
-    users: Array,
-    targets: Array,
-    homes: Array,
+    state: AssignmentState, user: int, target: int, wish: float, least: float, moves: Moves
 ) -> float:
-    """Let a user take the place of one at its full target, who goes where it loses least; return the saving.
+    """Move a user to a full broker, and one of the users there to where it loses least; return the saving.
 
-    That may be the place that the user leaves: then both swap.
+    The displaced user may go to the broker that the user leaves: then both swap. `wish` is the estimated
+    change of the user's own move; the displaced user must lose less than that.
     """
-    home = at.broker_of[user]
-    best = NONE
+    home = state.broker_of[user]
+    displaced = NONE
     refuge = NONE
     change = -wish
-    for other in range(len(at.broker_of)):
-        load = at.load[other]
-        if at.broker_of[other] != target or at.broker_load[target] + at.load[user] - load > at.room[target]:
+    for other in range(len(state.broker_of)):
+        load = state.load[other]
+        if (
+            state.broker_of[other] != target
+            or state.broker_load[target] + state.load[user] - load > state.room[target]
+        ):
             continue
-        here = at.access[other, target]
-        for broker in range(len(at.room)):
-            # What links to other brokers cost more is cheap to tell; trees grow besides, if at all.
-            if load * (at.access[other, broker] - here) >= change or broker == target:
+        here = state.access[other, target]
+        for broker in range(len(state.room)):
+            # One more broker hardly ever makes a tree lighter, so the change in access cost, which is cheap
+            # to compute, rules out most brokers.
+            if load * (state.access[other, broker] - here) >= change or broker == target:
                 continue
-            left = at.load[user] if broker == home else 0.0
-            if at.broker_load[broker] - left + load > at.room[broker]:
+            freed = state.load[user] if broker == home else 0.0
+            if state.broker_load[broker] - freed + load > state.room[broker]:
                 continue
-            found = guess_change(at, other, broker)
-            if found < change:
-                best, refuge, change = ZERO + other, ZERO + broker, found
-    if best < 0:
+            loss = estimate_displacement(state, other, broker)
+            if loss < change:
+                displaced, refuge, change = ZERO + other, ZERO + broker, loss
+    if displaced < 0:
         return 0.0
-    users[0], targets[0] = user, target
-    users[1], targets[1] = best, refuge
-    return attempt(at, users, targets, homes, ZERO + 2, least)
+    moves.users[0], moves.targets[0] = user, target
+    moves.users[1], moves.targets[1] = displaced, refuge
+    return try_moves(state, moves, ZERO + 2, least)

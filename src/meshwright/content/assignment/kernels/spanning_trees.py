@@ -1,32 +1,57 @@
-"""Spanning trees of few brokers, and the totals of an assignment by channel and broker."""
+"""Minimum spanning trees of a few brokers, and of the same brokers with one more.
+
+A tree of k brokers takes O(k²) steps (Prim). Adding one broker to a finished tree takes O(k), so the trees
+from every broker to one set of brokers take O(k² + B·k) instead of O(B·k²).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from meshwright.jit.compiler import inner, kernel
+from meshwright.content.assignment.kernels.layout import ZERO, Array
+from meshwright.jit.compiler import inlined, inner, kernel
 
-Array = Any
-"""A numpy array; numba works out of what."""
-NONE: Any = np.int64(-1)
-ZERO: Any = np.int64(0)
-NO: Any = np.bool_(False)
-"""What kernels hand on to others: for a plain −1, 0 or False these would be compiled once more."""
+
+class SpanningTree(NamedTuple):
+    """A tree of the brokers `order[:size]`; each array has room for all brokers.
+
+    Invariant after `span`: `up[k] < k`, so walking positions downwards visits children before parents.
+    """
+
+    order: Array
+    """The brokers, in the order in which they join the tree."""
+    up: Array
+    """For each position after the first: the position of the broker that it is linked to."""
+    length: Array
+    """For each position after the first: the cost of that link."""
+    reach: Array
+    """Scratch of `span_with`: the cheapest link from each position, or from below it, to the newcomer."""
+
+
+def empty_tree(brokers: int) -> SpanningTree:
+    """Return room for a tree of any of so many brokers."""
+    return SpanningTree(
+        order=np.zeros(brokers, dtype=np.int64),
+        up=np.zeros(brokers, dtype=np.int64),
+        length=np.zeros(brokers),
+        reach=np.zeros(brokers),
+    )
 
 
 @kernel
 def span(core: Array, order: Array, size: int, up: Array, length: Array) -> float:
     """Return the weight of the minimum spanning tree of the brokers `order[:size]`, by Prim's algorithm.
 
-    They are put in the order in which they join. For each after the first, `up` is the position of the one it
-    joins at, and `length` what that link costs.
+    Leaves the tree in `order`, `up` and `length`, as `SpanningTree` describes them. `order[0]` stays first.
     """
     for place in range(1, size):
         up[place] = 0
         length[place] = core[order[0], order[place]]
     total = 0.0
+    # Positions below `joined` are in the tree. For the others, `up` and `length` hold their cheapest link
+    # into it.
     for joined in range(1, size):
         nearest = joined
         for place in range(joined + 1, size):
@@ -45,125 +70,48 @@ def span(core: Array, order: Array, size: int, up: Array, length: Array) -> floa
     return total
 
 
-@inner
-def span_with(
-    core: Array, broker: int, order: Array, size: int, up: Array, length: Array, reach: Array
-) -> float:
+@inlined
+def span_with(core: Array, broker: int, tree: SpanningTree, size: int) -> float:
     """Return the weight of the minimum spanning tree of one more broker and a tree that `span` has left.
 
-    The tree is looked at from its last broker to its first. Each has a cheapest link towards the newcomer, by
-    itself or through what hangs on it; of that link and the one to its parent the cheaper stays, and the
-    other is what its parent may use instead.
+    The new tree uses only links of the old one and links to the newcomer. We walk from the leaves to the
+    root. `reach[k]` is the cheapest link by which position k, or what hangs below it, reaches the newcomer.
+    Of this link and the one to the parent, the cheaper one stays; the parent may use the other.
     """
     for place in range(size):
-        reach[place] = core[broker, order[place]]
+        tree.reach[place] = core[broker, tree.order[place]]
     total = 0.0
     for place in range(size - 1, 0, -1):
-        if reach[place] < length[place]:
-            total += reach[place]
-            spare = length[place]
+        if tree.reach[place] < tree.length[place]:
+            total += tree.reach[place]
+            spare = tree.length[place]
         else:
-            total += length[place]
-            spare = reach[place]
-        reach[up[place]] = min(reach[up[place]], spare)
-    return total + reach[0] if size > 0 else 0.0
+            total += tree.length[place]
+            spare = tree.reach[place]
+        tree.reach[tree.up[place]] = min(tree.reach[tree.up[place]], spare)
+    return total + tree.reach[0] if size > 0 else 0.0
 
 
 @inner
-def weights_of_set(
-    core: Array, order: Array, size: int, up: Array, length: Array, reach: Array, weights: Array
-) -> None:
+def weights_of_set(core: Array, tree: SpanningTree, size: int, weights: Array) -> None:
     """Fill in, for every broker, the weight of the minimum spanning tree of it and the set `order[:size]`."""
-    inside = span(core, order, size, up, length)
+    inside = span(core, tree.order, size, tree.up, tree.length)
+    # −1 marks brokers outside of the set: no tree has a negative weight.
     weights[:] = -1.0
     for place in range(size):
-        weights[order[place]] = inside
+        weights[tree.order[place]] = inside
     for broker in range(len(weights)):
         if weights[broker] < 0.0:
-            weights[broker] = span_with(core, broker, order, size, up, length, reach)
+            weights[broker] = span_with(core, broker, tree, size)
 
 
 @kernel
-def weights_of_sets(
-    core: Array, held: Array, order: Array, up: Array, length: Array, reach: Array, weights: Array
-) -> None:
-    """Fill in the weights of many sets: a row of `held` says which brokers are in it."""
+def weights_of_sets(core: Array, held: Array, tree: SpanningTree, weights: Array) -> None:
+    """Fill in the weights of many sets: row r of `held` says which brokers are in set r."""
     for row in range(len(held)):
         size = ZERO
         for broker in range(held.shape[1]):
             if held[row, broker]:
-                order[size] = broker
+                tree.order[size] = broker
                 size += 1
-        weights_of_set(core, order, size, up, length, reach, weights[row])
-
-
-@kernel
-def tally(
-    broker_of: Array,
-    sent_ptr: Array,
-    sent_channels: Array,
-    sent: Array,
-    taken_ptr: Array,
-    taken_channels: Array,
-    rate: Array,
-    count: Array,
-) -> None:
-    """Add up, for each channel and broker, what its users send and how many of them subscribe."""
-    for user in range(len(broker_of)):
-        broker = broker_of[user]
-        for slot in range(sent_ptr[user], sent_ptr[user + 1]):
-            rate[sent_channels[slot], broker] += sent[slot]
-        for slot in range(taken_ptr[user], taken_ptr[user + 1]):
-            count[taken_channels[slot], broker] += 1
-
-
-@kernel
-def link_traffic(
-    core: Array,
-    held: Array,
-    rate: Array,
-    order: Array,
-    up: Array,
-    length: Array,
-    traffic: Array,
-    set_of: Array,
-    source_of: Array,
-    ends: Array,
-) -> int:
-    """Add up what crosses each core link, u < v, and list the trees' links if there is room for them.
-
-    A link of a tree is its set, its source (−1: every broker of the set) and its two ends. Returns how many
-    links the trees have.
-    """
-    brokers = held.shape[1]
-    links = 0
-    for row in range(len(held)):
-        inside = 0.0
-        for broker in range(brokers):
-            if held[row, broker]:
-                inside += rate[row, broker]
-        for source in range(-1, brokers):
-            if source >= 0 and (held[row, source] or rate[row, source] <= 0.0):
-                continue
-            carried = inside if source < 0 else rate[row, source]
-            if carried <= 0.0:
-                continue
-            size = ZERO
-            for broker in range(brokers):
-                if held[row, broker] or broker == source:
-                    order[size] = broker
-                    size += 1
-            if size > 1:
-                span(core, order, size, up, length)
-            for place in range(1, size):
-                u, v = order[place], order[up[place]]
-                if u > v:
-                    u, v = v, u
-                traffic[u, v] += carried
-                if links < len(set_of):
-                    set_of[links] = row
-                    source_of[links] = source
-                    ends[links, 0] = u
-                    ends[links, 1] = v
-                links += 1
-    return links
+        weights_of_set(core, tree, size, weights[row])

@@ -1,4 +1,4 @@
-"""Costs kept up to date as users move."""
+"""Running costs stay those of the assignment as users move."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from meshwright.errors import InputError
 
 @given(st.data())
 def test_moves_keep_the_cost(data: st.DataObject) -> None:
-    """After every move the running cost is that of the assignment, and each change was told before."""
+    """After every move the running cost is that of the assignment, and the change was predicted."""
     workload = data.draw(workloads())
     broker = st.integers(0, workload.num_brokers - 1)
     running = RunningCost(workload, [0] * workload.num_users)
     for _ in range(data.draw(st.integers(1, 6))):
         user, target = data.draw(st.integers(0, workload.num_users - 1)), data.draw(broker)
-        before, told = running.total, running.changes(user)
-        assert running.move(user, target) == told[target]
+        before, changes = running.total, running.changes(user)
+        assert running.move(user, target) == changes[target]
         assert running.broker_of[user] == target
         fresh = cost(workload, running.broker_of)
         assert running.total == pytest.approx(fresh.total)
-        assert running.total - before == pytest.approx(told[target], abs=1e-9)
+        assert running.total - before == pytest.approx(changes[target], abs=1e-9)
         assert running.load == pytest.approx(fresh.load)
         assert running.cost().total == fresh.total
 
 
-def test_full_brokers_take_nobody() -> None:
-    """A move to a broker without room is refused, and so are users and brokers that are not there."""
+def test_full_brokers_are_refused() -> None:
+    """A move to a broker without room is refused, and so are unknown users and brokers."""
     workload = synthetic(10, 2, 2, capacity=1.0)
     running = RunningCost(workload, [0, 1] * 5)
     user = int(workload.load.argmax())
     other = 1 - int(running.broker_of[user])
     assert not running.has_room(user, other)
+    assert running.has_room(user, 1 - other)
     with pytest.raises(InputError, match=r"'broker\d' has no room for user 'user\d'"):
         running.move(user, other)
     for wrong in ((10, 0), (-1, 0), (0, 2)):
