@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
-from brokers import PROGRAM
+from loopback_broker import PROGRAM
 from meshwright.deploy import read_federation
 from meshwright.workloads import zipf
 from terminal import meshwright
@@ -65,7 +65,7 @@ def test_federation_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             told = meshwright("federation", "--brokers", "3", "--profile", "x", *words).complaint
             assert "no profile 'x'" in told
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("meshwright.brokers.program.PLACES", str(tmp_path))
+    monkeypatch.setattr("meshwright.brokers.program.SYSTEM_FOLDERS", str(tmp_path))
     assert "apt install mosquitto" in meshwright("federation", "--brokers", "3").complaint
 
 
