@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loopback_broker import PROGRAM
+from brokers import PROGRAM
 from meshwright.brokers import processes
 from meshwright.brokers.processes import Brokers
 from meshwright.brokers.program import CONFIGURATION, free_ports
@@ -150,7 +150,7 @@ def test_a_broker_that_stops_by_itself_is_reported(text: str, error: str, broker
         brokers.running["b"].wait()
         with pytest.raises(InputError) as raised:
             brokers.check()
-    assert str(raised.value) == f"broker 'b' stopped by itself: {error}"
+    assert str(raised.value) == f"broker 'b' ended by itself: {error}"
 
 
 def test_waiting_for_a_port(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +168,7 @@ def test_waiting_for_a_port(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -
             brokers.wait_for_port("a", other)
         monkeypatch.setattr(processes, "PATIENCE", 20.0)
         brokers.start("b")
-        with pytest.raises(InputError, match="broker 'b' stopped by itself: Error: no port"):
+        with pytest.raises(InputError, match="broker 'b' ended by itself: Error: no port"):
             brokers.wait_for_port("b", other)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import meshwright as mw
-from loopback_broker import PROGRAM
+from brokers import PROGRAM
 from meshwright import routes
 from meshwright.cli.deploy import apply, diff, export, federation, route
 from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic

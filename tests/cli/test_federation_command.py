@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
-from loopback_broker import PROGRAM
+from brokers import PROGRAM
 from meshwright.deploy import read_federation
 from meshwright.workloads import zipf
 from terminal import meshwright

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import meshwright as mw
-from loopback_broker import PROGRAM
+from brokers import PROGRAM
 from meshwright import churn
 from meshwright.brokers.program import installed_version
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import meshwright as mw
-from loopback_broker import PROGRAM
+from brokers import PROGRAM
 from meshwright.brokers.processes import Brokers
 from meshwright.brokers.program import free_ports
 from meshwright.deploy import Inventory, Place, Routed, Settings, wire, write_federation
@@ -162,7 +162,7 @@ def test_a_broker_that_does_not_start_is_told(tmp_path: Path) -> None:
     plan = routed(Interest.from_dict({"a": {"x"}, "b": {"x"}}), "gm")
     broken = replace(wire(plan), bridges={("b", "a"): {"x": "sideways"}})
     with (
-        pytest.raises(mw.MeshwrightError, match="broker 'b' stopped by itself"),
+        pytest.raises(mw.MeshwrightError, match="broker 'b' ended by itself"),
         running(plan, tmp_path / "run", wiring=broken),
     ):
         pass

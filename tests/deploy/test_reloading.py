@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loopback_broker import PROGRAM
+from brokers import PROGRAM
 from meshwright.brokers.program import installed_version
 from meshwright.deploy import Routed, Settings, Way, rewire, wire
 from meshwright.deploy.config.delta import RELOAD, delta

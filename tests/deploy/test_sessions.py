@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopback_broker import PROGRAM
+from brokers import PROGRAM
 from meshwright.deploy import Inventory, Place, Routed, Settings, Way, read_federation, write_federation
 from meshwright.deploy.config.delta import delta
 from meshwright.deploy.config.wiring import Wiring, client_id, folder_of, local_id, rewire, wire

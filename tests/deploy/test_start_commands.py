@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from loopback_broker import PROGRAM
+from brokers import PROGRAM
 from meshwright.brokers.program import free_ports
 from meshwright.deploy import Inventory, Place, Routed, Settings, Way, read_federation, wire, write_federation
 from meshwright.deploy.federation.update import update_folders

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
-from loopback_broker import PROGRAM
+from brokers import PROGRAM
 from meshwright import churn
 from meshwright.brokers.program import free_ports
 from meshwright.churn.events import Event

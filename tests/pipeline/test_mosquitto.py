@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import aiomqtt
 import pytest
 
-from loopback_broker import PROGRAM, broker
+from brokers import PROGRAM, broker
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest, reasons
 from meshwright.pipeline.readers.broker_names import logs_of

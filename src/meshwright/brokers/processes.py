@@ -119,7 +119,7 @@ class Brokers:
                 lines = self.log(broker).read_text(encoding="utf-8", errors="replace").splitlines()
                 last = (lines or ["its log is empty"])[-1]
                 error = next((line for line in reversed(lines) if "Error" in line), last)
-                raise InputError(f"broker {broker!r} stopped by itself: {error}")
+                raise InputError(f"broker {broker!r} ended by itself: {error}")
 
     def wait_for_port(self, broker: str, port: int) -> None:
         """Wait until a broker that was started listens on a port of loopback.

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from loopback_broker import PROGRAM
+from brokers import PROGRAM
 from meshwright.content import synthetic
 from meshwright.content.assignment.packing import random
 from meshwright.content.migration import Crash, Terms, migrate

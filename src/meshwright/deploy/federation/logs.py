@@ -65,7 +65,7 @@ class Logs:
         Raises
         ------
         InputError
-            If a broker stops by itself, or something is not said in time.
+            If a broker ends by itself, or something is not said in time.
         """
         left = {broker: set(lines) for broker, lines in wanted.items() if lines}
         end = time.monotonic() + seconds

@@ -65,7 +65,7 @@ def running(
     MissingDependencyError
         If mosquitto or the MQTT client is not installed.
     InputError
-        If a broker stops by itself, or a bridge does not come up.
+        If a broker ends by itself, or a bridge does not come up.
     """
     mqtt()
     chosen = settings or Settings()
