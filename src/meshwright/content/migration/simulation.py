@@ -14,7 +14,7 @@ from meshwright.content.migration.protocol.profiles import profiles_of
 from meshwright.content.migration.protocol.token_ring import TokenObserver
 from meshwright.content.migration.protocol.user import UserAgent
 from meshwright.content.migration.terms import Crash, CrashAt, Terms
-from meshwright.content.migration.transports.transport import Endpoint
+from meshwright.content.migration.transports.transport import Connection
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
@@ -56,13 +56,13 @@ class Simulation(TokenObserver):
         expected = np.bincount(self.broker_of, minlength=workload.num_brokers).tolist()
         network = workload.core, workload.capacity, workload.num_channels
         for broker, users in enumerate(expected):
-            endpoint = Endpoint(transport, broker)
-            self.brokers.append(BrokerAgent(broker, users, *network, endpoint, self.terms, self))
+            connection = Connection(transport, broker)
+            self.brokers.append(BrokerAgent(broker, users, *network, connection, self.terms, self))
             transport.join(broker, self.brokers[-1])
         for profile, broker in zip(profiles_of(workload), self.broker_of.tolist(), strict=True):
             address = len(expected) + profile.user
-            endpoint, record = Endpoint(transport, address), self.deliveries.record
-            self.users.append(UserAgent(profile, broker, endpoint, self.terms, self._accepts, record))
+            connection, record = Connection(transport, address), self.deliveries.record
+            self.users.append(UserAgent(profile, broker, connection, self.terms, self._accepts, record))
             transport.join(address, self.users[-1])
         for broker_agent in self.brokers:
             broker_agent.start()

@@ -15,7 +15,7 @@ from meshwright.content.migration.protocol.profiles import workload_of
 from meshwright.content.migration.protocol.publications import Publications
 from meshwright.content.migration.protocol.token_ring import TokenObserver, TokenRing
 from meshwright.content.migration.terms import Terms
-from meshwright.content.migration.transports.transport import Endpoint
+from meshwright.content.migration.transports.transport import Connection
 
 if TYPE_CHECKING:
     from meshwright.content.model.demand import Floats
@@ -35,11 +35,11 @@ class BrokerAgent:
         core: Floats,
         capacity: Floats,
         channels: int,
-        endpoint: Endpoint,
+        connection: Connection,
         terms: Terms,
         observer: TokenObserver,
     ) -> None:
-        self.state = BrokerState(me, len(core), endpoint, terms)
+        self.state = BrokerState(me, len(core), connection, terms)
         self.trees = ChannelTrees(self.state)
         self.publications = Publications(self.state, self.trees)
         self.delivery = self.publications.delivery

@@ -10,7 +10,7 @@ import numpy as np
 from meshwright.content.migration.protocol.messages import Envelope, Message
 from meshwright.content.migration.protocol.move_log import MoveLog
 from meshwright.content.migration.terms import Terms
-from meshwright.content.migration.transports.transport import Endpoint
+from meshwright.content.migration.transports.transport import Connection
 from meshwright.content.model.workload import Workload
 
 
@@ -50,8 +50,8 @@ class DepartedUser:
 class BrokerState:
     """The shared state of one broker, and its connection to the other agents."""
 
-    def __init__(self, me: int, num_brokers: int, endpoint: Endpoint, terms: Terms) -> None:
-        self.me, self.num_brokers, self.endpoint, self.terms = me, num_brokers, endpoint, terms
+    def __init__(self, me: int, num_brokers: int, connection: Connection, terms: Terms) -> None:
+        self.me, self.num_brokers, self.connection, self.terms = me, num_brokers, connection, terms
         self.alive = set(range(num_brokers))
         self.users: dict[int, LocalUser] = {}
         self.departed: dict[int, DepartedUser] = {}
@@ -103,14 +103,14 @@ class BrokerState:
         departed = self.departed.get(user)
         if departed is None or departed.foreign not in self.alive:
             return None
-        return departed.foreign if self.endpoint.now() < departed.forward_until else None
+        return departed.foreign if self.connection.now() < departed.forward_until else None
 
     def send_to_user(self, user: int, message: Message) -> None:
         """Send a message to a user."""
-        self.endpoint.send(self.num_brokers + user, message)
+        self.connection.send(self.num_brokers + user, message)
 
     def send_to_brokers(self, message: Message) -> None:
         """Send a message to all other brokers that are alive."""
         for broker in sorted(self.alive):
             if broker != self.me:
-                self.endpoint.send(broker, message)
+                self.connection.send(broker, message)

@@ -36,7 +36,7 @@ class Delivery:
 
     def carry(self, publication: Publication, origin: int, branch: Branch) -> None:
         """Give a publication to the users here that it is for, and forward it down the tree."""
-        users, send = self._state.users, self._state.endpoint.send
+        users, send = self._state.users, self._state.connection.send
         first_user_address = self._state.num_brokers
         for user in branch.users:
             if user != publication.publisher:
@@ -114,12 +114,12 @@ class Delivery:
         foreign = state.forwards_to(user)
         if foreign is not None:
             state.events["redirected"] += 1
-            state.endpoint.send(foreign, messages.Redirect(user, envelope))
+            state.connection.send(foreign, messages.Redirect(user, envelope))
         elif envelope.origin == state.me:
             self._send_own(user, envelope)
         elif envelope.origin in state.alive:
             state.events["returned"] += 1
-            state.endpoint.send(envelope.origin, messages.Bounce(user, envelope, *state.directory[user]))
+            state.connection.send(envelope.origin, messages.Bounce(user, envelope, *state.directory[user]))
 
     def _send_own(self, user: int, envelope: Envelope) -> None:
         """Send an envelope whose origin is this broker to the user's latest known broker, or keep it."""
@@ -130,7 +130,7 @@ class Delivery:
         if user in state.users:
             self.deliver(user, envelope)
         elif broker in state.alive and broker != state.me:
-            state.endpoint.send(broker, messages.Redirect(user, envelope))
+            state.connection.send(broker, messages.Redirect(user, envelope))
         else:
             self.keep(user, envelope)
 

@@ -35,7 +35,7 @@ class Handover:
     def begin(self, move: Move) -> None:
         """Announce a logged move to the foreign broker (home, step 1)."""
         self.leaving[move.user] = move
-        self._state.endpoint.send(move.broker, messages.Replicate(move.user, move.version))
+        self._state.connection.send(move.broker, messages.Replicate(move.user, move.version))
 
     def replicate(self, home: int, user: int, version: int) -> None:
         """Expect a user, and confirm it if its move is in the log (foreign, step 2)."""
@@ -63,8 +63,8 @@ class Handover:
         unsettled = [
             (number, channel, sorted(missing)) for number, (channel, missing) in local.unsettled.items()
         ]
-        state.endpoint.send(move.broker, messages.HandOver(user, unsettled))
-        state.departed[user] = DepartedUser(move.broker, state.endpoint.now() + state.terms.ttl)
+        state.connection.send(move.broker, messages.HandOver(user, unsettled))
+        state.departed[user] = DepartedUser(move.broker, state.connection.now() + state.terms.ttl)
         self._delivery.learn_location(user, move.broker, version)
 
     def take_over(self, user: int, unsettled: Sequence[tuple[int, int, Sequence[int]]]) -> None:
@@ -130,7 +130,7 @@ class Handover:
         """Tell the home broker that the user may come, if its move is in the log."""
         local = self._state.users[user]
         if local.home is not None and not local.connected and self._state.log.holds(local.version):
-            self._state.endpoint.send(local.home, messages.Replicated(user, local.version))
+            self._state.connection.send(local.home, messages.Replicated(user, local.version))
 
 
 class Admission:

@@ -111,7 +111,7 @@ class Publications:
         if foreign is not None:
             state.events["redirected"] += 1
             envelope = Envelope(PUBLICATION, publication, state.me)
-            state.endpoint.send(foreign, messages.Redirect(publisher, envelope))
+            state.connection.send(foreign, messages.Redirect(publisher, envelope))
         elif publisher in state.users:
             self.delivery.deliver(publisher, Envelope(PUBLICATION, publication, state.me))
         else:
@@ -132,7 +132,7 @@ class Publications:
     def _schedule_batch(self) -> None:
         if not self._batch_scheduled:
             self._batch_scheduled = True
-            self._state.endpoint.call_later(self._state.terms.gather, self._send_batch)
+            self._state.connection.call_later(self._state.terms.gather, self._send_batch)
 
     def _send_batch(self) -> None:
         """Send all acknowledgements and reports collected since the last batch."""
@@ -142,7 +142,7 @@ class Publications:
         for broker, numbers in receipts.items():
             # If the broker is dead, the publisher publishes again, and users acknowledge again.
             if broker in state.alive:
-                state.endpoint.send(broker, messages.Acknowledge(state.me, numbers))
+                state.connection.send(broker, messages.Acknowledge(state.me, numbers))
         to_report, self._to_report = self._to_report, set()
         for publisher in sorted(to_report):
             local = state.users.get(publisher)

@@ -81,7 +81,7 @@ class TokenRing:
         if appended:
             self._pass_on(onward)
         else:
-            state.endpoint.call_later(state.terms.pause, lambda: self._pass_on(onward))
+            state.connection.call_later(state.terms.pause, lambda: self._pass_on(onward))
 
     def broker_down(self) -> None:
         """Report what we know to the first broker alive, after a crash."""
@@ -99,7 +99,7 @@ class TokenRing:
         if first == state.me:
             self.collect(state.me, report)
         else:
-            state.endpoint.send(first, report)
+            state.connection.send(first, report)
 
     def collect(self, sender: int, report: TokenReport) -> None:
         """Take a report; once all survivors have reported the same crashes, replace the token if lost."""
@@ -160,7 +160,7 @@ class TokenRing:
         higher = [broker for broker in sorted(state.alive) if broker > state.me]
         successor = higher[0] if higher else min(state.alive)
         if successor == state.me:
-            state.endpoint.call_later(state.terms.pause, lambda: self.receive(token))
+            state.connection.call_later(state.terms.pause, lambda: self.receive(token))
             return
         self.sent_turn, self.sent_to = token.turn, successor
-        state.endpoint.send(successor, token)
+        state.connection.send(successor, token)

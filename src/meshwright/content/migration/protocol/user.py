@@ -9,7 +9,7 @@ from typing import Any
 from meshwright.content.migration.protocol import messages
 from meshwright.content.migration.protocol.messages import Message, Publication, UserProfile
 from meshwright.content.migration.terms import Terms
-from meshwright.content.migration.transports.transport import Endpoint
+from meshwright.content.migration.transports.transport import Connection
 
 PRUNE_SIZE = 32
 """When this many numbers of a publisher are stored, those of settled publications are dropped."""
@@ -65,12 +65,12 @@ class UserAgent:
         self,
         profile: UserProfile,
         broker: int,
-        endpoint: Endpoint,
+        connection: Connection,
         terms: Terms,
         policy: Callable[[], bool],
         on_received: Callable[[int, int, int], None],
     ) -> None:
-        self.profile, self.endpoint, self.terms = profile, endpoint, terms
+        self.profile, self.connection, self.terms = profile, connection, terms
         self.policy, self.on_received = policy, on_received
         self.broker: int | None = None
         self.registering_at: int | None = broker
@@ -100,7 +100,7 @@ class UserAgent:
     def start(self) -> None:
         """Register at the first broker."""
         assert self.registering_at is not None
-        self.endpoint.send(self.registering_at, messages.Register(self.profile))
+        self.connection.send(self.registering_at, messages.Register(self.profile))
 
     def handle(self, sender: int, message: Message) -> None:
         """Handle a message."""
@@ -132,20 +132,20 @@ class UserAgent:
             return
         unsettled = self.outbox[number]
         self.republished += unsettled.sent is not None
-        unsettled.sent = self.endpoint.now()
+        unsettled.sent = self.connection.now()
         first_unsettled = next(iter(self.outbox))
         publication = Publication(self.profile.user, number, unsettled.channel, first_unsettled)
-        self.endpoint.send(self.broker, messages.Publish(publication))
+        self.connection.send(self.broker, messages.Publish(publication))
 
     def _schedule_resend(self) -> None:
         if not self._resend_scheduled:
             self._resend_scheduled = True
-            self.endpoint.call_later(self.terms.patience, self._resend_overdue)
+            self.connection.call_later(self.terms.patience, self._resend_overdue)
 
     def _resend_overdue(self) -> None:
         """Publish again what has not been settled in time."""
         self._resend_scheduled = False
-        latest = self.endpoint.now() - self.terms.patience
+        latest = self.connection.now() - self.terms.patience
         for number, unsettled in self.outbox.items():
             if unsettled.sent is None or unsettled.sent <= latest:
                 self._send(number)
@@ -176,7 +176,7 @@ class UserAgent:
             self._acknowledge()
         elif not self._acknowledgement_scheduled:
             self._acknowledgement_scheduled = True
-            self.endpoint.call_later(self.terms.gather, self._acknowledge_scheduled)
+            self.connection.call_later(self.terms.gather, self._acknowledge_scheduled)
 
     def _acknowledge_scheduled(self) -> None:
         self._acknowledgement_scheduled = False
@@ -184,14 +184,14 @@ class UserAgent:
 
     def _acknowledge(self) -> None:
         if self.broker is not None and self._unacknowledged:
-            self.endpoint.send(self.broker, messages.Received(self._unacknowledged))
+            self.connection.send(self.broker, messages.Received(self._unacknowledged))
             self._unacknowledged = []
 
     # Moving.
 
     def _request_to_move(self, sender: int, message: messages.RequestToMove) -> None:
         answer = messages.Accept if self.policy() else messages.Decline
-        self.endpoint.send(sender, answer(self.profile.user, message.broker))
+        self.connection.send(sender, answer(self.profile.user, message.broker))
 
     def _connect_to(self, _: int, message: messages.ConnectTo) -> None:
         """Connect to the foreign broker."""
@@ -200,7 +200,7 @@ class UserAgent:
             self._refused_by.clear()
             self._register_elsewhere()
             return
-        self.endpoint.send(message.broker, messages.Connect(self.profile.user, message.version))
+        self.connection.send(message.broker, messages.Connect(self.profile.user, message.version))
         self._acknowledge()
 
     def _register_elsewhere(self) -> None:
@@ -211,7 +211,7 @@ class UserAgent:
         candidates = [broker for broker in range(len(access)) if broker not in excluded]
         if candidates:
             self.registering_at = min(candidates, key=lambda broker: (access[broker], broker))
-            self.endpoint.send(self.registering_at, messages.Register(self.profile))
+            self.connection.send(self.registering_at, messages.Register(self.profile))
             return
         self.stranded = True
         self._give_up()
@@ -220,7 +220,7 @@ class UserAgent:
         """Tell the first broker alive that this user is stranded."""
         alive = [broker for broker in range(len(self.profile.access)) if broker not in self._dead]
         if alive:
-            self.endpoint.send(alive[0], messages.GiveUp(self.profile.user))
+            self.connection.send(alive[0], messages.GiveUp(self.profile.user))
 
     def _refused(self, sender: int, _: messages.Refused) -> None:
         if sender not in (self.broker, self.registering_at):

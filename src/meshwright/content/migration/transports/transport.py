@@ -74,7 +74,7 @@ class Transport(ABC):
             call()
 
 
-class Endpoint:
+class Connection:
     """One agent's access to the transport."""
 
     def __init__(self, transport: Transport, address: int) -> None:
