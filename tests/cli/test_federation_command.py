@@ -65,7 +65,7 @@ def test_federation_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             told = meshwright("federation", "--brokers", "3", "--profile", "x", *words).complaint
             assert "no profile 'x'" in told
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("meshwright.brokers.program.PLACES", str(tmp_path))
+    monkeypatch.setattr("meshwright.brokers.program.SYSTEM_FOLDERS", str(tmp_path))
     assert "apt install mosquitto" in meshwright("federation", "--brokers", "3").complaint
 
 

@@ -1,4 +1,4 @@
-"""`content migrate` on the command line."""
+"""`content migrate` writes and prints what the run was, and rejects bad options."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from terminal import meshwright
 
 @pytest.fixture
 def workload(tmp_path: Path) -> Path:
-    """Make a small workload."""
+    """Write a small workload."""
     return write_workload(synthetic(80, 5, 10, seed=2), tmp_path / "workload")
 
 
-def test_migrate_keeps_its_course(workload: Path, tmp_path: Path) -> None:
-    """The folder holds the steps that the figures tell of, the final assignment and a chart."""
+def test_migrate_writes_its_run(workload: Path, tmp_path: Path) -> None:
+    """The folder holds steps and samples that agree with the figures, the assignment and a chart."""
     flow = ("--publications", "400", "--seconds", "1")
     words = (*flow, "--decline", "0.2", "--crashes", "1", "--seed", "3", "--json")
     answer = meshwright("content", "migrate", workload, *words, "--out", tmp_path / "run")
@@ -42,27 +42,27 @@ def test_migrate_keeps_its_course(workload: Path, tmp_path: Path) -> None:
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "run" / name).read_bytes()
 
 
-def test_migrate_tells(workload: Path) -> None:
-    """Without --json it says in words what came of it."""
+def test_migrate_prints_a_summary(workload: Path) -> None:
+    """Without --json, the figures are printed in words."""
     answer = meshwright("content", "migrate", workload, "--publications", "50", "--start", "packing")
     assert answer.code == 0
     assert "no move pays any more" in answer.out
     assert "0 missing, 0 twice, 0 unexpected" in answer.out
 
 
-def test_crashes_that_do_not_happen_are_told(tmp_path: Path) -> None:
-    """With fewer moves than crashes wait for, it says how many brokers died of those asked for."""
+def test_crashes_that_do_not_happen_are_reported(tmp_path: Path) -> None:
+    """With too few moves for the crashes, the summary says how many brokers crashed of those asked for."""
     small = write_workload(synthetic(3, 2, 2, seed=1), tmp_path / "small")
     words = ("content", "migrate", small, "--publications", "20", "--crashes", "2")
     answer = meshwright(*words)
     assert answer.code == 0
-    assert "brokers that died: 0 of 2 (there were too few moves to die in)" in answer.out
-    told = meshwright(*words, "--json").json
-    assert (told["crashes"], told["crashes_asked"]) == (0, 2)
+    assert "brokers that crashed: 0 of 2 (too few moves to crash in)" in answer.out
+    figures = meshwright(*words, "--json").json
+    assert (figures["crashes"], figures["crashes_asked"]) == (0, 2)
 
 
-def test_bad_words(workload: Path, tmp_path: Path) -> None:
-    """What cannot be is refused in one line, before anything is written."""
+def test_bad_options(workload: Path, tmp_path: Path) -> None:
+    """Bad options are rejected in one line, before anything is written."""
     for words, complaint in (
         (["--transport", "pigeons"], "no transport 'pigeons': choose asyncio or mosquitto"),
         (["--decline", "2"], "probability 2.0: give 0 to 1"),

@@ -1,1 +1,1 @@
-"""Broker processes on this machine: found, started, watched and stopped."""
+"""Broker processes on this machine: find the program, choose ports, start, stop and supervise."""

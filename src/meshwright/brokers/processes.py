@@ -1,66 +1,93 @@
-"""Real brokers on this machine, started from their folders and stopped whatever happens."""
+"""Mosquitto brokers as processes: started from their folders, and stopped whatever happens."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import signal
+import socket
 import subprocess
-import sys
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from meshwright.brokers.program import find_mosquitto
-from meshwright.deploy.config.mosquitto import CONFIGURATION, USER
-from meshwright.deploy.config.wiring import folder_of
+from meshwright.brokers.program import CONFIGURATION, USER, find_mosquitto
+from meshwright.brokers.watchdog import Watchdog
 from meshwright.errors import InputError
 
 LOG = "broker.log"
+"""The log file in a broker's folder."""
 PATIENCE = 10.0
-"""Seconds that a broker has to end by itself."""
+"""Seconds that a broker has to start listening, or to stop, before we give up on it or kill it."""
+PAUSE = 0.05
+"""Seconds between two attempts to connect to a broker that starts."""
 
 
 class Brokers:
-    """The brokers of a federation's folder; a context that ends them all.
+    """Running brokers, each with its own folder; a context that stops them all.
 
-    Each logs to `broker.log` in its folder. A keeper, a process apart, ends them if this one is killed.
+    Each broker reads `mosquitto.conf` in its folder, where paths are relative to that folder, and appends to
+    `broker.log` there. If this process is killed, a watchdog process stops them.
+
+    Parameters
+    ----------
+    folder
+        The folder that holds the brokers' folders.
+    folder_name
+        Returns the name of a broker's folder; the broker's own name by default.
+
+    Raises
+    ------
+    MissingDependencyError
+        If mosquitto is not installed.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, folder_name: Callable[[str], str] = str) -> None:
         self.folder, self.program = folder, find_mosquitto()
         self.running: dict[str, subprocess.Popen[bytes]] = {}
-        self._keeper: subprocess.Popen[bytes] | None = None
+        self._folder_name = folder_name
+        self._watchdog: Watchdog | None = None
 
     def __enter__(self) -> Self:
-        file = Path(__file__).with_name("keeper.py")
-        self._keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(file)], stdin=subprocess.PIPE, start_new_session=True
-        )
+        self._watchdog = Watchdog()
         return self
 
+    def folder_of(self, broker: str) -> Path:
+        """Return a broker's folder."""
+        return self.folder / self._folder_name(broker)
+
     def log(self, broker: str) -> Path:
-        """Return the file that a broker logs to."""
-        return self.folder / folder_of(broker) / LOG
+        """Return a broker's log file."""
+        return self.folder_of(broker) / LOG
 
     def start(self, broker: str) -> None:
-        """Start a broker from its folder; it goes on to log where it stopped."""
-        own = self.folder / folder_of(broker)
-        _hand_over(own)
+        """Start a broker from its folder; it appends to the log that is there.
+
+        Raises
+        ------
+        RuntimeError
+            Outside the context.
+        """
+        if self._watchdog is None:
+            raise RuntimeError("start brokers inside their context: with Brokers(folder) as brokers")
+        _give_to_broker_user(self.folder_of(broker))
         with self.log(broker).open("ab") as file:
             self.running[broker] = subprocess.Popen(
                 [self.program, "-c", CONFIGURATION],
-                cwd=own,
+                cwd=self.folder_of(broker),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,
-                start_new_session=True,  # Ctrl-C is for us, and then we end them
+                # Ctrl-C must reach only this process, which then stops the brokers.
+                start_new_session=True,
             )
-        self._tell(f"+{self.running[broker].pid}")
+        self._watchdog.watch(self.running[broker].pid)
 
     def stop(self, broker: str, *, crash: bool = False) -> None:
-        """End a broker: politely, or as a crash would."""
+        """Stop a broker: with a signal to end, or killed as in a crash."""
         process = self.running.pop(broker)
         if crash:
             process.kill()
@@ -71,20 +98,51 @@ class Brokers:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        self._tell(f"-{process.pid}")
+        if self._watchdog is not None:
+            self._watchdog.forget(process.pid)
 
     def reload(self, broker: str) -> None:
-        """Let a broker read its folder again: who may connect and do what, and from 2.1 on its bridges."""
-        _hand_over(self.folder / folder_of(broker))
+        """Make a broker read its folder again: users, access lists and, from 2.1 on, bridges."""
+        _give_to_broker_user(self.folder_of(broker))
         self.running[broker].send_signal(signal.SIGHUP)
 
     def check(self) -> None:
-        """Refuse to go on if a broker ended by itself, and say why."""
+        """Check that all brokers still run.
+
+        Raises
+        ------
+        InputError
+            If a broker has stopped; with the last error in its log.
+        """
         for broker, process in self.running.items():
             if process.poll() is not None:
                 lines = self.log(broker).read_text(encoding="utf-8", errors="replace").splitlines()
-                why = next((line for line in reversed(lines) if "Error" in line), (lines or ["no word"])[-1])
-                raise InputError(f"broker {broker!r} ended by itself: {why}")
+                last = (lines or ["its log is empty"])[-1]
+                error = next((line for line in reversed(lines) if "Error" in line), last)
+                raise InputError(f"broker {broker!r} ended by itself: {error}")
+
+    def wait_for_port(self, broker: str, port: int) -> None:
+        """Wait until a broker that was started listens on a port of loopback.
+
+        Raises
+        ------
+        InputError
+            If the broker stops instead, or does not listen in time.
+        """
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            except OSError:
+                self.check()
+                if time.monotonic() > end:
+                    raise InputError(
+                        f"broker {broker!r} does not listen on port {port} after {PATIENCE:g} s: see "
+                        f"{self.log(broker)}"
+                    ) from None
+                time.sleep(PAUSE)
+            else:
+                return
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -94,20 +152,13 @@ class Brokers:
         for process in self.running.values():
             process.wait()
         self.running.clear()
-        if self._keeper is not None and self._keeper.stdin is not None:
-            with suppress(OSError):
-                self._keeper.stdin.close()
-            self._keeper.wait()
-
-    def _tell(self, line: str) -> None:
-        if self._keeper is None or self._keeper.stdin is None:
-            raise RuntimeError("brokers are started inside of their context")
-        self._keeper.stdin.write(f"{line}\n".encode())
-        self._keeper.stdin.flush()
+        if self._watchdog is not None:
+            self._watchdog.close()
+            self._watchdog = None
 
 
-def _hand_over(folder: Path) -> None:
-    """Give a broker's folder to the user that it becomes if root starts it; its paths are relative to it."""
+def _give_to_broker_user(folder: Path) -> None:
+    """Give a folder to the user that Mosquitto becomes when root starts it; do nothing for other users."""
     if os.getuid() != 0:
         return
     for user in (USER, "nobody"):

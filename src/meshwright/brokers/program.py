@@ -1,4 +1,4 @@
-"""The mosquitto program of this machine, and free ports for it."""
+"""The mosquitto program on this machine: its path, its version, and free ports for brokers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from contextlib import ExitStack
 
 from meshwright.errors import InputError, MissingDependencyError
 
-PLACES = "/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin"
-"""Where it is on systems that do not have these on the PATH."""
+CONFIGURATION = "mosquitto.conf"
+"""The configuration file in a broker's folder."""
+USER = "mosquitto"
+"""The user that Mosquitto becomes when root starts it: its folder must belong to that user."""
+SYSTEM_FOLDERS = "/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin"
+"""Where packages install it: many systems do not have these folders on the PATH."""
 
 
 def find_mosquitto() -> str:
@@ -20,41 +24,48 @@ def find_mosquitto() -> str:
     Raises
     ------
     MissingDependencyError
-        If there is none; it says how to get it.
+        If it is not installed; the error says how to install it.
     """
-    found = shutil.which("mosquitto") or shutil.which("mosquitto", path=PLACES)
-    if found is None:
+    path = shutil.which("mosquitto") or shutil.which("mosquitto", path=SYSTEM_FOLDERS)
+    if path is None:
         raise MissingDependencyError(
             "mosquitto is not installed: apt install mosquitto, dnf install mosquitto or "
             "brew install mosquitto, and have it on the PATH"
         )
-    return found
+    return path
 
 
 def installed_version() -> str:
-    """Return which of the versions that settings know the installed mosquitto is, by what it says of itself.
+    """Return the version of the installed mosquitto, as settings name it: `2.0` or `2.1`.
+
+    An older version counts as 2.0, a newer one as 2.1.
 
     Raises
     ------
     MissingDependencyError
-        If there is none.
+        If mosquitto is not installed.
     InputError
-        If it does not say.
+        If its help text does not state a version.
     """
     program = find_mosquitto()
-    # Its exit code says nothing: 2.0 ends with 3 after it has helped, 2.1 with 0.
-    told = subprocess.run(
+    # The exit code means nothing here: after printing its help, 2.0 exits with 3 and 2.1 with 0.
+    help_text = subprocess.run(
         [program, "-h"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
-    found = re.search(r"mosquitto version (\d+)\.(\d+)", told.stdout)
-    if found is None:
-        raise InputError(f"{program} -h does not tell its version: have Mosquitto's own first on the PATH")
-    return "2.1" if (int(found[1]), int(found[2])) >= (2, 1) else "2.0"
+    ).stdout
+    version = re.search(r"mosquitto version (\d+)\.(\d+)", help_text)
+    if version is None:
+        raise InputError(f"{program} -h does not state its version: put Mosquitto's own first on the PATH")
+    return "2.1" if (int(version[1]), int(version[2])) >= (2, 1) else "2.0"
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of loopback that nobody listens at."""
+    """Return different loopback ports that nothing listens on.
+
+    >>> len(set(free_ports(3)))
+    3
+    """
     with ExitStack() as stack:
+        # All sockets stay bound until the last has its port, so that no port is returned twice.
         servers = [stack.enter_context(socket.socket()) for _ in range(count)]
         for server in servers:
             server.bind(("127.0.0.1", 0))

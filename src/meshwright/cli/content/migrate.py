@@ -1,4 +1,4 @@
-"""`meshwright content migrate`: users move by themselves, by messages, while publications flow."""
+"""`meshwright content migrate`: brokers move users by messages alone, while publications flow."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,8 +21,7 @@ def migrate(
     workload: WorkloadFolder,
     *,
     start: Annotated[
-        str,
-        typer.Option("--start", metavar="NAME", help="The algorithm by which users are on brokers at first."),
+        str, typer.Option("--start", metavar="NAME", help="Algorithm of the initial assignment.")
     ] = "random",
     transport: Annotated[
         str,
@@ -33,35 +32,40 @@ def migrate(
         ),
     ] = "asyncio",
     publications: Annotated[
-        int, typer.Option("--publications", metavar="N", min=0, help="So many are published meanwhile.")
+        int, typer.Option("--publications", metavar="N", min=0, help="Number of publications.")
     ] = 10_000,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="S", min=0, help="Over so long they are spread.")
+        float, typer.Option("--seconds", metavar="S", min=0, help="Time over which they are published.")
     ] = 5.0,
     decline: Annotated[
-        float, typer.Option("--decline", metavar="P", help="Users decline a move with this probability.")
+        float, typer.Option("--decline", metavar="P", help="Probability that a user declines a move.")
     ] = 0.0,
     ttl: Annotated[
-        float, typer.Option("--ttl", metavar="S", min=0, help="For so long a user's old broker forwards.")
+        float, typer.Option("--ttl", metavar="S", min=0, help="How long the home broker redirects messages.")
     ] = 0.5,
     delay: Annotated[
-        float, typer.Option("--delay", metavar="S", min=0, help="Asyncio: the most that a message takes.")
+        float,
+        typer.Option("--delay", metavar="S", min=0, help="Largest delay of a message; only for asyncio."),
     ] = 0.01,
     crashes: Annotated[
-        int, typer.Option("--crashes", metavar="N", min=0, help="So many brokers die, each in a replicate.")
+        int,
+        typer.Option(
+            "--crashes", metavar="N", min=0, help="Number of brokers that crash, each in a replicate."
+        ),
     ] = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Leave steps, the final assignment and a chart here."),
+        typer.Option("--out", metavar="DIR", help="Write steps, the final assignment and a chart here."),
     ] = None,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Let brokers move users until no move pays, by messages alone, and count that none is lost or doubled.
+    """Let brokers move users until no move lowers the cost, and check that no message is lost or doubled.
 
-    Brokers die, if asked for, in the middle of handing a user over; the others take their users in. Ends
-    with 1 if anything was lost or doubled, a move raised the cost, or it did not come to rest.
+    Users and brokers agree on moves by messages alone, while publications flow. With --crashes, brokers crash
+    while they hand over a user, and other brokers admit their users. Exits with 1 if a message was lost or
+    doubled, a move raised the cost, or moves were left when the time limit ended the run.
     """
     from meshwright.cli import output
     from meshwright.cli.content.options import format_workload, read, run_algorithm
@@ -82,19 +86,14 @@ def migrate(
         decline=decline,
         ttl=ttl,
         delay=(min(0.0005, delay), delay),
-        # Now the home of a user dies in a replicate, now the broker that it was to go to.
+        # In turn, the home broker and the foreign broker of a replicate crash.
         crashes=tuple(Crash(10 * (n + 1), ("home", "foreign")[n % 2]) for n in range(crashes)),
     )
-    given = read(workload)
-    first = run_algorithm(given, start, seed=seed, shown=progress).cost.broker_of
+    loaded = read(workload)
+    initial = run_algorithm(loaded, start, seed=seed, shown=progress).cost.broker_of
     with SearchDrawing("migrate", forced=progress) as drawing:
-
-        def tell(time: float, messages: int, delivered: int) -> None:
-            share = min(time / seconds, 1.0) if seconds else 1.0
-            drawing(messages, share, f"{time:.1f} s, {delivered:,} delivered")
-
-        run = run_migration(given, first, terms, transport=transport, seed=seed, progress=tell)
-    title = f"{format_workload(given)}; from {start}, over {transport}"
+        run = run_migration(loaded, initial, terms, transport=transport, seed=seed, progress=drawing)
+    title = f"{format_workload(loaded)}; from {start}, over {transport}"
     if out is not None:
         described = {"start": start, "transport": transport, "seed": seed}
         write_migration(
@@ -112,29 +111,30 @@ def migrate(
             }
         )
     else:
-        output.answer(title, *_lines(run, crashes), *([] if out is None else [f"written to {out}"]))
+        output.answer(title, *_summary(run, crashes), *([] if out is None else [f"written to {out}"]))
     if not run.sound:
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _lines(run: "Migration", crashes: int) -> list[str]:
+def _summary(run: "Migration", crashes: int) -> list[str]:
+    """Return the figures of a run in words."""
     figures = run.figures
     saved = 1 - figures["cost"] / figures["cost_before"] if figures["cost_before"] else 0.0
-    ending = "no move pays any more" if run.rested else "it has NOT come to rest"
+    ending = "no move pays any more" if run.rested else "the time limit ended the run, moves may be LEFT"
     lines = [
         f"cost {figures['cost_before']:,.4g} → {figures['cost']:,.4g} ({saved:.1%} less) by "
         f"{figures['moves']:,} moves in {figures['rounds']:,} rounds; {ending}",
-        f"{figures['accepted']:,} accepted, {figures['declined']:,} declined, {figures['withdrawn']:,} no "
-        f"longer worth it when their turn came, {figures['rises']:,} that raised the cost",
+        f"{figures['accepted']:,} accepted, {figures['declined']:,} declined, {figures['withdrawn']:,} "
+        f"withdrawn because they no longer paid, {figures['rises']:,} that raised the cost",
         f"{figures['delivered']:,} of {figures['expected']:,} deliveries; {figures['missing']:,} missing, "
         f"{figures['twice']:,} twice, {figures['unexpected']:,} unexpected",
         f"{figures['messages']:,} messages; {figures['redirected']:,} redirected, "
         f"{figures['duplicates_dropped']:,} copies dropped",
     ]
     if crashes:
-        few = " (there were too few moves to die in)" if figures["crashes"] < crashes else ""
+        few = " (too few moves to crash in)" if figures["crashes"] < crashes else ""
         lines.append(
-            f"brokers that died: {figures['crashes']:,} of {crashes:,}{few}; "
-            f"{figures['let_in']:,} users taken in by others, {figures['stranded']:,} found no room"
+            f"brokers that crashed: {figures['crashes']:,} of {crashes:,}{few}; "
+            f"{figures['let_in']:,} users admitted by others, {figures['stranded']:,} found no room"
         )
     return lines

@@ -1,24 +1,22 @@
-"""The terms of a migration: how agents behave, what flows, what fails, and the transport they need."""
+"""The parameters of a migration: how agents behave, what they publish, and which brokers crash."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from meshwright.content.migration.messages import Message
 from meshwright.errors import InputError
 
 
 class Crash(NamedTuple):
-    """A broker dies as the n-th replicate is sent: the user's home, or the foreign broker it is to go to."""
+    """A broker crashes as the n-th replicate is sent: the user's home broker, or the foreign one."""
 
     replicate: int
     side: str = "foreign"
 
 
 class CrashAt(NamedTuple):
-    """A broker dies at a time."""
+    """A broker crashes at a given time."""
 
     seconds: float
     broker: int
@@ -26,31 +24,31 @@ class CrashAt(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """How a migration is run; times are in seconds.
+    """The parameters of a migration; times are in seconds.
 
     Attributes
     ----------
     publications, seconds
-        So many publications, spread over so long.
+        The number of publications, and the time over which they are spread.
     decline
-        With this probability a user declines a request to move.
+        The probability that a user declines a request to move.
     ttl
-        For so long a home broker forwards by itself what comes for a user that has moved away; after that it
-        returns it to where it came from, with the new address.
+        How long a home broker forwards what arrives for a user that has moved away. After that, it returns
+        such messages to their origin, with the user's new broker.
     requests
-        How many users a broker has asked at a time.
+        How many requests to move a broker has open at a time.
     delay
-        The least and most that a message takes on a link (asyncio transport).
+        The smallest and the largest delay of a message on a link (asyncio transport).
     pause
-        How long a broker keeps the baton when it has nothing to write.
+        How long a broker holds the token when it has no move to log.
     patience
-        After so long a user publishes again what nobody has confirmed.
+        After this time, a user publishes again what is not settled.
     gather
-        How long acknowledgements are gathered before they are sent together.
+        How long acknowledgements are collected before they are sent together.
     crashes
-        Which brokers die when.
+        Which brokers crash, and when.
     limit
-        The run is given up after so long.
+        The run stops after this time, even if moves are left.
     """
 
     publications: int = 1000
@@ -66,47 +64,24 @@ class Terms:
     limit: float = 600.0
 
     def __post_init__(self) -> None:
-        """Refuse terms that cannot be."""
+        """Check that every value is in its range."""
         if not 0 <= self.decline <= 1:
             raise InputError(f"users decline with probability {self.decline}: give 0 to 1")
-        if self.publications < 0 or self.requests < 1:
+        if self.publications < 0:
+            raise InputError(f"{self.publications} publications: give 0 or more")
+        if self.requests < 1:
+            raise InputError(f"{self.requests} requests at a time: give 1 or more")
+        shortest, longest = self.delay
+        if not 0 <= shortest <= longest:
             raise InputError(
-                f"{self.publications} publications and {self.requests} requests at a time: give none or "
-                "more of the former, and some of the latter"
-            )
-        least, most = self.delay
-        if not 0 <= least <= most:
-            raise InputError(
-                f"delays from {least} to {most} seconds: give two numbers in order, from zero on"
+                f"delays from {shortest} to {longest} seconds: give two numbers in ascending order, 0 or more"
             )
         for name in ("seconds", "ttl", "gather"):
             if not 0 <= getattr(self, name) < float("inf"):
-                raise InputError(f"{name} of {getattr(self, name)} seconds: give zero or more")
+                raise InputError(f"{name} of {getattr(self, name)} seconds: give 0 or more")
         for name in ("pause", "patience", "limit"):
             if not getattr(self, name) > 0:
-                raise InputError(f"{name} of {getattr(self, name)} seconds: give more than zero")
-        if any(isinstance(crash, Crash) and crash.side not in ("home", "foreign") for crash in self.crashes):
-            raise InputError("a crash on no side of a replicate: choose home or foreign")
-
-
-class Port(Protocol):
-    """The way out of one agent. Messages on one link arrive in order; only a crash loses any."""
-
-    def send(self, to: int, message: Message) -> None:
-        """Send a message to an agent; one to a dead broker is lost."""
-
-    def later(self, seconds: float, call: Callable[[], None]) -> None:
-        """Call back after a while, unless the agent has died by then."""
-
-    def now(self) -> float:
-        """Return the time in seconds since the run began."""
-
-
-class Agent(Protocol):
-    """A user or a broker, as transports see it."""
-
-    def handle(self, sender: int, message: Message) -> None:
-        """Take a message."""
-
-    def down(self, broker: int) -> None:
-        """Learn that a broker is dead; all that it has sent, and that arrives at all, has arrived."""
+                raise InputError(f"{name} of {getattr(self, name)} seconds: give more than 0")
+        for crash in self.crashes:
+            if isinstance(crash, Crash) and crash.side not in ("home", "foreign"):
+                raise InputError(f"a crash on side {crash.side!r} of a replicate: choose home or foreign")

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from meshwright.brokers.program import CONFIGURATION, USER
 from meshwright.deploy.config.access import fingerprint
 from meshwright.deploy.config.handbook import handbook
 from meshwright.deploy.config.inventory import Inventory, Place, Settings, moved
-from meshwright.deploy.config.mosquitto import CONFIGURATION, USER, broker_files, unit
+from meshwright.deploy.config.mosquitto import broker_files, unit
 from meshwright.deploy.config.wiring import Wiring, check_folders, folder_of
 from meshwright.files.folders import new_folder
 from meshwright.files.header import FEDERATION, damaged, read_header, write_header

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from meshwright.deploy.config.mosquitto import CONFIGURATION, USER
+from meshwright.brokers.program import CONFIGURATION, USER
 from meshwright.deploy.config.wiring import folder_of
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from meshwright.brokers.program import CONFIGURATION, USER
 from meshwright.deploy.config.access import access_file, client_password, password, password_file
 from meshwright.deploy.config.wiring import OUT, client_id, folder_of, local_id
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from meshwright.deploy.config.inventory import Inventory, Settings
     from meshwright.deploy.config.wiring import Wiring
 
-CONFIGURATION = "mosquitto.conf"
-USER = "mosquitto"
-"""What Mosquitto becomes when root starts it: its folder has to be that user's."""
 PLANNED = "# Planned by Meshwright, which writes this file anew: change the plan instead.\n"
 DATA = "Mosquitto keeps here what it has queued.\n"
 NOWHERE = "meshwright-gone/"

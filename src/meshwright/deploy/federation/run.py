@@ -14,7 +14,7 @@ from meshwright.brokers.processes import Brokers
 from meshwright.brokers.program import free_ports
 from meshwright.deploy.config.folders import write_federation
 from meshwright.deploy.config.inventory import Inventory, Place, Settings
-from meshwright.deploy.config.wiring import wire
+from meshwright.deploy.config.wiring import folder_of, wire
 from meshwright.deploy.federation.logs import Logs, arrivals
 from meshwright.deploy.federation.traffic import Observers, mqtt
 from meshwright.deploy.federation.verdict import judge
@@ -73,7 +73,7 @@ def running(
     ports = free_ports(len(wired.order))
     places = {broker: Place("127.0.0.1", port) for broker, port in zip(wired.order, ports, strict=True)}
     inventory = Inventory(places)
-    with Brokers(folder) as brokers:
+    with Brokers(folder, folder_of) as brokers:
         write_federation(routed, wired, inventory, chosen, folder)
         began = time.monotonic()
         logs = Logs(brokers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 
 import pytest
 
@@ -11,8 +12,8 @@ from brokers import PROGRAM
 from meshwright.content import synthetic
 from meshwright.content.assignment.packing import random
 from meshwright.content.migration import Crash, Terms, migrate
-from meshwright.content.migration.mqtt import is_closed_socket
-from meshwright.errors import InputError
+from meshwright.content.migration.transports.mqtt import is_closed_socket
+from meshwright.errors import InputError, MissingDependencyError
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 
@@ -20,7 +21,7 @@ needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not inst
 @needs_broker
 @pytest.mark.parametrize("side", ["home", "foreign"])
 def test_over_a_real_broker(side: str) -> None:
-    """Over a real broker too nothing is lost or doubled, though a broker agent's connection is cut."""
+    """Over a real broker, nothing is lost or doubled either, although a broker agent's connection is cut."""
     workload = synthetic(24, 4, 6, seed=1)
     terms = Terms(
         publications=300, seconds=1.0, decline=0.2, pause=0.02, crashes=(Crash(4, side),), limit=60.0
@@ -33,21 +34,29 @@ def test_over_a_real_broker(side: str) -> None:
     assert sum(not step.paid for step in run.steps) > 0
 
 
-def test_a_socket_that_is_closed_by_now_is_told_from_other_failures() -> None:
-    """What the loop says of a socket that was closed before it looked is known, and nothing else is."""
+def test_a_closed_socket_differs_from_other_failures() -> None:
+    """The loop's error about a socket that was closed before is recognised, and no other error is."""
     loop, (one, other) = asyncio.new_event_loop(), socket.socketpair()
     number = one.fileno()
     one.close()
     other.close()
-    with pytest.raises(OSError) as raised:  # noqa: PT011 the number of the error is what is looked at
+    with pytest.raises(OSError) as raised:  # noqa: PT011 the function under test checks the error
         loop.add_writer(number, print)
     loop.close()
     assert is_closed_socket(raised.value)
     assert not any(map(is_closed_socket, (None, ConnectionResetError(104, "reset"), ValueError())))
 
 
-def test_too_many_for_a_broker() -> None:
-    """More agents than there may be connections are refused before anything is started."""
+def test_too_many_agents_for_a_broker() -> None:
+    """More agents than allowed connections are rejected before anything is started."""
     workload = synthetic(300, 3, 6, seed=1)
     with pytest.raises(InputError, match="303 users and brokers over mosquitto: take at most 250"):
+        migrate(workload, random(workload), transport="mosquitto")
+
+
+def test_a_missing_client_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the MQTT client, the error says how to install it."""
+    monkeypatch.setitem(sys.modules, "aiomqtt", None)
+    workload = synthetic(20, 3, 6, seed=1)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'meshwright\[mqtt\]'"):
         migrate(workload, random(workload), transport="mosquitto")

@@ -1,0 +1,73 @@
+"""A process that kills brokers when the process that started them is gone, even if that one was killed.
+
+`Watchdog` starts this file as a plain script. The script reads `+PID` and `-PID` from its input. When the
+input closes, it kills the brokers that are left. It imports only the standard library, so that it runs
+without site packages and starts fast.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+
+class Watchdog:
+    """The starter's end: starts the script and reports the brokers that it must kill."""
+
+    def __init__(self) -> None:
+        # A session of its own keeps Ctrl-C in the starter's terminal away from it.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__], stdin=subprocess.PIPE, start_new_session=True
+        )
+
+    def watch(self, pid: int) -> None:
+        """Kill this broker when the starter is gone."""
+        self._write(f"+{pid}")
+
+    def forget(self, pid: int) -> None:
+        """Leave this broker alone: it has stopped."""
+        self._write(f"-{pid}")
+
+    def close(self) -> None:
+        """End the script, which kills all brokers that it still watches."""
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+        self._process.wait()
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n".encode())
+        self._process.stdin.flush()
+
+
+def _is_broker(pid: int) -> bool:
+    """Return whether a process is still a broker: its id may belong to another program by now.
+
+    Without /proc there is no way to know, so the answer is yes.
+    """
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").startswith("mosquitto")
+    except OSError:
+        return not Path("/proc/self").exists()
+
+
+def _main() -> None:
+    """Follow the starter's lines until it is gone, then kill what is left."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    watched: set[int] = set()
+    for line in sys.stdin:
+        (watched.add if line[0] == "+" else watched.discard)(int(line[1:]))
+    for pid in watched:
+        if _is_broker(pid):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,141 @@
+"""A run without its transport: the agents, the publications, the crashes, and when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.content.migration.deliveries import DeliveryCheck, draw_schedule
+from meshwright.content.migration.protocol.broker import BrokerAgent
+from meshwright.content.migration.protocol.messages import Message, Move, Replicate
+from meshwright.content.migration.protocol.profiles import profiles_of
+from meshwright.content.migration.protocol.token_ring import TokenObserver
+from meshwright.content.migration.protocol.user import UserAgent
+from meshwright.content.migration.terms import Crash, CrashAt, Terms
+from meshwright.content.migration.transports.transport import Connection
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Ids
+    from meshwright.content.migration.transports.transport import Transport
+    from meshwright.content.model.workload import Workload
+
+DECLINES, PUBLICATIONS, DELAYS = 1, 2, 3
+"""What is random; each has its own seed."""
+
+
+class Simulation(TokenObserver):
+    """All agents of a run, with what an observer outside the protocol sees. A transport drives it."""
+
+    def __init__(self, workload: Workload, broker_of: Ids, terms: Terms, seed: int) -> None:
+        self.workload, self.broker_of, self.terms = workload, broker_of, terms
+        self.delay_seed = _derive_seed(seed, DELAYS)
+        self.schedule = draw_schedule(workload, terms, _derive_seed(seed, PUBLICATIONS))
+        self.deliveries = DeliveryCheck(workload, self.schedule)
+        self._declines = np.random.Generator(np.random.PCG64(_derive_seed(seed, DECLINES)))
+        self.brokers: list[BrokerAgent] = []
+        self.users: list[UserAgent] = []
+        self.moves: list[tuple[float, Move]] = []
+        """The move log, with the time of each entry."""
+        self.turns: list[float] = []
+        """When a broker received the token."""
+        self.stopped_at: float | None = None
+        """When the token stopped, unless it has started again."""
+        self.crashed: list[tuple[float, int]] = []
+        """The brokers that crashed, with times."""
+        self._replicates = 0
+        self._all_events_done = False
+        self._now: Callable[[], float] = lambda: 0.0
+
+    def populate(self, transport: Transport) -> None:
+        """Create all agents and start them."""
+        self._transport = transport
+        self._now = transport.time
+        workload = self.workload
+        expected = np.bincount(self.broker_of, minlength=workload.num_brokers).tolist()
+        network = workload.core, workload.capacity, workload.num_channels
+        for broker, users in enumerate(expected):
+            connection = Connection(transport, broker)
+            self.brokers.append(BrokerAgent(broker, users, *network, connection, self.terms, self))
+            transport.join(broker, self.brokers[-1])
+        for profile, broker in zip(profiles_of(workload), self.broker_of.tolist(), strict=True):
+            address = len(expected) + profile.user
+            connection, record = Connection(transport, address), self.deliveries.record
+            self.users.append(UserAgent(profile, broker, connection, self.terms, self._accepts, record))
+            transport.join(address, self.users[-1])
+        for broker_agent in self.brokers:
+            broker_agent.start()
+        for user_agent in self.users:
+            user_agent.start()
+
+    def events(self) -> Iterator[tuple[float, Callable[[], None]]]:
+        """Yield publications and timed crashes in order of time: when each is due, and what to call."""
+        crashes = sorted(crash for crash in self.terms.crashes if isinstance(crash, CrashAt))
+        schedule = zip(*(column.tolist() for column in self.schedule), strict=True)
+        for time, user, channel in schedule:
+            while crashes and crashes[0].seconds <= time:
+                yield self._crash_event(crashes.pop(0))
+            yield time, self._publish_event(user, channel)
+        for crash in crashes:
+            yield self._crash_event(crash)
+        self._all_events_done = True
+
+    def on_send(self, sender: int, to: int, message: Message) -> None:
+        """Crash a broker if this message is a replicate that a crash waits for."""
+        if type(message) is Replicate:
+            self._replicates += 1
+            for crash in self.terms.crashes:
+                if isinstance(crash, Crash) and crash.replicate == self._replicates:
+                    self._kill(sender if crash.side == "home" else to)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to do: no move pays, every user has a broker, all is settled."""
+        return (
+            self._all_events_done
+            and self.stopped_at is not None
+            and not self._transport.unnotified
+            and all(user.stranded or (user.broker is not None and not user.outbox) for user in self.users)
+        )
+
+    # What the token ring reports.
+
+    def move_logged(self, move: Move) -> None:
+        """Record a move."""
+        self.moves.append((self._now(), move))
+
+    def token_received(self, turn: int) -> None:
+        """Record the time."""
+        self.turns.append(self._now())
+        self.stopped_at = None
+
+    def token_replaced(self, moves: int) -> None:
+        """Drop the moves that were lost with the token."""
+        del self.moves[moves:]
+
+    def token_stopped(self, turn: int) -> None:
+        """Record the time."""
+        self.stopped_at = self._now()
+
+    def _accepts(self) -> bool:
+        return bool(self._declines.random() >= self.terms.decline)
+
+    def _publish_event(self, user: int, channel: int) -> Callable[[], None]:
+        return lambda: self.users[user].publish(channel)
+
+    def _crash_event(self, crash: CrashAt) -> tuple[float, Callable[[], None]]:
+        return crash.seconds, lambda: self._kill(crash.broker)
+
+    def _kill(self, broker: int) -> None:
+        """Crash a broker, except the last one, and only after all brokers know all users."""
+        dead = self._transport.dead
+        initialized = all(agent.state.initialized for agent in self.brokers)
+        if initialized and broker not in dead and len(dead) < len(self.brokers) - 1:
+            self.crashed.append((self._now(), broker))
+            self._transport.kill(broker)
+
+
+def _derive_seed(seed: int, purpose: int) -> int:
+    """Return a seed of its own for each purpose."""
+    return int(np.random.SeedSequence([seed, purpose]).generate_state(1)[0])

@@ -1,0 +1,240 @@
+"""Broker processes start from their folders, stop in time, and none outlives its context."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from brokers import PROGRAM
+from meshwright.brokers import processes
+from meshwright.brokers.processes import Brokers
+from meshwright.brokers.program import CONFIGURATION, free_ports
+from meshwright.errors import InputError
+
+needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
+
+FAKE = f"""#!{sys.executable} -IS
+import signal, sys, time
+from pathlib import Path
+if sys.argv[1:] != ["-c", "{CONFIGURATION}"]:
+    sys.exit("bad arguments")
+exec(Path("{CONFIGURATION}").read_text())
+"""
+"""A broker whose configuration is Python, for what Mosquitto does not do on request."""
+IDLE = "print('ready', flush=True)\ntime.sleep(60)\n"
+
+
+@pytest.fixture
+def brokers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Brokers:
+    """Return brokers that run the fake program."""
+    program = tmp_path / "program" / "mosquitto"
+    program.parent.mkdir()
+    program.write_text(FAKE, encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setattr(processes, "find_mosquitto", lambda: str(program))
+    return Brokers(tmp_path)
+
+
+def configure(brokers: Brokers, name: str, text: str) -> None:
+    """Write a broker's folder."""
+    folder = brokers.folder_of(name)
+    folder.mkdir()
+    (folder / CONFIGURATION).write_text(text, encoding="utf-8")
+
+
+def wait_for_log(brokers: Brokers, name: str, *lines: str) -> None:
+    """Wait until a broker has logged exactly these lines."""
+    end = time.monotonic() + 20
+    while brokers.log(name).read_text(encoding="utf-8").splitlines() != [*lines]:
+        assert time.monotonic() < end, brokers.log(name).read_text(encoding="utf-8")
+        time.sleep(0.01)
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process runs; a zombie does not."""
+    try:
+        os.kill(pid, 0)
+        return "zombie" not in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
+def test_brokers_start_only_inside_their_context(brokers: Brokers) -> None:
+    """Before and after the context, starting a broker is an error, and nothing is started."""
+    configure(brokers, "a", IDLE)
+    with pytest.raises(RuntimeError, match="inside their context"):
+        brokers.start("a")
+    with brokers:
+        brokers.start("a")
+        brokers.stop("a")
+    with pytest.raises(RuntimeError, match="inside their context"):
+        brokers.start("a")
+    assert not brokers.running
+
+
+def test_folders_are_named_by_the_caller(brokers: Brokers) -> None:
+    """A broker's folder and log are where the caller's function puts them."""
+    named = Brokers(brokers.folder, lambda name: f"broker-{name}")
+    assert named.log("a") == brokers.folder / "broker-a" / "broker.log"
+    assert brokers.log("a") == brokers.folder / "a" / "broker.log"
+
+
+def test_stop_asks_first_and_a_crash_does_not(brokers: Brokers) -> None:
+    """A broker that is stopped can say goodbye, one that crashes cannot; a new start appends to the log."""
+    goodbye = (
+        "def end(*_):\n    print('goodbye', flush=True)\n    sys.exit()\nsignal.signal(signal.SIGTERM, end)\n"
+    )
+    configure(brokers, "a", goodbye + IDLE)
+    with brokers:
+        brokers.start("a")
+        wait_for_log(brokers, "a", "ready")
+        stopped = brokers.running["a"]
+        brokers.stop("a")
+        assert stopped.returncode == 0
+        assert not brokers.running
+        brokers.start("a")
+        wait_for_log(brokers, "a", "ready", "goodbye", "ready")
+        crashed = brokers.running["a"]
+        brokers.stop("a", crash=True)
+        assert crashed.returncode == -signal.SIGKILL
+        assert not brokers.running
+        wait_for_log(brokers, "a", "ready", "goodbye", "ready")
+
+
+def test_a_broker_that_does_not_stop_is_killed(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that ignores the signal to end is killed when its time is up."""
+    monkeypatch.setattr(processes, "PATIENCE", 0.2)
+    configure(brokers, "a", "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + IDLE)
+    with brokers:
+        brokers.start("a")
+        wait_for_log(brokers, "a", "ready")
+        process = brokers.running["a"]
+        brokers.stop("a")
+        assert process.returncode == -signal.SIGKILL
+
+
+def test_reload_sends_a_signal(brokers: Brokers) -> None:
+    """A broker that is told to reload gets SIGHUP and keeps running."""
+    reload = "signal.signal(signal.SIGHUP, lambda *_: print('reloaded', flush=True))\n"
+    configure(brokers, "a", reload + IDLE)
+    with brokers:
+        brokers.start("a")
+        wait_for_log(brokers, "a", "ready")
+        brokers.reload("a")
+        wait_for_log(brokers, "a", "ready", "reloaded")
+        brokers.check()
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("print('first\\nError: no such option\\nlast')", "Error: no such option"),
+        ("print('first\\nlast')", "last"),
+        ("", "its log is empty"),
+    ],
+)
+def test_a_broker_that_stops_by_itself_is_reported(text: str, error: str, brokers: Brokers) -> None:
+    """The check names the broker, and the last error in its log, or else the last line."""
+    configure(brokers, "a", IDLE)
+    configure(brokers, "b", text)
+    with brokers:
+        brokers.start("a")
+        brokers.check()
+        brokers.start("b")
+        brokers.running["b"].wait()
+        with pytest.raises(InputError) as raised:
+            brokers.check()
+    assert str(raised.value) == f"broker 'b' ended by itself: {error}"
+
+
+def test_waiting_for_a_port(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting ends when the broker listens; it fails when the broker stops, or when time is up."""
+    listen = "import socket\ntime.sleep(0.2)\nserver = socket.create_server(('127.0.0.1', {}))\n"
+    port, other = free_ports(2)
+    configure(brokers, "a", listen.format(port) + IDLE)
+    configure(brokers, "b", "sys.exit('Error: no port')")
+    with brokers:
+        brokers.start("a")
+        brokers.wait_for_port("a", port)
+        assert brokers.log("a").exists()
+        monkeypatch.setattr(processes, "PATIENCE", 0.2)
+        with pytest.raises(InputError, match=f"'a' does not listen on port {other} after 0.2 s: see .*a/bro"):
+            brokers.wait_for_port("a", other)
+        monkeypatch.setattr(processes, "PATIENCE", 20.0)
+        brokers.start("b")
+        with pytest.raises(InputError, match="broker 'b' ended by itself: Error: no port"):
+            brokers.wait_for_port("b", other)
+
+
+def test_leaving_the_context_stops_all(brokers: Brokers) -> None:
+    """After an error inside the context, no broker is left."""
+    configure(brokers, "a", IDLE)
+    configure(brokers, "b", "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + IDLE)
+    pids = []
+
+    def fail() -> None:
+        with brokers:
+            for name in "ab":
+                brokers.start(name)
+                pids.append(brokers.running[name].pid)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert not any(is_alive(pid) for pid in pids)
+    assert not brokers.running
+
+
+STARTER = """
+import sys
+from pathlib import Path
+from meshwright.brokers import processes
+processes.find_mosquitto = lambda: sys.argv[2]
+with processes.Brokers(Path(sys.argv[1])) as brokers:
+    for name in "ab":
+        brokers.start(name)
+    brokers.stop("b")
+    print(brokers.running["a"].pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_brokers_end_with_their_starter(end: signal.Signals, brokers: Brokers) -> None:
+    """Interrupted, terminated or killed, a starter leaves no broker behind."""
+    configure(brokers, "a", IDLE)
+    configure(brokers, "b", IDLE)
+    command = [sys.executable, "-c", STARTER, str(brokers.folder), brokers.program]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as starter:
+        assert starter.stdout is not None
+        pid = int(starter.stdout.readline())
+        assert is_alive(pid)
+        starter.send_signal(end)
+        starter.wait(timeout=20)
+        deadline = time.monotonic() + 20
+        while is_alive(pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not is_alive(pid)
+
+
+@needs_broker
+def test_a_real_broker(tmp_path: Path) -> None:
+    """A real Mosquitto starts from its folder, listens, logs there and stops."""
+    brokers, port = Brokers(tmp_path), free_ports(1)[0]
+    configure(brokers, "a", f"listener {port} 127.0.0.1\nallow_anonymous true\n")
+    with brokers:
+        brokers.start("a")
+        brokers.wait_for_port("a", port)
+        brokers.check()
+        process = brokers.running["a"]
+        brokers.stop("a")
+        assert process.returncode == 0
+    assert f"listen socket on port {port}" in brokers.log("a").read_text(encoding="utf-8")
