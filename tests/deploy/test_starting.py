@@ -16,17 +16,26 @@ import yaml
 
 from brokers import PROGRAM
 from meshwright.brokers.program import free_ports
-from meshwright.deploy import Inventory, Place, Routed, Settings, Way, read_federation, wire, write_federation
+from meshwright.deploy import (
+    BrokerSettings,
+    Endpoint,
+    Inventory,
+    NamedTrees,
+    TopicTree,
+    read_federation,
+    wire,
+    write_federation,
+)
 from meshwright.deploy.federation.update import update_folders
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="no mosquitto is installed")
-PAIR = Routed(("a", "b"), {"x": Way((("a", "b"),), frozenset("ab"))})
+PAIR = NamedTrees(("a", "b"), {"x": TopicTree((("a", "b"),), frozenset("ab"))})
 SECRET = b"0123456789abcdef"
 
 
-def written(folder: Path, chosen: Settings) -> Path:
+def written(folder: Path, chosen: BrokerSettings) -> Path:
     """Export two brokers that are linked."""
-    places = dict(zip("ab", (Place("127.0.0.1", port) for port in free_ports(2)), strict=True))
+    places = dict(zip("ab", (Endpoint("127.0.0.1", port) for port in free_ports(2)), strict=True))
     return write_federation(PAIR, wire(PAIR), Inventory(places), chosen, folder)
 
 
@@ -87,7 +96,7 @@ def said(process: subprocess.Popen[str], word: str) -> list[str]:
 def answered(process: subprocess.Popen[str], folder: Path) -> None:
     """Wait until broker `a` takes connections; signals that come before that it may overlook."""
     assert " running" in said(process, " running")[-1]
-    place = read_federation(folder).inventory.places["a"]
+    place = read_federation(folder).inventory.endpoints["a"]
     with socket.create_connection((place.host, place.port)):
         said(process, "New connection")
 
@@ -96,7 +105,7 @@ def answered(process: subprocess.Popen[str], folder: Path) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_folders_start_as_is_said(way: str, tmp_path: Path) -> None:
     """With passwords and queues, whoever starts it: the broker runs, reads them and keeps its queues."""
-    folder = written(tmp_path / "out", Settings("durable", secret=SECRET))
+    folder = written(tmp_path / "out", BrokerSettings("durable", secret=SECRET))
     with started(folder, WAYS[way](folder)) as process:
         answered(process, folder)
         process.terminate()
@@ -108,11 +117,11 @@ def test_folders_start_as_is_said(way: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root starts a broker that becomes another user")
 def test_applied_files_stay_readable(tmp_path: Path) -> None:
     """Passwords that root renews are the broker's again: it reads them when it is told to."""
-    folder = written(tmp_path / "out", Settings(secret=SECRET))
+    folder = written(tmp_path / "out", BrokerSettings(secret=SECRET))
     places = read_federation(folder).inventory
     with started(folder, by_hand(folder)) as process:
         answered(process, folder)
-        changed = update_folders(PAIR, wire(PAIR), places, Settings(secret=SECRET[::-1]), folder)
+        changed = update_folders(PAIR, wire(PAIR), places, BrokerSettings(secret=SECRET[::-1]), folder)
         assert "a/passwords" in changed
         process.send_signal(signal.SIGHUP)
         said(process, "Reloading config")
@@ -128,9 +137,9 @@ def test_passwords_are_private_at_once(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Path, "chmod", too_late)
     monkeypatch.setattr(os, "chmod", too_late)
-    folder = written(tmp_path / "out", Settings(secret=SECRET))
-    inventory = Inventory({name: Place("127.0.0.1", port) for port, name in enumerate("ab", start=1)})
-    update_folders(PAIR, wire(PAIR), inventory, Settings(secret=SECRET[::-1]), folder)
+    folder = written(tmp_path / "out", BrokerSettings(secret=SECRET))
+    inventory = Inventory({name: Endpoint("127.0.0.1", port) for port, name in enumerate("ab", start=1)})
+    update_folders(PAIR, wire(PAIR), inventory, BrokerSettings(secret=SECRET[::-1]), folder)
     for name in ("passwords", "client.password", "mosquitto.conf"):
         assert (folder / "b" / name).stat().st_mode & 0o077 == 0
     assert (folder / "plan.md").stat().st_mode & 0o044
