@@ -1,4 +1,4 @@
-"""Plans with trees for hypothesis to draw, and configuration files read back by a parser of their own."""
+"""Plans with trees for hypothesis to draw, and a parser that reads configuration files back."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from calls import crowds, seeds
 from meshwright import Interest
-from meshwright.deploy import Routed
+from meshwright.deploy import NamedTrees
 from meshwright.greedy import grow, rules
 from meshwright.routes import Trees, route
 from meshwright.store.trees import TREES, roles_of
 
 
-def routed_of(trees: Trees) -> Routed:
+def named_trees(trees: Trees) -> NamedTrees:
     """Return trees by name, as from a stored plan."""
     names = trees.overlay.interest.node_names.to_pylist()
-    return Routed.from_tables(trees.to_arrow().cast(TREES), roles_of(trees), map(str, names))
+    return NamedTrees.from_tables(trees.to_arrow().cast(TREES), roles_of(trees), map(str, names))
 
 
 @st.composite
@@ -40,12 +40,13 @@ class Bridge:
 
     options: dict[str, str]
     topics: list[tuple[str, str]] = field(default_factory=list)
-    gone: list[str] = field(default_factory=list)
-    """Topics that it only unsubscribes from."""
+    """Topics with their directions."""
+    former: list[str] = field(default_factory=list)
+    """Topics that the bridge only unsubscribes from."""
 
 
-def parsed(file: Path) -> tuple[dict[str, str], list[Bridge]]:
-    """Read a mosquitto.conf back: what concerns the broker, and its bridges."""
+def parse_configuration(file: Path) -> tuple[dict[str, str], list[Bridge]]:
+    """Read a mosquitto.conf: the options of the broker, and its bridges."""
     own: dict[str, str] = {}
     bridges: list[Bridge] = []
     for line in file.read_text(encoding="utf-8").splitlines():
@@ -62,7 +63,7 @@ def parsed(file: Path) -> tuple[dict[str, str], list[Bridge]]:
                 bridges[-1].topics.append((topic, direction))
             else:
                 assert (durable, local, direction) == (True, "meshwright-gone/", "out")
-                bridges[-1].gone.append(topic)
+                bridges[-1].former.append(topic)
         elif bridges:
             assert key not in bridges[-1].options
             bridges[-1].options[key] = value

@@ -1,4 +1,4 @@
-"""The pages on routes and deploying: their commands, and the examples of those commands' help, run."""
+"""The pages on routes and deploying: their commands run, and so do the examples in the commands' help."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 HELD = {"berlin": {"rain", "wind"}, "oslo": {"rain", "wind"}, "rome": {"rain"}, "ulm": {"wind"}}
 
 
-def shown(page: str) -> list[str]:
+def commands_of(page: str) -> list[str]:
     """Return the commands of a page's shell blocks."""
     blocks = re.findall(r"```sh\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     lines = [line.partition(" #")[0].strip() for block in blocks for line in block.splitlines()]
@@ -29,7 +29,7 @@ def shown(page: str) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Be in a folder with all that the examples name."""
+    """Change to a folder with all files that the examples name."""
     routes.prepare()
     monkeypatch.chdir(tmp_path)
     interest = mw.Interest.from_dict(HELD)
@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def inventory(*brokers: str) -> None:
-    """Write where the brokers are."""
+    """Write an inventory of brokers."""
     rows = "".join(f"{broker},{broker}.example,1883\n" for broker in brokers)
     Path("brokers.csv").write_text(f"broker,host,port\n{rows}")
 
@@ -59,8 +59,8 @@ def inventory(*brokers: str) -> None:
 COMMANDS = list(
     dict.fromkeys(
         [
-            *shown("routes.md"), *shown("deploying.md"), *route.EXAMPLES, *export.EXAMPLES, *diff.EXAMPLES,
-            *apply.EXAMPLES, *federation.EXAMPLES,
+            *commands_of("routes.md"), *commands_of("deploying.md"), *route.EXAMPLES, *export.EXAMPLES,
+            *diff.EXAMPLES, *apply.EXAMPLES, *federation.EXAMPLES,
         ]
     )
 )  # fmt: skip
@@ -68,7 +68,7 @@ WITH_BROKERS = [command for command in COMMANDS if shlex.split(command)[1] == "f
 
 
 def run(command: str) -> None:
-    """Run a command, with an inventory of the brokers that it needs."""
+    """Run a command, with the inventory that it needs."""
     words = shlex.split(command)[1:]
     inventory(*HELD, *(["paris"] if words[0] == "apply" else []))
     answer = meshwright(*words)
@@ -77,17 +77,17 @@ def run(command: str) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_commands_run() -> None:
-    """Every command of both pages and of the helps runs, one after the other, that needs no brokers."""
+    """Every command of both pages and of the help texts that starts no broker runs, one after the other."""
     assert len(COMMANDS) >= 15
     for command in COMMANDS:
         if command not in WITH_BROKERS:
             run(command)
 
 
-@pytest.mark.skipif(PROGRAM is None, reason="no mosquitto is installed")
+@pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 @pytest.mark.usefixtures("spark", "folder")
 def test_commands_with_brokers_run() -> None:
-    """And so does every one that starts brokers."""
+    """Every command of both pages and of the help texts that starts brokers runs."""
     assert len(WITH_BROKERS) >= 3
     for command in WITH_BROKERS:
         run(command)

@@ -1,8 +1,9 @@
-"""`export`: folders for brokers, files for other programs, and nothing written where something is wrong."""
+"""`export`: folders for brokers, files for other programs, and nothing written if something is wrong."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import networkx as nx
@@ -33,96 +34,129 @@ def planned(
 
 
 def test_mosquitto_folders(tmp_path: Path) -> None:
-    """A folder for each broker, at the places of the inventory."""
+    """There is a folder for each broker, with the addresses of the inventory, and the counts are printed."""
     plan, out = planned(tmp_path, SUBSCRIPTIONS), tmp_path / "out"
     rows = "".join(f"{broker},{broker}.example,1883\n" for broker in SUBSCRIPTIONS)
     (tmp_path / "brokers.csv").write_text(f"broker,host,port\n{rows}")
     words: list[str | Path] = ["--to", "mosquitto", "--inventory", tmp_path / "brokers.csv", "--out", out]
     answer = meshwright("export", plan, *words, "--json")
-    assert (answer.code, answer.json["brokers"], answer.json["bridges"]) == (0, 4, 3)
+    assert (answer.code, answer.json) == (
+        0,
+        {
+            "plan": str(plan),
+            "to": "mosquitto",
+            "brokers": 4,
+            "bridges": 3,
+            "topic_lines": 3,
+            "merged": [],
+            "out": str(out),
+        },
+    )
     assert "address berlin.example:1883" in (out / "oslo" / "mosquitto.conf").read_text()
     assert "topic wind both 1" in (out / "oslo" / "mosquitto.conf").read_text()
-    assert "4 brokers, 3 bridges, 3 topic lines" in meshwright("export", plan, *words).out
+    assert meshwright("export", plan, *words).out == (
+        "4 brokers, 3 bridges, 3 topic lines\n"
+        f"written to {out}; plan.md there explains how to start and change the brokers\n"
+    )
+
+
+def test_without_an_inventory_brokers_are_local(tmp_path: Path) -> None:
+    """Without an inventory all brokers are on this machine, from port 18830 on."""
+    plan = planned(tmp_path, SUBSCRIPTIONS)
+    assert meshwright("export", plan, "--to", "mosquitto", "--out", tmp_path / "out").code == 0
+    ports = [
+        (tmp_path / "out" / broker / "mosquitto.conf").read_text().splitlines()[1] for broker in SUBSCRIPTIONS
+    ]
+    assert ports == [f"listener {18830 + number} 127.0.0.1" for number in range(4)]
+
+
+def test_the_secret_is_the_content_of_a_file(tmp_path: Path) -> None:
+    """Spaces around the secret do not count: the same secret gives the same passwords."""
+    plan, secret = planned(tmp_path, SUBSCRIPTIONS), tmp_path / "secret"
+    passwords = []
+    for text in ("0123456789abcdef", "0123456789abcdef\n"):
+        secret.write_text(text)
+        words: list[str | Path] = ["--secret", secret, "--profile", "durable", "--out", tmp_path / "out"]
+        assert meshwright("export", plan, "--to", "mosquitto", *words).code == 0
+        passwords.append((tmp_path / "out" / "ulm" / "client.password").read_text())
+    assert passwords[0] == passwords[1]
+    assert (tmp_path / "out" / "ulm" / "data" / "README").is_file()
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "message"),
     [
         ("berlin,a,1\noslo,b,1\nrome,c,1\n", "no brokers 'ulm'"),
         ("berlin,a,1\noslo,a,1\nrome,c,1\nulm,d,1\n", "both at a:1"),
         ("berlin,a,1\noslo,b,1\nrome,c,1\nulm,d,1\nparis,e,1\n", "unknown brokers 'paris'"),
     ],
 )
-def test_inventory_mistakes(tmp_path: Path, rows: str, told: str) -> None:
-    """A broker missing, a port twice, a broker unknown: one line, nothing written."""
+def test_inventory_mistakes(tmp_path: Path, rows: str, message: str) -> None:
+    """A missing broker, a port used twice and an unknown broker give one line, and nothing is written."""
     plan = planned(tmp_path, SUBSCRIPTIONS)
     (tmp_path / "brokers.csv").write_text(f"broker,host,port\n{rows}")
     words: list[str | Path] = ["--inventory", tmp_path / "brokers.csv", "--out", tmp_path / "out"]
-    assert told in meshwright("export", plan, "--to", "mosquitto", *words).complaint
+    assert message in meshwright("export", plan, "--to", "mosquitto", *words).complaint
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("topics", "told"),
+    ("topics", "message"),
     [
         ({"a": {"wet rain"}, "b": {"wet rain"}}, "spaces"),
-        ({"a": {"a/#/b"}, "b": {"a/#/b"}}, "# must be the last level"),
+        ({"a": {"a/#/b"}, "b": {"a/#/b"}}, "# must be the whole last level"),
         ({"a": {"x/#"}, "b": {"x/#", "x/y"}, "c": {"x/y"}}, "with --overlaps merge"),
     ],
 )
-def test_filter_mistakes(tmp_path: Path, topics: dict[str, set[str]], told: str) -> None:
-    """Filters that no bridge can have, and such as overlap: one line, nothing written."""
+def test_filter_mistakes(tmp_path: Path, topics: dict[str, set[str]], message: str) -> None:
+    """Invalid and overlapping filters give one line, and nothing is written."""
     plan = planned(tmp_path, topics)
-    assert told in meshwright("export", plan, "--to", "mosquitto", "--out", tmp_path / "out").complaint
+    assert message in meshwright("export", plan, "--to", "mosquitto", "--out", tmp_path / "out").complaint
     assert not (tmp_path / "out").exists()
 
 
 def test_overlaps_can_be_merged(tmp_path: Path) -> None:
-    """Asked to merge, overlapping filters share a tree, which is told and stands in plan.md."""
+    """With --overlaps merge, overlapping filters share a tree, which the answer and plan.md state."""
     plan = planned(tmp_path, {"a": {"x/#"}, "b": {"x/#", "x/y"}, "c": {"x/y"}})
     words: list[str | Path] = ["--to", "mosquitto", "--overlaps", "merge", "--out", tmp_path / "out"]
-    assert "merged, so that brokers of one carry all: x/#, x/y" in meshwright("export", plan, *words).out
+    assert (
+        "merged: brokers that subscribe to one carry all of x/#, x/y"
+        in meshwright("export", plan, *words).out
+    )
+    assert meshwright("export", plan, *words, "--json").json["merged"] == [["x/#", "x/y"]]
     page = (tmp_path / "out" / "plan.md").read_text()
-    assert "Relaxed" in page
+    assert "Overlapping topics share one tree" in page
     assert "no other broker" not in page
 
 
-def test_relays_are_told(tmp_path: Path) -> None:
-    """Allowed relays are named in plan.md, which then promises no more than that; without, it does."""
-    held = {"a": {"x", "y"}, "b": {"y", "z"}, "c": {"x", "z"}}
-    plan = planned(tmp_path, held, max_edges=2, algorithm="gpa")
+def test_relays_are_stated(tmp_path: Path) -> None:
+    """Allowed relays are listed in plan.md, which then promises no more; without relays it does."""
+    subscriptions = {"a": {"x", "y"}, "b": {"y", "z"}, "c": {"x", "z"}}
+    plan = planned(tmp_path, subscriptions, max_edges=2, algorithm="gpa")
     words: list[str | Path] = ["--to", "mosquitto", "--allow-relays", "--out", tmp_path / "out"]
     assert meshwright("export", plan, *words).code == 0
     page = (tmp_path / "out" / "plan.md").read_text()
-    assert "Relays, which carry what they did not ask for" in page
+    assert "Relays carry messages of topics that they do not subscribe to" in page
     assert "no other broker" not in page
-    whole = planned(tmp_path, held)
+    whole = planned(tmp_path, subscriptions)
     assert meshwright("export", whole, "--to", "mosquitto", "--out", tmp_path / "out").code == 0
     assert "and no other broker" in (tmp_path / "out" / "plan.md").read_text()
 
 
-def test_partial_plans_are_refused(tmp_path: Path) -> None:
-    """A plan that is not topic-connected is refused, and so is one without trees."""
+def test_wrong_plans_are_refused(tmp_path: Path) -> None:
+    """A plan that is not topic-connected or has no trees, an unknown kind, and no secret are refused."""
     out = tmp_path / "out"
     plan = planned(tmp_path, SUBSCRIPTIONS, algorithm="gpa", max_edges=1)
     assert "not topic-connected" in meshwright("export", plan, "--to", "mosquitto", "--out", out).complaint
     interest = mw.Interest.from_dict({"a": {"x"}, "b": {"y"}, "c": {"x", "y"}, "d": {"x", "y"}})
     mw.write_plan(mw.design(interest, "gpa", max_edges=2), plan)
     assert "has no trees" in meshwright("export", plan, "--to", "mosquitto", "--out", out).complaint
-    assert "choose one of" in meshwright("export", plan, "--to", "paper", "--out", out).complaint
-    assert (
-        "no secret"
-        in meshwright(
-            "export",
-            planned(tmp_path, SUBSCRIPTIONS),
-            "--to",
-            "mosquitto",
-            "--secret",
-            tmp_path / "no",
-            "--out",
-            out,
-        ).complaint
+    assert "choose one of mosquitto, graphml, json, dot, networkx" in (
+        meshwright("export", plan, "--to", "paper", "--out", out).complaint
     )
+    plan = planned(tmp_path, SUBSCRIPTIONS)
+    words: list[str | Path] = ["--secret", tmp_path / "no", "--out", out]
+    assert "no secret" in meshwright("export", plan, "--to", "mosquitto", *words).complaint
     assert not out.exists()
 
 
@@ -135,26 +169,66 @@ def test_partial_plans_are_refused(tmp_path: Path) -> None:
         ("networkx", "plan.node-link.json"),
     ],
 )
-def test_other_programs(tmp_path: Path, kind: str, name: str) -> None:
-    """Each kind holds the plan's links, with how many topics each carries."""
-    plan = planned(tmp_path, SUBSCRIPTIONS)
+@pytest.mark.parametrize("routed", [True, False])
+def test_other_programs(tmp_path: Path, kind: str, name: str, routed: bool) -> None:
+    """Each kind contains the plan's links, with the number of topics of each if the plan has trees."""
+    plan = planned(tmp_path, SUBSCRIPTIONS, routed=routed)
     answer = meshwright("export", plan, "--to", kind, "--out", tmp_path / "out", "--json")
-    assert (answer.code, answer.json["file"]) == (0, str(tmp_path / "out" / name))
     file = tmp_path / "out" / name
-    links = {
-        frozenset(pair)
-        for pair in mw.read_plan(plan).overlay_on(mw.load_interest(tmp_path / "dataset")).edges
-    }
-    if kind == "graphml":
-        assert {frozenset(edge) for edge in nx.read_graphml(file).edges} == links
-    elif kind == "networkx":
-        graph = nx.node_link_graph(json.loads(file.read_text()), edges="edges")
-        assert {frozenset(edge) for edge in graph.edges} == links
-        assert sum(carried for _, _, carried in graph.edges(data="topics")) == 3
+    assert (answer.code, answer.json) == (0, {"plan": str(plan), "to": kind, "file": str(file)})
+    overlay = mw.read_plan(plan).overlay_on(mw.load_interest(tmp_path / "dataset"))
+    links = {frozenset(pair) for pair in overlay.edges}
+    contributions = dict(zip(map(frozenset, overlay.edges), overlay.contribution.tolist(), strict=True))
+    topics = 3 if routed else 0
+    if kind in ("graphml", "networkx"):
+        graph = (
+            nx.read_graphml(file)
+            if kind == "graphml"
+            else nx.node_link_graph(json.loads(file.read_text()), edges="edges")
+        )
+        assert {frozenset(edge[:2]): edge[2] for edge in graph.edges(data="contribution")} == contributions
+        assert sum(carried for _, _, carried in graph.edges(data="topics")) == topics
+        assert sorted(rank for _, _, rank in graph.edges(data="rank")) == list(range(len(links)))
     elif kind == "json":
-        assert {frozenset((link["u"], link["v"])) for link in json.loads(file.read_text())["links"]} == links
+        document = json.loads(file.read_text())
+        assert {frozenset((link["u"], link["v"])) for link in document["links"]} == links
+        assert sum(len(link["topics"]) for link in document["links"]) == topics
+        assert document["plan"]["algorithm"] == "gm"
+        assert not {"format", "schema"} & document["plan"].keys()
+        assert ({"trees", "roles"} <= document.keys()) == routed
+        if routed:
+            assert document["trees"] == mw.read_trees(plan).trees.to_pylist()
+            assert document["roles"] == mw.read_trees(plan).roles.to_pylist()
     else:
-        assert file.read_text().count(" -- ") == len(links)
+        text = file.read_text()
+        assert text.startswith("graph federation {\n  layout=neato; overlap=false; node [shape=box];\n")
+        assert text.endswith("\n}\n")
+        assert text.count(" -- ") == len(links)
+        assert text.count("topics=1]") == topics
+
+
+def test_names_are_quoted_for_graphviz(tmp_path: Path) -> None:
+    """Quotes, backslashes and line breaks in a name are escaped in DOT."""
+    plan = planned(tmp_path, {'a"\\\n': {"x"}, "b": {"x"}})
+    assert meshwright("export", plan, "--to", "dot", "--out", tmp_path / "out").code == 0
+    assert '  "a\\"\\\\\\n" -- "b" [' in (tmp_path / "out" / "plan.dot").read_text()
+
+
+@pytest.mark.parametrize("kind", ["graphml", "networkx"])
+def test_without_networkx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Where networkx is not installed, one line says how to install it."""
+    plan = planned(tmp_path, SUBSCRIPTIONS)
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    answer = meshwright("export", plan, "--to", kind, "--out", tmp_path / "out")
+    assert "pip install 'meshwright[networkx]'" in answer.complaint
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    """A target below a file cannot be created: one line says so."""
+    plan = planned(tmp_path, SUBSCRIPTIONS)
+    (tmp_path / "file").write_text("")
+    answer = meshwright("export", plan, "--to", "dot", "--out", tmp_path / "file" / "out")
+    assert "cannot write" in answer.complaint
 
 
 @pytest.mark.parametrize(
@@ -168,17 +242,17 @@ def test_other_programs(tmp_path: Path, kind: str, name: str) -> None:
         ["--allow-relays"],
     ],
 )
-def test_options_of_brokers_are_for_brokers(tmp_path: Path, words: list[str]) -> None:
-    """What is about brokers is refused where none are written, and nothing is written."""
+def test_broker_options_are_for_brokers(tmp_path: Path, words: list[str]) -> None:
+    """Options for brokers are refused with another kind, and nothing is written."""
     plan, out = planned(tmp_path, SUBSCRIPTIONS), tmp_path / "out"
-    told = meshwright("export", plan, "--to", "json", "--out", out, *words).complaint
-    assert f"{words[0]} not with --to json" in told
+    complaint = meshwright("export", plan, "--to", "json", "--out", out, *words).complaint
+    assert f"{words[0]} cannot be used with --to json" in complaint
     assert not out.exists()
 
 
 @pytest.mark.parametrize("kind", ["graphml", "json", "dot", "networkx"])
-def test_one_way_links_and_brokers_apart(tmp_path: Path, kind: str) -> None:
-    """A publisher's link beside the overlay is there and told from the others; so is a broker without any."""
+def test_one_way_links_and_unlinked_brokers(tmp_path: Path, kind: str) -> None:
+    """A publisher's link outside of the overlay is marked as such, and a broker without a link is there."""
     interest = mw.Interest.from_dict({"a": {"x"}, "b": {"x"}, "p": {"y"}, "q": {"z"}})
     made = mw.design(interest, "gm")
     mw.write_plan(made, tmp_path / "plan")
@@ -187,15 +261,15 @@ def test_one_way_links_and_brokers_apart(tmp_path: Path, kind: str) -> None:
     file = Path(answer.json["file"])
     if kind == "json":
         links = json.loads(file.read_text())["links"]
-        found = {(link["u"], link["v"], link["overlay"], *link["topics"]) for link in links}
-        assert found == {("a", "b", True, "x"), ("a", "p", False, "x")}
+        found = {(link["u"], link["v"], link["overlay"], link["rank"], *link["topics"]) for link in links}
+        assert found == {("a", "b", True, 0, "x"), ("a", "p", False, None, "x")}
         return
     if kind == "dot":
         lines = file.read_text().splitlines()
         assert '  "q";' in lines
-        assert [("dashed" in line, '"p"' in line) for line in lines if " -- " in line] == [
-            (False, False),
-            (True, True),
+        assert [line for line in lines if " -- " in line] == [
+            '  "a" -- "b" [contribution=1, topics=1];',
+            '  "a" -- "p" [contribution=0, topics=1, style=dashed];',
         ]
         return
     graph = (
@@ -204,7 +278,7 @@ def test_one_way_links_and_brokers_apart(tmp_path: Path, kind: str) -> None:
         else nx.node_link_graph(json.loads(file.read_text()), edges="edges")
     )
     assert set(graph) == {"a", "b", "p", "q"}
-    assert {(*sorted(ends), kept) for *ends, kept in graph.edges(data="overlay")} == {
+    assert {(*sorted(ends), overlay) for *ends, overlay in graph.edges(data="overlay")} == {
         ("a", "b", True),
         ("a", "p", False),
     }

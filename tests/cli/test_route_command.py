@@ -1,4 +1,4 @@
-"""`route`: trees into the plan, figures that are the library's, faults found by `verify`."""
+"""`route`: stores trees in the plan, prints the library's figures, and `verify` finds faults in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PUBLISHED = [("b00", "t0", 90.0), ("b01", "t1", 5.0), ("nobody", "t1", 5.0)]
 
 @pytest.fixture
 def made(tmp_path: Path) -> tuple[Path, Path]:
-    """Make a small dataset and a plan for it."""
+    """Write a small dataset and a plan for it."""
     interest = unif(30, 8, size=3, seed=2)
     mw.write_dataset(interest, tmp_path / "dataset")
     mw.write_plan(mw.design(interest, "low"), tmp_path / "plan")
@@ -29,7 +29,7 @@ def made(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def traffic(path: Path) -> Path:
-    """Write rates: much on t0, some on t1, and a publisher that is no broker."""
+    """Write rates: much on t0, some on t1, and a publisher that is not a broker."""
     publisher, channel, rate = zip(*PUBLISHED, strict=True)
     counts = {"messages": [9, 1, 1], "bytes": [0, 0, 0], "rate": rate, "byte_rate": [0.0] * 3}
     rates = pa.table({"publisher": publisher, "channel": channel, **counts}, schema=RATES)
@@ -38,8 +38,8 @@ def traffic(path: Path) -> Path:
     return write_traffic(Traffic(rates, channels, {}), path)
 
 
-def test_trees_go_into_the_plan(made: tuple[Path, Path]) -> None:
-    """The plan holds what the library makes, states its figures, and verifies."""
+def test_trees_are_stored_in_the_plan(made: tuple[Path, Path]) -> None:
+    """The plan contains the trees and figures of the library, and verifies."""
     answer = meshwright("route", *made, "--json")
     interest = mw.load_interest(made[1])
     expected = route(mw.read_plan(made[0]).overlay_on(interest))
@@ -48,20 +48,38 @@ def test_trees_go_into_the_plan(made: tuple[Path, Path]) -> None:
     stored = mw.read_trees(made[0])
     assert stored.trees.equals(expected.to_arrow().combine_chunks().cast(stored.trees.schema))
     assert stored.described["figures"] == figures(expected)
-    told = meshwright("verify", *made)
-    assert told.code == 0
-    assert f"routed: {len(expected):,} trees span exactly" in told.out
-    assert meshwright("route", *made).out.startswith(f"{len(expected):,} trees, by hops, over ")
+    verified = meshwright("verify", *made)
+    assert verified.code == 0
+    assert f"routed: {len(expected):,} trees span exactly" in verified.out
+
+
+def test_the_answer_for_people(made: tuple[Path, Path], tmp_path: Path) -> None:
+    """The lines state trees, hops, load and publishers, with the same figures as the JSON document."""
+    found = meshwright("route", *made, "--json").json
+    assert meshwright("route", *made).out.splitlines() == [
+        f"{found['trees']:,} trees, by hops, over {found['links_used']} links",
+        f"hops: {found['mean_hops']:.2f} on average, {found['max_hops']} at most; "
+        f"{found['mean_stretch']:.2f} times the shortest paths of the overlay",
+        f"load: {found['max_link_load']:g} messages a second on the busiest link "
+        f"({found['mean_link_load']:.4g} on average), {found['max_broker_load']:g} passed on by the busiest "
+        "broker",
+        f"written to {made[0]}",
+    ]
+    lines = meshwright("route", *made, "--rates", traffic(tmp_path / "traffic")).out.splitlines()
+    assert lines[3:5] == [
+        "publishers: 2 attached by one-way links",
+        "not attached: 1 publishers that are not brokers of the dataset",
+    ]
 
 
 def test_stable_after_stable_changes_nothing(made: tuple[Path, Path]) -> None:
-    """Asked to keep today's trees, none changes; without any it says what to do first."""
+    """With `stable`, today's trees stay; without any, the error says what to do first."""
     assert "meshwright route" in meshwright("route", *made, "--objective", "stable").complaint
     assert meshwright("route", *made, "--objective", "load").code == 0
     before = _links(made[0])
     assert meshwright("route", *made, "--objective", "stable").code == 0
     assert _links(made[0]) == before
-    assert "--today" in meshwright("route", *made, "--today", made[0]).complaint
+    assert "--today needs --objective stable" in meshwright("route", *made, "--today", made[0]).complaint
     assert "hops, load, stable" in meshwright("route", *made, "--objective", "fast").complaint
 
 
@@ -71,7 +89,7 @@ def _links(plan: Path) -> set[tuple[str, frozenset[str]]]:
 
 
 def test_rates_and_publishers(made: tuple[Path, Path], tmp_path: Path) -> None:
-    """Rates come from the traffic's channels; publishers that do not subscribe are attached, one way."""
+    """Rates come from the traffic's channels; publishers that do not subscribe are attached one way."""
     rates = traffic(tmp_path / "traffic")
     answer = meshwright("route", *made, "--objective", "load", "--rates", rates, "--json")
     assert answer.code == 0
@@ -88,24 +106,25 @@ def test_rates_and_publishers(made: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_partial_plans_name_their_relays(made: tuple[Path, Path], tmp_path: Path) -> None:
-    """A plan under a budget gets relays, named; topics that nothing can span make the answer no."""
+    """A plan under a budget gets relays, which are named; a topic without a tree makes the exit code 1."""
     plan = tmp_path / "partial"
     meshwright("plan", made[1], "--algorithm", "gpa", "--max-edges", "29", "--out", plan)
     answer = meshwright("route", plan, made[1], "--json")
     assert answer.json["relays"] > 0
     assert sum(len(topic["relays"]) for topic in answer.json["topics"]) == answer.json["relays"]
     assert max(topic["max_hops"] for topic in answer.json["topics"]) == answer.json["max_hops"]
-    assert "relays: " in meshwright("route", plan, made[1]).out
+    out = meshwright("route", plan, made[1]).out
+    assert f"relays: {answer.json['relays']} brokers pass on messages that they do not subscribe to" in out
     assert meshwright("verify", plan, made[1]).code == 0
     meshwright("plan", made[1], "--algorithm", "gpa", "--max-edges", "3", "--out", plan)
-    told = meshwright("route", plan, made[1])
-    assert told.code == 1
-    assert "cannot reach each other" in told.out
+    answer = meshwright("route", plan, made[1])
+    assert answer.code == 1
+    assert "cannot reach each other" in answer.out
     assert meshwright("verify", plan, made[1]).code == 0
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "message"),
     [
         (lambda rows: rows[:-1], "leave out subscribers"),
         (lambda rows: rows[1:], "not one tree each"),
@@ -115,8 +134,8 @@ def test_partial_plans_name_their_relays(made: tuple[Path, Path], tmp_path: Path
         (lambda rows: [{**row, "topic": "t0"} for row in rows], "neither subscribers nor relays"),
     ],
 )
-def test_verify_sees_spoilt_trees(made: tuple[Path, Path], spoil: object, told: str) -> None:
-    """A row dropped, doubled, or changed in the trees' file is told by `verify`."""
+def test_verify_finds_spoilt_trees(made: tuple[Path, Path], spoil: object, message: str) -> None:
+    """`verify` finds a row of the trees' file that is removed, repeated or changed."""
     meshwright("route", *made)
     file = made[0] / "trees.parquet"
     table = pq.read_table(file)
@@ -124,11 +143,11 @@ def test_verify_sees_spoilt_trees(made: tuple[Path, Path], spoil: object, told: 
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), file)
     answer = meshwright("verify", *made)
     assert answer.code == 1
-    assert told in answer.out
+    assert message in answer.out
 
 
-def test_a_link_that_is_not_there(made: tuple[Path, Path]) -> None:
-    """A tree over a link that the overlay does not have, and figures that are not so, are told."""
+def test_verify_finds_missing_links_and_wrong_figures(made: tuple[Path, Path]) -> None:
+    """`verify` finds a tree over a link that the overlay does not have, and figures that are wrong."""
     meshwright("route", *made)
     table = pq.read_table(made[0] / "trees.parquet")
     rows = table.to_pylist()

@@ -19,17 +19,26 @@ import yaml
 
 from brokers import PROGRAM
 from meshwright.brokers.program import free_ports
-from meshwright.deploy import Inventory, Place, Routed, Settings, Way, read_federation, wire, write_federation
+from meshwright.deploy import (
+    BrokerSettings,
+    Endpoint,
+    Inventory,
+    NamedTrees,
+    TopicTree,
+    read_federation,
+    wire,
+    write_federation,
+)
 from meshwright.deploy.federation.update import update_folders
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
-PAIR = Routed(("a", "b"), {"x": Way((("a", "b"),), frozenset("ab"))})
+PAIR = NamedTrees(("a", "b"), {"x": TopicTree((("a", "b"),), frozenset("ab"))})
 SECRET = b"0123456789abcdef"
 
 
-def export_pair(folder: Path, settings: Settings) -> Path:
+def export_pair(folder: Path, settings: BrokerSettings) -> Path:
     """Export two linked brokers."""
-    places = dict(zip("ab", (Place("127.0.0.1", port) for port in free_ports(2)), strict=True))
+    places = dict(zip("ab", (Endpoint("127.0.0.1", port) for port in free_ports(2)), strict=True))
     return write_federation(PAIR, wire(PAIR), Inventory(places), settings, folder)
 
 
@@ -96,7 +105,7 @@ def stop_and_read_errors(process: subprocess.Popen[str]) -> list[str]:
 def wait_until_it_accepts(process: subprocess.Popen[str], folder: Path) -> None:
     """Wait until broker `a` accepts connections: before that, it may miss a signal."""
     assert " running" in read_log_until(process, " running")[-1]
-    place = read_federation(folder).inventory.places["a"]
+    place = read_federation(folder).inventory.endpoints["a"]
     with socket.create_connection((place.host, place.port)):
         read_log_until(process, "New connection")
 
@@ -105,7 +114,7 @@ def wait_until_it_accepts(process: subprocess.Popen[str], folder: Path) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_documented_commands_start_a_broker(way: str, tmp_path: Path) -> None:
     """A broker with passwords and queues runs, reads its passwords, and keeps its queues when it stops."""
-    folder = export_pair(tmp_path / "out", Settings("durable", secret=SECRET))
+    folder = export_pair(tmp_path / "out", BrokerSettings("durable", secret=SECRET))
     with run_commands(folder, WAYS[way](folder)) as process:
         wait_until_it_accepts(process, folder)
         assert not stop_and_read_errors(process)
@@ -116,11 +125,11 @@ def test_documented_commands_start_a_broker(way: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="only a broker started by root becomes another user")
 def test_updated_files_stay_readable(tmp_path: Path) -> None:
     """Passwords that root updates still belong to the broker's user, which reads them on a reload."""
-    folder = export_pair(tmp_path / "out", Settings(secret=SECRET))
+    folder = export_pair(tmp_path / "out", BrokerSettings(secret=SECRET))
     inventory = read_federation(folder).inventory
     with run_commands(folder, commands_by_hand(folder)) as process:
         wait_until_it_accepts(process, folder)
-        changed = update_folders(PAIR, wire(PAIR), inventory, Settings(secret=SECRET[::-1]), folder)
+        changed = update_folders(PAIR, wire(PAIR), inventory, BrokerSettings(secret=SECRET[::-1]), folder)
         assert "a/passwords" in changed
         process.send_signal(signal.SIGHUP)
         assert "Reloading config" in read_log_until(process, "Reloading config")[-1]
@@ -135,9 +144,9 @@ def test_password_files_are_private_from_the_start(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(Path, "chmod", too_late)
     monkeypatch.setattr(os, "chmod", too_late)
-    folder = export_pair(tmp_path / "out", Settings(secret=SECRET))
-    inventory = Inventory({name: Place("127.0.0.1", port) for port, name in enumerate("ab", start=1)})
-    update_folders(PAIR, wire(PAIR), inventory, Settings(secret=SECRET[::-1]), folder)
+    folder = export_pair(tmp_path / "out", BrokerSettings(secret=SECRET))
+    inventory = Inventory({name: Endpoint("127.0.0.1", port) for port, name in enumerate("ab", start=1)})
+    update_folders(PAIR, wire(PAIR), inventory, BrokerSettings(secret=SECRET[::-1]), folder)
     for name in ("passwords", "client.password", "mosquitto.conf"):
         assert (folder / "b" / name).stat().st_mode & 0o077 == 0
     assert (folder / "plan.md").stat().st_mode & 0o044

@@ -1,1 +1,1 @@
-"""MQTT topic filters."""
+"""MQTT topic filters: validity, overlap and cover."""

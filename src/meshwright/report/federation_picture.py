@@ -1,4 +1,4 @@
-"""A picture of a federation: who dials whom, how much each bridge carries, and where something is wrong."""
+"""A picture of a federation: its brokers, its bridges and their load, and the brokers at fault."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from meshwright.report.sheet import COLOURS, check_chart, sheet
 
 MOST_NAMES = 60
-"""With more brokers than this their names would cover each other."""
+"""With more brokers than this, their names would overlap and are left out."""
 
 
 def federation_picture(
@@ -18,23 +18,23 @@ def federation_picture(
     bridges: Mapping[tuple[str, str], int],
     path: str | Path,
     *,
-    wrong: Collection[str] = (),
+    faulty: Collection[str] = (),
     title: str | None = None,
 ) -> Path:
-    """Draw brokers on a circle and a line for each bridge, wider for more topics; return the path.
+    """Draw brokers on a circle, and a line for each bridge that is wider for more topics; return the path.
 
     Parameters
     ----------
     brokers
-        In the order of starting, clockwise from the top.
+        The brokers in the order of starting; they are drawn clockwise from the top.
     bridges
-        Dialler and listener, with the number of topics.
+        The number of topics of each bridge, by dialler and listener.
     path
-        Where to; the kind of file follows the name: `.png`, `.svg` or `.pdf`.
-    wrong
-        Brokers where messages were missing, doubled or leaked.
+        The file to write; its ending chooses the format: `.png`, `.svg` or `.pdf`.
+    faulty
+        Brokers where messages were missing, duplicate or leaked; they have another colour.
     title
-        What to write above.
+        The text above the picture.
     """
     path = check_chart(path)
     angle = np.pi / 2 - 2 * np.pi * np.arange(len(brokers)) / max(len(brokers), 1)
@@ -47,7 +47,7 @@ def federation_picture(
                 [x, u], [y, v], color=COLOURS[0], linewidth=0.6 + 3 * topics / most, alpha=0.5, zorder=1
             )
         for broker, (x, y) in where.items():
-            colour = COLOURS[2] if broker in wrong else COLOURS[1]
+            colour = COLOURS[2] if broker in faulty else COLOURS[1]
             axes.scatter([x], [y], s=60, color=colour, edgecolors="white", zorder=2)
             if len(brokers) <= MOST_NAMES:
                 side = "left" if x >= 0 else "right"

@@ -1,1 +1,1 @@
-"""Commands from trees to running brokers."""
+"""Commands from a plan to running brokers: route, export, diff, apply, federation."""

@@ -1,11 +1,11 @@
-"""`meshwright apply`: bring a federation's folders to a new plan."""
+"""`meshwright apply`: change a federation to a new plan."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from meshwright.cli.deploy.export import AllowRelays, InventoryFile, Overlaps, Secret
+from meshwright.cli.deploy.options import AllowRelays, InventoryFile, Overlaps, Secret, read_settings
 from meshwright.cli.options import Json
 
 EXAMPLES = (
@@ -15,9 +15,10 @@ EXAMPLES = (
 
 
 def apply(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan to go to, with trees.")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The new plan, with trees.")],
     federation: Annotated[
-        Path, typer.Argument(metavar="FEDERATION", help="The folder that export wrote, or federation --keep.")
+        Path,
+        typer.Argument(metavar="FEDERATION", help="The folder that export, or federation --keep, wrote."),
     ],
     *,
     inventory: InventoryFile = None,
@@ -25,63 +26,61 @@ def apply(
     overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Explain what would be done, and do nothing.")
+        bool, typer.Option("--dry-run", help="Explain the changes, and change nothing.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Explain what a new plan changes, then change a federation's folders, and its brokers if they run here.
+    """Explain what a new plan changes, then update a federation's folders, and its brokers if they run here.
 
-    Brokers that `meshwright federation --keep` runs from this folder are started, restarted and stopped too,
-    in the order that is explained. Elsewhere the folders are brought up to date, and the steps are yours.
-    Applying twice changes nothing.
+    If `meshwright federation --keep` runs brokers from this folder, they are started, restarted and stopped
+    in the order explained. Otherwise only the folders change, and you perform the steps. Applying a plan a
+    second time changes nothing.
     """
     from meshwright import deploy
     from meshwright.cli import output
-    from meshwright.cli.deploy.export import settings_of
     from meshwright.deploy.config.access import fingerprint
-    from meshwright.deploy.config.delta import delta, explained
-    from meshwright.deploy.config.inventory import extended
-    from meshwright.deploy.federation.sessions import outlived, told_outlived
-    from meshwright.deploy.federation.supervisor import ask, is_kept
+    from meshwright.deploy.config.delta import compute_delta, explain_delta
+    from meshwright.deploy.config.inventory import extend_inventory
+    from meshwright.deploy.federation.sessions import explain_orphaned_sessions, orphaned_sessions
+    from meshwright.deploy.federation.supervisor import is_supervised, request_update
     from meshwright.deploy.federation.update import update_folders
     from meshwright.errors import InputError
-    from meshwright.store import read_trees
 
     deployed = deploy.read_federation(federation)
     if deployed.secured != (secret is not None):
-        need = "give --secret, as when it was written" if deployed.secured else "leave --secret out"
-        raise InputError(f"{federation} has {'' if deployed.secured else 'no '}passwords: {need}")
-    settings = settings_of(deployed.settings.profile, deployed.settings.version, secret)
-    routed = deploy.Routed.of(read_trees(plan)).checked(overlaps=overlaps, relays=allow_relays)
-    wiring = deploy.rewire(routed, deployed.wiring)
-    kept, renewed = is_kept(federation), deployed.fingerprint != fingerprint(settings.secret)
-    if kept and renewed:
-        raise InputError(f"{federation} runs with another secret: end it, and start it anew with this one")
+        fix = "give the --secret that it was written with" if deployed.secured else "omit --secret"
+        raise InputError(f"{federation} has {'' if deployed.secured else 'no '}passwords: {fix}")
+    settings = read_settings(deployed.settings.profile, deployed.settings.version, secret)
+    trees = deploy.read_named_trees(plan, overlaps=overlaps, allow_relays=allow_relays)
+    wiring = deploy.rewire(trees, deployed.wiring)
+    running, new_secret = is_supervised(federation), deployed.fingerprint != fingerprint(settings.secret)
+    if running and new_secret:
+        raise InputError(f"{federation} runs with another secret: stop it, and start it again with this one")
     if inventory is not None:
-        places = deploy.read_inventory(inventory).of(wiring.order)
+        endpoints = deploy.read_inventory(inventory).for_brokers(wiring.order)
     else:
-        places = extended(deployed.inventory, wiring.order)
-    found = delta(
+        endpoints = extend_inventory(deployed.inventory, wiring.order)
+    delta = compute_delta(
         deployed.wiring, wiring, version=settings.version, secured=deployed.secured,
-        restless=deployed.restless(places, settings), durable=settings.durable,
+        must_restart=deployed.must_restart(endpoints, settings), durable=settings.durable,
     )  # fmt: skip
     changed: list[str] = []
-    if not dry_run and kept:
-        changed = ask(federation, plan, places, overlaps=overlaps, relays=allow_relays)
+    if not dry_run and running:
+        changed = request_update(federation, plan, endpoints, overlaps=overlaps, allow_relays=allow_relays)
     elif not dry_run:
-        changed = update_folders(routed, wiring, places, settings, federation)
-    told = {
-        "federation": str(federation), "dry_run": dry_run, "running": kept, "new_secret": renewed,
-        **found.described(), "outlived_sessions": {} if kept else outlived(found),
-    }  # fmt: skip
+        changed = update_folders(trees, wiring, endpoints, settings, federation)
     if json:
-        output.answer_json({**told, "files_changed": changed})
+        output.answer_json({
+            "federation": str(federation), "dry_run": dry_run, "running": running, "new_secret": new_secret,
+            **delta.to_dict(), "outlived_sessions": {} if running else orphaned_sessions(delta),
+            "files_changed": changed,
+        })  # fmt: skip
         return
-    lines = ["another secret: every broker starts anew, with new passwords"] if renewed else []
-    lines += [*explained(found), *([] if kept else told_outlived(found))]
+    lines = ["another secret: every broker restarts, with new passwords"] if new_secret else []
+    lines += [*explain_delta(delta), *([] if running else explain_orphaned_sessions(delta))]
     if dry_run:
-        lines.append("dry run: nothing was done")
+        lines.append("dry run: nothing was changed")
     else:
-        done = "done to the running brokers; " if kept and found.steps else ""
-        lines.append(f"{done}{len(changed):,} files changed in {federation}")
+        applied = "applied to the running brokers; " if running and delta.steps else ""
+        lines.append(f"{applied}{len(changed):,} files changed in {federation}")
     output.answer(*lines)

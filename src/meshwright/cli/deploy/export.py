@@ -1,60 +1,30 @@
-"""`meshwright export`: a plan for brokers, or for other programs."""
+"""`meshwright export`: write a plan for brokers, or for other programs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
+from meshwright.cli.deploy.options import (
+    AllowRelays,
+    InventoryFile,
+    MosquittoVersion,
+    Overlaps,
+    Profile,
+    Secret,
+    read_inventory_or_default,
+    read_settings,
+)
 from meshwright.cli.options import Json
-
-if TYPE_CHECKING:
-    from meshwright.deploy import Inventory, Settings
 
 EXAMPLES = (
     "meshwright export plan --to mosquitto --inventory brokers.csv --out federation",
     "meshwright export plan --to graphml --out graph",
 )
 
-InventoryFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--inventory",
-        metavar="FILE",
-        help="CSV or YAML with broker, host, port, tls; without, all brokers on this machine.",
-    ),
-]
-
-Profile: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--profile", metavar="plain|durable", help="durable: messages wait while a link or broker is away."
-    ),
-]
-
-MosquittoVersion: TypeAlias = Annotated[
-    str,
-    typer.Option("--mosquitto", metavar="2.0|2.1", help="The oldest Mosquitto that will read it."),
-]
-
-Secret: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--secret", metavar="FILE", help="Passwords and access lists, derived from what this file holds."
-    ),
-]
-
-Overlaps: TypeAlias = Annotated[
-    str,
-    typer.Option("--overlaps", metavar="refuse|merge", help="Topic filters that overlap: one tree, or no."),
-]
-
-AllowRelays: TypeAlias = Annotated[
-    bool, typer.Option("--allow-relays", help="Let brokers carry what they did not ask for.")
-]
-
 
 def export(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder, with trees for mosquitto.")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder; mosquitto needs its trees.")],
     *,
     to: Annotated[
         str, typer.Option("--to", metavar="KIND", help="mosquitto, graphml, json, dot or networkx.")
@@ -68,69 +38,53 @@ def export(
     allow_relays: AllowRelays = False,
     json: Json = False,
 ) -> None:
-    """Write a plan as configuration of Mosquitto brokers, a folder for each, or for other programs.
+    """Write a plan as the configuration of Mosquitto brokers, one folder for each, or for other programs.
 
-    Every link becomes one bridge, dialled by one end; it carries the topics whose trees use it, and no other.
-    Needs the trees that `meshwright route` puts into the plan.
+    Every link becomes one bridge, which one of its ends dials. It carries exactly the topics whose trees use
+    the link. Mosquitto needs the trees that `meshwright route` adds to the plan.
     """
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.deploy.federation.supervisor import check_free
-    from meshwright.store import read_trees
+    from meshwright.deploy.federation.supervisor import require_stopped
 
     if to != "mosquitto":
-        _refuse(
+        _refuse_broker_options(
             to, inventory=inventory, profile=profile != "plain", mosquitto=mosquitto != "2.0", secret=secret,
             overlaps=overlaps != "refuse", allow_relays=allow_relays,
         )  # fmt: skip
-        written = deploy.export(plan, to, out)
+        file = deploy.export(plan, to, out)
         if json:
-            output.answer_json({"plan": str(plan), "to": to, "file": str(written)})
+            output.answer_json({"plan": str(plan), "to": to, "file": str(file)})
         else:
-            output.answer(f"written to {written}")
+            output.answer(f"written to {file}")
         return
     check_target(out, "federation")
-    check_free(out)
-    routed = deploy.Routed.of(read_trees(plan)).checked(overlaps=overlaps, relays=allow_relays)
-    wiring = deploy.wire(routed)
-    places = places_of(inventory, wiring.order)
-    deploy.write_federation(routed, wiring, places, settings_of(profile, mosquitto, secret), out)
-    merged = [list(way.merged) for way in routed.ways.values() if way.merged]
-    figures = {"brokers": len(wiring.order), "bridges": len(wiring.bridges), "topic_lines": wiring.lines}
+    require_stopped(out)
+    trees = deploy.read_named_trees(plan, overlaps=overlaps, allow_relays=allow_relays)
+    wiring = deploy.wire(trees)
+    endpoints = read_inventory_or_default(inventory, wiring.order)
+    deploy.write_federation(trees, wiring, endpoints, read_settings(profile, mosquitto, secret), out)
+    merged = [list(tree.merged) for tree in trees.trees.values() if tree.merged]
+    figures = {
+        "brokers": len(wiring.order), "bridges": len(wiring.bridges), "topic_lines": wiring.topic_lines
+    }  # fmt: skip
     if json:
         output.answer_json({"plan": str(plan), "to": to, **figures, "merged": merged, "out": str(out)})
         return
     output.answer(
-        f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.lines:,} topic lines",
-        *(f"merged, so that brokers of one carry all: {', '.join(group)}" for group in merged),
-        f"written to {out}; plan.md in it explains how to start and change it",
+        f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.topic_lines:,} topic lines",
+        *(f"merged: brokers that subscribe to one carry all of {', '.join(group)}" for group in merged),
+        f"written to {out}; plan.md there explains how to start and change the brokers",
     )
 
 
-def _refuse(to: str, **given: object) -> None:
-    """Refuse options that are about brokers, where there will be none."""
+def _refuse_broker_options(to: str, **given: object) -> None:
+    """Refuse options for brokers when the export is for another program."""
     from meshwright.errors import InputError
 
     named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
     if named:
-        raise InputError(f"{', '.join(named)} not with --to {to}: leave out, or export --to mosquitto")
-
-
-def places_of(inventory: Path | None, brokers: tuple[str, ...]) -> "Inventory":
-    """Return where the brokers are: as the inventory says, or on this machine."""
-    from meshwright.deploy import Inventory, read_inventory
-
-    if inventory is None:
-        return Inventory.loopback(brokers)
-    return read_inventory(inventory).of(brokers)
-
-
-def settings_of(profile: str, mosquitto: str, secret: Path | None) -> "Settings":
-    """Return how the brokers are set up; the secret is read from its file."""
-    from meshwright.deploy import Settings
-    from meshwright.errors import InputError
-
-    if secret is not None and not secret.is_file():
-        raise InputError(f"no secret {secret}: make one with openssl rand -hex 32 > {secret}")
-    return Settings(profile, mosquitto, None if secret is None else secret.read_bytes().strip())
+        raise InputError(
+            f"{', '.join(named)} cannot be used with --to {to}: omit it, or export --to mosquitto"
+        )

@@ -1,128 +1,113 @@
-"""`meshwright federation --churn`: the loop from logs to brokers and back, closed."""
+"""`meshwright federation --churn`: churn under traffic, and the brokers' logs read back into an interest."""
 
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from meshwright.cli.deploy.federation_run import FederationRun, Outcome, format_verdict
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from pathlib import Path
 
     from meshwright.churn import Event
-    from meshwright.deploy import Routed, Settings
-    from meshwright.deploy.federation.churn_verdict import Churned
-    from meshwright.deploy.federation.run import Running
+    from meshwright.deploy.federation.churn_verdict import Window
+    from meshwright.deploy.federation.run import RunningFederation
     from meshwright.interest import Interest
 
-OURS = r"^(local|meshwright|observer)[.\-]"
-"""Client ids of bridges and of those who only look on: no subscribers."""
+NOT_SUBSCRIBERS = r"^(local|meshwright|observer)[.\-]"
+"""Client ids of bridges and observers, which are not subscribers."""
 
 
-def churned(
-    routed: Routed,
-    links: list[tuple[str, str]],
-    trees: pa.Table,
-    events: int,
-    folder: Path,
-    place: Path,
-    rate: float,
-    seed: int,
-    ingest: bool,
-    settings: Settings,
-    drawing: Any,
-    *,
-    shown: bool,
-) -> tuple[dict[str, Any], list[str], bool]:
-    """Run a federation under churn; return figures, lines, and whether all is as it must be."""
-    from meshwright.cli.deploy.federation import told_verdict
+def run_churn(
+    run: FederationRun, events: int, *, rate: float, seed: int, ingest: bool, shown: bool
+) -> Outcome:
+    """Run a federation under churn, judge it, and compare the interest in its logs with the live one."""
     from meshwright.cli.progress import ProgressDrawing
-    from meshwright.deploy.federation.churn import churn_live
-    from meshwright.deploy.federation.live_plan import LivingPlan
+    from meshwright.deploy.federation.churn import churn_federation
+    from meshwright.deploy.federation.live_plan import LivePlan
 
     with ProgressDrawing("federation", forced=shown) as compiling:
-        plan = LivingPlan(routed, links, trees, seed=seed, progress=compiling)
-    before = plan.live.interest()
-    logs = place / "logs"
+        plan = LivePlan(run.plan, seed=seed, progress=compiling)
+    logs = run.temporary / "logs"
 
-    def look(here: Running) -> None:
+    def copy_logs(federation: RunningFederation) -> None:
         logs.mkdir()
-        for broker in here.brokers.running:
-            shutil.copy(here.brokers.log(broker), logs / f"{here.brokers.log(broker).parent.name}.log")
+        for broker in federation.brokers.running:
+            log = federation.brokers.log(broker)
+            shutil.copy(log, logs / f"{log.parent.name}.log")
 
-    found = churn_live(
-        plan, _events(before, events, seed), folder, settings, rate=rate, seed=seed, look=look,
-        progress=drawing,
+    verdict = churn_federation(
+        plan, _random_events(plan.live_overlay.interest(), events, seed), run.folder, run.settings,
+        rate=rate, seed=seed, before_stop=copy_logs, progress=run.progress,
     )  # fmt: skip
-    told = {
-        "profile": settings.profile,
-        "mosquitto": settings.version,
-        "events": len(found.windows),
-        "seconds": found.seconds,
-        "calm": found.calm.described(),
-        "final": found.final.described(),
-        "leaked": found.leaked,
-        "windows": [window.described() for window in found.windows],
+    figures = {
+        "profile": run.settings.profile,
+        "mosquitto": run.settings.version,
+        "events": len(verdict.windows),
+        "seconds": verdict.seconds,
+        "calm": verdict.outside.figures(),
+        "final": verdict.final.figures(),
+        "leaked": verdict.leaked,
+        "windows": [window.figures() for window in verdict.windows],
     }
     lines = [
-        *_told(found),
-        f"outside of these: {told_verdict(found.calm)[0]}",
-        f"at the end: {told_verdict(found.final)[0]}",
+        *(_format_window(window) for window in verdict.windows),
+        f"outside of these: {format_verdict(verdict.outside)[0]}",
+        f"at the end: {format_verdict(verdict.final)[0]}",
     ]
-    passed = found.passed
+    passed = verdict.passed
     if ingest:
-        same = _ingested(logs, place, plan.live.interest())
-        told["interest_from_logs"] = same
-        what = "gives the interest that the live overlay has" if same else "does NOT give the live interest"
-        lines.append(f"the brokers' own logs, ingested by Spark: this {what}")
+        same = _ingested_interest_is(plan.live_overlay.interest(), logs, run.temporary / "dataset")
+        figures["interest_from_logs"] = same
+        compared = "equals" if same else "does NOT equal"
+        lines.append(f"the interest that Spark reads from the brokers' logs {compared} the live interest")
         passed = passed and same
-    return told, lines, passed
+    return Outcome(figures, lines, passed)
 
 
-def _events(interest: Interest, count: int, seed: int) -> list[Event]:
-    """Return made-up churn, every other leave a crash."""
+def _random_events(interest: Interest, count: int, seed: int) -> list[Event]:
+    """Return random churn in which every second leave is a crash."""
     from meshwright.churn import Event, random_churn
     from meshwright.churn.events import CRASH, LEAVE
 
-    happened = [event for events in random_churn(interest, count, seed=seed) for event in events]
-    leaves = [place for place, event in enumerate(happened) if event.event == LEAVE]
+    events = [event for round_ in random_churn(interest, count, seed=seed) for event in round_]
+    leaves = [place for place, event in enumerate(events) if event.event == LEAVE]
     for place in leaves[1::2]:
-        happened[place] = Event(CRASH, happened[place].node)
-    return happened
+        events[place] = Event(CRASH, events[place].node)
+    return events
 
 
-def _told(found: Churned) -> list[str]:
+def _format_window(window: Window) -> str:
+    """Return a line about one change."""
     from meshwright.formatting import duration
 
-    lines = []
-    for window in found.windows:
-        told = window.described()
-        counts = [
-            f"of {count.expected:,} deliveries on {told[f'{kind}_topics']:,} {what} "
-            f"{count.missing:,} missing, {count.duplicate:,} duplicate"
-            for kind, what, count in (
-                ("changed", "topics whose tree changes", window.of_changed),
-                (
-                    "restarted",
-                    "topics whose tree stays but a broker restarts or reloads",
-                    window.of_restarted,
-                ),
-            )
-            if told[f"{kind}_topics"]
-        ]
-        acted = [(len(window.restarts), "restarted"), (len(window.reloads), "reloaded")]
-        restarts = "".join(f", {count} {what}" for count, what in acted if count)
-        took = f"{duration(window.ended - window.began)} in {window.waves} wave{'s' * (window.waves > 1)}"
-        faults = [
-            *([f"{window.unexcused:,} lost or doubled with nothing disturbed"] if window.unexcused else []),
-            *(["NOT over in time"] if not window.in_time else []),
-        ]
-        lines.append("; ".join([f"{window.event} of {window.broker}: {took}{restarts}", *counts, *faults]))
-    return lines
+    figures = window.figures()
+    counts = [
+        f"of {count.expected:,} deliveries on {topics:,} {kind} "
+        f"{count.missing:,} missing, {count.duplicate:,} duplicate"
+        for topics, kind, count in (
+            (figures["changed_topics"], "topics whose tree changes", window.changed_trees),
+            (
+                figures["restarted_topics"],
+                "topics whose tree stays but a broker restarts or reloads",
+                window.unchanged_trees,
+            ),
+        )
+        if topics
+    ]
+    acted = [(len(window.restarts), "restarted"), (len(window.reloads), "reloaded")]
+    actions = "".join(f", {count} {word}" for count, word in acted if count)
+    took = f"{duration(window.ended - window.began)} in {window.waves} wave{'s' * (window.waves > 1)}"
+    faults = [
+        *([f"{window.unexcused:,} lost or duplicate on undisturbed paths"] if window.unexcused else []),
+        *(["NOT over in time"] if not window.in_time else []),
+    ]
+    return "; ".join([f"{window.event} of {window.broker}: {took}{actions}", *counts, *faults])
 
 
-def _ingested(logs: Path, place: Path, expected: Interest) -> bool:
-    """Read logs by Spark, and say whether they tell of the subscriptions that there are."""
+def _ingested_interest_is(expected: Interest, logs: Path, dataset: Path) -> bool:
+    """Read logs with Spark into a dataset, and return whether its subscriptions are the expected ones."""
     from urllib.parse import unquote
 
     from meshwright.cli.spark import opened
@@ -130,9 +115,9 @@ def _ingested(logs: Path, place: Path, expected: Interest) -> bool:
     from meshwright.pipeline.readers.options import Reading
     from meshwright.store import load_interest
 
-    reading = Reading("mosquitto-log", node_from="broker", bridges=OURS)
-    ingest(opened(None, None), [logs], place / "dataset", reading)
-    found = load_interest(place / "dataset").to_arrow()
+    reading = Reading("mosquitto-log", node_from="broker", bridges=NOT_SUBSCRIBERS)
+    ingest(opened(None, None), [logs], dataset, reading)
+    found = load_interest(dataset).to_arrow()
     pairs = zip(found.column("node").to_pylist(), found.column("topic").to_pylist(), strict=True)
     wanted = expected.to_arrow()
     return {(unquote(node), topic) for node, topic in pairs} == set(

@@ -1,4 +1,4 @@
-"""`meshwright route`: which tree each topic's messages take."""
+"""`meshwright route`: choose the tree that each topic's messages take."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +19,7 @@ EXAMPLES = (
 
 
 def route(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder; the trees go into it.")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder; the trees are added to it.")],
     source: Source,
     *,
     objective: Annotated[
@@ -27,7 +27,7 @@ def route(
         typer.Option(
             "--objective",
             metavar="hops|load|stable",
-            help="Short ways, messages spread over links, or few changes against today's trees.",
+            help="Short paths, messages spread over links, or few changes from today's trees.",
         ),
     ] = "hops",
     rates: Annotated[
@@ -36,15 +36,17 @@ def route(
     ] = None,
     today: Annotated[
         Path | None,
-        typer.Option("--today", metavar="PLAN", help="For stable: whose trees are in use; its own else."),
+        typer.Option(
+            "--today", metavar="PLAN", help="With stable: the plan whose trees are in use; default: PLAN."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Choose a tree for each topic, inside the overlay, and keep the trees with the plan.
+    """Choose a tree for each topic, inside the overlay, and store the trees in the plan.
 
-    A tree takes in the topic's subscribers and nobody else; where a partial plan leaves them apart, as few
-    relays as an approximate Steiner tree needs are added. With --rates, brokers that publish on a topic
-    without subscribing to it are attached by one-way links. The exit code is 1 if a topic cannot be spanned.
+    A tree contains exactly the topic's subscribers. Where a partial plan leaves them apart, relays are added,
+    as few as an approximate Steiner tree needs. With --rates, brokers that publish on a topic without
+    subscribing to it are attached by one-way links. The exit code is 1 if a topic cannot be spanned.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO
@@ -58,30 +60,34 @@ def route(
     if objective not in OBJECTIVES:
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
     if today is not None and objective != "stable":
-        raise InputError("--today is about --objective stable: leave it out, or ask for that")
+        raise InputError("--today needs --objective stable: add it, or omit --today")
     stored = read_plan(plan)
     interest = design_runs.load(source)
     overlay = stored.overlay_on(interest)
-    asked, strangers = ({}, 0) if rates is None else _published(rates, interest)
+    given, unknown = ({}, 0) if rates is None else _read_rates(rates, interest)
     if objective == "stable":
-        asked["today"] = tree_ids(read_trees(today or plan).trees, interest)
+        given["today"] = tree_ids(read_trees(today or plan).trees, interest)
     prepare(lambda edges, done, what: output.note(what))
-    trees = choose(overlay, objective, **asked)
+    trees = choose(overlay, objective, **given)
     write_trees(trees, plan)
-    longer = stretch(trees)
-    ways = {"mean_stretch": longer.mean, "max_stretch": longer.most, "stretch_sources": longer.sources}
-    told = {**figures(trees), **ways}
+    ratio = stretch(trees)
+    measured = {
+        **figures(trees),
+        "mean_stretch": ratio.mean,
+        "max_stretch": ratio.most,
+        "stretch_sources": ratio.sources,
+    }
     if json:
-        stated = {"plan": str(plan), "objective": objective, **told, "unknown_publishers": strangers}
-        output.answer_json({**stated, "topics": _by_topic(trees)})
+        head = {"plan": str(plan), "objective": objective, **measured, "unknown_publishers": unknown}
+        output.answer_json({**head, "topics": _figures_by_topic(trees)})
     else:
-        output.answer(*_told(trees, told, strangers), f"written to {plan}")
+        output.answer(*_format_figures(trees, measured, unknown), f"written to {plan}")
     if len(trees.unreachable):
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _published(rates: Path, interest: "Interest") -> tuple[dict[str, Any], int]:
-    """Return topics' rates and who publishes on what, and how many publishers are no brokers."""
+def _read_rates(rates: Path, interest: "Interest") -> tuple[dict[str, Any], int]:
+    """Return the topics' rates and publishers, and the number of publishers that are not brokers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -89,21 +95,21 @@ def _published(rates: Path, interest: "Interest") -> tuple[dict[str, Any], int]:
 
     traffic = read_traffic(rates)
     brokers, topics = interest.node_names.cast(pa.string()), interest.topic_names.cast(pa.string())
-    place = pc.index_in(topics, traffic.channels.column("channel"))
-    by_topic = pc.fill_null(traffic.channels.column("rate").take(place), 0.0).to_numpy()
-    who = pc.index_in(traffic.rates.column("publisher"), brokers)
-    what = pc.index_in(traffic.rates.column("channel"), topics)
-    known = pc.and_(who.is_valid(), what.is_valid())
-    pairs = zip(who.filter(known).to_pylist(), what.filter(known).to_pylist(), strict=True)
-    strangers = traffic.rates.column("publisher").filter(who.is_null()).unique()
-    return {"rates": by_topic, "publishers": list(pairs)}, len(strangers)
+    channel = pc.index_in(topics, traffic.channels.column("channel"))
+    by_topic = pc.fill_null(traffic.channels.column("rate").take(channel), 0.0).to_numpy()
+    broker = pc.index_in(traffic.rates.column("publisher"), brokers)
+    topic = pc.index_in(traffic.rates.column("channel"), topics)
+    known = pc.and_(broker.is_valid(), topic.is_valid())
+    pairs = zip(broker.filter(known).to_pylist(), topic.filter(known).to_pylist(), strict=True)
+    unknown = traffic.rates.column("publisher").filter(broker.is_null()).unique()
+    return {"rates": by_topic, "publishers": list(pairs)}, len(unknown)
 
 
-def _by_topic(trees: "Trees") -> list[dict[str, Any]]:
-    """Return hops and relays of each topic that has a tree."""
+def _figures_by_topic(trees: "Trees") -> list[dict[str, Any]]:
+    """Return the hops and relays of each topic that has a tree."""
     from meshwright.routes import hops
 
-    interest, way = trees.overlay.interest, hops(trees)
+    interest, distances = trees.overlay.interest, hops(trees)
     brokers, topics = interest.node_names.to_pylist(), interest.topic_names.to_pylist()
     relays: dict[int, list[Any]] = {}
     for entry in trees.relay.nonzero()[0].tolist():
@@ -112,9 +118,9 @@ def _by_topic(trees: "Trees") -> list[dict[str, Any]]:
         {
             "topic": topics[topic],
             "brokers": int(trees.ptr[topic + 1] - trees.ptr[topic]),
-            "mean_hops": float(way.mean_of_topic[topic]),
-            "usual_hops": int(way.usual_of_topic[topic]),
-            "max_hops": int(way.most_of_topic[topic]),
+            "mean_hops": float(distances.mean_of_topic[topic]),
+            "usual_hops": int(distances.usual_of_topic[topic]),
+            "max_hops": int(distances.most_of_topic[topic]),
             "relays": relays.get(topic, []),
         }
         for topic in range(interest.num_topics)
@@ -122,30 +128,32 @@ def _by_topic(trees: "Trees") -> list[dict[str, Any]]:
     ]
 
 
-def _told(trees: "Trees", told: dict[str, Any], strangers: int) -> list[str]:
+def _format_figures(trees: "Trees", measured: dict[str, Any], unknown_publishers: int) -> list[str]:
+    """Return lines about the trees: hops, load, relays, publishers, and topics without a tree."""
     from meshwright.errors import first_five
     from meshwright.formatting import amount
 
     names = trees.overlay.interest.topic_names
     lines = [
-        f"{told['trees']:,} trees, by {trees.objective}, over {told['links_used']:,} links",
-        f"hops: {told['mean_hops']:.2f} on average, {told['max_hops']} at most; "
-        f"{told['mean_stretch']:.2f} times the shortest ways of the overlay",
-        f"load: {amount(told['max_link_load'])} messages a second on the busiest link "
-        f"({amount(told['mean_link_load'])} on average), {amount(told['max_broker_load'])} passed on by the "
-        "busiest broker",
+        f"{measured['trees']:,} trees, by {trees.objective}, over {measured['links_used']:,} links",
+        f"hops: {measured['mean_hops']:.2f} on average, {measured['max_hops']} at most; "
+        f"{measured['mean_stretch']:.2f} times the shortest paths of the overlay",
+        f"load: {amount(measured['max_link_load'])} messages a second on the busiest link "
+        f"({amount(measured['mean_link_load'])} on average), {amount(measured['max_broker_load'])} passed on "
+        "by the busiest broker",
     ]
-    if told["relays"]:
-        relayed = {trees.topics[i] for i in trees.relay.nonzero()[0].tolist()}
-        some = first_five(names[int(topic)].as_py() for topic in sorted(relayed))
+    if measured["relays"]:
+        relayed = {trees.topics[entry] for entry in trees.relay.nonzero()[0].tolist()}
+        topics = first_five(names[int(topic)].as_py() for topic in sorted(relayed))
         lines.append(
-            f"relays: {told['relays']:,} brokers pass on what they did not ask for, of topics {some}"
+            f"relays: {measured['relays']:,} brokers pass on messages that they do not subscribe to, "
+            f"of topics {topics}"
         )
-    if told["publishers"]:
-        lines.append(f"publishers: {told['publishers']:,} attached by one-way links")
-    if strangers:
-        lines.append(f"not attached: {strangers:,} publishers that are no brokers of the dataset")
+    if measured["publishers"]:
+        lines.append(f"publishers: {measured['publishers']:,} attached by one-way links")
+    if unknown_publishers:
+        lines.append(f"not attached: {unknown_publishers:,} publishers that are not brokers of the dataset")
     if len(trees.unreachable):
-        apart = first_five(names[topic].as_py() for topic in trees.unreachable.tolist())
-        lines.append(f"NO tree: subscribers of {apart} cannot reach each other over these links")
+        topics = first_five(names[topic].as_py() for topic in trees.unreachable.tolist())
+        lines.append(f"NO tree: subscribers of {topics} cannot reach each other over these links")
     return lines

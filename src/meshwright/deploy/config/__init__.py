@@ -1,1 +1,1 @@
-"""Configuration of a federation: wiring, files, folders and changes."""
+"""The configuration of a federation: trees by name, wiring, files, folders and deltas."""

@@ -1,6 +1,7 @@
-"""Passwords and access lists: a bridge may read and write at the other end what is planned, and no more.
+"""Passwords and access lists: at its listener, a bridge may use the planned topics and no others.
 
-Passwords are derived from one secret, so that the same plan gives the same files; brokers keep only hashes.
+All passwords are derived from one secret, so the same plan always gives the same files. Brokers store only
+hashes of them.
 """
 
 from __future__ import annotations
@@ -15,53 +16,54 @@ from meshwright.deploy.config.wiring import BOTH, OUT, client_id
 if TYPE_CHECKING:
     from meshwright.deploy.config.wiring import Wiring
 
-CLIENT = "client"
-"""The user that a broker's own clients are."""
-ROUNDS = 101
-"""As often does Mosquitto 2.0 stretch a password."""
-SLOW = 200_000
-"""As often do we stretch the secret, for what anybody may read."""
+CLIENT_USER = "client"
+"""The user name of a broker's own clients."""
+PASSWORD_ITERATIONS = 101
+"""Iterations of the password hash, as in Mosquitto 2.0."""
+FINGERPRINT_ITERATIONS = 200_000
+"""Iterations of the secret's fingerprint, which anybody may read: many, against guessing."""
 
 
 def password(secret: bytes, user: str) -> str:
-    """Return the password of a user: the same for the same secret."""
-    mixed = hmac.new(secret, b"password\0" + user.encode(), hashlib.sha256).digest()
-    return base64.urlsafe_b64encode(mixed).decode().rstrip("=")
+    """Derive a user's password from the secret."""
+    digest = hmac.new(secret, b"password\0" + user.encode(), hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def fingerprint(secret: bytes | None) -> str | None:
-    """Return what tells one secret from another; slow to make, so that nobody finds the secret by trying."""
+    """Return a digest that identifies a secret; slow to compute, so that the secret cannot be guessed."""
     if secret is None:
         return None
-    return hashlib.pbkdf2_hmac("sha256", secret, b"meshwright fingerprint", SLOW).hex()[:32]
+    return hashlib.pbkdf2_hmac("sha256", secret, b"meshwright fingerprint", FINGERPRINT_ITERATIONS).hex()[:32]
 
 
 def client_password(secret: bytes, broker: str) -> str:
-    """Return the password of a broker's own clients."""
-    return password(secret, f"{CLIENT} of {broker}")
+    """Derive the password of a broker's own clients."""
+    return password(secret, f"{CLIENT_USER} of {broker}")
 
 
-def _hashed(secret: bytes, user: str, word: str) -> str:
-    """Return a line of a password file, in the form $7$ that Mosquitto 2.0 and later read."""
+def _password_line(secret: bytes, user: str, word: str) -> str:
+    """Return a line of a password file, in the format `$7$` of Mosquitto 2.0 and later."""
     salt = hmac.new(secret, b"salt\0" + word.encode(), hashlib.sha256).digest()[:12]
-    digest = hashlib.pbkdf2_hmac("sha512", word.encode(), salt, ROUNDS)
-    return f"{user}:$7${ROUNDS}${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}\n"
+    digest = hashlib.pbkdf2_hmac("sha512", word.encode(), salt, PASSWORD_ITERATIONS)
+    encoded_salt, encoded_digest = (base64.b64encode(part).decode() for part in (salt, digest))
+    return f"{user}:$7${PASSWORD_ITERATIONS}${encoded_salt}${encoded_digest}\n"
 
 
 def password_file(wiring: Wiring, broker: str, secret: bytes) -> str:
-    """Return who may connect to a broker: its own clients, and the bridges that dial it."""
-    lines = [_hashed(secret, CLIENT, client_password(secret, broker))]
-    for dialler in wiring.heard_by(broker):
+    """Return the users that may connect to a broker: its own clients, and the bridges that dial it."""
+    lines = [_password_line(secret, CLIENT_USER, client_password(secret, broker))]
+    for dialler in wiring.dialled_to(broker):
         user = client_id(dialler, broker)
-        lines.append(_hashed(secret, user, password(secret, user)))
+        lines.append(_password_line(secret, user, password(secret, user)))
     return "".join(lines)
 
 
 def access_file(wiring: Wiring, broker: str) -> str:
-    """Return what each user may do at a broker: clients everything, bridges what is planned."""
-    parts = [f"user {CLIENT}\ntopic readwrite #\n"]
-    for dialler, lines in wiring.heard_by(broker).items():
+    """Return the access list of a broker: every topic for its clients, the planned ones for bridges."""
+    parts = [f"user {CLIENT_USER}\ntopic readwrite #\n"]
+    for dialler, topics in wiring.dialled_to(broker).items():
         rights = {BOTH: "readwrite", OUT: "write"}
-        allowed = [f"topic {rights.get(way, 'read')} {topic}\n" for topic, way in lines.items()]
+        allowed = [f"topic {rights.get(direction, 'read')} {topic}\n" for topic, direction in topics.items()]
         parts.append(f"user {client_id(dialler, broker)}\n{''.join(allowed)}")
     return "\n".join(parts)

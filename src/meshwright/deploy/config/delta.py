@@ -1,12 +1,13 @@
-"""What changes between two wirings: on which broker, in which order, and by which means.
+"""The delta between two wirings: what changes on which broker, in which order, and by which action.
 
-For each topic, what is taken away goes before anything is added: the other order makes a loop for a moment,
-and doubles. Who joins dials all its neighbours, so nobody else has to do anything. Mosquitto 2.0 takes up
-changed bridges with a restart of the dialling end only, 2.1 with a reload: no client is cut off, and a bridge
-that changes begins anew. After a reload a bridge that connects again has lost what waited at its dialler; so
-where sessions last, 2.1 restarts too. A bridge to a broker that is gone does no harm; it vanishes from the
-file, and with the next restart or reload. Not so where sessions last: it would queue what nobody will fetch,
-so its dialler acts too.
+- For each topic, removals happen before additions: the other order makes a loop for a moment, and messages
+  arrive twice.
+- A broker that joins dials all its neighbours, so no other broker acts.
+- Mosquitto 2.0 loads changed bridges when the dialling broker restarts. 2.1 loads them on a reload: no client
+  is disconnected, and only changed bridges are interrupted. But after a reload a durable bridge has lost the
+  messages queued at its dialler, so with durable sessions 2.1 restarts too.
+- A bridge to a broker that is gone does no harm. It leaves the configuration file now and disappears with the
+  next restart or reload. With durable sessions it would queue messages for ever, so its dialler acts at once.
 """
 
 from __future__ import annotations
@@ -20,34 +21,34 @@ from meshwright.deploy.config.wiring import Wiring
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    Line: TypeAlias = tuple[str, str, str]
-    """The other end, a topic, and its direction."""
+    TopicLine: TypeAlias = tuple[str, str, str]
+    """A line of a bridge: its listener, the topic, and the direction."""
 
 STOP, START, RESTART, RELOAD = "stop", "start", "restart", "reload"
 
 
 @dataclass(frozen=True)
 class Step:
-    """What is done to one broker, and the bridges it dials afterwards."""
+    """One action on one broker, and the bridges that the broker dials afterwards."""
 
     action: str
     broker: str
-    removed: tuple[Line, ...] = ()
-    added: tuple[Line, ...] = ()
+    removed: tuple[TopicLine, ...] = ()
+    added: tuple[TopicLine, ...] = ()
     bridges: Mapping[str, Mapping[str, str]] | None = None
-    """None: they stay as they are, and only who may connect changes."""
+    """The topics of each bridge by listener; None if only passwords and access lists change."""
 
     @property
-    def changed(self) -> set[str]:
-        """The other ends of bridges that it changes."""
-        return {other for other, _, _ in (*self.removed, *self.added)}
+    def changed_listeners(self) -> set[str]:
+        """The listeners of the bridges that this step changes."""
+        return {listener for listener, _, _ in (*self.removed, *self.added)}
 
     def __str__(self) -> str:
         parts = [f"{self.action} {self.broker}"]
-        for what, lines in (("without", self.removed), ("with", self.added)):
+        for word, lines in (("without", self.removed), ("with", self.added)):
             if lines:
-                shown = ", ".join(f"{topic} ↔ {other}" for other, topic, _ in lines[:3])
-                parts.append(f"{what} {shown}" + (f" and {len(lines) - 3} more" if len(lines) > 3 else ""))
+                shown = ", ".join(f"{topic} ↔ {listener}" for listener, topic, _ in lines[:3])
+                parts.append(f"{word} {shown}" + (f" and {len(lines) - 3} more" if len(lines) > 3 else ""))
         if self.bridges is None and self.action == RELOAD:
             parts.append("for changed passwords and access")
         return "; ".join(parts)
@@ -55,17 +56,17 @@ class Step:
 
 @dataclass(frozen=True)
 class Delta:
-    """The way from one wiring to another: waves of steps, all of a wave at once, each wave after the last."""
+    """The steps from one wiring to another, in waves: the steps of a wave run together."""
 
     old: Wiring
     new: Wiring
     waves: tuple[tuple[Step, ...], ...]
-    quiet: tuple[str, ...]
-    """Brokers whose files change and who need not act: what goes are bridges to brokers that are gone."""
-    restless: frozenset[str] = frozenset()
-    """Brokers that start anew whatever their bridges; who dials them finds them only after its own step."""
+    no_action: tuple[str, ...]
+    """Brokers whose files change without an action: they lose only bridges to brokers that are gone."""
+    must_restart: frozenset[str] = frozenset()
+    """Brokers that restart even if their bridges stay; diallers reach them only after their own step."""
     durable: bool = False
-    """Whether sessions last, so that messages wait for a broker that restarts."""
+    """Whether sessions are durable, so that messages queue for a broker that restarts."""
 
     @property
     def steps(self) -> list[Step]:
@@ -74,41 +75,44 @@ class Delta:
 
     @property
     def restarts(self) -> list[str]:
-        """Brokers whose clients are cut off for a moment."""
+        """Brokers that restart and disconnect their clients for a moment."""
         return sorted({step.broker for step in self.steps if step.action == RESTART})
 
     @property
-    def touched(self) -> set[str]:
-        """Topics that may lose messages meanwhile: their tree changes, or a broker of it restarts or ends."""
-        return set().union(*(self.touched_by(wave) for wave in self.waves))
+    def affected_topics(self) -> set[str]:
+        """Topics that may lose messages: their tree changes, or a broker of it restarts or stops."""
+        return set().union(*(self.affected_by(wave) for wave in self.waves))
 
     @property
-    def renewed(self) -> frozenset[frozenset[str]]:
-        """Links that were there, and that a reload breaks: what is under way there may be lost."""
+    def interrupted_links(self) -> frozenset[frozenset[str]]:
+        """Existing links that a reload interrupts: messages on the way there may be lost."""
         return frozenset(
-            frozenset((step.broker, other))
+            frozenset((step.broker, listener))
             for step in self.steps
             if step.action == RELOAD
-            for other in step.changed
-            if (step.broker, other) in self.old.bridges
+            for listener in step.changed_listeners
+            if (step.broker, listener) in self.old.bridges
         )
 
-    def touched_by(self, wave: Iterable[Step]) -> set[str]:
-        """Return the topics that may lose messages while a wave lasts."""
-        found: set[str] = set()
+    def affected_by(self, wave: Iterable[Step]) -> set[str]:
+        """Return the topics that may lose messages during a wave."""
+        topics: set[str] = set()
         for step in wave:
-            found |= {topic for _, topic, _ in (*step.removed, *step.added)}
-            for wiring in (self.old, self.new) if step.action == RELOAD else ():
+            topics |= {topic for _, topic, _ in (*step.removed, *step.added)}
+            for wiring in (self.old, self.new):
                 dialled = wiring.dialled_by(step.broker)
-                found |= {topic for other in step.changed for topic in dialled.get(other, {})}
-            if step.action in (RESTART, STOP):
-                for wiring in (self.old, self.new):
-                    ends = (*wiring.dialled_by(step.broker).values(), *wiring.heard_by(step.broker).values())
-                    found |= {topic for lines in ends for topic in lines}
-        return found
+                if step.action == RELOAD:
+                    # A changed bridge starts again, with the topics that it keeps.
+                    interrupted = [dialled.get(listener, {}) for listener in step.changed_listeners]
+                elif step.action in (RESTART, STOP):
+                    interrupted = [*dialled.values(), *wiring.dialled_to(step.broker).values()]
+                else:
+                    interrupted = []
+                topics.update(topic for bridge in interrupted for topic in bridge)
+        return topics
 
-    def described(self) -> dict[str, Any]:
-        """Return what a JSON answer says of it."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the delta for a JSON answer."""
         return {
             "waves": [
                 [
@@ -123,137 +127,137 @@ class Delta:
                 for wave in self.waves
             ],
             "restarts": self.restarts,
-            "quiet": list(self.quiet),
-            "touched_topics": len(self.touched),
+            "quiet": list(self.no_action),
+            "touched_topics": len(self.affected_topics),
         }
 
 
-def delta(
+def compute_delta(
     old: Wiring,
     new: Wiring,
     *,
     version: str = "2.0",
     secured: bool = False,
-    restless: Collection[str] = (),
+    must_restart: Collection[str] = (),
     durable: bool = False,
 ) -> Delta:
-    """Find the steps from one wiring to another; the new one must keep the order of brokers that stay.
+    """Compute the steps from one wiring to another; `new` must keep the order of the brokers that stay.
 
-    Brokers that are `restless`, at another address or with new passwords, act first, then those that dial
-    them.
+    Brokers in `must_restart`, such as those with another address or password, act before their diallers.
+    With `secured`, brokers first load the passwords and access lists of their new diallers.
     """
     here, there = set(old.order), set(new.order)
     waves = [tuple(Step(STOP, broker) for broker in old.order if broker not in there)]
-    changes: dict[str, tuple[set[Line], set[Line]]] = {}
-    quiet = []
+    changes: dict[str, tuple[set[TopicLine], set[TopicLine]]] = {}
+    no_action = []
     for broker in new.order:
-        before = _lines(old, broker) if broker in here else set()
-        after = _lines(new, broker)
-        gone = {line for line in before - after if line[0] in there}
-        more = {line for line in after if line not in before or line[0] in restless}
-        if gone or more or broker not in here or broker in restless or (durable and before - after):
-            changes[broker] = (gone, more)
+        before = _topic_lines(old, broker) if broker in here else set()
+        after = _topic_lines(new, broker)
+        removed = {line for line in before - after if line[0] in there}
+        added = {line for line in after if line not in before or line[0] in must_restart}
+        joins = broker not in here
+        if removed or added or joins or broker in must_restart or (durable and before - after):
+            changes[broker] = (removed, added)
         elif before - after:
-            quiet.append(broker)
+            no_action.append(broker)
     if secured:
         waves.append(
             tuple(
                 Step(RELOAD, broker)
                 for broker in new.order
-                if broker in here - set(restless) and old.heard_by(broker) != new.heard_by(broker)
+                if broker in here - set(must_restart) and old.dialled_to(broker) != new.dialled_to(broker)
             )
         )
-    act = RELOAD if version == "2.1" and not durable else RESTART
-    waves += _ordered(old, new, changes, act, restless)
+    action = RELOAD if version == "2.1" and not durable else RESTART
+    waves += _order_changes(old, new, changes, action, must_restart)
     waves = [wave for wave in waves if wave]
-    return Delta(old, new, tuple(waves), tuple(quiet), frozenset(restless), durable)
+    return Delta(old, new, tuple(waves), tuple(no_action), frozenset(must_restart), durable)
 
 
-def _lines(wiring: Wiring, broker: str) -> set[Line]:
+def _topic_lines(wiring: Wiring, broker: str) -> set[TopicLine]:
+    """Return the topic lines of all bridges that a broker dials."""
     return {
-        (other, topic, way)
-        for other, lines in wiring.dialled_by(broker).items()
-        for topic, way in lines.items()
+        (listener, topic, direction)
+        for listener, topics in wiring.dialled_by(broker).items()
+        for topic, direction in topics.items()
     }
 
 
-def _ordered(
+def _order_changes(
     old: Wiring,
     new: Wiring,
-    changes: Mapping[str, tuple[set[Line], set[Line]]],
-    act: str,
-    restless: Collection[str],
+    changes: Mapping[str, tuple[set[TopicLine], set[TopicLine]]],
+    action: str,
+    must_restart: Collection[str],
 ) -> list[tuple[Step, ...]]:
-    """Put changes in waves: nobody adds a topic while another has yet to take it away.
+    """Put changes in waves, so that no broker adds a topic before all others have removed their lines of it.
 
-    Where brokers wait for each other in a circle, all of it that take something away do that first, and add
-    what they add later.
+    If brokers wait for each other in a circle, all brokers that remove lines do so first and add theirs in a
+    later wave.
     """
-    here = set(old.order)
-    losing = {broker: set(gone) for broker, (gone, _) in changes.items() if gone}
-    gaining = {broker: set(more) for broker, (_, more) in changes.items()}
-    present = (here & set(new.order)) - set(restless)
+    here, there = set(old.order), set(new.order)
+    to_remove = {broker: set(removed) for broker, (removed, _) in changes.items() if removed}
+    to_add = {broker: set(added) for broker, (_, added) in changes.items()}
+    reachable = (here & there) - set(must_restart)
     waves: list[tuple[Step, ...]] = []
-    while gaining:
-        keepers: dict[str, set[str]] = {}
-        for broker, gone in losing.items():
-            for _, topic, _ in gone:
-                keepers.setdefault(topic, set()).add(broker)
+    while to_add:
+        removers: dict[str, set[str]] = {}
+        for broker, removed in to_remove.items():
+            for _, topic, _ in removed:
+                removers.setdefault(topic, set()).add(broker)
+        # A broker is ready if its listeners are reachable and nobody else has yet to remove its new topics.
         ready = [
             broker
-            for broker, more in gaining.items()
-            if all(keepers.get(topic, set()) <= {broker} and other in present for other, topic, _ in more)
+            for broker, added in to_add.items()
+            if all(
+                removers.get(topic, set()) <= {broker} and listener in reachable
+                for listener, topic, _ in added
+            )
         ]
+        wave = []
         if ready:
-            wave = []
             for broker in ready:
-                gone, more = losing.pop(broker, set()), gaining.pop(broker)
-                action = START if broker not in here else RESTART if broker in restless else act
-                wave.append(Step(action, broker, _sorted(gone), _sorted(more), dict(new.dialled_by(broker))))
+                removed, added = to_remove.pop(broker, set()), to_add.pop(broker)
+                own = START if broker not in here else RESTART if broker in must_restart else action
+                bridges = dict(new.dialled_by(broker))
+                wave.append(Step(own, broker, tuple(sorted(removed)), tuple(sorted(added)), bridges))
         else:
-            wave = []
-            for broker in list(losing):
-                gone = losing.pop(broker)
+            for broker in list(to_remove):
+                removed = to_remove.pop(broker)
                 left: dict[str, dict[str, str]] = {}
-                for other, lines in old.dialled_by(broker).items():
-                    kept = {t: way for t, way in lines.items() if (other, t, way) not in gone}
-                    if kept and other in set(new.order):
-                        left[other] = kept
-                wave.append(Step(act, broker, _sorted(gone), (), left))
+                for listener, topics in old.dialled_by(broker).items():
+                    kept = {t: way for t, way in topics.items() if (listener, t, way) not in removed}
+                    if kept and listener in there:
+                        left[listener] = kept
+                wave.append(Step(action, broker, tuple(sorted(removed)), (), left))
         waves.append(tuple(wave))
-        present |= {step.broker for step in wave}
+        reachable |= {step.broker for step in wave}
     return waves
 
 
-def _sorted(lines: set[Line]) -> tuple[Line, ...]:
-    return tuple(sorted(lines))
-
-
-def explained(found: Delta) -> Sequence[str]:
-    """Spell a delta for the person who is about to apply it."""
-    if not found.steps and not found.quiet:
+def explain_delta(delta: Delta) -> Sequence[str]:
+    """Return lines that explain a delta to the person who is about to apply it."""
+    if not delta.steps and not delta.no_action:
         return ["nothing changes"]
     lines = []
-    for number, wave in enumerate(found.waves, start=1):
+    for number, wave in enumerate(delta.waves, start=1):
         lines.append(f"wave {number}:")
         lines += [f"  {step}" for step in wave]
-    if found.quiet:
-        shown = ", ".join(found.quiet[:5]) + (" …" if len(found.quiet) > 5 else "")
+    if delta.no_action:
+        shown = ", ".join(delta.no_action[:5]) + (" …" if len(delta.no_action) > 5 else "")
         lines.append(
-            f"no action: {shown}; they dial brokers that are gone, in vain and harmlessly, until a restart"
+            f"no action: {shown}; until they restart, they dial brokers that are gone, which is harmless"
         )
-    if found.restarts:
+    topics = f"{len(delta.affected_topics)} topics"
+    if delta.restarts:
+        losses = (
+            "are affected; where their trees stay, messages queue"
+            if delta.durable
+            else "may lose messages meanwhile"
+        )
         lines.append(
-            f"clients of {len(found.restarts)} brokers are cut off for a moment; "
-            f"{len(found.touched)} topics {_meanwhile(found)}"
+            f"clients of {len(delta.restarts)} brokers are disconnected for a moment; {topics} {losses}"
         )
-    elif found.renewed:
-        lines.append(f"no client is cut off; {len(found.touched)} topics may lose messages meanwhile")
+    elif delta.interrupted_links:
+        lines.append(f"no client is disconnected; {topics} may lose messages meanwhile")
     return lines
-
-
-def _meanwhile(found: Delta) -> str:
-    """Say what becomes of messages on topics that a delta touches."""
-    if found.durable:
-        return "are touched, and where their trees stay messages wait"
-    return "may lose messages meanwhile"

@@ -1,121 +1,148 @@
-"""`plan.md`: a federation explained to the person who runs it."""
+"""The handbook: `plan.md`, which explains a federation to the person who runs it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.program import CONFIGURATION, USER
-from meshwright.deploy.config.wiring import folder_of
+from meshwright.deploy.config.mosquitto import UNUSED_PREFIX
+from meshwright.deploy.config.wiring import client_id, folder_of, local_client_id
 
 if TYPE_CHECKING:
-    from meshwright.deploy.config.inventory import Inventory, Settings
-    from meshwright.deploy.config.routed import Routed
+    from meshwright.deploy.config.inventory import Inventory
+    from meshwright.deploy.config.named_trees import NamedTrees
+    from meshwright.deploy.config.settings import BrokerSettings
     from meshwright.deploy.config.wiring import Wiring
 
 MOST_ROWS = 200
+"""Brokers in the table; the rest is in the manifest."""
+MOST_RELAYED = 50
+"""Topics whose relays are listed."""
 
 
-def handbook(routed: Routed, wiring: Wiring, inventory: Inventory, settings: Settings) -> str:
-    """Return the page, in Markdown."""
+def handbook(trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> str:
+    """Return the text of plan.md."""
     parts = [
         "# This federation",
-        f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.lines:,} topic lines for "
-        f"{sum(bool(way.links) for way in routed.ways.values()):,} topics. Every topic has one tree: each "
-        f"message reaches every broker that asked for it once{_alone(routed)}.",
-        *_promise(routed, settings),
+        _overview(trees, wiring),
+        _delivery(settings),
+        *_exceptions(trees),
         "## Starting it",
         "Copy each folder to its broker, as `/etc/meshwright/FOLDER`, and start the brokers in the order of "
-        "`start-order.txt`: each dials only brokers before it, so that nobody has to try twice. "
-        "`mosquitto.service` in each folder is a systemd unit; `docker-compose.yml` runs all of them on one "
-        f"machine. To run one by hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`. Started by root, "
-        f"Mosquitto becomes the user `{USER}`, who has to own the folder to read its passwords and keep its "
-        "queues. The unit and the compose file see to that; by hand, root does it with "
-        f"`chown -R {USER} FOLDER`.",
+        "`start-order.txt`: each broker dials only brokers that started before it. `mosquitto.service` in "
+        "each folder is a systemd unit. `docker-compose.yml` runs all brokers on one machine. To run one by "
+        f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
+        f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
+        "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
+        f"with `chown -R {USER} FOLDER`.",
         "## Changing it",
-        "Never add a bridge or a topic line by hand: one more link in a tree is a loop, and a loop is a "
-        "storm. Plan anew, look with `meshwright diff`, then `meshwright apply`. "
-        + (
-            "Mosquitto 2.1 takes a new configuration with SIGHUP. Where a broker loses several bridges at "
-            "once, 2.1.2 overlooks some of them: send it again, a second apart, four times for 15 bridges. "
-            "What stays as it is does not mind."
-            if settings.reloads
-            else "Bridges change when the dialling end restarts: Mosquitto 2.0 ignores them on SIGHUP, and "
-            "2.1 loses what waits."
-        ),
+        "Never add a bridge or a topic line by hand: one more link in a tree is a loop, and messages circle "
+        "in a loop for ever. Make a new plan, check it with `meshwright diff`, then run `meshwright apply`. "
+        + _how_bridges_change(settings),
         *_security(inventory, settings),
         "## The brokers",
-        _table(wiring, inventory),
+        _broker_table(wiring, inventory),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _alone(routed: Routed) -> str:
-    """Say who else a message reaches: nobody, unless brokers carry what they did not ask for."""
-    relaxed = any(way.merged or way.relays for way in routed.ways.values())
-    return ", and others only as far as is said here" if relaxed else ", and no other broker"
+def _overview(trees: NamedTrees, wiring: Wiring) -> str:
+    """Count the parts, and say which brokers a message reaches."""
+    linked = sum(bool(tree.links) for tree in trees.trees.values())
+    relaxed = any(tree.merged or tree.relays for tree in trees.trees.values())
+    others = "other brokers only where stated below" if relaxed else "no other broker"
+    return (
+        f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.topic_lines:,} topic lines "
+        f"for {linked:,} topics. Every topic has one tree: each message reaches every subscribing broker "
+        f"once, and {others}."
+    )
 
 
-def _promise(routed: Routed, settings: Settings) -> list[str]:
+def _delivery(settings: BrokerSettings) -> str:
+    """State what the profile promises."""
+    if not settings.durable:
+        return (
+            "Profile `plain`: delivery is exactly once while links are up. A message published while a link "
+            "is down does not cross it later. Retained messages are delivered again when a bridge reconnects."
+        )
+    listener_id, dialler_id = client_id("FROM", "TO"), local_client_id("FROM", "TO")
+    return (
+        "Profile `durable`: while a link is down or a broker restarts, messages queue at both ends and are "
+        "delivered afterwards. Bridges use QoS 2, and a message gets the lower of its own QoS and theirs. "
+        "Messages that clients publish with QoS 2 are delivered once even over restarts; those with QoS 1 "
+        "sometimes arrive twice; those with QoS 0 do not queue. A broker that crashes loses the messages in "
+        "its memory. Clients that must not miss messages while their own broker restarts need a persistent "
+        "session too."
+        "\n\n"
+        f"When a topic leaves a bridge, a line `topic … {UNUSED_PREFIX}` unsubscribes from it at the other "
+        "end; this line stays. When a bridge is removed, a session stays at each end: "
+        f"`{listener_id}` at the broker that was dialled and `{dialler_id}` at the one that dialled. It "
+        "queues messages until somebody ends it. `meshwright apply` ends sessions if it runs the brokers. "
+        "Otherwise connect once with that id and a clean session: "
+        "`mosquitto_sub -h HOST -p PORT -i ID -t x -E`."
+    )
+
+
+def _exceptions(trees: NamedTrees) -> list[str]:
+    """List which brokers carry messages of topics that they did not subscribe to."""
     parts = []
-    if settings.durable:
-        parts.append(
-            "Profile `durable`: while a link is down, or a broker restarts, messages wait at both ends and "
-            "come when it is back. Bridges carry QoS 2, and a message takes the lower one of its own and "
-            "theirs: what clients publish with QoS 2 comes once over restarts too, with QoS 1 now and then "
-            "twice, with QoS 0 it does not wait. A broker that crashes loses what it had in memory. Clients "
-            "that should miss nothing while their broker restarts need a session that lasts, too.\n\n"
-            "A topic that leaves a bridge is unsubscribed at the other end by a `topic … meshwright-gone/` "
-            "line, which stays. A bridge that goes leaves a session at each end, `meshwright.FROM>TO` at "
-            "the one that was dialled and `local.meshwright.FROM>TO` at the one that dialled, which queues "
-            "until somebody ends it; `meshwright apply` does so where it runs the brokers. Elsewhere connect "
-            "once by that id with a clean session, as `mosquitto_sub -h HOST -p PORT -i ID -t x -E` does."
-        )
-    else:
-        parts.append(
-            "Profile `plain`: exactly once while links are up. What is published while a link is down does "
-            "not cross it later. Retained messages are delivered again when a bridge reconnects."
-        )
-    merged = [way.merged for way in routed.ways.values() if way.merged]
+    merged = [tree.merged for tree in trees.trees.values() if tree.merged]
     if merged:
         listed = "; ".join(", ".join(f"`{topic}`" for topic in group) for group in merged)
         parts.append(
-            f"Relaxed: these topics overlap and share one tree, so that a broker that asked for one of them "
-            f"carries the messages of all: {listed}."
+            "Overlapping topics share one tree, so a broker that subscribes to one of them carries the "
+            f"messages of all: {listed}."
         )
-    relayed = {topic: way.relays for topic, way in routed.ways.items() if way.relays}
+    relayed = [(topic, sorted(tree.relays)) for topic, tree in trees.trees.items() if tree.relays]
     if relayed:
-        listed = "; ".join(
-            f"`{topic}`: {', '.join(sorted(who))}" for topic, who in list(relayed.items())[:50]
-        )
-        parts.append(f"Relays, which carry what they did not ask for: {listed}.")
+        listed = "; ".join(f"`{topic}`: {', '.join(relays)}" for topic, relays in relayed[:MOST_RELAYED])
+        more = f"; and {len(relayed) - MOST_RELAYED:,} more topics" if len(relayed) > MOST_RELAYED else ""
+        parts.append(f"Relays carry messages of topics that they do not subscribe to: {listed}{more}.")
     return parts
 
 
-def _security(inventory: Inventory, settings: Settings) -> list[str]:
+def _how_bridges_change(settings: BrokerSettings) -> str:
+    """Say which action makes a broker use changed bridges."""
+    if settings.reloads:
+        return (
+            "Mosquitto 2.1 loads a new configuration on SIGHUP. If a broker loses several bridges at once, "
+            "2.1.2 overlooks some of them: send the signal again, a second apart, four times for 15 bridges. "
+            "Unchanged bridges are not affected."
+        )
+    return (
+        "Bridges change when the dialling broker restarts: on SIGHUP, Mosquitto 2.0 ignores them and 2.1 "
+        "loses queued messages."
+    )
+
+
+def _security(inventory: Inventory, settings: BrokerSettings) -> list[str]:
+    """Explain passwords and TLS, where they are used."""
     parts = []
     if settings.secret is not None:
         parts.append(
-            "## Passwords\n\nEach bridge has a user of its own, whose access list holds the planned topics "
-            "and nothing else: a neighbour that is set up wrongly cannot leak. Clients of a broker connect "
+            "## Passwords\n\nEach bridge has its own user, whose access list contains the planned topics "
+            "and nothing else: a misconfigured neighbour cannot leak messages. Clients of a broker connect "
             "as user `client` with the password in `client.password`. Keep the folders private."
         )
-    if any(place.tls for place in inventory.places.values()):
+    if any(endpoint.tls for endpoint in inventory.endpoints.values()):
         parts.append(
-            "## TLS\n\nBrokers with TLS expect `certs/ca.crt`, `certs/broker.crt` and `certs/broker.key` in "
-            "their folder, those that dial them `certs/ca.crt`; a certificate must name the broker's host."
+            "## TLS\n\nA broker with TLS needs `certs/ca.crt`, `certs/broker.crt` and `certs/broker.key` in "
+            "its folder; brokers that dial it need `certs/ca.crt`. Each certificate must name the broker's "
+            "host."
         )
     return parts
 
 
-def _table(wiring: Wiring, inventory: Inventory) -> str:
+def _broker_table(wiring: Wiring, inventory: Inventory) -> str:
+    """Return a table of brokers: folder, address and bridges of each."""
     rows = ["| broker | folder | address | dials | is dialled by |", "| --- | --- | --- | --- | --- |"]
     for broker in wiring.order[:MOST_ROWS]:
         cells = [
             broker.replace("|", "\\|").replace("\n", " "),
             f"`{folder_of(broker)}`",
-            inventory.places[broker].address,
+            inventory.endpoints[broker].address,
             ", ".join(folder_of(other) for other in wiring.dialled_by(broker)),
-            ", ".join(folder_of(other) for other in wiring.heard_by(broker)),
+            ", ".join(folder_of(other) for other in wiring.dialled_to(broker)),
         ]
         rows.append(f"| {' | '.join(cells)} |")
     more = len(wiring.order) - MOST_ROWS

@@ -1,4 +1,4 @@
-"""Where each broker is and how the federation is set up; from CSV or YAML."""
+"""The inventory: the host and port of each broker, read from CSV or YAML."""
 
 from __future__ import annotations
 
@@ -12,52 +12,13 @@ from typing import Any
 from meshwright.brokers.program import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
 
-PROFILES = ("plain", "durable")
-VERSIONS = ("2.0", "2.1")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What an operator chooses for all brokers at once."""
-
-    profile: str = "plain"
-    """`plain`: exactly once while links are up. `durable`: both ends queue while a link is down, or a broker
-    restarts."""
-    version: str = "2.0"
-    """The oldest Mosquitto there is: from 2.1 on, `plain` bridges change without a restart."""
-    secret: bytes | None = None
-    """What all passwords are derived from; without, there are neither passwords nor access lists."""
-
-    def __post_init__(self) -> None:
-        if self.profile not in PROFILES:
-            raise InputError(f"no profile {self.profile!r}: choose one of {', '.join(PROFILES)}")
-        if self.version not in VERSIONS:
-            raise InputError(f"no Mosquitto {self.version!r}: choose one of {', '.join(VERSIONS)}")
-        if self.secret is not None and len(self.secret) < 16:
-            raise InputError("the secret is shorter than 16 bytes: make one with openssl rand -hex 32")
-
-    @property
-    def durable(self) -> bool:
-        """Whether sessions last: brokers keep them, and what is queued in them, while somebody is away."""
-        return self.profile == "durable"
-
-    @property
-    def reloads(self) -> bool:
-        """Whether bridges change by a reload: from 2.1 on, but not where sessions last: it loses queues."""
-        return self.version == "2.1" and not self.durable
-
-    @property
-    def qos(self) -> int:
-        """The quality of service of bridges: who queues must know what has come, or it comes twice."""
-        return 2 if self.durable else 1
-
-
 COLUMNS = ("broker", "host", "port")
-TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
+BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
+"""Spellings of the column `tls`, in lower case."""
 
 
 @dataclass(frozen=True)
-class Place:
+class Endpoint:
     """Where a broker listens."""
 
     host: str
@@ -66,12 +27,12 @@ class Place:
 
     @property
     def address(self) -> str:
-        """Host and port as a bridge names them: Mosquitto takes what follows the last colon for the port."""
+        """Host and port as bridges write them; Mosquitto reads the port after the last colon, IPv6 or not."""
         return f"{self.host}:{self.port}"
 
     @property
     def loopback(self) -> str | None:
-        """The address of this machine that only it can reach, if the host is one."""
+        """The loopback address that the host stands for, or None if the host is not on loopback."""
         if self.host.lower() == "localhost":
             return "127.0.0.1"
         try:
@@ -82,117 +43,119 @@ class Place:
 
 @dataclass(frozen=True)
 class Inventory:
-    """The place of each broker, by name."""
+    """The endpoint of each broker, by name; no two brokers share one."""
 
-    places: Mapping[str, Place]
+    endpoints: Mapping[str, Endpoint]
 
     def __post_init__(self) -> None:
         taken: dict[tuple[str, int], str] = {}
-        for broker, place in self.places.items():
-            # Every name and address of loopback is this one machine.
-            host = "localhost" if place.loopback else place.host.lower()
-            other = taken.setdefault((host, place.port), broker)
+        for broker, endpoint in self.endpoints.items():
+            # All loopback names and addresses are the same machine.
+            host = "localhost" if endpoint.loopback else endpoint.host.lower()
+            other = taken.setdefault((host, endpoint.port), broker)
             if other != broker:
                 raise InputError(
-                    f"brokers {other!r} and {broker!r} are both at {place.address}: give each its own port"
+                    f"brokers {other!r} and {broker!r} are both at {endpoint.address}: give each its own port"
                 )
 
     @classmethod
-    def loopback(cls, brokers: Iterable[str], first_port: int = 18830) -> Inventory:
-        """Return a place on this machine for each broker, with ports in a row."""
-        return cls({broker: Place("127.0.0.1", first_port + i) for i, broker in enumerate(brokers)})
+    def on_loopback(cls, brokers: Iterable[str], first_port: int = 18830) -> Inventory:
+        """Return an inventory of brokers on this machine, with consecutive ports."""
+        return cls({broker: Endpoint("127.0.0.1", first_port + i) for i, broker in enumerate(brokers)})
 
-    def of(self, brokers: Iterable[str]) -> Inventory:
-        """Return the places of exactly these brokers.
+    def for_brokers(self, brokers: Iterable[str]) -> Inventory:
+        """Return the inventory in the order of these brokers, which must be exactly those that it names.
 
         Raises
         ------
         InputError
-            If a broker has no place, or a place is of no such broker.
+            If a broker is missing from the inventory, or the inventory names another one.
         """
         wanted = list(brokers)
-        missing = [broker for broker in wanted if broker not in self.places]
+        missing = [broker for broker in wanted if broker not in self.endpoints]
         if missing:
             raise InputError(f"the inventory has no brokers {first_five(missing)}: add a line for each")
-        unknown = sorted(set(self.places) - set(wanted))
+        unknown = sorted(set(self.endpoints) - set(wanted))
         if unknown:
             raise InputError(
-                f"the inventory names the unknown brokers {first_five(unknown)}: take them out, "
-                "or give the plan that has them"
+                f"the inventory names the unknown brokers {first_five(unknown)}: remove them, "
+                "or use the plan that has them"
             )
-        return Inventory({broker: self.places[broker] for broker in wanted})
+        return Inventory({broker: self.endpoints[broker] for broker in wanted})
 
 
-def moved(before: Inventory, after: Inventory) -> set[str]:
-    """Return the brokers that are in both, at another address or with another kind of connection."""
-    both = before.places.keys() & after.places.keys()
-    return {broker for broker in both if before.places[broker] != after.places[broker]}
+def moved_brokers(before: Inventory, after: Inventory) -> set[str]:
+    """Return the brokers of both inventories whose host, port or TLS changed."""
+    both = before.endpoints.keys() & after.endpoints.keys()
+    return {broker for broker in both if before.endpoints[broker] != after.endpoints[broker]}
 
 
-def extended(inventory: Inventory, brokers: Iterable[str]) -> Inventory:
-    """Return the places of these brokers: known ones stay where they are, new ones get a free port here.
+def extend_inventory(inventory: Inventory, brokers: Iterable[str]) -> Inventory:
+    """Return the inventory of these brokers: known ones keep their endpoint, new ones get a free local port.
 
     Raises
     ------
     InputError
-        If a broker is new and the others are not on this machine.
+        If a broker is new and the others are not all on this machine.
     """
-    places = {broker: inventory.places[broker] for broker in brokers if broker in inventory.places}
-    new = [broker for broker in brokers if broker not in places]
-    if new and not all(place.loopback for place in inventory.places.values()):
-        raise InputError(f"nobody says where the new brokers {first_five(new)} are: give an inventory")
-    used = {place.port for place in inventory.places.values()}
+    wanted = list(brokers)
+    new = [broker for broker in wanted if broker not in inventory.endpoints]
+    if new and not all(endpoint.loopback for endpoint in inventory.endpoints.values()):
+        raise InputError(f"the new brokers {first_five(new)} have no address: give an inventory")
+    used = {endpoint.port for endpoint in inventory.endpoints.values()}
     ports = (port for port in free_ports(len(new) + len(used)) if port not in used)
-    places |= {broker: Place("127.0.0.1", port) for broker, port in zip(new, ports, strict=False)}
-    return Inventory({broker: places[broker] for broker in brokers})
+    added = {broker: Endpoint("127.0.0.1", port) for broker, port in zip(new, ports, strict=False)}
+    return Inventory({broker: inventory.endpoints.get(broker) or added[broker] for broker in wanted})
 
 
 def read_inventory(path: str | Path) -> Inventory:
-    """Read an inventory: CSV with the columns broker, host, port and perhaps tls, or the same as YAML.
+    """Read an inventory: CSV with the columns broker, host, port and optionally tls, or the same as YAML.
 
-    YAML is a list of such records, or a mapping of each broker to its host, port and tls.
+    YAML is a list of such records, or a mapping from each broker to its host, port and tls.
 
     Raises
     ------
     InputError
-        If nothing is there, something is missing or wrong, or two brokers have the same place.
+        If the file does not exist, a value is missing or wrong, or two brokers have the same address.
     FormatError
-        If the file is not what its name says.
+        If the file is not the CSV or YAML that its name says.
     """
     file = Path(path)
     if not file.is_file():
-        raise InputError(f"no inventory {file}: nothing is there")
+        raise InputError(f"no inventory {file}: there is no such file")
     ending = file.suffix.lower()
     if ending not in (".csv", ".yaml", ".yml"):
-        raise InputError(f"{file} ends in none of .csv, .yaml, .yml: rename it")
+        raise InputError(f"{file} does not end in .csv, .yaml or .yml: rename it")
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"{file} is not UTF-8 text: save it as UTF-8") from error
-    records = _csv(file, text) if ending == ".csv" else _yaml(file, text)
-    places: dict[str, Place] = {}
-    for number, record in records:
-        broker, place = _place(f"{file}: {number}", record)
-        if broker in places:
-            raise InputError(f"{file}: {number}: broker {broker!r} is there twice: keep one")
-        places[broker] = place
+    records = _csv_records(file, text) if ending == ".csv" else _yaml_records(file, text)
+    endpoints: dict[str, Endpoint] = {}
+    for place, record in records:
+        broker, endpoint = _parse_record(f"{file}: {place}", record)
+        if broker in endpoints:
+            raise InputError(f"{file}: {place}: broker {broker!r} occurs twice: keep one")
+        endpoints[broker] = endpoint
     try:
-        return Inventory(places)
+        return Inventory(endpoints)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
 
 
-def _csv(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
+def _csv_records(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return each row with its place in the file."""
     rows = csv.DictReader(text.splitlines())
     absent = [column for column in COLUMNS if column not in (rows.fieldnames or ())]
     if absent:
         raise InputError(
-            f"{file} has no column {first_five(absent)}: the first line names broker,host,port,tls"
+            f"{file} has no column {first_five(absent)}: the first line must be broker,host,port,tls"
         )
     return [(f"line {number}", dict(row)) for number, row in enumerate(rows, start=2)]
 
 
-def _yaml(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
+def _yaml_records(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return each record with its place in the file."""
     try:
         import yaml
     except ModuleNotFoundError as error:
@@ -205,25 +168,26 @@ def _yaml(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
         content = content["brokers"]
     if isinstance(content, dict):
         content = [
-            {"broker": broker, **(place if isinstance(place, dict) else {})}
-            for broker, place in content.items()
+            {"broker": broker, **(fields if isinstance(fields, dict) else {})}
+            for broker, fields in content.items()
         ]
     if not isinstance(content, list) or not all(isinstance(record, dict) for record in content):
-        raise FormatError(f"{file} is no inventory: give a list of broker, host, port, tls")
+        raise FormatError(f"{file} is not an inventory: give a list of broker, host, port, tls")
     return [(f"record {number}", record) for number, record in enumerate(content, start=1)]
 
 
-def _place(where: str, record: Mapping[str, Any]) -> tuple[str, Place]:
+def _parse_record(place: str, record: Mapping[str, Any]) -> tuple[str, Endpoint]:
+    """Return a record's broker and endpoint; `place` is where errors say it is."""
     broker, host, port = (str(record.get(column) or "").strip() for column in COLUMNS)
     if not broker:
-        raise InputError(f"{where} names no broker: give its name")
+        raise InputError(f"{place} has no broker: give its name")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     if not host or any(letter.isspace() for letter in host):
-        raise InputError(f"{where}: broker {broker!r} has host {host!r}: give a name or address")
+        raise InputError(f"{place}: broker {broker!r} has host {host!r}: give a name or address")
     if not port.isdecimal() or not 1 <= int(port) <= 65_535:
-        raise InputError(f"{where}: broker {broker!r} has port {port!r}: give a number from 1 to 65535")
-    tls = TRUTH.get(str(record.get("tls", "") if record.get("tls") is not None else "").strip().lower())
+        raise InputError(f"{place}: broker {broker!r} has port {port!r}: give a number from 1 to 65535")
+    tls = BOOLEANS.get("" if record.get("tls") is None else str(record["tls"]).strip().lower())
     if tls is None:
-        raise InputError(f"{where}: broker {broker!r} has tls {record['tls']!r}: give true or false")
-    return broker, Place(host, int(port), tls)
+        raise InputError(f"{place}: broker {broker!r} has tls {record['tls']!r}: give true or false")
+    return broker, Endpoint(host, int(port), tls)

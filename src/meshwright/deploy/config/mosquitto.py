@@ -1,14 +1,21 @@
-"""The configuration of one Mosquitto broker.
+"""The configuration files of one Mosquitto broker.
 
-Every choice here was seen to matter with real brokers: MQTT 5, whose no-local flag stops echoes; explicit
-client ids; one end that dials; QoS 1 and a clean session. In the profile `durable` sessions last, and so:
-MQTT 3.1.1, as with 5 only the dialler queues; QoS 2, as with 1 a broker that restarts sends again what was
-not yet acknowledged; many messages in flight, as with few QoS 2 loses messages in a burst; and a line for
-each topic that was taken off a bridge, else it stays subscribed at the other end.
+Tests with real brokers led to every choice here. A `plain` bridge uses:
 
-Told to reload, Mosquitto 2.1 ends bridges whose name is gone, begins those whose name is new, and leaves the
-others as they are. So from 2.1 on a plain bridge's names tell what it carries. (`bridge_reload_type
-immediate` breaks all of a broker's bridges, those too that stay as they are.)
+- MQTT 5, whose no-local flag prevents echoes;
+- explicit client ids, because two bridges with the same id disconnect each other;
+- QoS 1 and a clean session.
+
+A `durable` bridge keeps its session while the other end is away, and uses:
+
+- MQTT 3.1.1, because with MQTT 5 only the dialler queues;
+- QoS 2, because with QoS 1 a broker that restarts resends messages that were not yet acknowledged;
+- many messages in flight, because with few of them QoS 2 loses messages in a burst;
+- a line for each topic that the bridge no longer carries, because the listener would stay subscribed to it.
+
+On a reload, Mosquitto 2.1 stops bridges whose name is gone, starts those whose name is new, and leaves the
+others alone. So from 2.1 on, the name of a plain bridge contains a digest of its settings. (The alternative
+`bridge_reload_type immediate` interrupts all bridges of a broker, even unchanged ones.)
 """
 
 from __future__ import annotations
@@ -18,29 +25,34 @@ from typing import TYPE_CHECKING
 
 from meshwright.brokers.program import CONFIGURATION, USER
 from meshwright.deploy.config.access import access_file, client_password, password, password_file
-from meshwright.deploy.config.wiring import OUT, client_id, folder_of, local_id
+from meshwright.deploy.config.wiring import OUT, client_id, folder_of, local_client_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from meshwright.deploy.config.inventory import Inventory, Settings
+    from meshwright.deploy.config.inventory import Inventory
+    from meshwright.deploy.config.settings import BrokerSettings
     from meshwright.deploy.config.wiring import Wiring
 
-PLANNED = "# Planned by Meshwright, which writes this file anew: change the plan instead.\n"
-DATA = "Mosquitto keeps here what it has queued.\n"
-NOWHERE = "meshwright-gone/"
-"""Where a bridge would take a topic from that it carries no more: nobody publishes there."""
-MOST_IN_FLIGHT = 20_000
-"""With QoS 2, Mosquitto 2.0 loses what is in flight beyond its limit, 20 unless told. With no limit, or the
-highest there is, it forgets on a restart how far each message was, and sends some again."""
-LOGGED = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
+HEADER = "# Planned by Meshwright, which writes this file anew: change the plan instead.\n"
+DATA_README = "Mosquitto keeps here what it has queued.\n"
+UNUSED_PREFIX = "meshwright-gone/"
+"""The local prefix of a topic that a bridge no longer carries: no client publishes there."""
+MAX_IN_FLIGHT = 20_000
+"""With QoS 2, Mosquitto 2.0 loses messages in flight beyond its limit, which is 20 by default. Without a
+limit, or with the highest possible one, a restart forgets the state of each message and resends some."""
+MAX_QUEUED = 100_000
+"""A burst over one bridge can exceed Mosquitto's default of 1,000."""
+LOG_TYPES = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
 
 
-def broker_files(wiring: Wiring, inventory: Inventory, settings: Settings, broker: str) -> dict[str, str]:
+def broker_files(
+    wiring: Wiring, inventory: Inventory, settings: BrokerSettings, broker: str
+) -> dict[str, str]:
     """Return the files of a broker's folder by name; paths in them are relative to that folder."""
     files = {CONFIGURATION: configuration(wiring, inventory, settings, broker)}
     if settings.durable:
-        files["data/README"] = DATA
+        files["data/README"] = DATA_README
     if settings.secret is not None:
         files["passwords"] = password_file(wiring, broker, settings.secret)
         files["access"] = access_file(wiring, broker)
@@ -48,82 +60,77 @@ def broker_files(wiring: Wiring, inventory: Inventory, settings: Settings, broke
     return files
 
 
-def configuration(wiring: Wiring, inventory: Inventory, settings: Settings, broker: str) -> str:
+def configuration(wiring: Wiring, inventory: Inventory, settings: BrokerSettings, broker: str) -> str:
     """Return the text of a broker's mosquitto.conf."""
-    place = inventory.places[broker]
-    lines = [f"listener {place.port}" + (f" {place.loopback}" if place.loopback else "")]
-    if place.tls:
+    endpoint = inventory.endpoints[broker]
+    lines = [f"listener {endpoint.port}" + (f" {endpoint.loopback}" if endpoint.loopback else "")]
+    if endpoint.tls:
         lines += ["cafile certs/ca.crt", "certfile certs/broker.crt", "keyfile certs/broker.key"]
     if settings.secret is None:
         lines.append("allow_anonymous true")
     else:
         lines += ["allow_anonymous false", "password_file passwords", "acl_file access"]
     if settings.durable:
-        lines += ["persistence true", "persistence_location data/", f"max_inflight_messages {MOST_IN_FLIGHT}"]
+        lines += ["persistence true", "persistence_location data/", f"max_inflight_messages {MAX_IN_FLIGHT}"]
     else:
         lines.append("persistence false")
-    # A thousand, as it is unless told, is less than a burst over one bridge can be.
-    lines += ["max_queued_messages 100000", "set_tcp_nodelay true"]
-    lines += ["log_dest stderr", *(f"log_type {kind}" for kind in LOGGED)]
-    parts = [PLANNED, *(f"{line}\n" for line in lines)]
-    for other, topics in wiring.dialled_by(broker).items():
-        gone = wiring.taken_off.get((broker, other), ())
-        parts.append("\n" + _bridge(inventory, settings, broker, other, topics, gone))
+    lines += [f"max_queued_messages {MAX_QUEUED}", "set_tcp_nodelay true"]
+    lines += ["log_dest stderr", *(f"log_type {kind}" for kind in LOG_TYPES)]
+    parts = [HEADER, *(f"{line}\n" for line in lines)]
+    parts += [
+        "\n" + _bridge(wiring, inventory, settings, broker, listener)
+        for listener in wiring.dialled_by(broker)
+    ]
     return "".join(parts)
 
 
 def _bridge(
-    inventory: Inventory,
-    settings: Settings,
-    broker: str,
-    other: str,
-    topics: Mapping[str, str],
-    gone: Iterable[str],
+    wiring: Wiring, inventory: Inventory, settings: BrokerSettings, dialler: str, listener: str
 ) -> str:
-    name, place = client_id(broker, other), inventory.places[other]
-    lines = [
-        f"address {place.address}",
-        f"remote_clientid {name}",
-    ]
+    """Return the section of a dialler's mosquitto.conf for one bridge."""
+    name, endpoint = client_id(dialler, listener), inventory.endpoints[listener]
+    ends = [f"address {endpoint.address}", f"remote_clientid {name}"]
     if settings.durable:
-        lines += ["bridge_protocol_version mqttv311", "try_private true", "cleansession false"]
+        options = ["bridge_protocol_version mqttv311", "try_private true", "cleansession false"]
     else:
-        lines += ["bridge_protocol_version mqttv50", "cleansession true"]
-    # 2.1 waits so long before it dials at all when a reload begins a bridge: no longer than it has to.
-    lines += [
-        "notifications_local_only true",
-        f"restart_timeout {'1' if settings.reloads else '1 5'}",
-    ]
+        options = ["bridge_protocol_version mqttv50", "cleansession true"]
+    # After a reload, 2.1 waits this long before a new bridge dials for the first time: keep it short.
+    restart_timeout = "1" if settings.reloads else "1 5"
+    options += ["notifications_local_only true", f"restart_timeout {restart_timeout}"]
     if settings.secret is not None:
-        lines += [f"remote_username {name}", f"remote_password {password(settings.secret, name)}"]
-    if place.tls:
-        lines.append("bridge_cafile certs/ca.crt")
+        options += [f"remote_username {name}", f"remote_password {password(settings.secret, name)}"]
+    if endpoint.tls:
+        options.append("bridge_cafile certs/ca.crt")
     if settings.durable:
-        # What a bridge only sends it unsubscribes from at the other end, whenever it connects.
-        lines += [f'topic {topic} {OUT} {settings.qos} {NOWHERE} ""' for topic in gone]
-    lines += [f'topic {topic} {direction} {settings.qos} "" ""' for topic, direction in topics.items()]
-    told = f".{_digest(lines)}" if settings.reloads else ""
-    named = (
-        f"connection {name}{told}",
-        *lines[:2],
-        f"local_clientid {local_id(broker, other)}{told}",
-        *lines[2:],
+        # When it connects, a bridge unsubscribes at the listener from topics that it only sends.
+        former = wiring.former_topics.get((dialler, listener), ())
+        options += [f'topic {topic} {OUT} {settings.qos} {UNUSED_PREFIX} ""' for topic in former]
+    topics = wiring.bridges[dialler, listener]
+    options += [f'topic {topic} {direction} {settings.qos} "" ""' for topic, direction in topics.items()]
+    suffix = f".{_digest([*ends, *options])}" if settings.reloads else ""
+    lines = (
+        f"connection {name}{suffix}",
+        *ends,
+        f"local_clientid {local_client_id(dialler, listener)}{suffix}",
+        *options,
     )
-    return "".join(f"{line}\n" for line in named)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _digest(lines: Iterable[str]) -> str:
-    """Tell bridges apart by what they are to do; passwords, which are nobody's business, are left out."""
-    open_to_all = "\n".join(line for line in lines if not line.startswith("remote_password"))
-    return hashlib.sha256(open_to_all.encode()).hexdigest()[:12]
+    """Return a digest of a bridge's settings without its password: the name of a bridge is public."""
+    public = "\n".join(line for line in lines if not line.startswith("remote_password"))
+    return hashlib.sha256(public.encode()).hexdigest()[:12]
 
 
-def unit(broker: str) -> str:
+def systemd_unit(broker: str) -> str:
     """Return a systemd unit that runs a broker from /etc/meshwright."""
-    folder = f"/etc/meshwright/{folder_of(broker)}".replace("%", "%%")
+    # systemd expands %: double it.
+    name = folder_of(broker).replace("%", "%%")
+    folder = f"/etc/meshwright/{name}"
     return (
         "[Unit]\n"
-        f"Description=Mosquitto broker {folder_of(broker).replace('%', '%%')}, planned by Meshwright\n"
+        f"Description=Mosquitto broker {name}, planned by Meshwright\n"
         "After=network-online.target\nWants=network-online.target\n\n"
         "[Service]\n"
         f"WorkingDirectory={folder}\n"

@@ -1,11 +1,13 @@
-"""Wiring: which broker dials which, and what flows over each bridge.
+"""Wiring: which broker dials which, and the topics of each bridge.
 
-Every link is one bridge, dialled by exactly one end: the later one in a total order of all brokers. Who
-joins comes last in that order, so a newcomer dials all its neighbours and nobody else changes.
+Every link of a tree becomes one bridge. All brokers have a total order, and of the two ends of a link the
+later one dials. A broker that joins comes last in the order: it dials all its neighbours, and no other
+broker changes.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,90 +19,102 @@ from meshwright.errors import InputError, first_five
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    Grouped: TypeAlias = dict[str, dict[str, Mapping[str, str]]]
+    from meshwright.deploy.config.named_trees import NamedTrees
 
-    from meshwright.deploy.config.routed import Routed
+    BridgesByEnd: TypeAlias = dict[str, dict[str, Mapping[str, str]]]
 
 BOTH, OUT, IN = "both", "out", "in"
-"""Ways that messages flow over a bridge, as its dialler sees it."""
+"""Directions in which messages cross a bridge, as its dialler sees them."""
 
 LONGEST_FOLDER = 120
+"""Characters of a folder's name; longer names are cut and end in a digest."""
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """The total order of brokers, and each bridge (dialler, listener) with its topics and directions."""
+    """The total order of brokers, and the bridges between them."""
 
     order: tuple[str, ...]
+    """Brokers in the order of starting: each dials only brokers before it."""
     bridges: Mapping[tuple[str, str], Mapping[str, str]]
-    taken_off: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    """Topics that a link carried once: where sessions last, the listener is to be told that it is over."""
+    """Each bridge as (dialler, listener), with its topics and their directions."""
+    former_topics: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    """Topics that a bridge carried earlier: in durable sessions it must unsubscribe from them."""
 
     def dialled_by(self, broker: str) -> Mapping[str, Mapping[str, str]]:
-        """Return the bridges that a broker dials, by the other end."""
+        """Return the topics of the bridges that a broker dials, by listener."""
         return self._by_end[0].get(broker, {})
 
-    def heard_by(self, broker: str) -> Mapping[str, Mapping[str, str]]:
-        """Return the bridges that others dial to a broker, by the other end."""
+    def dialled_to(self, broker: str) -> Mapping[str, Mapping[str, str]]:
+        """Return the topics of the bridges that others dial to a broker, by dialler."""
         return self._by_end[1].get(broker, {})
 
     @cached_property
-    def _by_end(self) -> tuple[Grouped, Grouped]:
-        dialled: Grouped = {}
-        heard: Grouped = {}
-        for (dialler, listener), lines in self.bridges.items():
-            dialled.setdefault(dialler, {})[listener] = lines
-            heard.setdefault(listener, {})[dialler] = lines
-        return dialled, heard
+    def _by_end(self) -> tuple[BridgesByEnd, BridgesByEnd]:
+        by_dialler: BridgesByEnd = {}
+        by_listener: BridgesByEnd = {}
+        for (dialler, listener), topics in self.bridges.items():
+            by_dialler.setdefault(dialler, {})[listener] = topics
+            by_listener.setdefault(listener, {})[dialler] = topics
+        return by_dialler, by_listener
 
     @property
-    def lines(self) -> int:
-        """How many topic lines there are on all bridges."""
-        return sum(len(lines) for lines in self.bridges.values())
+    def topic_lines(self) -> int:
+        """The number of topic lines on all bridges."""
+        return sum(len(topics) for topics in self.bridges.values())
 
 
-def wire(routed: Routed, order: Iterable[str] = ()) -> Wiring:
-    """Turn trees into bridges; `order` is that of a federation that runs already, newcomers come after."""
-    there = set(routed.brokers)
+def dialler_and_listener(one: str, other: str, rank: Mapping[str, int]) -> tuple[str, str]:
+    """Decide which end of a link dials: the one that is later in the total order.
+
+    >>> dialler_and_listener("a", "b", {"a": 0, "b": 1})
+    ('b', 'a')
+    """
+    return (one, other) if rank[one] > rank[other] else (other, one)
+
+
+def wire(trees: NamedTrees, order: Iterable[str] = ()) -> Wiring:
+    """Turn trees into bridges; brokers that are not in `order`, that of a running federation, come last."""
+    there = set(trees.brokers)
     known = dict.fromkeys(broker for broker in order if broker in there)
-    total = (*known, *(broker for broker in routed.brokers if broker not in known))
-    rank = {broker: i for i, broker in enumerate(total)}
+    total = (*known, *(broker for broker in trees.brokers if broker not in known))
+    rank = {broker: place for place, broker in enumerate(total)}
     bridges: dict[tuple[str, str], dict[str, str]] = {}
 
     def add(sender: str, receiver: str, topic: str, *, one_way: bool) -> None:
-        dialler, listener = (sender, receiver) if rank[sender] > rank[receiver] else (receiver, sender)
+        dialler, listener = dialler_and_listener(sender, receiver, rank)
         direction = BOTH if not one_way else OUT if dialler == sender else IN
         bridges.setdefault((dialler, listener), {})[topic] = direction
 
-    for topic, way in routed.ways.items():
-        for a, b in way.links:
-            add(a, b, topic, one_way=False)
-        for broker, via in way.publishers.items():
-            add(broker, via, topic, one_way=True)
+    for topic, tree in trees.trees.items():
+        for parent, child in tree.links:
+            add(parent, child, topic, one_way=False)
+        for publisher, carrier in tree.publishers.items():
+            add(publisher, carrier, topic, one_way=True)
     ordered = sorted(bridges, key=lambda pair: (rank[pair[0]], rank[pair[1]]))
     return Wiring(total, {pair: dict(sorted(bridges[pair].items())) for pair in ordered})
 
 
-def rewire(routed: Routed, before: Wiring) -> Wiring:
-    """Turn trees into bridges for a federation that is there: its order stays, and what it loses is known."""
-    new = wire(routed, before.order)
-    return replace(new, taken_off=taken_off(before, new))
+def rewire(trees: NamedTrees, before: Wiring) -> Wiring:
+    """Turn trees into bridges of an existing federation: its order stays, and former topics are noted."""
+    new = wire(trees, before.order)
+    return replace(new, former_topics=find_former_topics(before, new))
 
 
-def taken_off(before: Wiring, now: Wiring) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return what links have carried until `before` and do not carry now, of listeners that are there."""
-    found = {}
+def find_former_topics(before: Wiring, now: Wiring) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the topics that each link carried until `before` and no longer carries; listeners must stay."""
+    former = {}
     there = set(now.order)
-    for pair in sorted({*before.taken_off, *before.bridges}):
-        had = {*before.taken_off.get(pair, ()), *before.bridges.get(pair, ())}
-        lost = had - now.bridges.get(pair, {}).keys()
+    for pair in sorted({*before.former_topics, *before.bridges}):
+        carried = {*before.former_topics.get(pair, ()), *before.bridges.get(pair, ())}
+        lost = carried - now.bridges.get(pair, {}).keys()
         if lost and pair[1] in there:
-            found[pair] = tuple(sorted(lost))
-    return found
+            former[pair] = tuple(sorted(lost))
+    return former
 
 
 def folder_of(broker: str) -> str:
-    """Return a name for a broker's folder and ids: safe in paths and settings, different for each broker.
+    """Return the name of a broker's folder: safe in paths and settings, and different for each broker.
 
     >>> folder_of("oslo"), folder_of("a/b c"), folder_of("..")
     ('oslo', 'a%2Fb%20c', '%2E.')
@@ -108,29 +122,27 @@ def folder_of(broker: str) -> str:
     name = quote(broker, safe="")
     name = f"%2E{name[1:]}" if name.startswith(".") else name
     if len(name) > LONGEST_FOLDER:
-        import hashlib
-
         name = f"{name[:LONGEST_FOLDER]}%{hashlib.sha256(broker.encode()).hexdigest()[:16]}"
     return name
 
 
 def client_id(dialler: str, listener: str) -> str:
-    """Return the id that a bridge has at the listener; the separator occurs in no broker's folder name."""
+    """Return a bridge's client id at its listener; no folder name contains the separator `>`."""
     return f"meshwright.{folder_of(dialler)}>{folder_of(listener)}"
 
 
-def local_id(dialler: str, listener: str) -> str:
-    """Return the id that a bridge has at its dialler."""
+def local_client_id(dialler: str, listener: str) -> str:
+    """Return a bridge's client id at its dialler."""
     return f"local.{client_id(dialler, listener)}"
 
 
-def check_folders(brokers: Iterable[str]) -> None:
-    """Refuse brokers whose folders differ in case only: some systems take them for the same."""
+def check_folder_names(brokers: Iterable[str]) -> None:
+    """Refuse brokers whose folder names differ only in case: some file systems cannot tell them apart."""
     taken: dict[str, str] = {}
-    both = []
+    clashes = []
     for broker in brokers:
         other = taken.setdefault(folder_of(broker).lower(), broker)
         if other != broker:
-            both.append((other, broker))
-    if both:
-        raise InputError(f"brokers {first_five(both)} differ in case only: rename one of each")
+            clashes.append((other, broker))
+    if clashes:
+        raise InputError(f"brokers {first_five(clashes)} differ only in case: rename one of each pair")

@@ -1,1 +1,1 @@
-"""A federation of real brokers on this machine: run, traffic, verdict, churn."""
+"""A federation of real brokers on this machine: run it, send traffic, judge deliveries, change it."""

@@ -1,10 +1,13 @@
-"""Brokers that join, leave and crash while traffic flows: repaired, applied to the running, and counted.
+"""Churn under traffic: brokers join, leave and crash while messages flow, and every message is counted.
 
-On a topic that no change touches every message must come once, all the time. Where a tree changes, or in the
-profile `plain` a broker of it restarts, messages may be lost while the waves last that touch the topic: these
-are counted by themselves, and no other way may lose any. Nothing may come twice there. In the profile
-`durable` a restart is no excuse: where a tree stays, every message comes once; where it changes, what waited
-for a link that is gone may come twice.
+After each event the overlay is repaired, and the delta is applied to the running brokers. What must hold:
+
+- On a topic that no change affects, every message arrives exactly once.
+- Where a tree changes, messages may be lost during the waves that affect the topic. In the profile `plain`
+  the same holds where a broker of the tree restarts. These losses are counted separately. Messages whose path
+  is not disturbed must not be lost, and none may arrive twice.
+- In the profile `durable` a restart excuses nothing: where a tree stays, every message arrives exactly once.
+  Where a tree changes, messages queued for a removed link may arrive twice.
 """
 
 from __future__ import annotations
@@ -20,229 +23,221 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.brokers.program import free_ports
-from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
-from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, delta
-from meshwright.deploy.config.inventory import Inventory, Place, Settings
-from meshwright.deploy.federation.churn_verdict import Churned, Window, sorted_out
-from meshwright.deploy.federation.run import publications, publish_all, running
-from meshwright.deploy.federation.traffic import Message, Observers, mqtt
-from meshwright.deploy.federation.update import perform, update_folders
+from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, compute_delta
+from meshwright.deploy.config.inventory import Endpoint, Inventory
+from meshwright.deploy.config.settings import BrokerSettings
+from meshwright.deploy.federation.churn_verdict import ChurnVerdict, Window, judge_churn
+from meshwright.deploy.federation.run import publications, publish_all, run_federation
+from meshwright.deploy.federation.traffic import Message, Observers, load_aiomqtt
+from meshwright.deploy.federation.update import apply_wave, update_folders
 
 if TYPE_CHECKING:
+    from meshwright.churn import Event
     from meshwright.deploy.config.delta import Delta
-    from meshwright.deploy.config.routed import Routed
-    from meshwright.deploy.federation.live_plan import LivingPlan
-    from meshwright.deploy.federation.run import Progress, Running
+    from meshwright.deploy.config.named_trees import NamedTrees
+    from meshwright.deploy.federation.live_plan import LivePlan
+    from meshwright.deploy.federation.run import RunningFederation
+    from meshwright.progress import Progress
 
 RATE = 200.0
-"""Messages a second, in all, unless told."""
-DRAINING = 5.0
-"""Seconds: what has not come by then is lost."""
-CHATTERS = 4
-"""So many publish side by side: one that waits for a broker that is ending must not silence the others."""
+"""Messages a second from all publishers together, by default."""
+PAUSE = 1.0
+"""Seconds between the end of one change and the next event."""
+QUEUE_PATIENCE = 5.0
+"""Seconds after which a queued message counts as lost."""
+PUBLISHERS = 4
+"""Concurrent publishers: one that waits for a stopping broker must not hold up the others."""
 
 
-@dataclass
-class _State:
-    """What the traffic needs to know of the present."""
-
-    routed: Routed
-    version: int = 0
-    away: set[str] = field(default_factory=set)
-    over: bool = False
-
-
-def churn_live(
-    plan: LivingPlan,
+def churn_federation(
+    plan: LivePlan,
     events: Sequence[Event],
     folder: Path,
-    settings: Settings | None = None,
+    settings: BrokerSettings | None = None,
     *,
     rate: float = RATE,
     seed: int = 0,
-    pause: float = 1.0,
-    look: Callable[[Running], None] | None = None,
+    before_stop: Callable[[RunningFederation], None] | None = None,
     progress: Progress | None = None,
-) -> Churned:
-    """Run a federation, let events happen to it while messages flow, and count.
+) -> ChurnVerdict:
+    """Run a federation, apply events to it while messages flow, and judge.
 
-    `look` is called at the end, while all brokers and their clients are still there. Sessions last unless
-    the settings say otherwise.
+    `before_stop` is called at the end, while all brokers and their clients still run. The profile is
+    `durable` by default.
     """
-    with running(plan.routed, folder, settings or Settings("durable")) as here:
-        return asyncio.run(_churn(plan, events, here, rate, seed, pause, look, progress))
+
+    async def churn(federation: RunningFederation) -> ChurnVerdict:
+        persistent = federation.settings.durable
+        async with Observers(
+            federation.settings, residents=True, persistent_sessions=persistent
+        ) as observers:
+            run = _ChurnRun(plan, federation, observers, rate, seed)
+            return await run.judge(events, before_stop, progress)
+
+    with run_federation(plan.trees, folder, settings or BrokerSettings("durable")) as federation:
+        return asyncio.run(churn(federation))
 
 
-async def _churn(
-    plan: LivingPlan,
-    events: Sequence[Event],
-    here: Running,
-    rate: float,
-    seed: int,
-    pause: float,
-    look: Callable[[Running], None] | None,
-    progress: Progress | None,
-) -> Churned:
-    began = time.monotonic()
-    versions: list[Routed] = [plan.routed]
-    windows: list[Window] = []
-    state = _State(plan.routed)
-    sent: list[tuple[Message, int]] = []
-    places = dict(here.inventory.places)
-    used = {place.port for place in places.values()}
-    async with Observers(here.settings, residents=True, lasting=here.settings.durable) as observers:
-        await observers.attach_all(places, _held(plan.routed))
-        chatter = asyncio.gather(
-            *(_chatter(observers, state, sent, rate / CHATTERS, (seed, each)) for each in range(CHATTERS))
-        )
-        for number, event in enumerate(events):
-            window = await _change(plan, event, here, observers, state, places, used)
-            windows.append(window)
-            versions.append(plan.routed)
-            if progress is not None:
-                progress(f"{event.event} of {event.node}", number + 1, len(events))
-            await _drained(windows, sent, plan.routed)
-            await asyncio.sleep(pause)
-        state.over = True
-        await chatter
-        await observers.settle(0)
-        final = await publish_all(observers, plan.routed)
-        here.brokers.check()
-        if look is not None:
-            await asyncio.to_thread(look, here)
-    calm, leaked = sorted_out(sent, versions, windows)
-    return Churned(calm, windows, leaked, final, plan.live.audit(), time.monotonic() - began)
+@dataclass
+class _ChurnRun:
+    """One run: the brokers, the traffic, and the record of both that the verdict needs."""
 
+    plan: LivePlan
+    federation: RunningFederation
+    observers: Observers
+    rate: float
+    seed: int
+    endpoints: dict[str, Endpoint] = field(init=False)
+    used_ports: set[int] = field(init=False)
+    """Ports of all brokers so far: bridges may still dial those of brokers that are gone."""
+    versions: list[NamedTrees] = field(init=False)
+    """The trees before the first change and after each."""
+    windows: list[Window] = field(default_factory=list)
+    sent: list[tuple[Message, int]] = field(default_factory=list)
+    """Messages that brokers accepted, each with the version of the trees at that time."""
+    leaving: set[str] = field(default_factory=set)
+    """Brokers that left or crashed, or are about to: nobody publishes there."""
+    finished: bool = False
 
-async def _drained(windows: Sequence[Window], sent: list[tuple[Message, int]], routed: Routed) -> None:
-    """Wait until what waited has come, where trees stay: the next change must not find any of it."""
-    window, earlier = windows[-1], [window.ended for window in windows[:-1]]
-    waited = [
-        message
-        for message, _ in sent
-        if window.holds(message)
-        and message.sent > max(earlier, default=0.0)
-        and message.topic in routed.ways.keys() - window.changed
-    ]
-    end = time.monotonic() + DRAINING
-    while waited and window.durable and time.monotonic() < end:
-        waited = [it for it in waited if not routed.ways[it.topic].subscribers <= it.seen.keys()]
-        await asyncio.sleep(0.02)
+    def __post_init__(self) -> None:
+        self.endpoints = dict(self.federation.inventory.endpoints)
+        self.used_ports = {endpoint.port for endpoint in self.endpoints.values()}
+        self.versions = [self.plan.trees]
 
-
-async def _chatter(
-    observers: Observers, state: _State, sent: list[tuple[Message, int]], rate: float, seed: tuple[int, int]
-) -> None:
-    """Publish at a steady rate, from brokers that are there, on topics that they hold."""
-    chance = np.random.Generator(np.random.PCG64(seed))
-    known, choices = -1, publications(state.routed)
-    due = time.monotonic()
-    while not state.over:
-        if known != state.version:
-            known, choices = state.version, publications(state.routed)
-        broker, topic, name = choices[int(chance.integers(len(choices)))]
-        if observers.attached(broker) and broker not in state.away:
-            version = state.version
-            # From a broker that is ending, nobody knows whether it got the message: that one does not count.
-            with suppress(mqtt().MqttError):
-                sent.append((await observers.publish(broker, topic, name), version))
-        due = max(due + 1 / rate, time.monotonic() - 0.1)
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
-
-
-async def _change(
-    plan: LivingPlan,
-    event: Event,
-    here: Running,
-    observers: Observers,
-    state: _State,
-    places: dict[str, Place],
-    used: set[int],
-) -> Window:
-    """Let one event happen, and apply what follows from it to the running brokers."""
-    broker, before = str(event.node), plan.wiring
-    began = time.monotonic()
-    if event.event == CRASH:
-        await asyncio.to_thread(here.brokers.stop, broker, crash=True)
-    if event.event in (CRASH, LEAVE):
-        state.away.add(broker)
-        await observers.detach(broker)
-    old = plan.routed
-    plan.happen([event])
-    durable = here.settings.durable
-    found = delta(before, plan.wiring, version=here.settings.version, durable=durable)
-    if event.event == JOIN:
-        # A port that was somebody's: bridges to that one may still dial it.
-        port = next(port for port in free_ports(len(used) + 1) if port not in used)
-        places[broker] = Place("127.0.0.1", port)
-        used.add(port)
-    elif event.event in (CRASH, LEAVE):
-        del places[broker]
-    # Where sessions last, who restarts has kept all that it had; who ends has not.
-    disturbing = (STOP,) if durable else (RESTART, STOP)
-    ending = frozenset(step.broker for step in found.steps if step.action in disturbing)
-    changed = _changed(old, plan.routed)
-    window = Window(
-        event.event,
-        broker,
-        began,
-        changed,
-        ending,
-        found.restarts,
-        sorted({step.broker for step in found.steps if step.action == RELOAD}),
-        found.renewed,
-        len(found.waves),
-        durable=durable,
-    )
-    # What goes through a broker that is gone is touched from the first moment on, before any wave.
-    window.touch(_held(old).get(broker, set()), began, began)
-    cuts = observers.cuts.copy()
-    await _applied(plan, old, found, here, observers, Inventory(dict(places)), window)
-    state.routed, state.version = plan.routed, state.version + 1
-    window.ended = time.monotonic()
-    window.cut_off = sum(count for other, count in (observers.cuts - cuts).items() if other != broker)
-    return window
-
-
-async def _applied(
-    plan: LivingPlan,
-    old: Routed,
-    found: Delta,
-    here: Running,
-    observers: Observers,
-    inventory: Inventory,
-    window: Window,
-) -> None:
-    """Do one wave after the other, and note which topics each touched, and when."""
-    was, held = _held(old), _held(plan.routed)
-    for wave in found.waves:
+    async def judge(
+        self,
+        events: Sequence[Event],
+        before_stop: Callable[[RunningFederation], None] | None,
+        progress: Progress | None,
+    ) -> ChurnVerdict:
+        """Apply the events while messages flow, then publish everywhere, and judge everything."""
         began = time.monotonic()
-        await asyncio.to_thread(perform, wave, found, inventory, here.settings, here.brokers, here.logs)
-        anew = sorted({step.broker for step in wave if step.action in (START, RESTART)})
-        touched = found.touched_by(wave)
-        for broker in anew:
-            connect = observers.attach
-            if broker in observers.present:
-                connect = observers.return_to
-                touched |= was.get(broker, set())
-            await connect(broker, inventory.places[broker], held.get(broker, set()))
-        window.touch(touched, began, time.monotonic())
-    update_folders(plan.routed, plan.wiring, inventory, here.settings, here.brokers.folder)
+        await self.observers.attach_all(self.endpoints, self.plan.trees.subscriptions())
+        traffic = asyncio.gather(*(self._publish_steadily(number) for number in range(PUBLISHERS)))
+        for number, event in enumerate(events, start=1):
+            self.windows.append(await self._apply_event(event))
+            self.versions.append(self.plan.trees)
+            if progress is not None:
+                progress(number, number / len(events), f"{event.event} of {event.node}")
+            await self._wait_for_queued()
+            await asyncio.sleep(PAUSE)
+        self.finished = True
+        await traffic
+        await self.observers.wait_for_deliveries(0)
+        final = await publish_all(self.observers, self.plan.trees)
+        self.federation.brokers.check()
+        if before_stop is not None:
+            await asyncio.to_thread(before_stop, self.federation)
+        outside, leaked = judge_churn(self.sent, self.versions, self.windows)
+        audit = self.plan.live_overlay.audit()
+        return ChurnVerdict(outside, self.windows, leaked, final, audit, time.monotonic() - began)
+
+    async def _publish_steadily(self, number: int) -> None:
+        """Publish at a steady rate, from brokers that are connected, on their topics."""
+        random = np.random.Generator(np.random.PCG64((self.seed, number)))
+        known, choices = -1, publications(self.versions[-1])
+        due = time.monotonic()
+        while not self.finished:
+            version = len(self.versions) - 1
+            if known != version:
+                known, choices = version, publications(self.versions[version])
+            broker, topic, name = choices[int(random.integers(len(choices)))]
+            if self.observers.is_connected(broker) and broker not in self.leaving:
+                # A broker that stops may or may not have accepted the message: it does not count.
+                with suppress(load_aiomqtt().MqttError):
+                    self.sent.append((await self.observers.publish(broker, topic, name), version))
+            # After a delay, catch up at most a tenth of a second.
+            due = max(due + PUBLISHERS / self.rate, time.monotonic() - 0.1)
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+
+    async def _wait_for_queued(self) -> None:
+        """Wait until queued messages have arrived where trees stay: the next change must not disturb them."""
+        trees, window = self.plan.trees.trees, self.windows[-1]
+        earlier = max((window.ended for window in self.windows[:-1]), default=0.0)
+        queued = [
+            message
+            for message, _ in self.sent
+            if window.covers(message)
+            and message.sent > earlier
+            and message.topic in trees.keys() - window.changed_topics
+        ]
+        end = time.monotonic() + QUEUE_PATIENCE
+        while queued and window.durable and time.monotonic() < end:
+            queued = [
+                message for message in queued if not trees[message.topic].subscribers <= message.seen.keys()
+            ]
+            await asyncio.sleep(0.02)
+
+    async def _apply_event(self, event: Event) -> Window:
+        """Let one event happen, and apply its delta to the running brokers."""
+        from meshwright.churn.events import CRASH, JOIN, LEAVE
+
+        plan, federation, broker = self.plan, self.federation, str(event.node)
+        trees, wiring = plan.trees, plan.wiring
+        began = time.monotonic()
+        if event.event == CRASH:
+            await asyncio.to_thread(federation.brokers.stop, broker, crash=True)
+        if event.event in (CRASH, LEAVE):
+            self.leaving.add(broker)
+            await self.observers.detach(broker)
+        plan.apply([event])
+        durable = federation.settings.durable
+        delta = compute_delta(wiring, plan.wiring, version=federation.settings.version, durable=durable)
+        if event.event == JOIN:
+            port = next(port for port in free_ports(len(self.used_ports) + 1) if port not in self.used_ports)
+            self.endpoints[broker] = Endpoint("127.0.0.1", port)
+            self.used_ports.add(port)
+        elif event.event in (CRASH, LEAVE):
+            del self.endpoints[broker]
+        # With durable sessions a broker that restarts keeps its messages; one that stops does not.
+        disturbing = (STOP,) if durable else (RESTART, STOP)
+        window = Window(
+            event.event,
+            broker,
+            began,
+            changed_topics=_changed_topics(trees, plan.trees),
+            disturbed_brokers=frozenset(step.broker for step in delta.steps if step.action in disturbing),
+            interrupted_links=delta.interrupted_links,
+            restarts=delta.restarts,
+            reloads=sorted({step.broker for step in delta.steps if step.action == RELOAD}),
+            waves=len(delta.waves),
+            durable=durable,
+        )
+        # Topics of a broker that is gone are affected from the first moment, before any wave.
+        window.affect(trees.subscriptions().get(broker, set()), began, began)
+        broken_before = self.observers.broken_connections.copy()
+        await self._apply_waves(delta, trees, window)
+        window.ended = time.monotonic()
+        broken = self.observers.broken_connections - broken_before
+        window.disconnected_clients = sum(count for other, count in broken.items() if other != broker)
+        return window
+
+    async def _apply_waves(self, delta: Delta, before: NamedTrees, window: Window) -> None:
+        """Apply one wave after the other, and record which topics each affected, and when."""
+        federation, observers = self.federation, self.observers
+        inventory = Inventory(dict(self.endpoints))
+        topics_before, topics = before.subscriptions(), self.plan.trees.subscriptions()
+        for wave in delta.waves:
+            began = time.monotonic()
+            await asyncio.to_thread(apply_wave, wave, delta, inventory, federation)
+            affected = delta.affected_by(wave)
+            for broker in sorted({step.broker for step in wave if step.action in (START, RESTART)}):
+                connect = observers.attach
+                if broker in observers.attached:
+                    connect = observers.reconnect
+                    affected |= topics_before.get(broker, set())
+                await connect(broker, inventory.endpoints[broker], topics.get(broker, set()))
+            window.affect(affected, began, time.monotonic())
+        update_folders(
+            self.plan.trees, self.plan.wiring, inventory, federation.settings, federation.brokers.folder
+        )
 
 
-def _changed(old: Routed, new: Routed) -> frozenset[str]:
-    """Return the topics whose tree is another: other links, or other brokers."""
+def _changed_topics(old: NamedTrees, new: NamedTrees) -> frozenset[str]:
+    """Return the topics whose tree has other links or other brokers."""
 
-    def shape(routed: Routed, topic: str) -> object:
-        way = routed.ways.get(topic)
-        return way and (frozenset(map(frozenset, way.links)), way.carriers)
+    def shape(named: NamedTrees, topic: str) -> object:
+        tree = named.trees.get(topic)
+        return tree and (frozenset(map(frozenset, tree.links)), tree.carriers)
 
-    return frozenset(topic for topic in {*old.ways, *new.ways} if shape(old, topic) != shape(new, topic))
-
-
-def _held(routed: Routed) -> dict[str, set[str]]:
-    held: dict[str, set[str]] = {}
-    for topic, way in routed.ways.items():
-        for broker in way.subscribers:
-            held.setdefault(broker, set()).add(topic)
-    return held
+    return frozenset(topic for topic in {*old.trees, *new.trees} if shape(old, topic) != shape(new, topic))

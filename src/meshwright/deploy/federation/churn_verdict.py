@@ -1,4 +1,4 @@
-"""What became of a federation under churn: change by change, and outside of all changes."""
+"""The verdict on a federation under churn: on each change, and on the messages outside of all changes."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from meshwright.churn.events import JOIN
+from meshwright.deploy.config.named_trees import neighbours
 from meshwright.deploy.federation.verdict import Verdict, judge
 
 if TYPE_CHECKING:
-    from meshwright.deploy.config.routed import Routed, Way
+    from meshwright.deploy.config.named_trees import NamedTrees, TopicTree
     from meshwright.deploy.federation.traffic import Message
 
 
-UNDER_WAY = 1.0
-"""Seconds: what was sent so shortly before a wave begins may not have come everywhere by then.
+IN_TRANSIT = 1.0
+"""Seconds: a message sent this shortly before a wave may still be in transit when the wave begins.
 
-Twice as long where messages wait: with QoS 2 every link takes two rounds.
+Twice as long with durable sessions, where QoS 2 needs two round trips for each link.
 """
-WAVE = 10.0
-"""Seconds that a wave may take: a bridge tries again within 5, and as long for a machine that is busy."""
+WAVE_LIMIT = 10.0
+"""Seconds that a wave may take: a bridge retries within 5, and a busy machine gets as much again."""
 
 
 @dataclass
 class Count:
-    """Messages, the deliveries due to those who asked before and after, and what became of these."""
+    """Messages, the deliveries due before and after a change, and what became of them."""
 
     published: int = 0
     expected: int = 0
@@ -36,67 +36,74 @@ class Count:
 
 @dataclass
 class Window:
-    """One change, and the messages on topics that it touches, from a topic's first wave to its last."""
+    """One change, and the messages on topics that it affects, from a topic's first wave to its last."""
 
     event: str
     broker: str
     began: float
-    changed: frozenset[str] = frozenset()
+    changed_topics: frozenset[str] = frozenset()
     """Topics whose tree changes."""
-    disturbed: frozenset[str] = frozenset()
-    """Brokers that end, or restart and keep nothing: what goes through them may be lost."""
+    disturbed_brokers: frozenset[str] = frozenset()
+    """Brokers that stop, or restart and keep nothing: messages that pass them may be lost."""
+    interrupted_links: frozenset[frozenset[str]] = frozenset()
+    """Links that a reload interrupts: messages on the way there may be lost."""
     restarts: list[str] = field(default_factory=list)
     reloads: list[str] = field(default_factory=list)
-    renewed: frozenset[frozenset[str]] = frozenset()
-    """Links that a reload breaks for a moment: what is under way there may be lost."""
     waves: int = 1
     spans: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """When each touched topic may lose messages: as long as the waves last that touch it."""
+    """When each affected topic may lose messages: during the waves that affect it."""
     ended: float = float("inf")
-    of_changed: Count = field(default_factory=Count)
-    """On topics whose tree changes."""
-    of_restarted: Count = field(default_factory=Count)
-    """On topics whose tree stays, but a broker of it restarts, or a reload renews a link of it."""
+    changed_trees: Count = field(default_factory=Count)
+    """Messages on topics whose tree changes."""
+    unchanged_trees: Count = field(default_factory=Count)
+    """Messages on topics whose tree stays while a broker of it restarts, or a reload interrupts its links."""
     unexcused: int = 0
-    """Deliveries missing or made twice though their way stayed, and no broker or link of it was disturbed.
+    """Deliveries missing or duplicate although the path stayed, and nothing on it was disturbed.
 
-    Where messages wait, those made twice only if the whole tree stayed.
+    With durable sessions, duplicates count only if the whole tree stayed.
     """
-    cut_off: int = 0
-    """Clients whose connection broke, but for those of a broker that left or crashed."""
+    disconnected_clients: int = 0
+    """Clients whose connection broke, except those of a broker that left or crashed."""
     durable: bool = False
-    """Whether messages wait for who restarts."""
+    """Whether messages queue for a broker that restarts."""
 
-    def touch(self, topics: Iterable[str], began: float, ended: float) -> None:
-        """Note that a wave touches topics while it lasts."""
+    def affect(self, topics: Iterable[str], began: float, ended: float) -> None:
+        """Record that a wave affects topics while it lasts."""
         for topic in topics:
             first, last = self.spans.get(topic, (began, ended))
             self.spans[topic] = min(first, began), max(last, ended)
 
-    def holds(self, message: Message) -> bool:
-        """Say whether a message falls into it."""
+    def covers(self, message: Message) -> bool:
+        """Return whether a message was sent while its topic was affected, or shortly before."""
         if message.topic not in self.spans:
             return False
         first, last = self.spans[message.topic]
-        return first - UNDER_WAY * (1 + self.durable) <= message.sent <= last
+        return first - IN_TRANSIT * (1 + self.durable) <= message.sent <= last
+
+    @property
+    def is_join(self) -> bool:
+        """Whether a broker joined."""
+        from meshwright.churn.events import JOIN
+
+        return self.event == JOIN
 
     @property
     def in_time(self) -> bool:
-        """Whether it was over when its waves should have been."""
-        return self.ended - self.began <= WAVE * self.waves
+        """Whether the change ended within the time limit of its waves."""
+        return self.ended - self.began <= WAVE_LIMIT * self.waves
 
     @property
     def missing(self) -> int:
-        """Deliveries that are missing, on all topics that it touches."""
-        return self.of_changed.missing + self.of_restarted.missing
+        """Missing deliveries on all affected topics."""
+        return self.changed_trees.missing + self.unchanged_trees.missing
 
     @property
     def duplicate(self) -> int:
-        """Deliveries made twice or more: a bridge that was cut off sends again what nobody acknowledged."""
-        return self.of_changed.duplicate + self.of_restarted.duplicate
+        """Duplicate deliveries on all affected topics: a cut bridge resends unacknowledged messages."""
+        return self.changed_trees.duplicate + self.unchanged_trees.duplicate
 
-    def described(self) -> dict[str, Any]:
-        """Return what a JSON answer says of it."""
+    def figures(self) -> dict[str, Any]:
+        """Return the figures for a JSON answer."""
         return {
             "event": self.event,
             "broker": self.broker,
@@ -105,106 +112,123 @@ class Window:
             "in_time": self.in_time,
             "restarts": self.restarts,
             "reloads": self.reloads,
-            "changed_topics": len(self.changed & self.spans.keys()),
-            "changed": vars(self.of_changed),
-            "restarted_topics": len(self.spans.keys() - self.changed),
-            "restarted": vars(self.of_restarted),
+            "changed_topics": len(self.changed_topics & self.spans.keys()),
+            "changed": vars(self.changed_trees),
+            "restarted_topics": len(self.spans.keys() - self.changed_topics),
+            "restarted": vars(self.unchanged_trees),
             "unexcused": self.unexcused,
-            "cut_off": self.cut_off,
+            "cut_off": self.disconnected_clients,
         }
 
 
 @dataclass(frozen=True)
-class Churned:
+class ChurnVerdict:
     """What became of a federation under churn."""
 
-    calm: Verdict
-    """Messages outside of every window: none may be missing, duplicate or leaked."""
+    outside: Verdict
+    """Messages outside of all windows: none may be missing, duplicate or leaked."""
     windows: Sequence[Window]
     leaked: int
-    """Messages that a broker carried that asked for them neither before nor after, windows included."""
+    """Deliveries at brokers that subscribed neither before nor after, in windows too."""
     final: Verdict
-    """Published everywhere at the end."""
-    faults: Sequence[str]
-    """What the audit of the live overlay finds at the end."""
+    """Messages published everywhere at the end."""
+    audit_faults: Sequence[str]
+    """Faults that the audit of the live overlay finds at the end."""
     seconds: float
 
     @property
     def passed(self) -> bool:
-        """Whether all is as the order of changes promises.
+        """Whether the federation kept its promises.
 
-        Calm and final traffic is exact, nothing leaked, and no join took anything from anybody or brought it
-        twice. In windows nothing whose way nothing disturbed is missing or came twice, and each was over in
-        time.
+        - Messages outside of windows and at the end arrive exactly once, and nothing leaks.
+        - A join disconnects no client, restarts no broker, and loses or duplicates no message.
+        - In windows, no delivery on an undisturbed path is missing or duplicate.
+        - Every change ends in time.
         """
-        joins = [window for window in self.windows if window.event == JOIN]
+        joins = [window for window in self.windows if window.is_join]
         return (
-            self.calm.passed
+            self.outside.passed
             and self.final.passed
             and not self.leaked
-            and not self.faults
-            and not any(it.cut_off or it.restarts or it.missing or it.duplicate for it in joins)
-            and not any(it.unexcused or not it.in_time for it in self.windows)
+            and not self.audit_faults
+            and not any(
+                join.disconnected_clients or join.restarts or join.missing or join.duplicate for join in joins
+            )
+            and not any(window.unexcused or not window.in_time for window in self.windows)
         )
 
 
-def sorted_out(
-    sent: Sequence[tuple[Message, int]], versions: Sequence[Routed], windows: Sequence[Window]
+def judge_churn(
+    sent: Sequence[tuple[Message, int]], versions: Sequence[NamedTrees], windows: Sequence[Window]
 ) -> tuple[Verdict, int]:
-    """Judge calm messages by the ways of their time, and count what became of the others."""
-    calm: list[Verdict] = []
-    by_version: dict[int, list[Message]] = {}
+    """Judge messages outside of windows by the trees of their time, and count the others in their window.
+
+    Returns the verdict on the messages outside, and the number of leaked deliveries of all messages.
+    """
+    outside: dict[int, list[Message]] = {}
     paths = Paths(versions)
     leaked = 0
     for message, version in sent:
-        held = [number for number, window in enumerate(windows) if window.holds(message)]
-        if not held:
-            by_version.setdefault(_version(message, version, windows), []).append(message)
-            continue
-        # Sent shortly before a change, it may have begun before the last one was over.
-        began, ended = min(version, held[0]), held[-1] + 1
-        spanned = [v for v in range(began, ended + 1) if message.topic in versions[v].ways]
-        ways = [versions[v].ways[message.topic] for v in spanned]
-        due = frozenset.intersection(*(way.subscribers for way in ways)) | {message.origin}
-        allowed = frozenset().union(*(way.carriers for way in ways))
-        window = max((windows[number] for number in held), key=lambda it: (it.event != JOIN, it.began))
-        missing = due - set(message.seen)
-        doubled = {broker for broker, times in message.seen.items() if times > 1}
-        changed = any(message.topic in windows[number].changed for number in held)
-        count = window.of_changed if changed else window.of_restarted
-        count.published += 1
-        count.expected += len(due)
-        count.missing += len(missing)
-        count.duplicate += len(doubled)
-        leaked += len(set(message.seen) - allowed - {message.origin})
-        disturbed = frozenset().union(*(windows[number].disturbed for number in held))
-        renewed = frozenset().union(*(windows[number].renewed for number in held))
-        # What waited for a link that is gone still comes over it, and goes on over the one in its place.
-        for broker in missing if changed and window.durable else missing | doubled:
-            found = {paths.between(v, message.topic, message.origin, broker) for v in spanned}
-            same = found.pop() if len(found) == 1 else None
-            window.unexcused += same is not None and not _excused(same, disturbed, renewed)
-    for version, messages in sorted(by_version.items()):
-        calm.append(judge(messages, versions[version].ways))
+        covering = [number for number, window in enumerate(windows) if window.covers(message)]
+        if covering:
+            leaked += _count_in_window(message, version, covering, windows, paths)
+        else:
+            outside.setdefault(_tree_version(message, version, windows), []).append(message)
+    verdicts = [judge(messages, versions[version].trees) for version, messages in sorted(outside.items())]
     joined = Verdict(
-        sum(part.published for part in calm),
-        sum(part.expected for part in calm),
-        tuple(event for part in calm for event in part.missing),
-        tuple(event for part in calm for event in part.duplicate),
-        tuple(event for part in calm for event in part.leaked),
+        sum(part.published for part in verdicts),
+        sum(part.expected for part in verdicts),
+        tuple(fault for part in verdicts for fault in part.missing),
+        tuple(fault for part in verdicts for fault in part.duplicate),
+        tuple(fault for part in verdicts for fault in part.leaked),
         {},
     )
     return joined, leaked + len(joined.leaked)
 
 
-def _excused(path: Sequence[str], disturbed: Collection[str], renewed: Collection[frozenset[str]]) -> bool:
-    """Say whether a broker of a way, or one of its links, was disturbed."""
+def _count_in_window(
+    message: Message, version: int, covering: Sequence[int], windows: Sequence[Window], paths: Paths
+) -> int:
+    """Count a message in one of the windows that cover it; return its leaked deliveries."""
+    # A message sent shortly before a change may have been sent before the last change was over.
+    began, ended = min(version, covering[0]), covering[-1] + 1
+    spanned = [v for v in range(began, ended + 1) if message.topic in paths.versions[v].trees]
+    trees = [paths.versions[v].trees[message.topic] for v in spanned]
+    due = frozenset.intersection(*(tree.subscribers for tree in trees)) | {message.origin}
+    allowed = frozenset().union(*(tree.carriers for tree in trees))
+    # Joins must lose nothing: blame them last.
+    window = max((windows[number] for number in covering), key=lambda it: (not it.is_join, it.began))
+    missing = due - set(message.seen)
+    duplicate = {broker for broker, times in message.seen.items() if times > 1}
+    changed = any(message.topic in windows[number].changed_topics for number in covering)
+    count = window.changed_trees if changed else window.unchanged_trees
+    count.published += 1
+    count.expected += len(due)
+    count.missing += len(missing)
+    count.duplicate += len(duplicate)
+    disturbed = frozenset().union(*(windows[number].disturbed_brokers for number in covering))
+    interrupted = frozenset().union(*(windows[number].interrupted_links for number in covering))
+    # A message queued for a removed link still crosses it, and then travels on over the new link as well.
+    for broker in missing if changed and window.durable else missing | duplicate:
+        found = {paths.between(v, message.topic, message.origin, broker) for v in spanned}
+        same = found.pop() if len(found) == 1 else None
+        window.unexcused += same is not None and not _is_disturbed(same, disturbed, interrupted)
+    return len(set(message.seen) - allowed - {message.origin})
+
+
+def _is_disturbed(
+    path: Sequence[str], disturbed: Collection[str], interrupted: Collection[frozenset[str]]
+) -> bool:
+    """Return whether a broker or a link of a path was disturbed."""
     links = {frozenset(link) for link in pairwise(path)}
-    return not (links.isdisjoint(renewed) and set(path).isdisjoint(disturbed))
+    return not (links.isdisjoint(interrupted) and set(path).isdisjoint(disturbed))
 
 
-def _version(message: Message, version: int, windows: Sequence[Window]) -> int:
-    """Return by which ways a calm message went: the new ones too, if its topic's last wave was over."""
+def _tree_version(message: Message, version: int, windows: Sequence[Window]) -> int:
+    """Return the version of the tree that a message outside of windows took.
+
+    It is the next one if the last wave that affects its topic was over before the whole change was.
+    """
     if version < len(windows):
         spans = windows[version].spans
         if message.topic in spans and message.sent > spans[message.topic][1]:
@@ -213,33 +237,30 @@ def _version(message: Message, version: int, windows: Sequence[Window]) -> int:
 
 
 class Paths:
-    """Ways from broker to broker in the trees of all versions, each tree searched once for each origin."""
+    """Paths between brokers in the trees of all versions; each tree is searched once for each origin."""
 
-    def __init__(self, versions: Sequence[Routed]) -> None:
+    def __init__(self, versions: Sequence[NamedTrees]) -> None:
         self.versions = versions
-        self._before: dict[tuple[int, str, str], dict[str, str]] = {}
+        self._previous: dict[tuple[int, str, str], dict[str, str]] = {}
 
     def between(self, version: int, topic: str, origin: str, broker: str) -> tuple[str, ...] | None:
-        """Return the brokers on the way, both ends included; None if there is none."""
+        """Return the brokers on the path, from `broker` back to `origin`; None if there is no path."""
         key = (version, topic, origin)
-        if key not in self._before:
-            self._before[key] = _searched(self.versions[version].ways[topic], origin)
-        before, path = self._before[key], [broker]
-        while path[-1] in before and path[-1] != origin:
-            path.append(before[path[-1]])
+        if key not in self._previous:
+            self._previous[key] = _previous_hops(self.versions[version].trees[topic], origin)
+        previous, path = self._previous[key], [broker]
+        while path[-1] in previous and path[-1] != origin:
+            path.append(previous[path[-1]])
         return tuple(path) if path[-1] == origin else None
 
 
-def _searched(way: Way, origin: str) -> dict[str, str]:
-    """Return from which neighbour each carrier gets what is published at a broker."""
-    near: dict[str, list[str]] = {}
-    for a, b in way.links:
-        near.setdefault(a, []).append(b)
-        near.setdefault(b, []).append(a)
-    before, queue = {origin: origin}, [origin]
+def _previous_hops(tree: TopicTree, origin: str) -> dict[str, str]:
+    """Return the neighbour from which each carrier gets a message that is published at `origin`."""
+    near = neighbours(tree.links)
+    previous, queue = {origin: origin}, [origin]
     for here in queue:
         for there in near.get(here, []):
-            if there not in before:
-                before[there] = here
+            if there not in previous:
+                previous[there] = here
                 queue.append(there)
-    return before
+    return previous

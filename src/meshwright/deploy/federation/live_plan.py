@@ -1,4 +1,4 @@
-"""The plan of a federation that lives: an overlay that repairs itself, its trees, and how it is wired."""
+"""The plan of a federation under churn: an overlay that repairs itself, its trees and its wiring."""
 
 from __future__ import annotations
 
@@ -7,69 +7,63 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright import churn, routes
-from meshwright.churn import LiveOverlay, happen
-from meshwright.deploy.config.routed import Routed
+from meshwright.deploy.config.named_trees import NamedTrees
 from meshwright.deploy.config.wiring import rewire, wire
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
-from meshwright.routes import route
-from meshwright.store.trees import TREES, roles_of, tree_ids
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from meshwright.churn import Event, Policy
     from meshwright.deploy.config.wiring import Wiring
+    from meshwright.deploy.federation.plan import FederationPlan
     from meshwright.progress import Progress
 
 
-def interest_of(routed: Routed) -> Interest:
-    """Return who subscribes to what, from the ways that topics take."""
-    pairs = [(broker, topic) for topic, way in routed.ways.items() for broker in sorted(way.subscribers)]
-    return Interest.from_pairs(
-        [broker for broker, _ in pairs], [topic for _, topic in pairs], all_nodes=routed.brokers
-    )
+class LivePlan:
+    """A live overlay with stable trees: `apply` updates trees and wiring after events.
 
-
-def overlay_of(routed: Routed, links: Iterable[tuple[str, str]]) -> Overlay:
-    """Return an overlay of these links, by name, over those who subscribe."""
-    interest = interest_of(routed)
-    place = {name: number for number, name in enumerate(interest.node_names.to_pylist())}
-    pairs = sorted({tuple(sorted((place[a], place[b]))) for a, b in links})
-    u, v = np.array(pairs, dtype=np.int32).reshape(-1, 2).T.copy()
-    return Overlay(interest, u, v, np.zeros(len(u), dtype=np.int32))
-
-
-class LivingPlan:
-    """A live overlay with stable trees: after each event, the ways and the wiring that follow from it.
-
-    Kernels are compiled, or loaded, before anything happens: no repair waits for that.
+    Kernels are compiled, or loaded, before the first event, so that no repair waits for the compiler.
     """
 
     def __init__(
         self,
-        routed: Routed,
-        links: Iterable[tuple[str, str]],
-        trees: pa.Table,
+        plan: FederationPlan,
         *,
         policy: Policy | str = "shadow",
         seed: int = 0,
         progress: Progress | None = None,
     ) -> None:
+        from meshwright import churn, routes
+
         churn.prepare(progress)
         routes.prepare(progress)
-        self.live = LiveOverlay(overlay_of(routed, links), policy, seed=seed)
-        self.trees = trees
-        self.routed = routed
-        self.wiring: Wiring = wire(routed)
+        self.live_overlay = churn.LiveOverlay(_overlay(plan.trees, plan.links), policy, seed=seed)
+        self.trees = plan.trees
+        self.wiring: Wiring = wire(plan.trees)
+        self._table = plan.table
 
-    def happen(self, events: Sequence[Event]) -> None:
-        """Let something happen, repair the overlay, and change as little of the trees as that allows."""
-        happen(self.live, events)
-        overlay = self.live.overlay()
-        trees = route(overlay, "stable", today=tree_ids(self.trees, overlay.interest))
-        self.trees = trees.to_arrow().cast(TREES)
+    def apply(self, events: Sequence[Event]) -> None:
+        """Repair the overlay after events that happen together, and change as few tree links as possible."""
+        from meshwright.churn import happen
+        from meshwright.routes import route
+        from meshwright.store.trees import TREES, roles_of, tree_ids
+
+        happen(self.live_overlay, events)
+        overlay = self.live_overlay.overlay()
+        trees = route(overlay, "stable", today=tree_ids(self._table, overlay.interest))
+        self._table = trees.to_arrow().cast(TREES)
         names = overlay.interest.node_names.to_pylist()
-        self.routed = Routed.from_tables(self.trees, roles_of(trees), names)
-        self.wiring = rewire(self.routed, self.wiring)
+        self.trees = NamedTrees.from_tables(self._table, roles_of(trees), names)
+        self.wiring = rewire(self.trees, self.wiring)
+
+
+def _overlay(trees: NamedTrees, links: Iterable[tuple[str, str]]) -> Overlay:
+    """Return the overlay of these links over the subscriptions of the trees."""
+    pairs = [(broker, topic) for topic, tree in trees.trees.items() for broker in sorted(tree.subscribers)]
+    interest = Interest.from_pairs(
+        [broker for broker, _ in pairs], [topic for _, topic in pairs], all_nodes=trees.brokers
+    )
+    node = {name: number for number, name in enumerate(interest.node_names.to_pylist())}
+    ends = sorted({tuple(sorted((node[a], node[b]))) for a, b in links})
+    u, v = np.array(ends, dtype=np.int32).reshape(-1, 2).T.copy()
+    return Overlay(interest, u, v, np.zeros(len(u), dtype=np.int32))

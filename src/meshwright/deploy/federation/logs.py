@@ -1,4 +1,4 @@
-"""What brokers say in their logs: by this, and by no sleeping, it is known when bridges are up."""
+"""Broker logs: they show when bridges are up and changes have taken effect, so nothing waits by sleeping."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from meshwright.deploy.config.wiring import Wiring
 
 CONNECTED = re.compile(r"New (?:client|bridge) connected from \S+ as (.*) \(p\d+, c[01], k\d+")
-ENDED = re.compile(r"Client (\S+)(?: \[\S+\])? (?:disconnected|closed its connection|has exceeded timeout)")
+DISCONNECTED = re.compile(
+    r"Client (\S+)(?: \[\S+\])? (?:disconnected|closed its connection|has exceeded timeout)"
+)
+GONE = "gone"
+"""The word before the id of a client that disconnected."""
+RELOADED = "Reloading config."
+"""The line of a broker that reads its files again. It reads them before it does anything else, so all later
+lines follow the new configuration."""
 PAUSE = 0.01
-GONE, RELOADED = "gone", "Reloading config."
-"""What is said of a client that left, before its id; and by a broker that reads its files again.
-
-It reads them before it does anything else, so that all that comes later is by what they say.
-"""
+"""Seconds between two looks at the logs."""
 
 
 class Logs:
@@ -30,27 +33,32 @@ class Logs:
     def __init__(self, brokers: Brokers) -> None:
         self.brokers = brokers
 
-    def marks(self, brokers: Iterable[str]) -> dict[str, int]:
-        """Return how long the logs of these brokers are now; what comes later is after that."""
-        found = {}
+    def positions(self, brokers: Iterable[str]) -> dict[str, int]:
+        """Return the current lengths of these brokers' logs; later lines come after them."""
+        lengths = {}
         for broker in brokers:
             file = self.brokers.log(broker)
-            found[broker] = file.stat().st_size if file.exists() else 0
-        return found
+            lengths[broker] = file.stat().st_size if file.exists() else 0
+        return lengths
 
     def lines(self, broker: str, since: int = 0) -> list[str]:
-        """Return what a broker said after a mark, without times; clients as `connected ID` and `gone ID`."""
+        """Return a broker's complete log lines after a position, without their times.
+
+        Connections of clients become `connected ID`, their ends `gone ID`.
+        """
         with self.brokers.log(broker).open("rb") as file:
             file.seek(since)
             text = file.read()
-        said = []
+        lines = []
         for line in text[: text.rfind(b"\n") + 1].decode(errors="replace").splitlines():
             words = line.partition(": ")[2]
-            connected, ended = CONNECTED.match(words), ENDED.match(words)
-            said.append(
-                f"connected {connected[1]}" if connected else f"{GONE} {ended[1]}" if ended else words
-            )
-        return said
+            if connected := CONNECTED.match(words):
+                lines.append(f"connected {connected[1]}")
+            elif disconnected := DISCONNECTED.match(words):
+                lines.append(f"{GONE} {disconnected[1]}")
+            else:
+                lines.append(words)
+        return lines
 
     def wait(
         self,
@@ -58,39 +66,47 @@ class Logs:
         since: Mapping[str, int],
         *,
         seconds: float = 30.0,
-        idle: Callable[[], None] | None = None,
+        while_waiting: Callable[[], None] | None = None,
     ) -> None:
-        """Wait until each broker has said all that is wanted of it after its mark.
+        """Wait until each broker has logged all wanted lines after its position.
+
+        `while_waiting` is called between two looks at the logs.
 
         Raises
         ------
         InputError
-            If a broker ends by itself, or something is not said in time.
+            If a broker stops by itself, or lines are still missing after `seconds`.
         """
-        left = {broker: set(lines) for broker, lines in wanted.items() if lines}
+        missing = {broker: set(lines) for broker, lines in wanted.items() if lines}
         end = time.monotonic() + seconds
         while True:
-            for broker in list(left):
-                left[broker] -= set(self.lines(broker, since.get(broker, 0)))
-                if not left[broker]:
-                    del left[broker]
-            if not left:
+            for broker in list(missing):
+                missing[broker] -= set(self.lines(broker, since.get(broker, 0)))
+                if not missing[broker]:
+                    del missing[broker]
+            if not missing:
                 return
             self.brokers.check()
             if time.monotonic() > end:
-                told = [f"{broker}: {line}" for broker, lines in left.items() for line in sorted(lines)]
-                raise InputError(f"bridges are not up after {seconds:g} s; not said: {first_five(told)}")
-            if idle is not None:
-                idle()
+                listed = [f"{broker}: {line}" for broker, lines in missing.items() for line in sorted(lines)]
+                raise InputError(
+                    f"bridges are not up after {seconds:g} s: see broker.log in the folders; "
+                    f"lines not logged: {first_five(listed)}"
+                )
+            if while_waiting is not None:
+                while_waiting()
             time.sleep(PAUSE)
 
 
-def arrivals(wiring: Wiring, pairs: Iterable[tuple[str, str]], qos: int = 1) -> dict[str, set[str]]:
-    """Return what listeners will say when these bridges are up: each subscription, or the connection."""
+def bridge_up_lines(wiring: Wiring, pairs: Iterable[tuple[str, str]], qos: int = 1) -> dict[str, set[str]]:
+    """Return the lines that listeners log once these bridges are up: each subscription, or the connection.
+
+    A bridge that only sends does not subscribe; then its connection counts.
+    """
     wanted: dict[str, set[str]] = {}
     for dialler, listener in pairs:
         name = client_id(dialler, listener)
-        topics = [topic for topic, way in wiring.bridges[dialler, listener].items() if way != OUT]
-        said = {f"{name} {qos} {topic}" for topic in topics} or {f"connected {name}"}
-        wanted.setdefault(listener, set()).update(said)
+        topics = [topic for topic, direction in wiring.bridges[dialler, listener].items() if direction != OUT]
+        lines = {f"{name} {qos} {topic}" for topic in topics} or {f"connected {name}"}
+        wanted.setdefault(listener, set()).update(lines)
     return wanted

@@ -1,10 +1,10 @@
-"""A federation of real brokers on loopback, and the proof by traffic that it is what was planned."""
+"""Run a federation of real brokers on loopback, and prove by traffic that it does what was planned."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,118 +13,124 @@ from typing import TYPE_CHECKING
 from meshwright.brokers.processes import Brokers
 from meshwright.brokers.program import free_ports
 from meshwright.deploy.config.folders import write_federation
-from meshwright.deploy.config.inventory import Inventory, Place, Settings
+from meshwright.deploy.config.inventory import Endpoint, Inventory
+from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.deploy.config.wiring import folder_of, wire
-from meshwright.deploy.federation.logs import Logs, arrivals
-from meshwright.deploy.federation.traffic import Observers, mqtt
+from meshwright.deploy.federation.logs import Logs, bridge_up_lines
+from meshwright.deploy.federation.traffic import Observers, load_aiomqtt
 from meshwright.deploy.federation.verdict import judge
 from meshwright.filters.mqtt import example
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from meshwright.deploy.config.routed import Routed
+    from meshwright.deploy.config.named_trees import NamedTrees
     from meshwright.deploy.config.wiring import Wiring
     from meshwright.deploy.federation.verdict import Verdict
+    from meshwright.progress import Progress
 
-    Progress: TypeAlias = Callable[[str, int, int], None]
-
-AT_ONCE = 2_000
-"""Deliveries that may be under way while more is published."""
+MAX_OUTSTANDING = 2_000
+"""Deliveries that may be outstanding while more messages are published."""
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningFederation:
     """A federation whose bridges are all up."""
 
     brokers: Brokers
     logs: Logs
     wiring: Wiring
     inventory: Inventory
-    settings: Settings
+    settings: BrokerSettings
     seconds: float
-    """How long it took until the last bridge was up."""
+    """Time from the start of the first broker until the last bridge was up."""
 
 
 @contextmanager
-def running(
-    routed: Routed,
+def run_federation(
+    trees: NamedTrees,
     folder: Path,
-    settings: Settings | None = None,
+    settings: BrokerSettings | None = None,
     *,
     wiring: Wiring | None = None,
     progress: Progress | None = None,
-) -> Iterator[Running]:
+) -> Iterator[RunningFederation]:
     """Write the folders, start all brokers on free ports, and wait until every bridge is up.
 
-    All are ended on leaving, whatever happens. `wiring` may be another than the trees', to see what comes of
-    it.
+    All brokers are stopped on exit, even after an error. Pass `wiring` to run bridges other than those of
+    the trees.
 
     Raises
     ------
     MissingDependencyError
         If mosquitto or the MQTT client is not installed.
     InputError
-        If a broker ends by itself, or a bridge does not come up.
+        If a broker stops by itself, or a bridge does not come up.
     """
-    mqtt()
-    chosen = settings or Settings()
-    wired = wiring or wire(routed)
-    ports = free_ports(len(wired.order))
-    places = {broker: Place("127.0.0.1", port) for broker, port in zip(wired.order, ports, strict=True)}
-    inventory = Inventory(places)
+    load_aiomqtt()
+    settings = settings or BrokerSettings()
+    wiring = wiring or wire(trees)
+    ports = free_ports(len(wiring.order))
+    inventory = Inventory(
+        {broker: Endpoint("127.0.0.1", port) for broker, port in zip(wiring.order, ports, strict=True)}
+    )
     with Brokers(folder, folder_of) as brokers:
-        write_federation(routed, wired, inventory, chosen, folder)
+        write_federation(trees, wiring, inventory, settings, folder)
         began = time.monotonic()
         logs = Logs(brokers)
-        for number, broker in enumerate(wired.order):
+        for number, broker in enumerate(wiring.order, start=1):
             brokers.start(broker)
             if progress is not None:
-                progress("starting brokers", number + 1, len(wired.order))
+                progress(number, number / len(wiring.order), "starting brokers")
         listening = {
-            broker: {f"Opening ipv4 listen socket on port {places[broker].port}."} for broker in places
+            broker: {f"Opening ipv4 listen socket on port {endpoint.port}."}
+            for broker, endpoint in inventory.endpoints.items()
         }
         logs.wait(listening, {})
-        logs.wait(arrivals(wired, wired.bridges, chosen.qos), {}, seconds=60.0)
-        yield Running(brokers, logs, wired, inventory, chosen, time.monotonic() - began)
+        logs.wait(bridge_up_lines(wiring, wiring.bridges, settings.qos), {}, seconds=60.0)
+        yield RunningFederation(brokers, logs, wiring, inventory, settings, time.monotonic() - began)
 
 
-def publish_everywhere(routed: Routed, here: Running, *, progress: Progress | None = None) -> Verdict:
-    """Publish from every broker on every topic that it holds, observe all brokers, and judge."""
-    return asyncio.run(_publish_everywhere(routed, here, progress))
+def publish_everywhere(
+    trees: NamedTrees, federation: RunningFederation, *, progress: Progress | None = None
+) -> Verdict:
+    """Publish from every broker on each of its topics, observe all brokers, and judge."""
+
+    async def publish() -> Verdict:
+        async with Observers(federation.settings) as observers:
+            await observers.attach_all(federation.inventory.endpoints)
+            verdict = await publish_all(observers, trees, progress=progress)
+            federation.brokers.check()
+            return verdict
+
+    return asyncio.run(publish())
 
 
-async def _publish_everywhere(routed: Routed, here: Running, progress: Progress | None) -> Verdict:
-    async with Observers(here.settings) as observers:
-        await observers.attach_all(here.inventory.places)
-        found = await publish_all(observers, routed, progress=progress)
-        here.brokers.check()
-        return found
-
-
-async def publish_all(observers: Observers, routed: Routed, *, progress: Progress | None = None) -> Verdict:
-    """Publish from every broker on every topic that it holds, through clients that are there, and judge."""
-    plans, before = publications(routed), observers.deliveries
-    due, messages = before, []
-    for number, (broker, topic, name) in enumerate(plans):
+async def publish_all(
+    observers: Observers, trees: NamedTrees, *, progress: Progress | None = None
+) -> Verdict:
+    """Publish from every broker on each of its topics through observers that are attached, and judge."""
+    planned = publications(trees)
+    due, messages = observers.deliveries, []
+    for number, (broker, topic, name) in enumerate(planned, start=1):
         messages.append(await observers.publish(broker, topic, name))
-        due += len(routed.ways[topic].carriers | {broker})
-        while due - observers.deliveries > AT_ONCE and time.monotonic() < observers.latest + 2.0:
+        due += len(trees.trees[topic].carriers | {broker})
+        # Wait for deliveries to catch up; without any for two seconds, the missing ones are lost.
+        while due - observers.deliveries > MAX_OUTSTANDING and time.monotonic() < observers.latest + 2.0:
             await asyncio.sleep(0.01)
         if progress is not None:
-            progress("publishing", number + 1, len(plans))
-    await observers.settle(due)
-    return judge(messages, routed.ways)
+            progress(number, number / len(planned), "publishing")
+    await observers.wait_for_deliveries(due)
+    return judge(messages, trees.trees)
 
 
-def publications(routed: Routed) -> list[tuple[str, str, str]]:
-    """Return broker, planned topic and name of every message: from each broker, on each topic it holds.
+def publications(trees: NamedTrees) -> list[tuple[str, str, str]]:
+    """Return the messages to publish: one from each broker on each of its topics.
 
-    Messages of one topic follow each other, so that brokers take turns.
+    Each is the broker, the planned topic, and the name under which to publish. They are ordered by topic, so
+    that consecutive messages come from different brokers.
     """
     return [
         (broker, topic, example(name))
-        for topic, way in routed.ways.items()
-        for name in way.merged or (topic,)
-        for broker in sorted(way.subscribers | set(way.publishers))
+        for topic, tree in trees.trees.items()
+        for name in tree.merged or (topic,)
+        for broker in sorted(tree.subscribers | set(tree.publishers))
     ]

@@ -1,4 +1,4 @@
-"""What an overlay does without trees: each link carries every topic that both its ends hold."""
+"""A message storm: what happens without trees, when each link carries all topics that its ends share."""
 
 from __future__ import annotations
 
@@ -8,77 +8,78 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.deploy.config.wiring import BOTH, Wiring, wire
-from meshwright.deploy.federation.run import running
+from meshwright.deploy.config.wiring import BOTH, Wiring, dialler_and_listener, wire
+from meshwright.deploy.federation.run import run_federation
 from meshwright.deploy.federation.traffic import Observers
 from meshwright.filters.mqtt import example
 
 if TYPE_CHECKING:
-    from meshwright.deploy.config.routed import Routed
-    from meshwright.deploy.federation.run import Running
+    from meshwright.deploy.config.named_trees import NamedTrees
+    from meshwright.deploy.federation.run import RunningFederation
 
 SECONDS = 2.0
-"""How long a storm may last."""
+"""Duration of a storm; then all brokers are killed."""
 
 
 @dataclass(frozen=True)
 class Storm:
-    """One message published, and what came of it."""
+    """One published message, and its deliveries."""
 
     topic: str
     origin: str
     expected: int
-    """Deliveries that the trees would make of it."""
+    """Deliveries with trees."""
     deliveries: int
-    """Deliveries that were seen until the brokers were ended."""
+    """Deliveries without trees, until the brokers were killed."""
 
     @property
     def factor(self) -> float:
-        """How often each delivery was made, on average."""
+        """How many times each delivery was made, on average."""
         return self.deliveries / self.expected
 
 
-def storm(routed: Routed, links: Iterable[tuple[str, str]], folder: Path) -> Storm | None:
-    """Publish one message where the links of a topic have a loop; None if no topic has one.
+def storm(trees: NamedTrees, links: Iterable[tuple[str, str]], folder: Path) -> Storm | None:
+    """Publish one message on the topic whose links have the most loops; return None if no topic has one.
 
     The brokers are killed after two seconds.
     """
-    wiring, topic = untreed(routed, links)
+    wiring, topic = wire_without_trees(trees, links)
     if topic is None:
         return None
-    with running(routed, folder, wiring=wiring) as here:
-        return asyncio.run(_observe(routed, here, topic))
+    with run_federation(trees, folder, wiring=wiring) as federation:
+        return asyncio.run(_observe(trees, federation, topic))
 
 
-def untreed(routed: Routed, links: Iterable[tuple[str, str]]) -> tuple[Wiring, str | None]:
-    """Return bridges for all links with all common topics, and the topic with the most links too many."""
-    order = wire(routed).order
+def wire_without_trees(trees: NamedTrees, links: Iterable[tuple[str, str]]) -> tuple[Wiring, str | None]:
+    """Return bridges for all links with all shared topics, and the topic with the most surplus links.
+
+    The topic is None if no topic has more links than a tree.
+    """
+    order = wire(trees).order
     rank = {broker: place for place, broker in enumerate(order)}
-    held: dict[str, set[str]] = {}
-    for topic, way in routed.ways.items():
-        for broker in way.subscribers:
-            held.setdefault(broker, set()).add(topic)
+    subscriptions = trees.subscriptions()
     bridges: dict[tuple[str, str], dict[str, str]] = {}
-    surplus = {topic: 1 - len(way.subscribers) for topic, way in routed.ways.items()}
+    surplus = {topic: 1 - len(tree.subscribers) for topic, tree in trees.trees.items()}
     for a, b in links:
-        dialler, listener = (a, b) if rank[a] > rank[b] else (b, a)
-        common = sorted(held.get(a, set()) & held.get(b, set()))
-        bridges[dialler, listener] = dict.fromkeys(common, BOTH)
-        for topic in common:
+        shared = sorted(subscriptions.get(a, set()) & subscriptions.get(b, set()))
+        bridges[dialler_and_listener(a, b, rank)] = dict.fromkeys(shared, BOTH)
+        for topic in shared:
             surplus[topic] += 1
     worst = max(surplus, key=lambda topic: surplus[topic], default=None)
     return Wiring(order, bridges), worst if worst is not None and surplus[worst] > 0 else None
 
 
-async def _observe(routed: Routed, here: Running, topic: str) -> Storm:
-    way = routed.ways[topic]
-    origin = min(way.subscribers)
+async def _observe(trees: NamedTrees, federation: RunningFederation, topic: str) -> Storm:
+    """Publish one message and count deliveries, until the brokers are killed."""
+    subscribers = trees.trees[topic].subscribers
+    origin = min(subscribers)
     async with Observers() as observers:
-        await observers.attach_all({broker: here.inventory.places[broker] for broker in way.subscribers})
+        await observers.attach_all({broker: federation.inventory.endpoints[broker] for broker in subscribers})
         try:
             await observers.publish(origin, topic, example(topic))
             await asyncio.sleep(SECONDS)
         finally:
-            for broker in list(here.brokers.running):  # brokers first: nothing else ends it
-                here.brokers.stop(broker, crash=True)
-        return Storm(topic, origin, len(way.subscribers), observers.deliveries)
+            # Kill the brokers first: nothing else ends a storm.
+            for broker in list(federation.brokers.running):
+                federation.brokers.stop(broker, crash=True)
+        return Storm(topic, origin, len(subscribers), observers.deliveries)

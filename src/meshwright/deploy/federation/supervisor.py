@@ -1,7 +1,7 @@
-"""A federation that keeps running, and changes when it is asked to.
+"""A federation that keeps running and applies new plans on request.
 
-Whoever runs it looks for a request in its folder, does what that asks, and leaves an answer. So brokers have
-one parent, which ends them all when it ends.
+The supervising process looks for a request file in the federation's folder, applies it, and writes an answer
+file. So all brokers have one parent process, which stops them when it ends.
 """
 
 from __future__ import annotations
@@ -15,60 +15,61 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.deploy.config.delta import delta
+from meshwright.deploy.config.delta import compute_delta
 from meshwright.deploy.config.folders import read_federation
-from meshwright.deploy.config.inventory import Inventory, Place
-from meshwright.deploy.config.routed import Routed
+from meshwright.deploy.config.inventory import Endpoint, Inventory
+from meshwright.deploy.config.named_trees import read_named_trees
 from meshwright.deploy.config.wiring import rewire
-from meshwright.deploy.federation.update import perform, update_folders
+from meshwright.deploy.federation.update import apply_delta
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.files.single import new_file
-from meshwright.store import read_trees
 
 if TYPE_CHECKING:
-    from meshwright.deploy.federation.run import Running
+    from meshwright.deploy.federation.run import RunningFederation
 
-KEPT, REQUEST = "running.json", "request.json"
+LOCK_FILE, REQUEST_FILE = "running.json", "request.json"
 PAUSE, PATIENCE = 0.05, 120.0
+"""Seconds between two looks at the folder, and until a request is given up."""
 
 
-def is_kept(folder: Path) -> bool:
-    """Say whether a process that lives keeps a federation running from this folder: it holds a lock there.
+def is_supervised(folder: Path) -> bool:
+    """Return whether a live process keeps a federation running from this folder: it holds a lock there.
 
     Raises
     ------
     InputError
-        If that file is another user's, and may not be looked at.
+        If the lock file belongs to another user and cannot be read.
     """
     import fcntl
 
     try:
-        with (folder / KEPT).open("rb") as file:
+        with (folder / LOCK_FILE).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except FileNotFoundError:
         return False
     except PermissionError as error:
-        raise InputError(f"cannot read {folder / KEPT}: be the user that keeps the federation") from error
+        raise InputError(
+            f"cannot read {folder / LOCK_FILE}: run this as the user who runs the federation"
+        ) from error
     return False
 
 
-def check_free(folder: Path) -> None:
-    """Refuse a folder whose federation is kept running: to write it anew would take it from under that."""
-    if is_kept(folder):
-        raise InputError(
-            f"the federation in {folder} is kept running: end it, or go there by meshwright apply"
-        )
+def require_stopped(folder: Path) -> None:
+    """Refuse a folder whose federation is running: writing it again would pull it from under the brokers."""
+    if is_supervised(folder):
+        raise InputError(f"the federation in {folder} is running: stop it, or use meshwright apply")
 
 
 @contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """Hold a file that says who we are; the system lets go of it when this process ends, however it does."""
+def _hold_lock(file: Path) -> Iterator[None]:
+    """Hold the lock that says that this process runs the federation; the system frees it if we die."""
     import fcntl
 
     with file.open("w", encoding="utf-8") as opened:
-        fcntl.flock(opened, fcntl.LOCK_EX)  # who only looks holds it for a moment
+        # Blocks only for a moment, while another process checks the lock.
+        fcntl.flock(opened, fcntl.LOCK_EX)
         json.dump({"pid": os.getpid()}, opened)
         opened.flush()
         try:
@@ -77,81 +78,90 @@ def _locked(file: Path) -> Iterator[None]:
             file.unlink(missing_ok=True)
 
 
-def ask(
-    folder: Path, plan: Path, places: Inventory, *, overlaps: str = "refuse", relays: bool = False
+def request_update(
+    folder: Path,
+    plan: Path,
+    inventory: Inventory,
+    *,
+    overlaps: str = "refuse",
+    allow_relays: bool = False,
 ) -> list[str]:
-    """Ask whoever runs a federation to go to a plan, and return the files that changed.
+    """Ask the process that runs a federation to apply a plan, and return the files that changed.
 
     Raises
     ------
     InputError
-        If it refuses, or ends meanwhile.
+        If it refuses, or ends before it answers.
     """
     number = uuid.uuid4().hex
     request = {
         "number": number,
         "plan": str(plan.absolute()),
         "overlaps": overlaps,
-        "relays": relays,
-        "places": {broker: vars(place) for broker, place in places.places.items()},
+        "relays": allow_relays,
+        "places": {broker: vars(endpoint) for broker, endpoint in inventory.endpoints.items()},
     }
-    answer = folder / f"answer-{number}.json"
+    answer_file = folder / f"answer-{number}.json"
     end = time.monotonic() + PATIENCE
     try:
-        _put(folder / REQUEST, request)
-        while not answer.is_file():
-            if not is_kept(folder) or time.monotonic() > end:
+        _write_json(folder / REQUEST_FILE, request)
+        while not answer_file.is_file():
+            if not is_supervised(folder) or time.monotonic() > end:
                 raise InputError(
                     f"the federation in {folder} does not answer: start it again and apply again"
                 )
             time.sleep(PAUSE)
-        told: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+        answer: dict[str, Any] = json.loads(answer_file.read_text(encoding="utf-8"))
     finally:
-        (folder / REQUEST).unlink(missing_ok=True)  # else the next one who keeps it would do it
-        answer.unlink(missing_ok=True)
-    if "error" in told:
-        raise InputError(told["error"])
-    changed: list[str] = told["changed"]
+        # The next process that runs the federation must not find a request that nobody waits for.
+        (folder / REQUEST_FILE).unlink(missing_ok=True)
+        answer_file.unlink(missing_ok=True)
+    if "error" in answer:
+        raise InputError(answer["error"])
+    changed: list[str] = answer["changed"]
     return changed
 
 
-def keep(here: Running, *, until: Callable[[], bool], tell: Callable[[str], None] | None = None) -> None:
-    """Keep a federation running and do what it is asked to, until told otherwise."""
-    folder = here.brokers.folder
-    with _locked(folder / KEPT):
+def supervise(
+    federation: RunningFederation,
+    *,
+    until: Callable[[], bool],
+    report: Callable[[str], None] | None = None,
+) -> None:
+    """Keep a federation running and apply requests until `until` returns true; `report` takes outcomes."""
+    folder = federation.brokers.folder
+    with _hold_lock(folder / LOCK_FILE):
         while not until():
-            here.brokers.check()
-            if (folder / REQUEST).is_file():
-                request = json.loads((folder / REQUEST).read_text(encoding="utf-8"))
-                (folder / REQUEST).unlink()
-                told = _done(here, request)
-                if tell is not None:
-                    tell(told.get("error") or f"{len(told['changed'])} files changed")
-                _put(folder / f"answer-{request['number']}.json", told)
+            federation.brokers.check()
+            if (folder / REQUEST_FILE).is_file():
+                request = json.loads((folder / REQUEST_FILE).read_text(encoding="utf-8"))
+                (folder / REQUEST_FILE).unlink()
+                answer = _apply_request(federation, request)
+                if report is not None:
+                    report(answer.get("error") or f"{len(answer['changed'])} files changed")
+                _write_json(folder / f"answer-{request['number']}.json", answer)
             time.sleep(PAUSE)
 
 
-def _done(here: Running, request: dict[str, Any]) -> dict[str, Any]:
-    folder = here.brokers.folder
+def _apply_request(federation: RunningFederation, request: dict[str, Any]) -> dict[str, Any]:
+    """Apply a request to the running brokers and their folders; return the answer."""
+    settings = federation.settings
     try:
-        before = read_federation(folder)
-        trees = read_trees(request["plan"])
-        routed = Routed.of(trees).checked(overlaps=request["overlaps"], relays=request["relays"])
-        wiring = rewire(routed, before.wiring)
-        inventory = Inventory({broker: Place(**place) for broker, place in request["places"].items()})
-        found = delta(
-            before.wiring, wiring, version=here.settings.version, secured=before.secured,
-            restless=before.restless(inventory, here.settings), durable=here.settings.durable,
+        deployed = read_federation(federation.brokers.folder)
+        trees = read_named_trees(
+            request["plan"], overlaps=request["overlaps"], allow_relays=request["relays"]
+        )
+        inventory = Inventory({broker: Endpoint(**fields) for broker, fields in request["places"].items()})
+        delta = compute_delta(
+            deployed.wiring, rewire(trees, deployed.wiring), version=settings.version,
+            secured=deployed.secured, must_restart=deployed.must_restart(inventory, settings),
+            durable=settings.durable,
         )  # fmt: skip
-        changed: set[str] = set()
-        for wave in found.waves:
-            changed.update(perform(wave, found, inventory, here.settings, here.brokers, here.logs))
-        changed.update(update_folders(routed, wiring, inventory, here.settings, folder))
-        return {"changed": sorted(changed)}
+        return {"changed": apply_delta(delta, trees, inventory, federation)}
     except MeshwrightError as error:
         return {"error": str(error)}
 
 
-def _put(file: Path, content: dict[str, Any]) -> None:
-    with new_file(file) as beside:
-        beside.write_text(json.dumps(content), encoding="utf-8")
+def _write_json(file: Path, content: dict[str, Any]) -> None:
+    with new_file(file) as temporary:
+        temporary.write_text(json.dumps(content), encoding="utf-8")

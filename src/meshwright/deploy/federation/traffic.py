@@ -1,4 +1,4 @@
-"""Traffic through running brokers: published everywhere, observed everywhere, every message counted."""
+"""Traffic through running brokers: clients publish and observe at every broker, and count every message."""
 
 from __future__ import annotations
 
@@ -12,42 +12,51 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from meshwright.deploy.config.access import CLIENT, client_password
-from meshwright.deploy.config.inventory import Settings
+from meshwright.deploy.config.access import CLIENT_USER, client_password
+from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from meshwright.deploy.config.inventory import Place
+    from meshwright.deploy.config.inventory import Endpoint
 
 OBSERVER = "observer"
-"""How our clients' ids begin."""
+"""The prefix of observers' client ids; log readers skip these clients."""
 RESIDENT = "resident"
-"""And those of clients that subscribe to what their broker holds, as real ones do."""
-QUIET = logging.Logger("meshwright.mqtt", logging.CRITICAL + 1)
-"""Connections that break are counted, not told one by one."""
+"""The prefix of client ids of residents, which subscribe to their broker's topics as real clients do."""
+SILENT_LOGGER = logging.Logger("meshwright.mqtt", logging.CRITICAL + 1)
+"""Broken connections are counted, not logged."""
 TRIES = 3
-"""So often do we try to come back to a broker."""
-PATIENCE, CALM = 2.0, 0.25
-"""Seconds without any message: by then what has not come is lost, or all that was due has come."""
+"""Attempts to reconnect to a broker."""
+PATIENCE = 2.0
+"""Seconds without a delivery after which missing messages count as lost; also the time limit of requests."""
+SETTLED = 0.25
+"""Seconds without any delivery after which no more are expected, once all due ones have arrived."""
 
 
 @dataclass
 class Message:
-    """One publication, and where it was seen."""
+    """One published message, and the brokers that it reached."""
 
     topic: str
-    """The planned topic or filter, not the name it was published under."""
+    """The planned topic or filter, not the name under which the message was published."""
     origin: str
     sent: float
     seen: Counter[str] = field(default_factory=Counter)
+    """Deliveries at each broker."""
     first: dict[str, float] = field(default_factory=dict)
-    """When each broker's observer saw it first."""
+    """Time of the first delivery at each broker."""
 
 
-def mqtt() -> Any:
-    """Return aiomqtt, or say how to get it."""
+def load_aiomqtt() -> Any:
+    """Return the module aiomqtt.
+
+    Raises
+    ------
+    MissingDependencyError
+        If it is not installed.
+    """
     try:
         import aiomqtt
     except ModuleNotFoundError as error:
@@ -55,91 +64,132 @@ def mqtt() -> Any:
     return aiomqtt
 
 
-def _without_goodbyes(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Say nothing of connections that broke and that nobody waited for: brokers come and go."""
-    if not isinstance(context.get("exception"), (mqtt().MqttError, OSError)):
+def client_of(
+    broker: str, endpoint: Endpoint, identifier: str, secret: bytes | None, *, clean_session: bool
+) -> Any:
+    """Return an MQTT client of a broker, not connected yet."""
+    login = {} if secret is None else {"username": CLIENT_USER, "password": client_password(secret, broker)}
+    return load_aiomqtt().Client(
+        endpoint.host,
+        endpoint.port,
+        identifier=identifier,
+        clean_session=clean_session,
+        logger=SILENT_LOGGER,
+        # Send small packets at once.
+        socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
+        **login,
+    )
+
+
+def _ignore_broken_connections(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Handle exceptions of tasks that nobody awaits: brokers stop and start, so connections break."""
+    if not isinstance(context.get("exception"), (load_aiomqtt().MqttError, OSError)):
         loop.default_exception_handler(context)
 
 
 async def _subscribe(client: Any, topic: str, qos: int = 0) -> None:
-    """Subscribe by a client that is connecting: one that comes back says so before the broker answers."""
+    """Subscribe, and retry while a client reconnects: it counts as connected before the broker answers."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
             await client.subscribe(topic, qos=qos, timeout=PATIENCE)
             return
-        except mqtt().MqttError:
+        except load_aiomqtt().MqttError:
             if time.monotonic() > end:
                 raise
             await asyncio.sleep(0.01)
 
 
 class Observers:
-    """A client at each broker that sees whatever it carries, and publishes there."""
+    """A client at each broker that sees every message there, and publishes there.
+
+    With `residents`, a second client at each broker subscribes to the broker's topics. With
+    `persistent_sessions`, clients keep their sessions while a broker restarts.
+    """
 
     def __init__(
-        self, settings: Settings | None = None, *, residents: bool = False, lasting: bool = False
+        self,
+        settings: BrokerSettings | None = None,
+        *,
+        residents: bool = False,
+        persistent_sessions: bool = False,
     ) -> None:
-        self.settings, self.residents, self.lasting = settings or Settings(), residents, lasting
+        self.settings = settings or BrokerSettings()
+        self.residents, self.persistent_sessions = residents, persistent_sessions
         self.messages: list[Message] = []
-        self.strange = 0
-        """Messages that are not ours."""
+        self.foreign_messages = 0
+        """Deliveries of messages that were not published here."""
         self.deliveries = 0
         self.latest = time.monotonic()
+        """Time of the latest delivery."""
+        self.disconnected: set[str] = set()
+        """Brokers whose observer is not connected, or not yet."""
+        self.broken_connections: Counter[str] = Counter()
+        """Connections to each broker that broke without a call of `detach`."""
         self._clients: dict[str, Any] = {}
         self._residents: dict[str, Any] = {}
         self._stacks: dict[str, AsyncExitStack] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self.lost_connections: set[str] = set()
-        self.cuts: Counter[str] = Counter()
-        """How often the connection to each broker broke that we had not let go of."""
 
     async def __aenter__(self) -> Self:
-        asyncio.get_running_loop().set_exception_handler(_without_goodbyes)
+        asyncio.get_running_loop().set_exception_handler(_ignore_broken_connections)
         return self
 
-    def _client(self, kind: str, broker: str, place: Place) -> Any:
-        """Return a client that is not yet connected; small packets go out at once."""
-        secret = self.settings.secret
-        secured = {"username": CLIENT, "password": client_password(secret or b"", broker)}
-        return mqtt().Client(
-            place.host,
-            place.port,
-            identifier=f"{kind}-{place.port}",
-            clean_session=not self.lasting,
-            logger=QUIET,
-            socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
-            **({} if secret is None else secured),
+    def _client(self, kind: str, broker: str, endpoint: Endpoint) -> Any:
+        return client_of(
+            broker,
+            endpoint,
+            f"{kind}-{endpoint.port}",
+            self.settings.secret,
+            clean_session=not self.persistent_sessions,
         )
 
     @property
-    def present(self) -> set[str]:
-        """The brokers that were attached and not let go of."""
+    def attached(self) -> set[str]:
+        """The brokers that were attached and not detached since."""
         return set(self._clients)
 
-    async def attach(self, broker: str, place: Place, topics: Iterable[str] = ()) -> None:
-        """Connect to a broker and see all that it carries; a resident subscribes to `topics`."""
-        self.lost_connections.add(broker)  # nobody publishes by it before it is there
-        self._clients[broker] = self._client(OBSERVER, broker, place)
+    def is_connected(self, broker: str) -> bool:
+        """Return whether the observer of a broker is connected."""
+        return broker in self._clients and broker not in self.disconnected
+
+    async def attach(self, broker: str, endpoint: Endpoint, topics: Iterable[str] = ()) -> None:
+        """Connect to a broker and observe all its messages; a resident subscribes to `topics`."""
+        # Nobody may publish through the new client before it is connected.
+        self.disconnected.add(broker)
+        self._clients[broker] = self._client(OBSERVER, broker, endpoint)
         if self.residents:
-            self._residents[broker] = self._client(RESIDENT, broker, place)
+            self._residents[broker] = self._client(RESIDENT, broker, endpoint)
         await self._connect(broker, topics)
 
-    async def return_to(self, broker: str, place: Place, topics: Iterable[str] = ()) -> None:
-        """Connect again to a broker that restarted; sessions that last go on where they were."""
-        if not self.lasting:
+    async def attach_all(
+        self, endpoints: Mapping[str, Endpoint], topics: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
+        """Connect to several brokers at once; residents subscribe to the `topics` of their broker."""
+        topics_of = topics or {}
+        await asyncio.gather(
+            *(
+                self.attach(broker, endpoint, topics_of.get(broker, ()))
+                for broker, endpoint in endpoints.items()
+            )
+        )
+
+    async def reconnect(self, broker: str, endpoint: Endpoint, topics: Iterable[str] = ()) -> None:
+        """Connect again to a broker that restarted; persistent sessions continue."""
+        if not self.persistent_sessions:
             await self.detach(broker)
-            await self.attach(broker, place, topics)
+            await self.attach(broker, endpoint, topics)
             return
-        with suppress(mqtt().MqttError):
+        with suppress(load_aiomqtt().MqttError):
             await self._stacks.pop(broker).aclose()
-        await self._tasks.pop(broker)  # it ends when it has seen all that came
-        for left in reversed(range(TRIES)):
+        # The task ends by itself, after it has counted every message that arrived.
+        await self._tasks.pop(broker)
+        for tries_left in reversed(range(TRIES)):
             try:
                 await self._connect(broker, topics)
                 break
-            except mqtt().MqttError:
-                if not left:
+            except load_aiomqtt().MqttError:
+                if not tries_left:
                     raise
 
     async def _connect(self, broker: str, topics: Iterable[str]) -> None:
@@ -153,31 +203,18 @@ class Observers:
                 for topic in sorted(topics):
                     await _subscribe(resident, topic)
             self._stacks[broker] = stack.pop_all()
-        self.lost_connections.discard(broker)
+        self.disconnected.discard(broker)
         self._tasks[broker] = asyncio.create_task(self._listen(broker, client))
 
-    async def attach_all(
-        self, places: Mapping[str, Place], topics: Mapping[str, Iterable[str]] | None = None
-    ) -> None:
-        """Connect to several brokers at once."""
-        held = topics or {}
-        await asyncio.gather(
-            *(self.attach(broker, place, held.get(broker, ())) for broker, place in places.items())
-        )
-
     async def detach(self, broker: str) -> None:
-        """Let go of a broker, whether it still answers or not."""
+        """Disconnect from a broker, whether it still answers or not."""
         self._tasks.pop(broker).cancel()
         self._clients.pop(broker)
-        with suppress(mqtt().MqttError):
+        with suppress(load_aiomqtt().MqttError):
             await self._stacks.pop(broker).aclose()
 
-    def attached(self, broker: str) -> bool:
-        """Say whether a client is connected to a broker."""
-        return broker in self._clients and broker not in self.lost_connections
-
     async def publish(self, broker: str, topic: str, name: str) -> Message:
-        """Publish at a broker, under a name that matches a planned topic, and wait until it has it."""
+        """Publish at a broker under a name that matches a planned topic, and wait until the broker has it."""
         message = Message(topic, broker, time.monotonic())
         self.messages.append(message)
         payload = str(len(self.messages) - 1).encode()
@@ -185,6 +222,7 @@ class Observers:
         return message
 
     async def _listen(self, broker: str, client: Any) -> None:
+        """Count deliveries until the connection breaks; the payload is the message's index."""
         try:
             async for arrived in client.messages:
                 self.latest = time.monotonic()
@@ -192,24 +230,24 @@ class Observers:
                 try:
                     message = self.messages[int(arrived.payload)]
                 except (ValueError, TypeError, IndexError):
-                    self.strange += 1
+                    self.foreign_messages += 1
                     continue
                 message.seen[broker] += 1
                 message.first.setdefault(broker, self.latest)
-        except mqtt().MqttError:
-            self.lost_connections.add(broker)
-            self.cuts[broker] += 1
+        except load_aiomqtt().MqttError:
+            self.disconnected.add(broker)
+            self.broken_connections[broker] += 1
 
-    async def settle(self, due: int) -> None:
-        """Wait until what is due has arrived and then nothing for a while, or it is plain that it will not.
+    async def wait_for_deliveries(self, due: int) -> None:
+        """Wait until all due deliveries have arrived and none follows for a while.
 
-        Nothing for some seconds means that the rest is lost; far more than is due, that messages run in
-        circles and no end is to be waited for.
+        Gives up after some seconds without any delivery: then the rest is lost. Gives up too with far more
+        deliveries than are due: then messages circle, and they would not end.
         """
         while self.deliveries < due and time.monotonic() < self.latest + PATIENCE:
             await asyncio.sleep(0.01)
-        self.latest = max(self.latest, time.monotonic() - CALM / 2)
-        while time.monotonic() < self.latest + CALM and self.deliveries < 2 * due + 1000:
+        self.latest = max(self.latest, time.monotonic() - SETTLED / 2)
+        while time.monotonic() < self.latest + SETTLED and self.deliveries < 2 * due + 1000:
             await asyncio.sleep(0.01)
 
     async def __aexit__(

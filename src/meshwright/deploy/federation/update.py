@@ -9,177 +9,195 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from meshwright.brokers.program import CONFIGURATION
 from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, Step
-from meshwright.deploy.config.folders import SECRET_FILES, federation_files, write_described, write_file
+from meshwright.deploy.config.folders import federation_files, is_private, write_file, write_manifest
 from meshwright.deploy.config.mosquitto import broker_files
-from meshwright.deploy.config.wiring import Wiring, client_id, folder_of, taken_off
-from meshwright.deploy.federation.logs import GONE, RELOADED, arrivals
-from meshwright.deploy.federation.sessions import end_sessions, outlived
+from meshwright.deploy.config.wiring import Wiring, client_id, find_former_topics, folder_of
+from meshwright.deploy.federation.logs import GONE, RELOADED, bridge_up_lines
+from meshwright.deploy.federation.sessions import end_sessions, orphaned_sessions
 
 if TYPE_CHECKING:
-    from meshwright.brokers.processes import Brokers
     from meshwright.deploy.config.delta import Delta
-    from meshwright.deploy.config.inventory import Inventory, Settings
-    from meshwright.deploy.config.routed import Routed
-    from meshwright.deploy.federation.logs import Logs
+    from meshwright.deploy.config.inventory import Inventory
+    from meshwright.deploy.config.named_trees import NamedTrees
+    from meshwright.deploy.config.settings import BrokerSettings
+    from meshwright.deploy.federation.run import RunningFederation
 
-
-def awaited(
-    steps: Iterable[Step], found: Delta, running: Collection[str], qos: int = 1
-) -> dict[str, set[str]]:
-    """Return what each broker says when a wave is done: the next one must not begin before.
-
-    A broker that starts has its bridges up; one that restarts is found again by those that dial it. One that
-    reloads says so, and its bridges with other topics than before come anew (from 2.1 on), or go.
-    """
-    wanted: dict[str, set[str]] = {}
-
-    def add(more: dict[str, set[str]]) -> None:
-        for broker, lines in more.items():
-            wanted.setdefault(broker, set()).update(lines)
-
-    acted = {step.broker: step for step in steps if step.action in (START, RESTART, RELOAD)}
-    present = _present(found)
-    for broker, step in acted.items():
-        dialled = dict(step.bridges or {})
-        if step.action == RELOAD:
-            add({broker: {RELOADED}})
-            changed = step.changed
-            # Who starts anew in this wave has forgotten, and need not be told.
-            lost = [other for other in changed - dialled.keys() if _stays(other, acted)]
-            add({other: {f"{GONE} {client_id(broker, other)}"} for other in lost})
-            dialled = {other: lines for other, lines in dialled.items() if other in changed}
-        own = Wiring(found.new.order, {(broker, other): lines for other, lines in dialled.items()})
-        add(arrivals(own, own.bridges, qos))
-        if found.durable:
-            for pair, topics in taken_off(found.old, own).items():
-                if pair in own.bridges:
-                    add({pair[1]: {f"{client_id(*pair)} {topic}" for topic in topics}})
-        # Those who dial a broker that restarts come back by themselves, with what they carry at present; but
-        # who does not know its new address or password comes with its own step.
-        if step.action == RESTART and broker not in found.restless:
-            diallers = present.heard_by(broker)
-            pairs = [(other, broker) for other in diallers if other in running and _stays(other, acted)]
-            add(arrivals(present, pairs, qos))
-    return wanted
-
-
-def _stays(broker: str, acted: dict[str, Step]) -> bool:
-    """Say whether a broker goes on while a wave happens, with all that it knows."""
-    return broker not in acted or (acted[broker].action == RELOAD and acted[broker].bridges is None)
-
-
-def _present(found: Delta) -> Wiring:
-    """Return the lines that are in both wirings: what is sure to be there before, after and in between."""
-    bridges = {
-        pair: {t: way for t, way in lines.items() if found.new.bridges.get(pair, {}).get(t) == way}
-        for pair, lines in found.old.bridges.items()
-    }
-    return Wiring(found.old.order, {pair: lines for pair, lines in bridges.items() if lines})
+OBSOLETE_FILES = (
+    "access", "client.password", "data/mosquitto.db", "mosquitto.conf", "mosquitto.service", "passwords",
+)  # fmt: skip
+"""Files that are deleted from the folder of a broker that is gone."""
 
 
 def update_folders(
-    routed: Routed, wiring: Wiring, inventory: Inventory, settings: Settings, folder: Path
+    trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings, folder: Path
 ) -> list[str]:
-    """Bring a federation's folders up to date, file by file, each whole; return the files that changed.
+    """Bring a federation's folders up to date, each file atomically; return the files that changed.
 
-    What describes the federation is written last: if this is cut short, doing it again does the rest. The
-    folders of brokers that are gone stay, without their configuration and what they had queued.
+    The manifest is written last, so an interrupted update can be repeated. The folders of brokers that are
+    gone stay, without their configuration and their queues.
     """
-    changed = []
-    for name, text in federation_files(routed, wiring, inventory, settings).items():
-        if _put(folder / name, text, settings):
-            changed.append(name)
+    changed = [
+        name
+        for name, text in federation_files(trees, wiring, inventory, settings).items()
+        if _update_file(folder / name, text, settings)
+    ]
     there = {folder_of(broker) for broker in wiring.order}
-    for own in sorted(path for path in folder.iterdir() if path.is_dir() and path.name not in there):
-        for name in OWN_FILES:
-            if (own / name).is_file():
-                (own / name).unlink()
-                changed.append(f"{own.name}/{name}")
-    if write_described(folder, wiring, inventory, settings):
+    for obsolete in sorted(path for path in folder.iterdir() if path.is_dir() and path.name not in there):
+        for name in OBSOLETE_FILES:
+            if (obsolete / name).is_file():
+                (obsolete / name).unlink()
+                changed.append(f"{obsolete.name}/{name}")
+    if write_manifest(folder, wiring, inventory, settings):
         changed.append("federation.json")
     return changed
 
 
-OWN_FILES = (
-    "access", "client.password", "data/mosquitto.db", "mosquitto.conf", "mosquitto.service", "passwords",
-)  # fmt: skip
-
-
-def _put(file: Path, text: str, settings: Settings) -> bool:
-    """Write a file beside its place and rename it, if its text is another; say whether it was."""
+def _update_file(file: Path, text: str, settings: BrokerSettings) -> bool:
+    """Replace a file atomically if its text differs; return whether it did."""
     if file.is_file() and file.read_text(encoding="utf-8") == text:
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_name(f".{file.name}.writing")
-    beside.unlink(missing_ok=True)  # left by one that was cut short
-    write_file(beside, text, private=settings.secret is not None and file.name in SECRET_FILES)
+    temporary = file.with_name(f".{file.name}.writing")
+    # An interrupted update may have left one.
+    temporary.unlink(missing_ok=True)
+    write_file(temporary, text, private=is_private(file, settings))
     if os.getuid() == 0:
-        owner = file.parent.stat()  # perhaps the user that the broker became: it must be able to read it
-        os.chown(beside, owner.st_uid, owner.st_gid)
-    beside.replace(file)
+        # The folder may belong to the user that the broker became, who must be able to read the file.
+        owner = file.parent.stat()
+        os.chown(temporary, owner.st_uid, owner.st_gid)
+    temporary.replace(file)
     return True
 
 
-def perform(
-    wave: Iterable[Step],
-    found: Delta,
-    inventory: Inventory,
-    settings: Settings,
-    brokers: Brokers,
-    logs: Logs,
+def apply_delta(
+    delta: Delta, trees: NamedTrees, inventory: Inventory, federation: RunningFederation
 ) -> list[str]:
-    """Do one wave of a delta to brokers that run here, and wait until all of it has taken effect.
+    """Apply a delta to running brokers, wave by wave, and to their folders; return the files that changed."""
+    changed: set[str] = set()
+    for wave in delta.waves:
+        changed.update(apply_wave(wave, delta, inventory, federation))
+    folder = federation.brokers.folder
+    changed.update(update_folders(trees, delta.new, inventory, federation.settings, folder))
+    return sorted(changed)
 
-    Return the files that changed.
-    """
-    rank = {broker: place for place, broker in enumerate(found.new.order)}
+
+def apply_wave(
+    wave: Iterable[Step], delta: Delta, inventory: Inventory, federation: RunningFederation
+) -> list[str]:
+    """Apply a wave to running brokers, and wait until it has taken effect; return the files that changed."""
+    brokers, logs, settings = federation.brokers, federation.logs, federation.settings
+    rank = {broker: place for place, broker in enumerate(delta.new.order)}
     steps = sorted(wave, key=lambda step: rank.get(step.broker, -1))
     running, changed = list(brokers.running), []
-    # All stop before any starts: who comes back early would be seen at one that is about to go.
+    # Stop all before starting any: otherwise a restarted bridge could log in at a broker about to stop.
     for step in steps:
         if step.action in (STOP, RESTART) and step.broker in brokers.running:
             brokers.stop(step.broker)
         if step.action != STOP:
-            changed += _write_step(step, found, inventory, settings, brokers.folder)
-    marks = logs.marks(running)
+            changed += _write_step(step, delta, inventory, settings, brokers.folder)
+    positions = logs.positions(running)
     for step in steps:
         if step.action in (START, RESTART):
             brokers.start(step.broker)
         elif step.action == RELOAD:
-            _reload(step, found, brokers, logs)
-    logs.wait(awaited(steps, found, brokers.running, settings.qos), marks, seconds=30.0)
-    end_sessions(outlived(found, steps), inventory, settings.secret)
+            _reload(step, delta, federation)
+    logs.wait(expected_log_lines(steps, delta, brokers.running, settings.qos), positions, seconds=30.0)
+    end_sessions(orphaned_sessions(delta, steps), inventory, settings.secret)
     return changed
 
 
-def _reload(step: Step, found: Delta, brokers: Brokers, logs: Logs) -> None:
-    """Let a broker read its files again, as often as it takes.
-
-    Where bridges go, Mosquitto 2.1.2 overlooks up to half of them each time: it puts the last one into the
-    place of one that goes, and does not look at that place again.
-    """
-    times = 1 if step.bridges is None else len(found.old.dialled_by(step.broker)).bit_length()
-    for _ in range(max(times, 1)):
-        marks = logs.marks([step.broker])
-        brokers.reload(step.broker)
-        # A signal that comes while it still reads is overlooked, too.
-        again = partial(brokers.reload, step.broker) if times > 1 else None
-        logs.wait({step.broker: {RELOADED}}, marks, idle=again)
-
-
 def _write_step(
-    step: Step, found: Delta, inventory: Inventory, settings: Settings, folder: Path
+    step: Step, delta: Delta, inventory: Inventory, settings: BrokerSettings, folder: Path
 ) -> list[str]:
-    """Write a broker's files as they are to be after a step; return those that changed."""
-    new, bridges = found.new, dict(found.new.bridges)
+    """Write a broker's files as they must be after a step; return those that changed."""
+    bridges = dict(delta.new.bridges)
     if step.bridges is not None:
-        bridges = {pair: lines for pair, lines in bridges.items() if pair[0] != step.broker}
-        bridges |= {(step.broker, other): lines for other, lines in step.bridges.items()}
-    wiring = Wiring(new.order, bridges)
-    wiring = replace(wiring, taken_off=taken_off(found.old, wiring))
-    names = broker_files(wiring, inventory, settings, step.broker)
+        bridges = {pair: topics for pair, topics in bridges.items() if pair[0] != step.broker}
+        bridges |= {(step.broker, listener): topics for listener, topics in step.bridges.items()}
+    wiring = Wiring(delta.new.order, bridges)
+    wiring = replace(wiring, former_topics=find_former_topics(delta.old, wiring))
+    files = broker_files(wiring, inventory, settings, step.broker)
     if step.bridges is None:
-        del names["mosquitto.conf"]
+        del files[CONFIGURATION]
     own = folder_of(step.broker)
-    return [f"{own}/{name}" for name, text in names.items() if _put(folder / own / name, text, settings)]
+    return [
+        f"{own}/{name}" for name, text in files.items() if _update_file(folder / own / name, text, settings)
+    ]
+
+
+def _reload(step: Step, delta: Delta, federation: RunningFederation) -> None:
+    """Make a broker read its files again, as often as necessary.
+
+    When bridges are removed, Mosquitto 2.1.2 overlooks up to half of them each time: it moves the last bridge
+    into the slot of a removed one and does not check that slot again.
+    """
+    brokers, logs = federation.brokers, federation.logs
+    times = 1 if step.bridges is None else len(delta.old.dialled_by(step.broker)).bit_length()
+    for _ in range(max(times, 1)):
+        positions = logs.positions([step.broker])
+        brokers.reload(step.broker)
+        # A broker that is still reading its files ignores the signal: repeat it until the reload is logged.
+        again = partial(brokers.reload, step.broker) if times > 1 else None
+        logs.wait({step.broker: {RELOADED}}, positions, while_waiting=again)
+
+
+def expected_log_lines(
+    steps: Iterable[Step], delta: Delta, running: Collection[str], qos: int = 1
+) -> dict[str, set[str]]:
+    """Return the lines that each broker logs once a wave has taken effect; the next wave waits for them.
+
+    - A broker that starts: its bridges are up at their listeners.
+    - A broker that restarts: so are the bridges of its diallers.
+    - A broker that reloads: it says so, and its changed bridges come up or go.
+    """
+    wanted: dict[str, set[str]] = {}
+
+    def expect(lines_of: dict[str, set[str]]) -> None:
+        for broker, lines in lines_of.items():
+            wanted.setdefault(broker, set()).update(lines)
+
+    acting = {step.broker: step for step in steps if step.action in (START, RESTART, RELOAD)}
+    unchanged = _unchanged_lines(delta)
+    for broker, step in acting.items():
+        dialled = dict(step.bridges or {})
+        if step.action == RELOAD:
+            expect({broker: {RELOADED}})
+            changed = step.changed_listeners
+            # A listener that starts in this wave has forgotten the bridge and does not log its end.
+            lost = [other for other in changed - dialled.keys() if _keeps_running(other, acting)]
+            expect({other: {f"{GONE} {client_id(broker, other)}"} for other in lost})
+            dialled = {other: topics for other, topics in dialled.items() if other in changed}
+        own = Wiring(delta.new.order, {(broker, other): topics for other, topics in dialled.items()})
+        expect(bridge_up_lines(own, own.bridges, qos))
+        if delta.durable:
+            # A bridge logs each topic that it unsubscribes from.
+            for pair, topics in find_former_topics(delta.old, own).items():
+                if pair in own.bridges:
+                    expect({pair[1]: {f"{client_id(*pair)} {topic}" for topic in topics}})
+        # The diallers of a broker that restarts reconnect by themselves, with their current topics. If its
+        # address or password changed, they reconnect in their own step instead.
+        if step.action == RESTART and broker not in delta.must_restart:
+            diallers = unchanged.dialled_to(broker)
+            pairs = [
+                (other, broker) for other in diallers if other in running and _keeps_running(other, acting)
+            ]
+            expect(bridge_up_lines(unchanged, pairs, qos))
+    return wanted
+
+
+def _keeps_running(broker: str, acting: dict[str, Step]) -> bool:
+    """Return whether a broker keeps its process and its bridges during a wave."""
+    return broker not in acting or (acting[broker].action == RELOAD and acting[broker].bridges is None)
+
+
+def _unchanged_lines(delta: Delta) -> Wiring:
+    """Return the topic lines of both wirings: they exist before, between and after all waves."""
+    bridges = {
+        pair: {
+            topic: way for topic, way in topics.items() if delta.new.bridges.get(pair, {}).get(topic) == way
+        }
+        for pair, topics in delta.old.bridges.items()
+    }
+    return Wiring(delta.old.order, {pair: topics for pair, topics in bridges.items() if topics})

@@ -1,4 +1,4 @@
-"""What became of messages: missing, duplicate, leaked, and how long they took by hops."""
+"""The verdict on messages: which are missing, duplicate or leaked, and how long they took by hops."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from meshwright.deploy.config.named_trees import neighbours
+
 if TYPE_CHECKING:
-    from meshwright.deploy.config.routed import Way
+    from meshwright.deploy.config.named_trees import TopicTree
     from meshwright.deploy.federation.traffic import Message
 
-Event = tuple[str, str, str]
-"""Topic, where it was published, where it was or was not seen."""
+Fault = tuple[str, str, str]
+"""A topic, the broker where the message was published, and the broker where it is missing or too much."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The count of a check. A leak is a broker that carries what it did not ask for."""
+    """What became of some messages."""
 
     published: int
     expected: int
-    """Deliveries that there should be, each publisher's own broker included."""
-    missing: tuple[Event, ...]
-    duplicate: tuple[Event, ...]
-    leaked: tuple[Event, ...]
+    """Due deliveries, including one at each publisher's own broker."""
+    missing: tuple[Fault, ...]
+    duplicate: tuple[Fault, ...]
+    leaked: tuple[Fault, ...]
+    """Deliveries at brokers that neither subscribe nor relay."""
     latency: Mapping[int, tuple[int, float, float]]
-    """By hops: deliveries, mean and 95th percentile in seconds."""
+    """By hops: the number of deliveries, their mean and their 95th percentile in seconds."""
 
     @property
     def passed(self) -> bool:
-        """Whether every message came once to everyone who asked for it, and to nobody else."""
+        """Whether every message reached every subscriber once, and no other broker."""
         return not (self.missing or self.duplicate or self.leaked)
 
-    def described(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, Any]:
         """Return the figures for a JSON answer."""
         return {
             "published": self.published,
@@ -48,52 +51,53 @@ class Verdict:
         }
 
 
-def judge(messages: Iterable[Message], ways: Mapping[str, Way]) -> Verdict:
-    """Compare where messages were seen with the ways they should take."""
-    missing: list[Event] = []
-    duplicate: list[Event] = []
-    leaked: list[Event] = []
+def judge(messages: Iterable[Message], trees: Mapping[str, TopicTree]) -> Verdict:
+    """Compare where messages arrived with where the trees of their topics lead them."""
+    missing: list[Fault] = []
+    duplicate: list[Fault] = []
+    leaked: list[Fault] = []
     times: dict[int, list[float]] = {}
     published = expected = 0
-    far: dict[tuple[str, str], dict[str, int]] = {}
+    hops: dict[tuple[str, str], dict[str, int]] = {}
     for message in messages:
-        way, origin = ways[message.topic], message.origin
-        wanted = way.subscribers | {origin}
+        topic, origin = message.topic, message.origin
+        tree = trees[topic]
+        due = tree.subscribers | {origin}
         published += 1
-        expected += len(wanted)
-        missing += [(message.topic, origin, broker) for broker in sorted(wanted - set(message.seen))]
+        expected += len(due)
+        missing += [(topic, origin, broker) for broker in sorted(due - set(message.seen))]
         for broker, count in sorted(message.seen.items()):
             if count > 1:
-                duplicate.append((message.topic, origin, broker))
-            if broker not in wanted | way.relays:
-                leaked.append((message.topic, origin, broker))
-        key = (message.topic, origin)
-        if key not in far:
-            far[key] = hops_from(way, origin)
+                duplicate.append((topic, origin, broker))
+            if broker not in due | tree.relays:
+                leaked.append((topic, origin, broker))
+        if (topic, origin) not in hops:
+            hops[topic, origin] = hops_from(tree, origin)
         for broker, when in message.first.items():
-            if broker in far[key]:
-                times.setdefault(far[key][broker], []).append(when - message.sent)
-    latency = {
-        hops: (len(took), sum(took) / len(took), sorted(took)[max(0, -(-95 * len(took) // 100) - 1)])
-        for hops, took in sorted(times.items())
-    }
+            if broker in hops[topic, origin]:
+                times.setdefault(hops[topic, origin][broker], []).append(when - message.sent)
+    latency = {distance: _latency(seconds) for distance, seconds in sorted(times.items())}
     return Verdict(published, expected, tuple(missing), tuple(duplicate), tuple(leaked), latency)
 
 
-def hops_from(way: Way, origin: str) -> dict[str, int]:
-    """Return how many links each carrier is away from where a message is published."""
-    near: dict[str, list[str]] = {}
-    for a, b in way.links:
-        near.setdefault(a, []).append(b)
-        near.setdefault(b, []).append(a)
-    found, queue = {origin: 0}, deque([origin])
-    if origin in way.publishers:
-        found[way.publishers[origin]] = 1
-        queue.append(way.publishers[origin])
+def _latency(seconds: list[float]) -> tuple[int, float, float]:
+    """Return count, mean and 95th percentile: the least value that 95% of all do not exceed."""
+    count = len(seconds)
+    rank = -(-95 * count // 100)
+    return count, sum(seconds) / count, sorted(seconds)[rank - 1]
+
+
+def hops_from(tree: TopicTree, origin: str) -> dict[str, int]:
+    """Return the number of links from the broker where a message is published to each carrier."""
+    near = neighbours(tree.links)
+    hops, queue = {origin: 0}, deque([origin])
+    if origin in tree.publishers:
+        hops[tree.publishers[origin]] = 1
+        queue.append(tree.publishers[origin])
     while queue:
         here = queue.popleft()
         for there in near.get(here, []):
-            if there not in found:
-                found[there] = found[here] + 1
+            if there not in hops:
+                hops[there] = hops[here] + 1
                 queue.append(there)
-    return found
+    return hops

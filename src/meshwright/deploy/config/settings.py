@@ -1,0 +1,49 @@
+"""Settings that an operator chooses for all brokers of a federation: profile, Mosquitto version, secret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from meshwright.errors import InputError
+
+PROFILES = ("plain", "durable")
+VERSIONS = ("2.0", "2.1")
+SHORTEST_SECRET = 16
+
+
+@dataclass(frozen=True)
+class BrokerSettings:
+    """How all brokers of a federation are set up."""
+
+    profile: str = "plain"
+    """`plain`: exactly once while links are up. `durable`: while a link is down or a broker restarts,
+    messages queue at both ends."""
+    version: str = "2.0"
+    """The oldest Mosquitto in use; from 2.1 on, `plain` bridges change without a restart."""
+    secret: bytes | None = None
+    """Passwords and access lists are derived from it; None for a federation without them."""
+
+    def __post_init__(self) -> None:
+        if self.profile not in PROFILES:
+            raise InputError(f"no profile {self.profile!r}: choose one of {', '.join(PROFILES)}")
+        if self.version not in VERSIONS:
+            raise InputError(f"no Mosquitto {self.version!r}: choose one of {', '.join(VERSIONS)}")
+        if self.secret is not None and len(self.secret) < SHORTEST_SECRET:
+            raise InputError(
+                f"the secret is shorter than {SHORTEST_SECRET} bytes: make one with openssl rand -hex 32"
+            )
+
+    @property
+    def durable(self) -> bool:
+        """Whether brokers keep sessions, and the messages queued in them, while the other end is away."""
+        return self.profile == "durable"
+
+    @property
+    def reloads(self) -> bool:
+        """Whether bridges change by a reload: from 2.1 on, except in durable sessions, which lose queues."""
+        return self.version == "2.1" and not self.durable
+
+    @property
+    def qos(self) -> int:
+        """The quality of service of bridges: 2 in durable sessions, where QoS 1 repeats queued messages."""
+        return 2 if self.durable else 1

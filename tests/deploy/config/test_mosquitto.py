@@ -1,0 +1,160 @@
+"""Configuration files: exactly the settings that were tested with real brokers, line by line."""
+
+from __future__ import annotations
+
+import pytest
+
+from meshwright.deploy import BrokerSettings, Endpoint, Inventory, Wiring
+from meshwright.deploy.config.access import password
+from meshwright.deploy.config.mosquitto import broker_files, configuration, systemd_unit
+
+SECRET = b"0123456789abcdef"
+WIRING = Wiring(("a", "b"), {("b", "a"): {"x": "both", "y": "out"}}, {("b", "a"): ("z",), ("a", "b"): ("q",)})
+INVENTORY = Inventory({"a": Endpoint("a.example", 8883, tls=True), "b": Endpoint("localhost", 1883)})
+
+PLAIN = """\
+# Planned by Meshwright, which writes this file anew: change the plan instead.
+listener 1883 127.0.0.1
+allow_anonymous true
+persistence false
+max_queued_messages 100000
+set_tcp_nodelay true
+log_dest stderr
+log_type error
+log_type warning
+log_type notice
+log_type information
+log_type subscribe
+log_type unsubscribe
+
+connection meshwright.b>a
+address a.example:8883
+remote_clientid meshwright.b>a
+local_clientid local.meshwright.b>a
+bridge_protocol_version mqttv50
+cleansession true
+notifications_local_only true
+restart_timeout 1 5
+bridge_cafile certs/ca.crt
+topic x both 1 "" ""
+topic y out 1 "" ""
+"""
+
+DURABLE = f"""\
+# Planned by Meshwright, which writes this file anew: change the plan instead.
+listener 1883 127.0.0.1
+allow_anonymous false
+password_file passwords
+acl_file access
+persistence true
+persistence_location data/
+max_inflight_messages 20000
+max_queued_messages 100000
+set_tcp_nodelay true
+log_dest stderr
+log_type error
+log_type warning
+log_type notice
+log_type information
+log_type subscribe
+log_type unsubscribe
+
+connection meshwright.b>a
+address a.example:8883
+remote_clientid meshwright.b>a
+local_clientid local.meshwright.b>a
+bridge_protocol_version mqttv311
+try_private true
+cleansession false
+notifications_local_only true
+restart_timeout 1 5
+remote_username meshwright.b>a
+remote_password {password(SECRET, "meshwright.b>a")}
+bridge_cafile certs/ca.crt
+topic z out 2 meshwright-gone/ ""
+topic x both 2 "" ""
+topic y out 2 "" ""
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (BrokerSettings(), PLAIN),
+        (BrokerSettings("durable", secret=SECRET), DURABLE),
+        (BrokerSettings("durable", "2.1", SECRET), DURABLE),
+    ],
+)
+def test_the_whole_configuration(settings: BrokerSettings, expected: str) -> None:
+    """The dialler's file is this text: nothing is missing, nothing else is there."""
+    assert configuration(WIRING, INVENTORY, settings, "b") == expected
+
+
+def test_a_broker_that_only_listens_has_no_bridge() -> None:
+    """A listener with TLS names its certificates and has no bridge; off loopback it has no bind address."""
+    lines = configuration(WIRING, INVENTORY, BrokerSettings(), "a").splitlines()
+    assert lines[1:5] == [
+        "listener 8883", "cafile certs/ca.crt", "certfile certs/broker.crt", "keyfile certs/broker.key"
+    ]  # fmt: skip
+    assert not any(line.startswith("connection") for line in lines)
+
+
+def test_a_reload_renames_what_changes() -> None:
+    """For a reload by 2.1, both names of a bridge end in one digest, and the restart timeout is short."""
+    lines = configuration(WIRING, INVENTORY, BrokerSettings(version="2.1"), "b").splitlines()
+    connection, local = (line for line in lines if line.startswith(("connection", "local_clientid")))
+    name, _, digest = connection.removeprefix("connection ").rpartition(".")
+    assert name == "meshwright.b>a"
+    assert len(digest) == 12
+    assert local == f"local_clientid local.{name}.{digest}"
+    assert "remote_clientid meshwright.b>a" in lines
+    assert "restart_timeout 1" in lines
+
+
+def digest_of(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> str:
+    """Return the digest in the name of the bridge from b to a."""
+    text = configuration(wiring, inventory, settings, "b")
+    return next(line for line in text.splitlines() if line.startswith("connection")).rpartition(".")[2]
+
+
+def test_names_depend_on_settings_except_the_password() -> None:
+    """With 2.1, a bridge's name changes with its topics, address and user, and not with the password."""
+    settings = BrokerSettings(version="2.1")
+    same = digest_of(WIRING, INVENTORY, settings)
+    assert same == digest_of(Wiring(WIRING.order, WIRING.bridges), INVENTORY, settings)
+    more = Wiring(WIRING.order, {("b", "a"): {"x": "both", "y": "both"}})
+    moved = Inventory({**INVENTORY.endpoints, "a": Endpoint("a.example", 8884, tls=True)})
+    secured = BrokerSettings(version="2.1", secret=SECRET)
+    digests = [
+        digest_of(more, INVENTORY, settings),
+        digest_of(WIRING, moved, settings),
+        digest_of(WIRING, INVENTORY, secured),
+    ]
+    assert len({same, *digests}) == 4
+    assert digests[-1] == digest_of(WIRING, INVENTORY, BrokerSettings(version="2.1", secret=SECRET[::-1]))
+
+
+def test_files_of_a_folder() -> None:
+    """A folder has queues only if durable, and passwords only with a secret."""
+    assert list(broker_files(WIRING, INVENTORY, BrokerSettings(), "b")) == ["mosquitto.conf"]
+    files = broker_files(WIRING, INVENTORY, BrokerSettings("durable", secret=SECRET), "b")
+    assert list(files) == ["mosquitto.conf", "data/README", "passwords", "access", "client.password"]
+    assert files["data/README"] == "Mosquitto keeps here what it has queued.\n"
+    assert files["client.password"] == password(SECRET, "client of b") + "\n"
+    assert files["passwords"].startswith("client:$7$")
+    assert files["access"].startswith("user client\n")
+
+
+def test_the_systemd_unit() -> None:
+    """The unit runs the broker in its folder, which it gives to its user, and doubles percent signs."""
+    assert systemd_unit("a b") == (
+        "[Unit]\n"
+        "Description=Mosquitto broker a%%20b, planned by Meshwright\n"
+        "After=network-online.target\nWants=network-online.target\n\n"
+        "[Service]\n"
+        "WorkingDirectory=/etc/meshwright/a%%20b\n"
+        "ExecStartPre=+/bin/chown -R mosquitto /etc/meshwright/a%%20b\n"
+        "ExecStart=/usr/sbin/mosquitto -c mosquitto.conf\n"
+        "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
+        "[Install]\nWantedBy=multi-user.target\n"
+    )

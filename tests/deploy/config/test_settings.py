@@ -1,0 +1,39 @@
+"""Settings: wrong values are refused, and the rest follows from profile and version."""
+
+from __future__ import annotations
+
+import pytest
+
+from meshwright.deploy import BrokerSettings
+from meshwright.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("profile", "version", "durable", "reloads", "qos"),
+    [
+        ("plain", "2.0", False, False, 1),
+        ("plain", "2.1", False, True, 1),
+        ("durable", "2.0", True, False, 2),
+        ("durable", "2.1", True, False, 2),
+    ],
+)
+def test_what_follows(profile: str, version: str, durable: bool, reloads: bool, qos: int) -> None:
+    """Only plain bridges of 2.1 reload; only durable ones use QoS 2."""
+    settings = BrokerSettings(profile, version)
+    assert (settings.durable, settings.reloads, settings.qos) == (durable, reloads, qos)
+
+
+def test_defaults() -> None:
+    """By default a federation is plain, for 2.0, and without passwords."""
+    assert BrokerSettings() == BrokerSettings("plain", "2.0", None)
+
+
+def test_wrong_values_are_refused() -> None:
+    """An unknown profile or version and a short secret are refused; 16 bytes are enough."""
+    with pytest.raises(InputError, match="no profile 'x': choose one of plain, durable"):
+        BrokerSettings("x")
+    with pytest.raises(InputError, match=r"no Mosquitto '1\.6': choose one of 2\.0, 2\.1"):
+        BrokerSettings(version="1.6")
+    with pytest.raises(InputError, match="shorter than 16 bytes: make one with openssl"):
+        BrokerSettings(secret=b"x" * 15)
+    BrokerSettings(secret=b"x" * 16)
