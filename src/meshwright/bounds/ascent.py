@@ -14,7 +14,7 @@ import numpy as np
 
 from meshwright.bounds.certify import asked, integers
 from meshwright.bounds.pool import make_pool
-from meshwright.verify.certificate import SCALE
+from meshwright.bounds.prices import SCALE
 
 if TYPE_CHECKING:
     from meshwright.bounds.kernels.loads import Floats

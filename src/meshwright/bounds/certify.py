@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.bounds.prices import Prices
-from meshwright.verify.certificate import SCALE
+from meshwright.bounds.prices import SCALE, Prices
 
 if TYPE_CHECKING:
     from meshwright.bounds.kernels.loads import Floats, Whole

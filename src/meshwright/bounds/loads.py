@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from meshwright.arrays import frozen
-from meshwright.verify.certificate import SCALE
+from meshwright.bounds.prices import SCALE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

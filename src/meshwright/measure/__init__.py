@@ -8,8 +8,6 @@ from meshwright.measure.filtering import FilteringCosts, filtering_costs
 from meshwright.measure.prepare import prepare
 from meshwright.measure.robustness import WeakTopics, redundant_edges, weak_topics
 from meshwright.measure.scalability import SocAnswer, soc
-from meshwright.verify.certificate import check_prices, gap
-from meshwright.verify.overlay import Verification, verify
 
 __all__ = [
     "Components",
@@ -17,20 +15,16 @@ __all__ = [
     "Diameters",
     "FilteringCosts",
     "SocAnswer",
-    "Verification",
     "WeakTopics",
-    "check_prices",
     "components",
     "contributions",
     "degrees",
     "diameters",
     "filtering_costs",
-    "gap",
     "prepare",
     "redundant_edges",
     "soc",
     "support",
     "support_curve",
-    "verify",
     "weak_topics",
 ]
