@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import crowds, examples
-from meshwright import Interest, bounds, measure
+from meshwright import Interest, bounds
 from meshwright.designs.exact.solve import solve
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
+from meshwright.verify import check_prices
 from meshwright.workloads import expo, unif, zipf
 from optima import optima
 from strategies import interests
@@ -40,7 +41,7 @@ def test_it_lies_below_exact_and_greedy(interest: Interest) -> None:
 def test_the_check_finds_the_same_bound(interest: Interest, effort: str) -> None:
     """What the prices are said to prove is what the independent check says."""
     found = bounds.prices(interest, effort=effort)
-    assert measure.check_prices(interest, found.scaled) == found.bound
+    assert check_prices(interest, found.scaled) == found.bound
 
 
 @settings(max_examples=examples(50, 5), deadline=None)

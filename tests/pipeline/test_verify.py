@@ -20,7 +20,8 @@ from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import handed_over
 from meshwright.pipeline.verify.cluster import examine_on_cluster, verify_on_cluster
 from meshwright.pipeline.verify.shard import Question, examine
-from meshwright.store import verify_plan, write_dataset, write_plan
+from meshwright.store import verify_stored_plan, write_dataset, write_plan
+from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 from strategies import overlays
 
@@ -65,7 +66,7 @@ def test_a_plan_is_reported_as_without_spark(
     write_dataset(interest, tmp_path / "dataset")
     pq.write_table(interest.to_arrow(), tmp_path / "file.parquet")
     write_plan(mw.design(interest, algorithm), tmp_path / "plan")
-    here = verify_plan(tmp_path / "plan", interest)
+    here = verify_stored_plan(tmp_path / "plan", interest)
     for source in ("dataset", "file.parquet"):
         there = verify_on_cluster(spark, tmp_path / "plan", tmp_path / source)
         assert there.passed
@@ -83,7 +84,7 @@ def test_a_broken_plan_is_reported_as_without_spark(
     keep = np.arange(len(overlay)) % 7 != 3
     broken = Overlay(interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
     found, wrong, weak = examine_on_cluster(spark, broken, handed_over(spark, interest), weak=True)
-    here, weak_here = measure.verify(broken), measure.weak_topics(broken)
+    here, weak_here = verify_overlay(broken), measure.weak_topics(broken)
     assert len(here.split_topics) > 3
     assert found.split_topics.tolist() == here.split_topics.tolist()
     assert found.components.of_topic.tolist() == here.components.of_topic.tolist()

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from calls import examples
 from meshwright import Interest, design, write_plan
 from meshwright.errors import FormatError
-from meshwright.store import verify_plan
+from meshwright.store import verify_stored_plan
 from meshwright.workloads import zipf
 from strategies import wild_interests
 
@@ -41,7 +41,7 @@ def tampered(plan: Path, column: str, values: Any) -> None:
 def test_what_was_proven_is_found_again(tmp_path_factory: pytest.TempPathFactory, interest: Interest) -> None:
     """Whatever the names, the stored prices prove the bound that the plan states."""
     made = design(interest, "gm", certify=True)
-    report = verify_plan(write_plan(made, tmp_path_factory.mktemp("plans") / "plan"), interest)
+    report = verify_stored_plan(write_plan(made, tmp_path_factory.mktemp("plans") / "plan"), interest)
     assert report.passed
     assert report.lower_bound == made.figures["lower_bound"] <= len(made.overlay)
     assert report.gap == made.figures["gap"]
@@ -50,7 +50,7 @@ def test_what_was_proven_is_found_again(tmp_path_factory: pytest.TempPathFactory
 def test_other_prices_are_refused(plan: Path, interest: Interest) -> None:
     """Prices that prove less than is stated fail the plan."""
     tampered(plan, "price", lambda prices: pc.divide(prices, 2).combine_chunks())
-    report = verify_plan(plan, interest)
+    report = verify_stored_plan(plan, interest)
     assert not report.passed
     assert any("lower_bound is" in point for point in report.disagreements)
 
@@ -60,7 +60,7 @@ def test_a_greater_bound_is_refused(plan: Path, interest: Interest) -> None:
     stated = json.loads((plan / "plan.json").read_text())
     stated["figures"]["lower_bound"] += 1
     (plan / "plan.json").write_text(json.dumps(stated))
-    assert not verify_plan(plan, interest).passed
+    assert not verify_stored_plan(plan, interest).passed
 
 
 def test_a_smaller_gap_is_refused(plan: Path, interest: Interest) -> None:
@@ -68,14 +68,14 @@ def test_a_smaller_gap_is_refused(plan: Path, interest: Interest) -> None:
     stated = json.loads((plan / "plan.json").read_text())
     stated["figures"]["gap"] /= 2
     (plan / "plan.json").write_text(json.dumps(stated))
-    assert not verify_plan(plan, interest).passed
+    assert not verify_stored_plan(plan, interest).passed
     for spoiled in ("small", None, True):
         stated["figures"]["gap"] = spoiled
         (plan / "plan.json").write_text(json.dumps(stated))
-        assert not verify_plan(plan, interest).passed
+        assert not verify_stored_plan(plan, interest).passed
     del stated["figures"]["gap"]
     (plan / "plan.json").write_text(json.dumps(stated))
-    assert not verify_plan(plan, interest).passed
+    assert not verify_stored_plan(plan, interest).passed
 
 
 def test_a_gap_without_a_bound_is_refused(plan: Path, interest: Interest) -> None:
@@ -84,12 +84,12 @@ def test_a_gap_without_a_bound_is_refused(plan: Path, interest: Interest) -> Non
     bound = stated["figures"].pop("lower_bound")
     stated["figures"]["gap"] = 0.0
     (plan / "plan.json").write_text(json.dumps(stated))
-    assert not verify_plan(plan, interest).passed
+    assert not verify_stored_plan(plan, interest).passed
     assert bound > 0
     stated["figures"]["lower_bound"] = 0
     (plan / "plan.json").write_text(json.dumps(stated))
     tampered(plan, "price", lambda prices: pa.array([0] * len(prices)))
-    assert not verify_plan(plan, interest).passed
+    assert not verify_stored_plan(plan, interest).passed
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_a_damaged_table_is_refused(
     """Prices that are none, of nobody, or twice for one subscription: one line that says so."""
     tampered(plan, column, values)
     with pytest.raises(FormatError, match=told):
-        verify_plan(plan, interest)
+        verify_stored_plan(plan, interest)
 
 
 def test_a_missing_table_is_refused(plan: Path, interest: Interest) -> None:
     """A plan that states a bound without prices to prove it is damaged."""
     (plan / "prices.parquet").unlink()
     with pytest.raises(FormatError, match="prices"):
-        verify_plan(plan, interest)
+        verify_stored_plan(plan, interest)
 
 
 def test_a_bound_that_is_no_number_is_refused(plan: Path, interest: Interest) -> None:
@@ -123,7 +123,7 @@ def test_a_bound_that_is_no_number_is_refused(plan: Path, interest: Interest) ->
     stated["figures"]["lower_bound"] = "many"
     (plan / "plan.json").write_text(json.dumps(stated))
     with pytest.raises(FormatError, match="no whole number"):
-        verify_plan(plan, interest)
+        verify_stored_plan(plan, interest)
 
 
 def test_a_partial_plan_has_a_bound_but_no_gap(interest: Interest, tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_partial_plan_has_a_bound_but_no_gap(interest: Interest, tmp_path: Pat
     made = design(interest, "gpa", max_edges=10, certify=True)
     assert "gap" not in made.figures
     assert "needs at least" in made.summary()
-    report = verify_plan(write_plan(made, tmp_path / "plan"), interest)
+    report = verify_stored_plan(write_plan(made, tmp_path / "plan"), interest)
     assert report.passed
     assert report.gap is None
     assert report.lower_bound == made.figures["lower_bound"]
