@@ -190,7 +190,7 @@ def test_a_missing_total_is_damage(tmp_path: Path, change: Callable[[dict[str, A
     costs = load_costs(pa.table(PLACES), INTEREST)
     path = write_plan(mw.design(INTEREST, "gm", costs=costs), tmp_path / "plan")
     edit(path, lambda metadata: change(metadata["figures"]))
-    with pytest.raises(FormatError, match="figure 'total_cost' is no number"):
+    with pytest.raises(FormatError, match="figure 'total_cost' is not a number"):
         verify_stored_plan(path, INTEREST)
 
 

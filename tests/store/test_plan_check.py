@@ -1,8 +1,9 @@
-"""The certificate of a stored plan: kept, found again, and refused when it was tampered with."""
+"""A plan folder is verified as a whole, prices and trees included, and rejected when a file is damaged."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from calls import examples
-from meshwright import Interest, design, write_plan
+from meshwright import Interest, design, route, write_plan, write_trees
 from meshwright.errors import FormatError
 from meshwright.store import verify_stored_plan
 from meshwright.workloads import zipf
@@ -30,13 +31,21 @@ def plan(interest: Interest, tmp_path: Path) -> Path:
     return write_plan(design(interest, "gm", certify=True), tmp_path / "plan")
 
 
-def tampered(plan: Path, column: str, values: Any) -> None:
+def edit_prices(plan: Path, column: str, change: Callable[[pa.ChunkedArray], pa.Array]) -> None:
     table = pq.read_table(plan / "prices.parquet")
-    table = table.set_column(table.column_names.index(column), column, values(table.column(column)))
+    table = table.set_column(table.column_names.index(column), column, change(table.column(column)))
     pq.write_table(table, plan / "prices.parquet")
 
 
-@settings(max_examples=examples(30, 4), deadline=None)
+def edit_figures(plan: Path, **figures: Any) -> None:
+    """Change figures of a plan; None removes one."""
+    stated = json.loads((plan / "plan.json").read_text())
+    stated["figures"].update(figures)
+    stated["figures"] = {name: value for name, value in stated["figures"].items() if value is not None}
+    (plan / "plan.json").write_text(json.dumps(stated))
+
+
+@settings(max_examples=examples(30, 4))
 @given(wild_interests)
 def test_what_was_proven_is_found_again(tmp_path_factory: pytest.TempPathFactory, interest: Interest) -> None:
     """Whatever the names, the stored prices prove the bound that the plan states."""
@@ -47,82 +56,70 @@ def test_what_was_proven_is_found_again(tmp_path_factory: pytest.TempPathFactory
     assert report.gap == made.figures["gap"]
 
 
-def test_other_prices_are_refused(plan: Path, interest: Interest) -> None:
-    """Prices that prove less than is stated fail the plan."""
-    tampered(plan, "price", lambda prices: pc.divide(prices, 2).combine_chunks())
+def test_prices_that_prove_less_fail_the_plan(plan: Path, interest: Interest) -> None:
+    """Prices of half the size prove less than is stated."""
+    edit_prices(plan, "price", lambda prices: pc.divide(prices, 2).combine_chunks())
     report = verify_stored_plan(plan, interest)
     assert not report.passed
     assert any("lower_bound is" in point for point in report.disagreements)
 
 
-def test_a_greater_bound_is_refused(plan: Path, interest: Interest) -> None:
-    """A bound that is stated higher than the prices prove fails the plan, together with its gap."""
-    stated = json.loads((plan / "plan.json").read_text())
-    stated["figures"]["lower_bound"] += 1
-    (plan / "plan.json").write_text(json.dumps(stated))
+def test_a_higher_bound_fails_the_plan(plan: Path, interest: Interest) -> None:
+    """A bound that is stated higher than the prices prove is wrong."""
+    proven = verify_stored_plan(plan, interest).lower_bound
+    assert proven is not None
+    edit_figures(plan, lower_bound=proven + 1)
     assert not verify_stored_plan(plan, interest).passed
 
 
-def test_a_smaller_gap_is_refused(plan: Path, interest: Interest) -> None:
-    """A gap that is not the one between links and bound fails the plan; so does one left out."""
-    stated = json.loads((plan / "plan.json").read_text())
-    stated["figures"]["gap"] /= 2
-    (plan / "plan.json").write_text(json.dumps(stated))
-    assert not verify_stored_plan(plan, interest).passed
-    for spoiled in ("small", None, True):
-        stated["figures"]["gap"] = spoiled
-        (plan / "plan.json").write_text(json.dumps(stated))
-        assert not verify_stored_plan(plan, interest).passed
-    del stated["figures"]["gap"]
-    (plan / "plan.json").write_text(json.dumps(stated))
+@pytest.mark.parametrize("spoiled", [0.0, "small", True, None])
+def test_another_gap_fails_the_plan(plan: Path, interest: Interest, spoiled: object) -> None:
+    """A gap that is not the one between links and bound is wrong; so is one that is missing."""
+    edit_figures(plan, gap=spoiled)
     assert not verify_stored_plan(plan, interest).passed
 
 
-def test_a_gap_without_a_bound_is_refused(plan: Path, interest: Interest) -> None:
-    """A gap that nothing stands for fails the plan, and so does one from prices that prove nothing."""
-    stated = json.loads((plan / "plan.json").read_text())
-    bound = stated["figures"].pop("lower_bound")
-    stated["figures"]["gap"] = 0.0
-    (plan / "plan.json").write_text(json.dumps(stated))
+def test_a_gap_without_a_bound_fails_the_plan(plan: Path, interest: Interest) -> None:
+    """A gap needs a bound, and prices that prove nothing leave no gap."""
+    edit_figures(plan, gap=0.0, lower_bound=None)
     assert not verify_stored_plan(plan, interest).passed
-    assert bound > 0
-    stated["figures"]["lower_bound"] = 0
-    (plan / "plan.json").write_text(json.dumps(stated))
-    tampered(plan, "price", lambda prices: pa.array([0] * len(prices)))
+    edit_figures(plan, lower_bound=0)
+    edit_prices(plan, "price", lambda prices: pa.array([0] * len(prices)))
     assert not verify_stored_plan(plan, interest).passed
 
 
 @pytest.mark.parametrize(
-    ("column", "values", "told"),
+    ("column", "change", "message"),
     [
         ("price", lambda prices: pc.negate(prices).combine_chunks(), "out of range"),
         ("price", lambda prices: pc.cast(prices, pa.int32()).combine_chunks(), "int32"),
-        ("node", lambda names: pa.array(["nobody"] * len(names)), "there are not"),
+        ("node", lambda names: pa.array(["nobody"] * len(names)), "unknown nodes or topics"),
         ("topic", lambda names: pa.array([names[0].as_py()] * len(names)), "one price for each"),
     ],
 )
-def test_a_damaged_table_is_refused(
-    plan: Path, interest: Interest, column: str, values: Any, told: str
+def test_a_damaged_table_is_rejected(
+    plan: Path, interest: Interest, column: str, change: Any, message: str
 ) -> None:
-    """Prices that are none, of nobody, or twice for one subscription: one line that says so."""
-    tampered(plan, column, values)
-    with pytest.raises(FormatError, match=told):
+    """Bad prices, unknown names, or two prices for one subscription: one line that names the file."""
+    edit_prices(plan, column, change)
+    with pytest.raises(FormatError, match=rf"prices\.parquet is damaged: .*{message}"):
         verify_stored_plan(plan, interest)
 
 
-def test_a_missing_table_is_refused(plan: Path, interest: Interest) -> None:
-    """A plan that states a bound without prices to prove it is damaged."""
+def test_a_missing_table_is_rejected(plan: Path, interest: Interest) -> None:
+    """A plan that states a bound without prices to prove it is damaged; without the bound it is not."""
     (plan / "prices.parquet").unlink()
     with pytest.raises(FormatError, match="prices"):
         verify_stored_plan(plan, interest)
+    edit_figures(plan, lower_bound=None, gap=None)
+    assert verify_stored_plan(plan, interest).passed
 
 
-def test_a_bound_that_is_no_number_is_refused(plan: Path, interest: Interest) -> None:
+@pytest.mark.parametrize("spoiled", ["many", 3.0, True])
+def test_a_bound_that_is_not_a_number_is_rejected(plan: Path, interest: Interest, spoiled: object) -> None:
     """A bound must be a whole number."""
-    stated = json.loads((plan / "plan.json").read_text())
-    stated["figures"]["lower_bound"] = "many"
-    (plan / "plan.json").write_text(json.dumps(stated))
-    with pytest.raises(FormatError, match="no whole number"):
+    edit_figures(plan, lower_bound=spoiled)
+    with pytest.raises(FormatError, match="'lower_bound' is not a whole number"):
         verify_stored_plan(plan, interest)
 
 
@@ -135,3 +132,25 @@ def test_a_partial_plan_has_a_bound_but_no_gap(interest: Interest, tmp_path: Pat
     assert report.passed
     assert report.gap is None
     assert report.lower_bound == made.figures["lower_bound"]
+
+
+def test_trees_are_read_and_checked(interest: Interest, tmp_path: Path) -> None:
+    """The trees of a plan are checked with it; a row less fails it."""
+    made = design(interest, "gm")
+    plan = write_trees(route(made.overlay), write_plan(made, tmp_path / "plan"))
+    report = verify_stored_plan(plan, interest)
+    assert report.passed
+    assert report.trees == interest.num_topics
+    table = pq.read_table(plan / "trees.parquet")
+    pq.write_table(table.slice(0, table.num_rows - 1), plan / "trees.parquet")
+    assert not verify_stored_plan(plan, interest).passed
+
+
+@pytest.mark.parametrize("routes", [3, {}, {"figures": None}, {"figures": [1]}])
+def test_trees_without_figures_are_rejected(interest: Interest, tmp_path: Path, routes: object) -> None:
+    """What a plan states of its trees is an object with figures, or the plan is damaged."""
+    plan = write_plan(design(interest, "ring"), tmp_path / "plan")
+    stated = json.loads((plan / "plan.json").read_text())
+    (plan / "plan.json").write_text(json.dumps({**stated, "routes": routes}))
+    with pytest.raises(FormatError, match="'routes' is not an object with figures"):
+        verify_stored_plan(plan, interest)

@@ -184,17 +184,19 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     ),
     "cannot be read as Parquet": lambda p: (p / "edges.parquet").unlink(),
     "states no figures": lambda p: edit_metadata(p, lambda m: m.pop("figures")),
-    "figure 'support' is no number": lambda p: edit_metadata(p, lambda m: m["figures"].update(support="all")),
-    "parameter 'max_edges' is 'x', no whole number of 0 or more": lambda p: edit_metadata(
+    "figure 'support' is not a number": lambda p: edit_metadata(
+        p, lambda m: m["figures"].update(support="all")
+    ),
+    "parameter 'max_edges' is 'x', not a whole number of 0 or more": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_edges="x")
     ),
-    "parameter 'max_degree' is -1, no whole": lambda p: edit_metadata(
+    "parameter 'max_degree' is -1, not a whole": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_degree=-1)
     ),
-    "parameter 'max_degree' is 2.5, no whole": lambda p: edit_metadata(
+    "parameter 'max_degree' is 2.5, not a whole": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_degree=2.5)
     ),
-    "parameter 'max_degree' is True, no whole": lambda p: edit_metadata(
+    "parameter 'max_degree' is True, not a whole": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_degree=True)
     ),
     "schema True": lambda p: edit_metadata(p, lambda m: m.update(schema=True)),
