@@ -92,7 +92,7 @@ def test_figures_of_each_topic() -> None:
     [
         ({"degree": -1}, "a degree of at most -1: give a whole number"),
         ({"cost": 1.5}, "a cost of at most 1.5: give a whole number"),
-        ({"measure": "delay"}, "no measure 'delay': choose filtering or diameter"),
+        ({"measure": "delay"}, "unknown measure 'delay': choose filtering or diameter"),
     ],
 )
 def test_bad_questions_are_refused(bad: dict[str, Any], told: str) -> None:

@@ -252,12 +252,13 @@ def test_the_bound_is_what_the_prices_prove() -> None:
     """Three links are needed and three are there: the gap is 0, and any other bound or gap is wrong."""
     report = check(claims_of(lower_bound=3, gap=0.0), proofs=PlanProofs(PRICES))
     assert (report.ok, report.lower_bound, report.gap) == (True, 3, 0.0)
-    for stated, line in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"lower_bound": 4, "gap": 0.0}, "lower_bound is 3, the plan states 4"),
         ({"lower_bound": 3, "gap": 0.5}, "gap is 0.0, the plan states 0.5"),
         ({"lower_bound": 3}, "gap is 0.0, the plan states None"),
         ({"gap": 0.0}, "lower_bound is 3, the plan states None"),
-    ]:
+    ]
+    for stated, line in cases:
         assert check(claims_of(**stated), proofs=PlanProofs(PRICES)).disagreements == (line,)
 
 

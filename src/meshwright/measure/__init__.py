@@ -1,4 +1,4 @@
-"""What is true of an overlay, found from its edges alone and never from what the engine knew."""
+"""Measures of an overlay, computed from its edges alone and never from the state that grew it."""
 
 from meshwright.measure.connectivity import Components, components, support
 from meshwright.measure.contribution import contributions, support_curve

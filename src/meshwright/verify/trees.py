@@ -57,7 +57,7 @@ class _Rows(NamedTuple):
     @property
     def below(self) -> NDArray[np.bool_]:
         """By row of a tree: whether it has a parent."""
-        return self.parents != NOBODY
+        return np.asarray(self.parents != NOBODY)
 
 
 def tree_faults(overlay: Overlay, tables: TreeTables, figures: Mapping[str, object]) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ def unpack(answers: pa.Table, edges: int) -> Iterator[ShardFindings]:
     """Yield the findings of each shard."""
     for row in answers.to_pylist():
         width = len(row["gains"]) // edges if edges else 1
-        arrays = {name: np.frombuffer(row[name], np.int32) for name in COLUMNS if name != "gains"}
-        gains = np.frombuffer(row["gains"], f"u{width}")
-        yield ShardFindings(*(row[name] for name in COUNTS), gains=gains, **arrays)
+        fields = {name: row[name] for name in COUNTS}
+        for name in COLUMNS:
+            fields[name] = np.frombuffer(row[name], f"u{width}" if name == "gains" else np.int32)
+        yield ShardFindings(**fields)
