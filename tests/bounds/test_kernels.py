@@ -16,9 +16,9 @@ from meshwright import Interest, bounds
 from meshwright.bounds import loads as loads_file
 from meshwright.bounds.kernels import steps
 from meshwright.bounds.loads import Loads
-from meshwright.bounds.pool import spelled_out
+from meshwright.bounds.pool import list_shared_topics
+from meshwright.bounds.prices import SCALE
 from meshwright.errors import InputError
-from meshwright.verify.certificate import SCALE
 from meshwright.workloads import unif
 
 small = crowds(nodes=(1, 25), subscriptions=100)
@@ -72,12 +72,10 @@ def test_the_strain_is_that_of_the_formula(interest: Interest, seed: int) -> Non
     price = dyadic_prices(interest, seed)
     loads = Loads(interest)
     scan = loads.scan(price, 0.0)
-    pool = spelled_out(loads, scan.u, scan.v, np.ones(len(scan.u), dtype=np.float32))
+    pool = list_shared_topics(loads, scan.u, scan.v, np.ones(len(scan.u), dtype=np.float32))
     strain = np.empty(len(price), dtype=np.float32)
     eta, cap, sharpness = np.float32(8), np.float32(3), np.float32(4)
-    steps.strain_of(
-        pool.ptr, pool.ours, pool.theirs, pool.weight, 0, len(pool.u), price, eta, cap, sharpness, strain
-    )
+    steps.add_strain(pool, 0, len(pool.u), price, eta, cap, sharpness, strain)
     expected = np.zeros(len(price))
     for (u, v), load in naive.loads(interest, price.tolist()).items():
         exponent = 8.0 * (load - 1)

@@ -1,4 +1,4 @@
-"""How many links are needed at least: prices that prove it."""
+"""Lower bounds on the number of links: prices that prove them."""
 
 from meshwright.bounds.bound import EFFORTS, TightPairs, pair_topics, prepare, prices, tight_pairs
 from meshwright.bounds.prices import Prices, gap
