@@ -41,9 +41,9 @@ def verify(
 ) -> None:
     """Check a plan against the subscriptions it was made for.
 
-    Connectivity and every figure are recomputed, by code that shares nothing with what made the plan. The
-    exit code is 1 if something is not as stated, if a plan without a budget leaves a topic split, or if --k
-    is not met. A plan made by resilient must meet its own k.
+    Connectivity and every figure are recomputed, by code other than that which made the plan. The exit code
+    is 1 if something is not as stated, if a plan without a budget leaves a topic split, or if --k is not met.
+    A plan made by resilient must meet its own k.
 
     With --master topics are verified on Spark, and the subscriptions of a dataset stay on the cluster.
     """
