@@ -69,7 +69,7 @@ def designed(algorithm: str, names: Sequence[str], settings: Settings) -> Any:
 def made(plan: mw.Plan) -> Any:
     """Return what there is to a plan: its links, what it states and how it sums itself up."""
     prices = None if plan.prices is None else (plan.prices.bound, plan.prices.scaled, plan.prices.q)
-    proven = plan.prices and mw.measure.check_prices(plan.overlay.interest, plan.prices.scaled)
+    proven = plan.prices and mw.verify.check_prices(plan.overlay.interest, plan.prices.scaled)
     told = [line for line in plan.summary().splitlines() if not line.startswith("time:")]
     stated = plan.algorithm, plan.stated_parameters, plan.seed, plan.figures
     return plan.overlay, stated, told, prices, proven
@@ -167,7 +167,7 @@ SCOPES: tuple[Literal["induced", "whole"], ...] = ("induced", "whole")
 COSTS: tuple[Literal["filtering", "diameter"], ...] = ("filtering", "diameter")
 BOUNDS = ((3, 0), (20, 6), (900, 40_000))
 MEASURES: dict[str, Callable[[mw.Overlay], Any]] = {
-    "support": lambda own: (mw.measure.support(own), mw.measure.support_curve(own), mw.measure.verify(own)),
+    "support": lambda own: (mw.measure.support(own), mw.measure.support_curve(own), mw.verify.verify_overlay(own)),
     "contributions": lambda own: mw.measure.contributions(own.interest, own.u, own.v),
     "components": mw.measure.components,
     "degrees": mw.measure.degrees,

@@ -24,8 +24,8 @@ from meshwright.pipeline.dataset.subscriptions import subscriptions
 from meshwright.pipeline.planning.executors import ClusterWaves
 from meshwright.pipeline.session.session import session
 from meshwright.pipeline.verify.cluster import examine_on_cluster
-from meshwright.pipeline.verify.shard import Question, examine
 from meshwright.store import write_dataset
+from meshwright.verify.shards import ShardFindings, ShardTask, examine_shard
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,18 +96,19 @@ def _compare_plans(spark: SparkSession, interest: Interest, record: dict[str, An
 def _compare_verdicts(spark: SparkSession, overlay: Overlay, record: dict[str, Any]) -> None:
     """Measure the verification of a stored dataset by one process, and on Spark."""
     interest = overlay.interest
-    question = Question(overlay.u, overlay.v, interest.num_nodes, interest.num_topics, weak=False)
+    task = ShardTask(overlay.u, overlay.v, interest.num_nodes, interest.num_topics, weak=False)
     with tempfile.TemporaryDirectory() as folder:
         dataset = write_dataset(interest, Path(folder) / "dataset")
 
-        def alone() -> dict[str, Any]:
+        def alone() -> ShardFindings:
             table = pq.read_table(dataset / "subscriptions")
-            return examine(question, table.column("node").to_numpy(), table.column("topic").to_numpy())
+            return examine_shard(task, table.column("node").to_numpy(), table.column("topic").to_numpy())
 
         found = note_wall(record, "kernel", alone)
         asked = subscriptions(spark, dataset)
-        verified, wrong, _ = note_wall(record, "verify", lambda: examine_on_cluster(spark, overlay, asked))
-    if len(wrong) or verified.components.total != int(found["components"].sum()) or not verified.connected:
+        verified, _ = note_wall(record, "verify", lambda: examine_on_cluster(spark, overlay, asked))
+    total = int(found.components.sum())
+    if not (verified.contributions_agree and verified.connected and verified.components.total == total):
         raise AssertionError("Spark gave another verdict than the kernel alone")
 
 

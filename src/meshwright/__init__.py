@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright import churn, content, measure, routes, workloads
+    from meshwright import churn, content, measure, routes, verify, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs import Plan, design
@@ -49,6 +49,7 @@ __all__ = [
     "route",
     "routes",
     "rules",
+    "verify",
     "workloads",
     "write_dataset",
     "write_plan",
@@ -79,7 +80,7 @@ _ROOMS = {
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `meshwright --help` answers at once."""
-    if name in ("churn", "content", "measure", "routes", "workloads"):
+    if name in ("churn", "content", "measure", "routes", "verify", "workloads"):
         return import_module(f"meshwright.{name}")
     if name in _ROOMS:
         return getattr(import_module(f"meshwright.{_ROOMS[name]}"), name)

@@ -16,9 +16,9 @@ from meshwright import Interest, bounds
 from meshwright.bounds import loads as loads_file
 from meshwright.bounds.kernels import steps
 from meshwright.bounds.loads import Loads
-from meshwright.bounds.pool import spelled_out
+from meshwright.bounds.pool import list_shared_topics
+from meshwright.bounds.prices import SCALE
 from meshwright.errors import InputError
-from meshwright.verify.certificate import SCALE
 from meshwright.workloads import unif
 
 small = crowds(nodes=(1, 25), subscriptions=100)
@@ -33,7 +33,7 @@ def dyadic_prices(interest: Interest, seed: int) -> np.ndarray[Any, np.dtype[np.
 @settings(max_examples=examples(100, 15), deadline=None)
 @given(small, seeds, st.integers(1, 3), st.sampled_from([0.0, 0.5, 0.9]))
 def test_a_scan_finds_the_tight_pairs(interest: Interest, seed: int, threads: int, threshold: float) -> None:
-    """A scan keeps the pairs above the threshold in order, adds up the excess, finds what is heaviest."""
+    """A scan keeps the pairs above the threshold in order, with the excess and the heaviest loads."""
     price = dyadic_prices(interest, seed)
     found = Loads(interest, threads).scan(price, threshold)
     carried = naive.loads(interest, price.tolist())
@@ -48,7 +48,7 @@ def test_a_scan_finds_the_tight_pairs(interest: Interest, seed: int, threads: in
 @settings(max_examples=examples(100, 15), deadline=None)
 @given(small, seeds, st.integers(1, 3), st.sampled_from([SCALE, SCALE + SCALE // 2, 2**62]))
 def test_a_weighing_is_exact(interest: Interest, seed: int, threads: int, ceiling: int) -> None:
-    """Integers: the excess, the heaviest load up to the ceiling, and the prices that pay beyond it."""
+    """Excess, heaviest loads up to the ceiling, and prices that pay beyond it are exact integers."""
     random = np.random.Generator(np.random.PCG64(seed))
     scaled = random.integers(0, SCALE + 1, interest.num_subscriptions)
     found = Loads(interest, threads).weigh(scaled, ceiling)
@@ -68,16 +68,14 @@ def test_a_weighing_is_exact(interest: Interest, seed: int, threads: int, ceilin
 @settings(max_examples=examples(60, 10), deadline=None)
 @given(small, seeds)
 def test_the_strain_is_that_of_the_formula(interest: Interest, seed: int) -> None:
-    """Pairs pull by e^(η(L − 1)) at the larger price, or at both when they are nearly equal."""
+    """Pairs pull with e^(η(L − 1)) at the larger price, or at both if they are nearly equal."""
     price = dyadic_prices(interest, seed)
     loads = Loads(interest)
     scan = loads.scan(price, 0.0)
-    pool = spelled_out(loads, scan.u, scan.v, np.ones(len(scan.u), dtype=np.float32))
+    pool = list_shared_topics(loads, scan.u, scan.v, np.ones(len(scan.u), dtype=np.float32))
     strain = np.empty(len(price), dtype=np.float32)
     eta, cap, sharpness = np.float32(8), np.float32(3), np.float32(4)
-    steps.strain_of(
-        pool.ptr, pool.ours, pool.theirs, pool.weight, 0, len(pool.u), price, eta, cap, sharpness, strain
-    )
+    steps.add_strain(pool, 0, len(pool.u), price, eta, cap, sharpness, strain)
     expected = np.zeros(len(price))
     for (u, v), load in naive.loads(interest, price.tolist()).items():
         exponent = 8.0 * (load - 1)
@@ -106,7 +104,7 @@ def test_strain_lowers_and_slack_raises() -> None:
 @settings(max_examples=examples(60, 10), deadline=None)
 @given(small, st.integers(0, 40), st.sampled_from([0.0, 0.1, 1.0]))
 def test_tight_pairs_are_those_that_carry_most(interest: Interest, most: int, slack: float) -> None:
-    """They are in order, carry 1 − slack or more, and nothing that is left out carries more than they."""
+    """They are in order, carry 1 − slack or more, and no pair that is left out carries more."""
     found = bounds.prices(interest)
     tight = bounds.tight_pairs(found, most=most, slack=slack)
     carried = naive.loads(interest, found.q.tolist())
@@ -121,8 +119,8 @@ def test_tight_pairs_are_those_that_carry_most(interest: Interest, most: int, sl
         assert all(carried[pair] <= least + 1e-5 for pair in enough - set(taken))
 
 
-def test_too_many_pairs_are_thinned_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where more pairs are tight than there is room for, every so-manieth is kept, and weighs as many."""
+def test_too_many_pairs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If more pairs are tight than there is room for, an even sample is kept, each for several."""
     interest = unif(200, 20, min_size=3, max_size=3, seed=0)
     price = np.ones(interest.num_subscriptions, dtype=np.float32)
     all_pairs = Loads(interest).scan(price, 0.5)
@@ -133,11 +131,11 @@ def test_too_many_pairs_are_thinned_out(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(found.u) * found.every == pytest.approx(len(all_pairs.u), rel=0.1)
 
 
-@pytest.mark.parametrize(("most", "slack", "told"), [(-1, 0.1, "-1 pairs"), (5, 2.0, "slack of 2.0")])
-def test_bad_wishes_are_refused(most: int, slack: float, told: str) -> None:
-    """A negative number of pairs, or a slack beyond 1, is refused in one line."""
+@pytest.mark.parametrize(("most", "slack", "message"), [(-1, 0.1, "-1 pairs"), (5, 2.0, "slack of 2.0")])
+def test_bad_requests_are_rejected(most: int, slack: float, message: str) -> None:
+    """A negative number of pairs, or a slack beyond 1, is rejected in one line."""
     found = bounds.prices(Interest.from_dict({"a": {"x"}, "b": {"x"}}))
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         bounds.tight_pairs(found, most=most, slack=slack)
 
 

@@ -1,4 +1,4 @@
-"""The price bound: never above the truth, as the independent check says, the same on every run."""
+"""The price bound is never above the optimum, is what the independent check finds, and never varies."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import crowds, examples
-from meshwright import Interest, bounds, measure
+from meshwright import Interest, bounds
 from meshwright.designs.exact.solve import solve
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
+from meshwright.verify import check_prices
 from meshwright.workloads import expo, unif, zipf
 from optima import optima
 from strategies import interests
@@ -22,14 +23,14 @@ small = crowds(nodes=(1, 30), subscriptions=120)
 @settings(max_examples=examples(300, 20), deadline=None)
 @given(interests(most_nodes=5, most_topics=4))
 def test_it_never_exceeds_the_fewest_links(interest: Interest) -> None:
-    """The bound is at most what looking at every set of links finds."""
+    """The bound is at most the optimum, found by trying every set of links."""
     assert bounds.prices(interest).bound <= optima(interest)[0]
 
 
 @settings(max_examples=examples(100, 10), deadline=None)
 @given(crowds(nodes=(5, 11), subscriptions=40))
 def test_it_lies_below_exact_and_greedy(interest: Interest) -> None:
-    """No bound is above the optimum, and that is not above Greedy Merge."""
+    """The bound is at most the optimum, and the optimum at most what Greedy Merge needs."""
     found = solve(interest)
     assert found.proven
     assert bounds.prices(interest).bound <= found.value <= len(grow(interest, rules.gm))
@@ -38,15 +39,15 @@ def test_it_lies_below_exact_and_greedy(interest: Interest) -> None:
 @settings(max_examples=examples(100, 10), deadline=None)
 @given(small, st.sampled_from(bounds.EFFORTS))
 def test_the_check_finds_the_same_bound(interest: Interest, effort: str) -> None:
-    """What the prices are said to prove is what the independent check says."""
+    """The bound that comes with prices is what the independent check finds."""
     found = bounds.prices(interest, effort=effort)
-    assert measure.check_prices(interest, found.scaled) == found.bound
+    assert check_prices(interest, found.scaled) == found.bound
 
 
 @settings(max_examples=examples(50, 5), deadline=None)
 @given(small)
 def test_effort_and_a_start_never_cost(interest: Interest) -> None:
-    """More effort proves no less, and going on from prices proves no less than these."""
+    """More effort proves no less, and continuing from prices proves no less than these."""
     first = bounds.prices(interest, effort="first")
     full = bounds.prices(interest)
     assert first.bound <= full.bound <= bounds.prices(interest, start=full).bound
@@ -56,7 +57,7 @@ def test_effort_and_a_start_never_cost(interest: Interest) -> None:
 
 @pytest.mark.parametrize("make", [zipf, expo, unif])
 def test_it_comes_near_on_fixed_sizes(make: type[Interest]) -> None:
-    """On workloads of the papers Greedy Merge is seen to be within a third of the fewest links."""
+    """On the workloads of the papers, the bound shows Greedy Merge within a third of the fewest links."""
     interest = make(300, 50, min_size=8, max_size=8, seed=3)  # type: ignore[call-arg]
     greedy = len(grow(interest, rules.gm))
     first, full = (bounds.prices(interest, effort=effort).bound for effort in ("first", "full"))
@@ -74,32 +75,32 @@ def test_threads_do_not_matter() -> None:
 
 def test_progress_rises_to_its_end() -> None:
     """Progress never falls, and ends with the bound."""
-    told: list[tuple[int, float]] = []
+    reports: list[tuple[int, float]] = []
     interest = unif(200, 30, min_size=6, max_size=6, seed=0)
-    found = bounds.prices(interest, progress=lambda bound, done, what: told.append((bound, done)))
-    assert told == sorted(told)
-    assert told[-1] == (found.bound, 1.0)
+    found = bounds.prices(interest, progress=lambda bound, done, what: reports.append((bound, done)))
+    assert reports == sorted(reports)
+    assert reports[-1] == (found.bound, 1.0)
     assert str(found) == f"Prices(at least {found.bound:,} links for 200 nodes)"
 
 
 def test_an_interest_without_pairs_needs_nothing() -> None:
-    """Nobody, or nobody with a topic in common: no link is needed."""
+    """Without nodes, or without a common topic, no link is needed."""
     assert bounds.prices(Interest.from_dict({})).bound == 0
     assert bounds.prices(Interest.from_dict({"a": {"x"}, "b": {"y"}, "c": set()})).bound == 0
 
 
 @pytest.mark.parametrize(
-    ("given_", "told"),
+    ("given_", "message"),
     [({"effort": "great"}, "'great'"), ({"seconds": -1}, "-1 seconds"), ({"threads": 0}, "0 threads")],
 )
-def test_bad_parameters_are_refused(given_: dict[str, object], told: str) -> None:
-    """An unknown effort, a negative time or no thread is refused in one line."""
-    with pytest.raises(InputError, match=told):
+def test_bad_parameters_are_rejected(given_: dict[str, object], message: str) -> None:
+    """An unknown effort, a negative time or no thread is rejected in one line."""
+    with pytest.raises(InputError, match=message):
         bounds.prices(Interest.from_dict({"a": {"x"}}), **given_)  # type: ignore[arg-type]
 
 
-def test_prices_of_another_interest_are_refused() -> None:
-    """A start that belongs to another interest is refused."""
+def test_prices_of_another_interest_are_rejected() -> None:
+    """A start that belongs to another interest is rejected."""
     other = bounds.prices(Interest.from_dict({"a": {"x"}, "b": {"x"}}))
     with pytest.raises(InputError, match="another interest"):
         bounds.prices(Interest.from_dict({"a": {"x"}, "c": {"x"}}), start=other)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-import meshwright as mw
 from calls import crowds, examples, seeds
 from meshwright.churn import Event, LiveOverlay, Policy, happen, random_churn, replay
 from meshwright.dynamic.link_lists import CHUNK
@@ -15,6 +14,7 @@ from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.names import Name
 from meshwright.overlay import Overlay
+from meshwright.verify import verify_overlay
 from meshwright.workloads import unif
 
 PAIR = Interest.from_dict({"a": ["x"], "b": ["x", "y"]})
@@ -46,7 +46,7 @@ def test_join_and_leave_again(policy: str) -> None:
     live.leave("guest")
     assert live.audit() == ()
     assert live.interest().fingerprint == interest.fingerprint
-    assert mw.measure.verify(live.overlay()).connected
+    assert verify_overlay(live.overlay()).connected
 
 
 def test_topics_that_nobody_had() -> None:
@@ -58,7 +58,7 @@ def test_topics_that_nobody_had() -> None:
     assert live.interest().num_topics == 2 + len(
         {*range(152), *range(90), *range(200, 290), *range(400, 490)}
     )
-    assert mw.measure.verify(live.overlay()).connected
+    assert verify_overlay(live.overlay()).connected
 
 
 @pytest.mark.parametrize("policy", EVERY)

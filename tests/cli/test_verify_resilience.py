@@ -10,7 +10,8 @@ import pytest
 
 from meshwright import load_interest, measure
 from meshwright.errors import InputError
-from meshwright.store import read_plan, verify_plan
+from meshwright.store import read_plan, verify_stored_plan
+from meshwright.verify import verify_overlay
 from small_datasets import planned, small_dataset
 from terminal import meshwright
 
@@ -24,7 +25,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shorten(made: Path, dataset: Path) -> None:
     """Take the last edge from a stored plan, and make its figures right again."""
     pq.write_table(pq.read_table(made / "edges.parquet")[:-1], made / "edges.parquet")
-    found = measure.verify(read_plan(made).overlay_on(load_interest(str(dataset))))
+    found = verify_overlay(read_plan(made).overlay_on(load_interest(str(dataset))))
     header = json.loads((made / "plan.json").read_text(encoding="utf-8"))
     header["figures"]["edges"] -= 1
     header["figures"] |= {
@@ -99,7 +100,7 @@ def test_other_k_are_bad_input(dataset: Path) -> None:
     made = planned(dataset)
     assert meshwright("verify", made, dataset, "--k", "3").code == 2
     with pytest.raises(InputError, match="k is 3: give 1"):
-        verify_plan(made, load_interest(str(dataset)), k=3)
+        verify_stored_plan(made, load_interest(str(dataset)), k=3)
     refused = meshwright("plan", dataset, "--algorithm", "resilient", "--k", "3", "--out", made)
     assert refused.code == 2
     assert "k is 3.0: give 1" in refused.err

@@ -17,6 +17,7 @@ from meshwright.designs.best import OBJECTIVES, best
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.search import Remaking
+from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 
 BASELINES = {"edges": rules.gm, "degree": rules.minmax, "balanced": rules.low(2)}
@@ -30,7 +31,7 @@ def test_never_worse_than_its_baseline(interest: Interest, objective: str, seed:
     """Every topic is connected, by no more links; at as many, or but for `edges`, at no higher degree."""
     overlay = best(interest, objective=objective, k=2, steps=steps, seed=seed)
     greedy = grow(interest, BASELINES[objective])
-    assert measure.verify(overlay).connected
+    assert verify_overlay(overlay).connected
     assert len(overlay) <= len(greedy)
     if objective != "edges" or len(overlay) == len(greedy):
         assert measure.degrees(overlay).maximum <= measure.degrees(greedy).maximum
@@ -107,7 +108,7 @@ def test_foreign_and_worthless_prices() -> None:
         best(interest, steps=10, prices=other)
     worthless = bounds.Prices(interest, np.zeros(interest.num_subscriptions, dtype=np.int64), 0)
     for objective in OBJECTIVES:
-        assert measure.verify(best(interest, objective=objective, steps=10, prices=worthless)).connected
+        assert verify_overlay(best(interest, objective=objective, steps=10, prices=worthless)).connected
 
 
 def test_one_topic_of_many() -> None:

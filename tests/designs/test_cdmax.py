@@ -15,6 +15,7 @@ from meshwright import Interest, measure
 from meshwright.designs.cdmax import PASSES, cdmax, divide
 from meshwright.designs.stars import cd2, link_stars
 from meshwright.errors import InputError
+from meshwright.verify import verify_overlay
 from meshwright.workloads import expo, unif, zipf
 from strategies import interests
 
@@ -117,7 +118,7 @@ def test_divided_topics_equal_the_twin(interest: Interest, k: float) -> None:
 def test_two_hops_and_no_more_degree_than_cd2(interest: Interest, k: float) -> None:
     """Every topic is connected with a diameter of at most 2; the maximum degree is at most CD-ODA-II's."""
     overlay = cdmax(interest, k=k)
-    found = measure.verify(overlay)
+    found = verify_overlay(overlay)
     assert found.connected
     assert found.contributions_agree
     assert measure.diameters(overlay).maximum <= 2

@@ -21,6 +21,7 @@ from meshwright.designs.exact.solve import Solution, solve
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
+from meshwright.verify import verify_overlay
 from meshwright.workloads import cuboid, expo, lemma1, unif, zipf
 from optima import optima
 from strategies import interests
@@ -48,7 +49,7 @@ def figures(found: Solution) -> tuple[int, int]:
 
 def check(found: Solution) -> None:
     """Require what holds of every solution: connected, in order, bounds below what was found."""
-    verified = measure.verify(found.overlay)
+    verified = verify_overlay(found.overlay)
     assert verified.connected
     assert verified.contributions_agree
     assert found.lower_bound <= found.value

@@ -8,11 +8,11 @@ import pytest
 
 import meshwright as mw
 from calls import triples
-from meshwright import measure
 from meshwright.designs import DESIGNS, design, find
 from meshwright.errors import InputError
 from meshwright.formatting import percentage
 from meshwright.greedy import grow, rules
+from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 
 BUDGETS: dict[str, dict[str, Any]] = {
@@ -67,7 +67,7 @@ def test_bad_values_are_refused_by_the_design(interest: mw.Interest, parameters:
 def test_figures_agree_with_what_is_measured(interest: mw.Interest, algorithm: str) -> None:
     """A plan's figures are those that independent code finds in its edges, and it tells how it was made."""
     plan = design(interest, algorithm, seed=4, **GIVEN.get(algorithm, {}))
-    found, figures = measure.verify(plan.overlay), plan.figures
+    found, figures = verify_overlay(plan.overlay), plan.figures
     assert (plan.algorithm, plan.parameters, plan.seed) == (algorithm, GIVEN.get(algorithm, {}), 4)
     assert found.contributions_agree
     assert found.connected == (algorithm not in BUDGETS)

@@ -6,8 +6,9 @@ from hypothesis import given
 
 import naive
 from calls import triples
-from meshwright import Interest, measure
+from meshwright import Interest
 from meshwright.designs.ring import ring
+from meshwright.verify import verify_overlay
 from strategies import interests
 
 
@@ -34,7 +35,7 @@ def test_ring_equals_the_twin(interest: Interest) -> None:
 @given(interests(most_nodes=9, most_topics=6))
 def test_ring_connects_every_topic(interest: Interest) -> None:
     """Scipy's components find every topic in one piece."""
-    found = measure.verify(ring(interest))
+    found = verify_overlay(ring(interest))
     assert found.connected
     assert found.contributions_agree
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 import naive
 from calls import crowds, examples, triples
-from meshwright import Interest, measure
+from meshwright import Interest
 from meshwright.designs.greedy import gm
 from meshwright.errors import InputError
 from meshwright.greedy import candidates, grow, rules
 from meshwright.overlay import Overlay
+from meshwright.verify import verify_overlay
 from meshwright.workloads import unif
 
 small = crowds(nodes=(2, 20), topics=(1, 20), subscriptions=70)
@@ -41,7 +42,7 @@ def test_contributions_are_what_edges_merge(interest: Interest) -> None:
     overlay, first = gm(interest, rounds=3), gm(interest)
     assert triples(overlay)[: len(first)] == triples(first)
     assert not overlay.contribution[len(first) :].any()
-    assert measure.verify(overlay).contributions_agree
+    assert verify_overlay(overlay).contributions_agree
 
 
 def test_the_second_round_alone_connects_every_topic() -> None:
@@ -49,7 +50,7 @@ def test_the_second_round_alone_connects_every_topic() -> None:
     interest = unif(60, 8, size=4, seed=2)
     overlay, first = gm(interest, rounds=2), gm(interest)
     rest = np.s_[len(first) :]
-    assert measure.verify(
+    assert verify_overlay(
         Overlay(interest, overlay.u[rest], overlay.v[rest], overlay.contribution[rest])
     ).connected
 

@@ -18,6 +18,7 @@ from meshwright.designs import topic_sets
 from meshwright.designs.greedy import gm
 from meshwright.designs.stars import cd, cd1, cd2
 from meshwright.overlay import Overlay
+from meshwright.verify import verify_overlay
 from strategies import interests
 
 Build = Callable[[Interest], Overlay]
@@ -77,7 +78,7 @@ def test_stars_of_more_nodes_than_a_word_has_bits(build: Build, interest: Intere
 def test_every_topic_is_a_star(build: Build, interest: Interest) -> None:
     """Every topic is connected with a diameter of at most 2, and contributions are what they claim."""
     overlay = build(interest)
-    found = measure.verify(overlay)
+    found = verify_overlay(overlay)
     assert found.connected
     assert found.contributions_agree
     assert measure.diameters(overlay).maximum <= 2

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 import naive
 from calls import crowds, examples, overlay_of, seeds, triples
-from meshwright import Interest, measure
+from meshwright import Interest
 from meshwright.designs.resilient import growth
 from meshwright.designs.resilient.growth import grow_twofold
 from meshwright.designs.resilient.prune import without_spare_links
 from meshwright.greedy import grow, rules
 from meshwright.overlay import Overlay
+from meshwright.verify import verify_overlay
 from strategies import interests
 
 Weights = tuple[int, int, int]
@@ -117,7 +118,7 @@ def test_spare_links_go_from_the_last_to_the_first(interest: Interest, seed: int
         if is_twofold(interest, rest):
             kept = rest
     assert edges(thinned) == kept
-    assert measure.verify(thinned).contributions_agree
+    assert verify_overlay(thinned).contributions_agree
 
 
 def is_twofold(interest: Interest, links: list[naive.Edge]) -> bool:

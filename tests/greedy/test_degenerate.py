@@ -10,6 +10,7 @@ from calls import RULES, Call, overlay_of, triples
 from meshwright import Interest, measure
 from meshwright.greedy import Tuning, candidates, grow, rules
 from meshwright.greedy.rules import Rule
+from meshwright.verify import verify_overlay
 
 every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
@@ -30,7 +31,7 @@ def test_where_nothing_can_be_linked(interest: Interest, rule: Rule) -> None:
     for threads in (1, 2):
         overlay = grow(interest, rule, threads=threads)
         assert len(overlay) == 0
-        assert measure.verify(overlay).connected
+        assert verify_overlay(overlay).connected
         assert measure.support(overlay) == 1
     assert len(grow(interest, rule, candidates=candidates.pairs([]), topics=[], max_degree=3)) == 0
 

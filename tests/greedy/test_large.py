@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from meshwright import measure, workloads
+from meshwright import workloads
 from meshwright.greedy import grow, rules
 from meshwright.greedy.rules import Rule
 from meshwright.interest import Interest
+from meshwright.verify import verify_overlay
 
 pytestmark = pytest.mark.slow
 
@@ -70,4 +71,4 @@ def test_threads_do_not_show_at_thirty_thousand_nodes(rule: Rule) -> None:
         assert np.array_equal(once.u, overlay.u)
         assert np.array_equal(once.v, overlay.v)
         assert np.array_equal(once.contribution, overlay.contribution)
-    assert measure.verify(once).connected
+    assert verify_overlay(once).connected

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import RULES, Call, calls, crowds, examples, overlay_of, seeds, triples, tunings
-from meshwright import Interest, measure
+from meshwright import Interest
 from meshwright.greedy import Tuning, grow, rules
 from meshwright.greedy.rules import Rule
+from meshwright.verify import verify_overlay
 from meshwright.workloads import WORKLOADS
 
 some_rules = st.sampled_from(list(RULES.values()))
@@ -22,7 +23,7 @@ some_rules = st.sampled_from(list(RULES.values()))
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_unbudgeted_runs_connect_every_topic(rule: Rule, workload: str) -> None:
     """Scipy's components find every topic in one piece, and another count the same contributions."""
-    found = measure.verify(grow(WORKLOADS[workload](150, 40, min_size=1, max_size=8, seed=5), rule))
+    found = verify_overlay(grow(WORKLOADS[workload](150, 40, min_size=1, max_size=8, seed=5), rule))
     assert found.connected
     assert found.contributions_agree
     assert found.support == 1

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import COMPILED, RULES, crowds, examples, seeds, triples
-from meshwright import Interest, measure
+from meshwright import Interest
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.designs import design
 from meshwright.errors import InputError
@@ -21,6 +21,7 @@ from meshwright.greedy.kernels import weighted_sweep
 from meshwright.greedy.rules import Rule
 from meshwright.greedy.weighted import grow
 from meshwright.jit import compiler
+from meshwright.verify import verify_overlay
 from meshwright.workloads import WORKLOADS, zipf
 from strategies import interests
 from weighing import by_place, some_costs, table, twin
@@ -142,8 +143,8 @@ def test_the_cost_is_bounded(interest: Interest, seed: int) -> None:
     """All topics are connected, at no more than 1 + 1/2 + … + 1/c times what another design's links cost."""
     costs, cost = some_costs(np.random.default_rng(seed), interest)
     overlay = grow(interest, rules.gm, costs)
-    assert measure.verify(overlay).connected
-    assert measure.verify(overlay).contributions_agree
+    assert verify_overlay(overlay).connected
+    assert verify_overlay(overlay).contributions_agree
     spent = total_cost(overlay, costs)
     assert spent == pytest.approx(sum(cost[u, v] for u, v, _ in triples(overlay)))
     most = int(overlay.contribution.max(initial=0))
@@ -169,7 +170,7 @@ def test_a_map_is_linked_at_a_fraction_of_the_cost() -> None:
     costs = planar(interest, 1)
     for rule in (rules.gm, rules.low(3)):
         near, plain = grow(interest, rule, costs), engine(interest, rule)
-        assert measure.verify(near).connected
+        assert verify_overlay(near).connected
         assert total_cost(near, costs) < total_cost(plain, costs) * fraction
         assert len(near) >= len(plain) * 0.95
 

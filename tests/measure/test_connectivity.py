@@ -43,7 +43,7 @@ def test_components_are_those_of_each_induced_subgraph(overlay: Overlay, batch: 
 
 @given(overlays())
 def test_support_follows_its_definition(overlay: Overlay) -> None:
-    """Support is the part of the mergeable components that is merged."""
+    """Support is the share of the mergeable components that is merged."""
     interest = overlay.interest
     best = len(set(interest.node_topics.tolist()))
     worst = interest.num_subscriptions
@@ -53,7 +53,7 @@ def test_support_follows_its_definition(overlay: Overlay) -> None:
 
 @given(interests())
 def test_support_of_nothing_and_of_everything(interest: Interest) -> None:
-    """No link supports nothing; all links support everything; and 1 is the answer where nothing can merge."""
+    """Without links the support is 0, with all links it is 1, and it is 1 where nothing can merge."""
     u, v = (ends.astype(np.int32) for ends in np.triu_indices(interest.num_nodes, 1))
     assert support(Overlay(interest, u, v, np.zeros_like(u))) == 1.0
     mergeable = interest.num_subscriptions > len(set(interest.node_topics.tolist()))

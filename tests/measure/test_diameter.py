@@ -21,7 +21,7 @@ scopes = st.sampled_from(["induced", "whole"])
 
 
 def naive_diameters(overlay: Overlay, scope: Scope) -> list[int]:
-    """All distances from every subscriber, by networkx."""
+    """Return the diameter of each topic from all distances between its subscribers, by networkx."""
     interest = overlay.interest
     graph = nx.Graph(list(zip(overlay.u.tolist(), overlay.v.tolist(), strict=True)))
     graph.add_nodes_from(range(interest.num_nodes))
@@ -36,7 +36,7 @@ def naive_diameters(overlay: Overlay, scope: Scope) -> list[int]:
 
 
 def path(nodes: int, *, chord: bool = False) -> Overlay:
-    """One topic over a path, with or without the edge that closes it."""
+    """Return one topic over a path, with or without the edge that makes it a ring."""
     interest = Interest.from_pairs(np.arange(nodes), np.zeros(nodes, dtype=np.int64))
     u = np.arange(nodes - 1, dtype=np.int32)
     u, v = (np.append(u, 0), np.append(u + 1, nodes - 1)) if chord else (u, u + 1)
@@ -45,7 +45,7 @@ def path(nodes: int, *, chord: bool = False) -> Overlay:
 
 @given(overlays(most_nodes=9, most_topics=3), scopes)
 def test_exact_diameters_equal_networkx(overlay: Overlay, scope: Scope) -> None:
-    """With effort enough, every topic is exact and equals the longest of all shortest paths."""
+    """With enough effort, every topic is exact and equals the longest of all shortest paths."""
     found = diameters(overlay, scope=scope)
     expected = naive_diameters(overlay, scope)
     assert found.of_topic.tolist() == expected
@@ -70,14 +70,14 @@ def test_bounded_effort_never_overstates(overlay: Overlay, scope: Scope, effort:
 
 
 def test_double_sweep_finds_the_ends_of_a_path() -> None:
-    """Two searches find the whole length of a path; one in a ring says that it is a bound."""
+    """Two searches find the whole length of a path; one search in a ring finds a bound and says so."""
     assert diameters(path(9), effort=2).of_topic.tolist() == [8]
     once = diameters(path(9, chord=True), effort=1)
     assert (once.of_topic.tolist(), once.exact.tolist()) == ([4], [False])
 
 
 def test_whole_overlay_may_be_a_shortcut() -> None:
-    """Two subscribers apart in their own sub-overlay can be joined by way of others."""
+    """Subscribers that are apart in their own sub-overlay may be connected through other nodes."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"y"}, "c": {"x"}})
     ends = (np.array([0, 1], dtype=np.int32), np.array([1, 2], dtype=np.int32))
     overlay = Overlay(interest, *ends, np.zeros(2, dtype=np.int32))
@@ -87,7 +87,7 @@ def test_whole_overlay_may_be_a_shortcut() -> None:
 
 @pytest.mark.parametrize("scope", ["induced", "whole"])
 def test_default_effort_shrinks_to_a_double_sweep(scope: Scope) -> None:
-    """When the steps are used up, two searches are made, and topics that need more are told as bounds."""
+    """Without any steps left, each topic gets two searches, and those that need more are marked as bounds."""
     with mock.patch.object(diameter, "STEPS", 0):
         found = diameters(path(9, chord=True), scope=scope)
     assert (found.of_topic.tolist(), found.exact.tolist()) == ([4], [False])
@@ -104,7 +104,7 @@ def test_topics_without_two_subscribers(subscriptions: dict[str, list[str]], sco
 
 
 def test_bad_parameters_are_named() -> None:
-    """An unknown scope and an effort below one are refused with the way out."""
+    """An unknown scope and an effort below one are rejected with the way out."""
     overlay = path(2)
     with pytest.raises(InputError, match="'outside': choose induced or whole"):
         diameters(overlay, scope="outside")  # type: ignore[arg-type]

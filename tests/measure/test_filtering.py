@@ -88,7 +88,7 @@ def test_the_kernel_equals_its_twin(overlay: Overlay) -> None:
 
 @given(overlays(most_nodes=9, most_topics=3))
 def test_the_best_lies_between_the_bounds(overlay: Overlay) -> None:
-    """The fewest relays, by trying all, are between the bounds; two pieces are exact, more within twice."""
+    """The fewest relays, found by trying all, lie between the bounds; two pieces are exact."""
     found, graph = filtering_costs(overlay), graph_of(overlay)
     pieces = components(overlay).of_topic.tolist()
     for topic, (low, high) in enumerate(zip(found.lower.tolist(), found.of_topic.tolist(), strict=True)):
@@ -106,7 +106,7 @@ def test_the_best_lies_between_the_bounds(overlay: Overlay) -> None:
 
 @given(overlays(most_nodes=10, most_topics=4))
 def test_totals_and_unreachable_topics(overlay: Overlay) -> None:
-    """Totals sum over topics that can be spanned, and the others are named; connected topics cost nothing."""
+    """Totals sum over the topics that can be spanned, the others are listed; connected topics cost 0."""
     found = filtering_costs(overlay)
     reachable = found.of_topic >= 0
     assert found.unreachable.tolist() == np.flatnonzero(~reachable).tolist()
@@ -118,7 +118,7 @@ def test_totals_and_unreachable_topics(overlay: Overlay) -> None:
 
 @given(st.integers(0, 2**32))
 def test_more_links_never_cost_more_than_fewer(seed: int) -> None:
-    """The lower bound of a whole overlay is never above what a part of its links costs."""
+    """The lower bound of an overlay is never above the cost of a part of its links."""
     interest = zipf(20, 6, size=2, seed=seed % 1000)
     ring = design(interest, "ring").overlay
     rng = np.random.Generator(np.random.PCG64(seed))
@@ -131,7 +131,7 @@ def test_more_links_never_cost_more_than_fewer(seed: int) -> None:
 
 
 def test_two_pieces_are_joined_by_a_shortest_path() -> None:
-    """Of two ways between two subscribers the shorter one counts."""
+    """Of two paths between two subscribers the shorter one counts."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"y"}, "c": {"y"}, "d": {"y"}, "e": {"x"}})
     overlay = overlay_of(interest, [(0, 1), (1, 2), (2, 4), (0, 3), (3, 4)])
     found = filtering_costs(overlay)
@@ -147,7 +147,7 @@ def test_a_hub_is_counted_once() -> None:
 
 @pytest.mark.parametrize("subscriptions", [{}, {"a": []}, {"a": ["x"]}, {"a": ["x"], "b": ["y"]}])
 def test_topics_without_two_subscribers_cost_nothing(subscriptions: dict[str, list[str]]) -> None:
-    """Nothing needs to be spanned where nobody, or one node alone, subscribes."""
+    """A topic of fewer than two subscribers needs no tree."""
     found = filtering_costs(Overlay.empty(Interest.from_dict(subscriptions)))
     assert found.of_topic.tolist() == [0] * len(found.lower)
     assert (found.total, found.lower_total, found.maximum, len(found.unreachable)) == (0, 0, 0, 0)

@@ -20,7 +20,7 @@ measures: st.SearchStrategy[RoutingCost] = st.sampled_from(["filtering", "diamet
 
 
 def line(*, relays: int) -> Overlay:
-    """Return three subscribers of one topic on a line, with so many relays between two of them."""
+    """Return three subscribers of one topic on a line, with some relays between each two."""
     nodes = 3 + 2 * relays
     held = {v: ["x"] if v % (relays + 1) == 0 else [] for v in range(nodes)}
     return overlay_of(Interest.from_dict(held), [(v, v + 1) for v in range(nodes - 1)])
@@ -28,7 +28,7 @@ def line(*, relays: int) -> Overlay:
 
 @given(overlays(), st.integers(0, 8), st.integers(0, 8), measures)
 def test_the_answer_follows_from_the_bounds(overlay: Overlay, d: int, c: int, measure: RoutingCost) -> None:
-    """Yes needs degree and upper bound within; no a degree, a lower bound or an unreachable topic beyond."""
+    """`yes` if degree and upper bound are within, `no` if degree, lower bound or a topic is beyond."""
     answer = soc(overlay, degree=d, cost=c, measure=measure)
     if measure == "filtering":
         costs = filtering_costs(overlay)
@@ -46,7 +46,7 @@ def test_the_answer_follows_from_the_bounds(overlay: Overlay, d: int, c: int, me
 
 @given(overlays(), measures)
 def test_looser_bounds_never_turn_yes_to_no(overlay: Overlay, measure: RoutingCost) -> None:
-    """At its own degree and upper bound an overlay answers yes if it can be spanned, at any less no yes."""
+    """With its own degree and upper bound a connected overlay gets `yes`, with less it does not."""
     asked = soc(overlay, degree=99, cost=999, measure=measure)
     d, c = asked.degrees.maximum, asked.upper
     if len(asked.unreachable):
@@ -60,7 +60,7 @@ def test_looser_bounds_never_turn_yes_to_no(overlay: Overlay, measure: RoutingCo
 
 
 def test_between_the_bounds_it_is_unknown() -> None:
-    """Three subscribers three relays apart need six; four are proven, so that four and five are unknown."""
+    """Three subscribers, three relays apart, need six; four are proven, so four and five are unknown."""
     answers = [soc(line(relays=3), degree=2, cost=c, measure="filtering").verdict for c in (3, 4, 5, 6)]
     assert answers == ["no", "unknown", "unknown", "yes"]
     assert soc(line(relays=3), degree=1, cost=5, measure="filtering").verdict == "no"
@@ -77,7 +77,7 @@ def test_a_ring_whose_diameter_is_only_bounded() -> None:
 
 
 def test_figures_of_each_topic() -> None:
-    """Costs are told of each topic and as a mean; topics with one subscriber do not count in the mean."""
+    """Costs come for each topic and as a mean; topics with one subscriber do not count in the mean."""
     interest = Interest.from_dict({"a": {"x", "z"}, "b": {"y"}, "c": {"x"}, "d": {"y"}})
     overlay = overlay_of(interest, [(0, 1), (1, 2), (1, 3)])
     answer = soc(overlay, degree=3, cost=1, measure="filtering")
@@ -88,15 +88,15 @@ def test_figures_of_each_topic() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "message"),
     [
         ({"degree": -1}, "a degree of at most -1: give a whole number"),
         ({"cost": 1.5}, "a cost of at most 1.5: give a whole number"),
-        ({"measure": "delay"}, "no measure 'delay': choose filtering or diameter"),
+        ({"measure": "delay"}, "unknown measure 'delay': choose filtering or diameter"),
     ],
 )
-def test_bad_questions_are_refused(bad: dict[str, Any], told: str) -> None:
+def test_bad_questions_are_rejected(bad: dict[str, Any], message: str) -> None:
     """A negative or broken bound and an unknown measure are each one clear line."""
     asked: dict[str, Any] = {"degree": 1, "cost": 1, "measure": "filtering"} | bad
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         soc(line(relays=1), **asked)

@@ -22,6 +22,7 @@ from meshwright.pipeline.planning.construct import (
 )
 from meshwright.pipeline.planning.divide import divide
 from meshwright.pipeline.planning.executors import hand_of
+from meshwright.verify import verify_overlay
 from meshwright.workloads import unif, zipf
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def test_parts_on_a_cluster_are_those_of_one_process(
     done = construct(interest, rule.name, lambda: spark, parts=3, coverage=2, seed=4)
     here = divide(interest, rule, parts=3, coverage=2, seed=4)
     assert triples(done.plan.overlay) == triples(here)
-    assert mw.measure.verify(done.plan.overlay).connected
+    assert verify_overlay(done.plan.overlay).connected
     assert done.plan.stated_parameters == {"parts": 3, "coverage": 2}
     assert done.choice.way == "parts"
     assert done.loss is not None

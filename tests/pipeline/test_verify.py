@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
 
 import meshwright as mw
 from meshwright import measure
@@ -19,36 +18,12 @@ from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import handed_over
 from meshwright.pipeline.verify.cluster import examine_on_cluster, verify_on_cluster
-from meshwright.pipeline.verify.shard import Question, examine
-from meshwright.store import verify_plan, write_dataset, write_plan
+from meshwright.store import verify_stored_plan, write_dataset, write_plan
+from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
-from strategies import overlays
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-@given(overlays())
-def test_a_shard_finds_what_the_measures_find(overlay: Overlay) -> None:
-    """Components, contributions and weak topics of a shard are those that other code finds."""
-    interest = overlay.interest
-    question = Question(overlay.u, overlay.v, interest.num_nodes, interest.num_topics, weak=True)
-    found = examine(question, interest.node_of_slot[::-1], interest.node_topics[::-1])
-    of_topic = np.zeros(interest.num_topics, dtype=np.int64)
-    of_topic[found["topics"]] = found["components"]
-    assert of_topic.tolist() == measure.components(overlay).of_topic.tolist()
-    assert found["gains"].tolist() == measure.contributions(interest, overlay.u, overlay.v).tolist()
-    weak = measure.weak_topics(overlay)
-    assert found["weak_topics"].tolist() == weak.topics.tolist()
-    assert found["weak_nodes"].tolist() == weak.nodes.tolist()
-
-
-def test_shards_that_do_not_fit_are_counted() -> None:
-    """Rows that occur twice, or name what is not there, are counted and do not crash a shard."""
-    question = Question(np.array([0], np.int32), np.array([1], np.int32), 2, 2, weak=False)
-    found = examine(question, np.array([0, 1, 1, 7, 0], np.int32), np.array([0, 0, 0, 0, -1], np.int32))
-    assert (found["subscriptions"], found["repeated"], found["outside"]) == (2, 1, 2)
-    assert found["components"].tolist() == [1]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +40,7 @@ def test_a_plan_is_reported_as_without_spark(
     write_dataset(interest, tmp_path / "dataset")
     pq.write_table(interest.to_arrow(), tmp_path / "file.parquet")
     write_plan(mw.design(interest, algorithm), tmp_path / "plan")
-    here = verify_plan(tmp_path / "plan", interest)
+    here = verify_stored_plan(tmp_path / "plan", interest)
     for source in ("dataset", "file.parquet"):
         there = verify_on_cluster(spark, tmp_path / "plan", tmp_path / source)
         assert there.passed
@@ -82,14 +57,13 @@ def test_a_broken_plan_is_reported_as_without_spark(
     overlay = mw.design(interest, "gm").overlay
     keep = np.arange(len(overlay)) % 7 != 3
     broken = Overlay(interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
-    found, wrong, weak = examine_on_cluster(spark, broken, handed_over(spark, interest), weak=True)
-    here, weak_here = measure.verify(broken), measure.weak_topics(broken)
+    found, weak = examine_on_cluster(spark, broken, handed_over(spark, interest), weak=True)
+    here, weak_here = verify_overlay(broken), measure.weak_topics(broken)
     assert len(here.split_topics) > 3
     assert found.split_topics.tolist() == here.split_topics.tolist()
     assert found.components.of_topic.tolist() == here.components.of_topic.tolist()
     assert found.support == here.support
-    recounted = measure.contributions(interest, broken.u, broken.v)
-    assert wrong.tolist() == np.flatnonzero(recounted != broken.contribution).tolist() != []
+    assert found.wrong_contributions.tolist() == here.wrong_contributions.tolist() != []
     assert weak is not None
     assert (weak.topics.tolist(), weak.nodes.tolist()) == (
         weak_here.topics.tolist(),
@@ -125,8 +99,8 @@ def test_what_does_not_belong_together_is_refused(
 def test_without_edges_or_subscriptions(spark: SparkSession) -> None:
     """Nothing to connect is connected, and nothing connected is split."""
     nothing = Interest.from_pairs(pa.array([], pa.string()), pa.array([], pa.string()))
-    found, wrong, _ = examine_on_cluster(spark, Overlay.empty(nothing), handed_over(spark, nothing))
-    assert (found.connected, found.support, len(wrong)) == (True, 1.0, 0)
+    found, _ = examine_on_cluster(spark, Overlay.empty(nothing), handed_over(spark, nothing))
+    assert (found.connected, found.support, found.contributions_agree) == (True, 1.0, True)
     pair = Interest.from_dict({"a": {"t"}, "b": {"t"}})
-    found, _, _ = examine_on_cluster(spark, Overlay.empty(pair), handed_over(spark, pair))
+    found, _ = examine_on_cluster(spark, Overlay.empty(pair), handed_over(spark, pair))
     assert (found.split_topics.tolist(), found.support) == ([0], 0.0)

@@ -11,7 +11,7 @@ import meshwright as mw
 from meshwright.designs import Plan, front
 from meshwright.errors import InputError
 from meshwright.report import trade_off, write_front
-from meshwright.store import verify_plan
+from meshwright.store import verify_stored_plan
 from meshwright.workloads import unif
 
 
@@ -60,7 +60,7 @@ def test_a_front_is_a_folder_of_plans(
     folder = write_front(points, tmp_path / "front")
     listed = json.loads((folder / "front.json").read_text())
     assert [point["edges"] for point in listed["points"]] == [len(plan.overlay) for plan in points]
-    assert all(verify_plan(folder / point["plan"], interest).passed for point in listed["points"])
+    assert all(verify_stored_plan(folder / point["plan"], interest).passed for point in listed["points"])
     assert (folder / "front.png").stat().st_size > 0
     assert write_front(points[:1], folder) == folder  # an older one is replaced
     assert len(list(folder.glob("degree-*"))) == 1

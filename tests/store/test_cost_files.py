@@ -19,7 +19,7 @@ import meshwright as mw
 from calls import seeds
 from meshwright import Interest, LinkCosts, load_costs
 from meshwright.errors import FormatError, InputError
-from meshwright.store import read_plan, verify_plan, write_plan
+from meshwright.store import read_plan, verify_stored_plan, write_plan
 from strategies import interests, wild_interests
 from weighing import some_costs
 
@@ -159,8 +159,8 @@ def test_plans_with_costs_verify(interest: Interest, seed: int) -> None:
     plan = mw.design(interest, "low", costs=costs)
     with tempfile.TemporaryDirectory() as place:
         path = write_plan(plan, Path(place) / "plan")
-        stored, report = read_plan(path), verify_plan(path, interest, costs=costs)
-        unchecked = verify_plan(path, interest.canonical())
+        stored, report = read_plan(path), verify_stored_plan(path, interest, costs=costs)
+        unchecked = verify_stored_plan(path, interest.canonical())
     assert stored.figures == plan.figures
     assert stored.metadata["parameters"] == {"costs": costs.description}
     assert report.ok
@@ -174,10 +174,10 @@ def test_false_costs_are_found(tmp_path: Path) -> None:
     costs = load_costs(pa.table(PLACES), INTEREST)
     path = write_plan(mw.design(INTEREST, "gm", costs=costs), tmp_path / "plan")
     with pytest.raises(InputError, match=r"made with other link costs \(coordinates .*, these are pairs "):
-        verify_plan(path, INTEREST, costs=load_costs(pa.table(PAIRS), INTEREST))
+        verify_stored_plan(path, INTEREST, costs=load_costs(pa.table(PAIRS), INTEREST))
     edit(path, lambda metadata: metadata["figures"].update(total_cost=1.0))
-    assert verify_plan(path, INTEREST).ok
-    report = verify_plan(path, INTEREST, costs=costs)
+    assert verify_stored_plan(path, INTEREST).ok
+    report = verify_stored_plan(path, INTEREST, costs=costs)
     assert not report.passed
     assert report.disagreements == (f"total_cost is {report.total_cost}, the plan states 1.0",)
 
@@ -190,14 +190,14 @@ def test_a_missing_total_is_damage(tmp_path: Path, change: Callable[[dict[str, A
     costs = load_costs(pa.table(PLACES), INTEREST)
     path = write_plan(mw.design(INTEREST, "gm", costs=costs), tmp_path / "plan")
     edit(path, lambda metadata: change(metadata["figures"]))
-    with pytest.raises(FormatError, match="figure 'total_cost' is no number"):
-        verify_plan(path, INTEREST)
+    with pytest.raises(FormatError, match="figure 'total_cost' is not a number"):
+        verify_stored_plan(path, INTEREST)
 
 
 def test_any_plan_can_be_priced(tmp_path: Path) -> None:
     """A plan made without costs has nothing to compare, but what its links cost is told."""
     path = write_plan(mw.design(INTEREST, "ring"), tmp_path / "plan")
-    report = verify_plan(path, INTEREST, costs=load_costs(pa.table(PLACES), INTEREST))
+    report = verify_stored_plan(path, INTEREST, costs=load_costs(pa.table(PLACES), INTEREST))
     assert report.passed
     assert report.stated_cost is None
     assert report.total_cost is not None

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 import meshwright as mw
 from meshwright import Interest, Plan
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.store import read_plan, verify_plan, write_dataset, write_plan
+from meshwright.store import read_plan, verify_stored_plan, write_dataset, write_plan
 from strategies import interests, wild_interests
 
 INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y", "z"}, "d": {"z"}})
@@ -60,7 +60,7 @@ def test_round_trip(interest: Interest) -> None:
     plan = mw.design(interest, "ring")
     with tempfile.TemporaryDirectory() as place:
         path = write_plan(plan, Path(place) / "plan")
-        stored, report = read_plan(path), verify_plan(path, interest)
+        stored, report = read_plan(path), verify_stored_plan(path, interest)
     assert stored.overlay_on(interest).to_arrow().equals(plan.overlay.to_arrow())
     assert stored.figures == plan.figures
     assert report.ok
@@ -75,8 +75,8 @@ def test_integer_names_either_way(interest: Interest) -> None:
     with tempfile.TemporaryDirectory() as place:
         path = write_plan(plan, Path(place) / "plan")
         edges = read_plan(path).edges
-        assert verify_plan(path, interest).ok
-        assert verify_plan(path, interest.canonical()).ok
+        assert verify_stored_plan(path, interest).ok
+        assert verify_stored_plan(path, interest.canonical()).ok
         assert read_plan(path).overlay_on(interest).edges == plan.overlay.edges
     assert all(row["u"].encode() < row["v"].encode() for row in edges.to_pylist())
 
@@ -114,7 +114,7 @@ def test_budgeted_plan_is_right_but_not_complete(tmp_path: Path) -> None:
     """A plan that had to stop early verifies, and says that topics are left in pieces."""
     whole = mw.design(INTEREST, "ring")
     part = Plan(whole.overlay.prefix(1), "gpa", {"max_edges": 1}, 0, 0.0)
-    report = verify_plan(write_plan(part, tmp_path / "plan"), INTEREST)
+    report = verify_stored_plan(write_plan(part, tmp_path / "plan"), INTEREST)
     assert report.ok
     assert not report.complete
     assert report.passed
@@ -124,7 +124,7 @@ def test_budgeted_plan_is_right_but_not_complete(tmp_path: Path) -> None:
 def test_without_a_budget_a_plan_must_be_complete(tmp_path: Path) -> None:
     """A plan that leaves a topic split and had no budget to blame does not pass, true as its figures are."""
     part = Plan(mw.design(INTEREST, "ring").overlay.prefix(1), "gm", {}, 0, 0.0)
-    report = verify_plan(write_plan(part, tmp_path / "plan"), INTEREST)
+    report = verify_stored_plan(write_plan(part, tmp_path / "plan"), INTEREST)
     assert report.ok
     assert not report.passed
 
@@ -133,7 +133,7 @@ def test_another_dataset_is_named(plan: Path) -> None:
     """A plan verified against another dataset is refused, and the message says so."""
     other = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     with pytest.raises(InputError, match=rf"plan {plan} was made for another dataset"):
-        verify_plan(plan, other)
+        verify_stored_plan(plan, other)
 
 
 TAMPERED: dict[str, Callable[[Path], object]] = {
@@ -165,9 +165,9 @@ TAMPERED: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("said", TAMPERED)
 def test_tampering_is_caught(plan: Path, said: str) -> None:
     """A plan that was altered after it was written disagrees with itself, and the report says where."""
-    assert verify_plan(plan, INTEREST).ok
+    assert verify_stored_plan(plan, INTEREST).ok
     TAMPERED[said](plan)
-    report = verify_plan(plan, INTEREST)
+    report = verify_stored_plan(plan, INTEREST)
     assert not report.ok
     assert any(said in line for line in report.disagreements)
 
@@ -184,17 +184,19 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     ),
     "cannot be read as Parquet": lambda p: (p / "edges.parquet").unlink(),
     "has no field 'figures'": lambda p: edit_metadata(p, lambda m: m.pop("figures")),
-    "figure 'support' is no number": lambda p: edit_metadata(p, lambda m: m["figures"].update(support="all")),
-    "parameter 'max_edges' is 'x', no whole number of 0 or more": lambda p: edit_metadata(
+    "figure 'support' is not a number": lambda p: edit_metadata(
+        p, lambda m: m["figures"].update(support="all")
+    ),
+    "parameter 'max_edges' is 'x', not a whole number of 0 or more": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_edges="x")
     ),
-    "parameter 'max_degree' is -1, no whole": lambda p: edit_metadata(
+    "parameter 'max_degree' is -1, not a whole": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_degree=-1)
     ),
-    "parameter 'max_degree' is 2.5, no whole": lambda p: edit_metadata(
+    "parameter 'max_degree' is 2.5, not a whole": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_degree=2.5)
     ),
-    "parameter 'max_degree' is True, no whole": lambda p: edit_metadata(
+    "parameter 'max_degree' is True, not a whole": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_degree=True)
     ),
     "schema True": lambda p: edit_metadata(p, lambda m: m.update(schema=True)),
@@ -209,7 +211,7 @@ def test_damage_is_found(plan: Path, said: str) -> None:
     """Each kind of damage is one line that names the plan and says what is wrong."""
     DAMAGE[said](plan)
     with pytest.raises(FormatError) as caught:
-        verify_plan(plan, INTEREST)
+        verify_stored_plan(plan, INTEREST)
     message = str(caught.value)
     assert said in message
     assert str(plan) in message

@@ -1,8 +1,8 @@
 """Raising the value of prices: rounds of a scan of all pairs and some steps on the tight ones.
 
-Prices want to rise, and pairs hold them down. A pair that carries L pulls with the weight e^(η·(L − 1)), so
-with little as long as it is slack; a price rests when the pulls on it, its strain, come to 1. The stiffer η,
-the nearer to 1 tight pairs get: it starts low, where prices move far, and rises.
+Prices want to rise, and pairs hold them down. A pair that carries L pulls with the weight e^(η·(L − 1)),
+which is small as long as the pair is slack. A price rests when the pulls on it, its *strain*, add up to 1.
+The larger η, the nearer tight pairs get to 1: it starts low, where prices move far, and rises.
 """
 
 from __future__ import annotations
@@ -12,39 +12,39 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.bounds.certify import asked, integers
+from meshwright.bounds.certify import to_integers, total_demand
 from meshwright.bounds.pool import make_pool
-from meshwright.verify.certificate import SCALE
+from meshwright.bounds.prices import SCALE
 
 if TYPE_CHECKING:
     from meshwright.bounds.kernels.loads import Floats
+    from meshwright.bounds.kernels.steps import Pool
     from meshwright.bounds.loads import Loads
-    from meshwright.bounds.pool import Pool
 
 STEPS = 160
 """Steps of the prices in all."""
 LOOSE, STIFF = 20.0, 500.0
 """η at the first step, and at the last."""
 PAYING = 88
-"""From this step on a pair weighs no more than 1: it may carry more than that, which is paid for."""
+"""From this step on a pair weighs no more than 1. It may then carry more than 1, which is paid for."""
 RESTRAINT = 3.0
-"""Before, a pair weighs at most e to this."""
+"""Before that, a pair weighs at most e to this power."""
 REACH, FARTHEST = 10.0, 0.6
-"""Pairs of a weight above e^−10 are looked at, but none that carries less than 1 − 0.6."""
+"""Scans look for pairs of a weight above e^−10, but for none that carries less than 1 − 0.6."""
 SOFTNESS = 3.0
-"""Two prices share a pair's weight when they differ by less than this share of η."""
+"""Two prices share a pair's weight if they differ by less than this share of 1/η."""
 RATE, PERSISTENCE = 2.0, 0.8
-"""The length of a step, over η, and how much of the last one is in it."""
+"""The length of a step, over η, and the share of the last step in it."""
 FEWEST_STEPS, MOST_STEPS = 8, 15
-"""Steps between two scans: the more, the smaller a pool is beside all pairs."""
+"""Steps between two scans: the smaller the pool is compared with all pairs, the more."""
 SLIP = 0.95
-"""A value that falls below this share of the best was a step too far: back, and on with shorter steps."""
+"""A value below this share of the best was a step too far: go back, and continue with shorter steps."""
 SHORTER, WIDER = 0.7, 2.0
-"""After a slip steps are shorter by this factor, and the care of pools larger by this."""
+"""After a slip, steps get shorter by this factor, and the care of pools larger by this much."""
 CARE = 5.0
 """Pairs that weigh more than e to minus this are all in a pool, as far as there is room."""
 PARTS = 4
-"""A pool is worked on in so many parts by however many threads: sums must not depend on those."""
+"""A pool is processed in this many parts, on any number of threads: sums must not depend on that."""
 
 
 def stiffness(step: int) -> float:
@@ -57,12 +57,12 @@ def stiffness(step: int) -> float:
 
 
 def reach(step: int) -> float:
-    """Return by how much the load of a pair that is looked at may fall short of 1."""
+    """Return by how much the load of a pair may fall short of 1 for a scan to find it."""
     return min(REACH / stiffness(step), FARTHEST)
 
 
 class Ascent:
-    """Prices on their way up, from step 0, or from `PAYING` if they are good already."""
+    """Prices that improve round by round, from step 0, or from `PAYING` if they are good already."""
 
     def __init__(self, loads: Loads, price: Floats, step: int = 0) -> None:
         self.loads, self.price, self.step = loads, price.copy(), step
@@ -71,7 +71,7 @@ class Ascent:
         self.paying = False
         self.best = self.best_paying = self.price.copy()
         self.value = self.value_paying = 0.0
-        """What the best prices prove, without pairs that are paid for and with them."""
+        """What the best prices prove: with no pair above 1, and with pairs above 1 that are paid for."""
         self.pool: Pool | None = None
         self.slipped = False
         self.scan = loads.scan(self.price, 1 - reach(step))
@@ -82,7 +82,7 @@ class Ascent:
         return self.step >= STEPS
 
     def round(self) -> None:
-        """Make some steps on the pairs that the last scan found, and scan again."""
+        """Make some steps on the pairs that the last scan found, then scan again."""
         if self.step >= PAYING and not self.paying:
             self._begin_paying()
         eta = stiffness(self.step)
@@ -94,11 +94,12 @@ class Ascent:
         self.step += count
         self.scan = self.loads.scan(self.price, 1 - reach(self.step))
         if not self.paying:
-            self.price /= self.scan.heaviest  # then no pair carries more than 1
-        self._judge()
+            # Neither divisor of a pair is below its load, so no pair carries more than 1 afterwards.
+            self.price /= self.scan.heaviest
+        self._keep_best()
 
     def _begin_paying(self) -> None:
-        """Go on from the best prices; in each topic the least of them is the root's, and asks for nothing."""
+        """Continue from the best prices; set the least of each topic to 0, as it asks for nothing."""
         self.paying = True
         self.price = self.best.copy()
         self.price[roots(self.loads, self.price)] = 0
@@ -106,24 +107,25 @@ class Ascent:
         self.momentum[:] = 0
 
     def _move(self, pool: Pool, eta: float) -> None:
-        from meshwright.bounds.kernels.steps import move, strain_of
+        """Make one step on a pool."""
+        from meshwright.bounds.kernels.steps import add_strain, move
 
         cap = 0.0 if self.paying else RESTRAINT
         strains = np.empty((PARTS, len(self.price)), dtype=np.float32)
         cuts = [len(pool.u) * part // PARTS for part in range(PARTS + 1)]
 
         def work(part: int, first: int, last: int) -> None:
-            strain_of(
-                pool.ptr, pool.ours, pool.theirs, pool.weight, first, last, self.price, np.float32(eta),
-                np.float32(cap), np.float32(eta / SOFTNESS), strains[part],
-            )  # fmt: skip
+            sharpness = np.float32(eta / SOFTNESS)
+            add_strain(
+                pool, first, last, self.price, np.float32(eta), np.float32(cap), sharpness, strains[part]
+            )
 
-        self.loads.each(work, list(pairwise(cuts)))
+        self.loads.for_each_block(work, list(pairwise(cuts)))
         move(strains, self.price, self.momentum, np.float32(self.rate / eta), np.float32(PERSISTENCE))
 
-    def _judge(self) -> None:
-        """Keep the prices if they are the best so far; go back to those if they are far worse."""
-        value = asked(self.loads.interest, integers(self.price)) / SCALE
+    def _keep_best(self) -> None:
+        """Keep the prices if they are the best so far; go back to the best if they are far worse."""
+        value = total_demand(self.loads.interest, to_integers(self.price)) / SCALE
         if self.paying:
             value -= self.scan.excess
         best = self.value_paying if self.paying else self.value
@@ -140,7 +142,7 @@ class Ascent:
 
 
 def roots(loads: Loads, price: Floats) -> list[int]:
-    """Return for each topic the slot of its least price, the first of equals."""
+    """Return for each topic the slot of its least price, the first among equals."""
     slots, ptr = loads.interest.topic_slots, loads.interest.topic_ptr.tolist()
     by_place = price[slots]
     return [

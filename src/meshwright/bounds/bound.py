@@ -1,4 +1,4 @@
-"""The certified lower bound on links, and the pairs that its prices hold to be worth a link."""
+"""The certified lower bound on links, and the pairs that its prices consider worth a link."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.bounds.ascent import PAYING, STEPS, Ascent
-from meshwright.bounds.certify import certified, first_prices, polished
+from meshwright.bounds.certify import certify, first_prices, polish
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import Prices
 from meshwright.errors import InputError
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 EFFORTS = ("full", "first")
 NEEDED = "needed at least"
-"""What progress says beside the bound so far."""
+"""The phase that progress reports next to the bound so far."""
 FAINT = np.float32(1e-4)
-"""A price of 0 cannot rise: where one is handed over, it starts from here."""
+"""A price of 0 cannot rise: prices to start from begin at this at least."""
 
 
 def prices(
@@ -37,21 +37,24 @@ def prices(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Prices:
-    """Find prices that prove that many links are needed; docs/certificate.md tells how.
+    """Return prices that prove a lower bound on the number of links; docs/certificate.md explains how.
 
     Parameters
     ----------
+    interest
+        The subscriptions to connect.
     effort
-        `first` is a bound at once: all prices alike, brought down until they prove something. `full` improves
-        them until little more is to be had.
+        `first` is a quick bound: equal prices, lowered until no pair carries more than 1. `full` improves
+        them step by step.
     start
-        Prices of an earlier run for the same interest, to go on from. The bound never gets worse.
+        Prices of an earlier run for the same interest, to continue from. The bound never gets worse.
     seconds
-        Stop improving after so long; the answer then depends on the machine's speed. Without, it does not.
+        Stop improving after this time; the answer then depends on the machine's speed. By default it does
+        not.
     threads
-        How many threads work at once; the prices do not depend on it.
+        How many threads to use; the prices do not depend on it.
     progress
-        Called now and then with the bound so far, how far it is (0 to 1) and what is being done.
+        Called with the bound so far, the share of the work that is done (0 to 1) and the phase.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def prices(
     prepare(progress)
     began = time.perf_counter()
     loads = Loads(interest, threads)
-    best = first_prices(loads) if start is None else certified(loads, start.scaled)
+    best = first_prices(loads) if start is None else certify(loads, start.scaled)
     if effort == "first" or best.bound == 0:
         return best
     ascent = Ascent(
@@ -83,7 +86,7 @@ def prices(
         ascent.round()
     for price, value in ((ascent.best_paying, ascent.value_paying), (ascent.best, ascent.value)):
         if value > best.bound - 1:
-            found = polished(loads, price)
+            found = polish(loads, price)
             best = found if found.bound > best.bound else best
     if progress is not None:
         progress(best.bound, 1.0, NEEDED)
@@ -97,14 +100,14 @@ def prepare() -> None:
     loads = Loads(Interest.from_dict({"a": {"t"}, "b": {"t"}}))
     ascent = Ascent(loads, first_prices(loads).q.astype(np.float32), STEPS - 1)
     ascent.round()
-    polished(loads, ascent.best)
+    polish(loads, ascent.best)
 
 
 def _check(
     interest: Interest, effort: str, start: Prices | None, seconds: float | None, threads: int
 ) -> None:
     if effort not in EFFORTS:
-        raise InputError(f"no effort {effort!r}: choose one of {', '.join(EFFORTS)}")
+        raise InputError(f"unknown effort {effort!r}: choose one of {', '.join(EFFORTS)}")
     if seconds is not None and not seconds >= 0:
         raise InputError(f"{seconds} seconds: give zero or more, or leave it out")
     if threads < 1:
@@ -114,19 +117,22 @@ def _check(
 
 
 ROUNDING = 1e-5
-"""Loads are sums of float32: a pair that carries 1 may seem to carry a little less."""
+"""Loads are sums of float32: a pair that carries 1 may appear to carry a little less."""
 
 
 class TightPairs(NamedTuple):
-    """Pairs of nodes u < v in order, and what each carries."""
+    """Pairs of nodes u < v, in order."""
 
     u: Ids
+    """By pair: the lower node."""
     v: Ids
+    """By pair: the upper node."""
     load: Floats
+    """By pair: what it carries."""
 
 
 def pair_topics(interest: Interest) -> int:
-    """Return what one look at all pairs takes: over all topics, the number of pairs of its subscribers.
+    """Return the work of one scan of all pairs: over all topics, the number of pairs of subscribers.
 
     >>> from meshwright import Interest
     >>> pair_topics(Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}}))
@@ -137,11 +143,11 @@ def pair_topics(interest: Interest) -> int:
 
 
 def tight_pairs(prices: Prices, *, most: int, slack: float = 0.1, threads: int = 1) -> TightPairs:
-    """Return the pairs that carry 1 − `slack` or more, or the `most` that carry most of these.
+    """Return the pairs that carry 1 − `slack` or more; of more than `most` of these, the heaviest.
 
-    A pair that carries 1 is one that an overlay with as few links as the bound would use: candidates for
-    good designs. Ties go to the smaller (u, v). Where even of those that carry 1 there are too many to hold,
-    they are every so-manieth.
+    An overlay with as few links as the bound would use pairs that carry 1: they are candidates for good
+    designs. Ties go to the smaller (u, v). If too many pairs carry 1 to hold them all, the answer is an even
+    sample of them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From prices in floating point to a bound that integers prove."""
+"""From prices in floating point to a bound that is proven in integers."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.bounds.prices import Prices
-from meshwright.verify.certificate import SCALE
+from meshwright.bounds.prices import SCALE, Prices
 
 if TYPE_CHECKING:
     from meshwright.bounds.kernels.loads import Floats, Whole
-    from meshwright.bounds.loads import Loads, Weighing
+    from meshwright.bounds.loads import ExactLoads, Loads
     from meshwright.interest import Interest
 
 NO_CEILING = 2**62
+"""More than any pair carries."""
 NEARLY = SCALE + SCALE // 1000
-"""A pair that carries a little more than 1 is brought down to it rather than paid for."""
+"""A pair that carries at most this is brought down to 1 instead of being paid for."""
 LIFTS = 3
+"""How often prices are lifted at most."""
 
 
-def asked(interest: Interest, scaled: Whole) -> int:
+def total_demand(interest: Interest, scaled: Whole) -> int:
     """Return what all topics ask for: the sum of their subscribers' prices without the least, in integers."""
     starts = interest.topic_ptr[:-1][np.diff(interest.topic_ptr) > 0]
     if not len(starts):
@@ -29,51 +30,51 @@ def asked(interest: Interest, scaled: Whole) -> int:
     return int(by_place.sum()) - int(np.minimum.reduceat(by_place, starts).sum())
 
 
-def integers(price: Floats) -> Whole:
+def to_integers(price: Floats) -> Whole:
     """Return prices in units of 1/2³⁰, rounded down."""
     return (price.astype(np.float64) * SCALE).astype(np.int64)
 
 
-def proven(value: int) -> int:
-    """Return the whole number of links that a value in units of 1/2³⁰ proves."""
+def proven_links(value: int) -> int:
+    """Return the number of links that a value in units of 1/2³⁰ proves: rounded up, as links are whole."""
     return max(0, -(-value // SCALE))
 
 
 def first_prices(loads: Loads) -> Prices:
-    """Return all prices of 1, brought down by the largest load of a pair that counts each.
+    """Return prices of 1, each divided by the largest load of a pair that counts it.
 
-    For u and v the divisor of either price is at least the load of the pair, in each topic that they share:
-    what is left of the load is at most 1.
+    For u and v, in each topic that they share, the divisor of either price is at least the load of the pair.
+    So the pair carries at most 1 afterwards.
     """
     ones = np.full(loads.interest.num_subscriptions, SCALE, dtype=np.int64)
     found = loads.weigh(ones, NO_CEILING)
-    scaled = np.where(found.heaviest > 0, lifted(ones, found), 0)
-    return certified(loads, scaled)
+    scaled = np.where(found.heaviest > 0, lift(ones, found), 0)
+    return certify(loads, scaled)
 
 
-def certified(loads: Loads, scaled: Whole) -> Prices:
-    """Return prices with the bound that they prove, all pairs checked in integers."""
-    value = asked(loads.interest, scaled) - loads.weigh(scaled, lifting=False).excess
-    return Prices(loads.interest, scaled, proven(value))
+def certify(loads: Loads, scaled: Whole) -> Prices:
+    """Return prices with the bound that they prove, adding up all pairs in integers."""
+    value = total_demand(loads.interest, scaled) - loads.weigh(scaled, lifting=False).excess
+    return Prices(loads.interest, scaled, proven_links(value))
 
 
-def polished(loads: Loads, price: Floats) -> Prices:
-    """Round prices to integers and lift them while that proves more; return the best, certified."""
-    interest, scaled = loads.interest, integers(price)
+def polish(loads: Loads, price: Floats) -> Prices:
+    """Round prices to integers and lift them a few times; return the best, certified."""
+    interest, scaled = loads.interest, to_integers(price)
     best, best_value = scaled, -1
-    for lift in range(LIFTS + 1):
-        found = loads.weigh(scaled, NEARLY if lift == 0 else SCALE, lifting=lift < LIFTS)
-        value = asked(interest, scaled) - found.excess
+    for lifts in range(LIFTS + 1):
+        found = loads.weigh(scaled, NEARLY if lifts == 0 else SCALE, lifting=lifts < LIFTS)
+        value = total_demand(interest, scaled) - found.excess
         if value > best_value:
             best, best_value = scaled, value
-        scaled = lifted(scaled, found)
-    return Prices(interest, best, proven(best_value))
+        scaled = lift(scaled, found)
+    return Prices(interest, best, proven_links(best_value))
 
 
-def lifted(scaled: Whole, found: Weighing) -> Whole:
-    """Divide each price by the largest load of a pair that counts it: what was slack becomes tight.
+def lift(scaled: Whole, found: ExactLoads) -> Whole:
+    """Divide each price by the largest load of a pair that counts it: slack prices become tight.
 
-    A pair that carries at most the ceiling then carries at most 1, since neither divisor is below its load,
+    A pair that carries at most the ceiling then carries at most 1, because neither divisor is below its load
     and rounding is downwards. Prices that pay for a pair beyond the ceiling do not rise.
     """
     divisor = np.where(found.heaviest > 0, found.heaviest, SCALE)

@@ -34,7 +34,7 @@ def demo(
     from meshwright.cli.plans import design_runs
     from meshwright.report import comparison, degree_and_support
     from meshwright.report.sheet import check_chart
-    from meshwright.store import verify_plan, write_plan
+    from meshwright.store import verify_stored_plan, write_plan
 
     out.mkdir(parents=True, exist_ok=True)
     picture = check_chart(out / "designs.png")
@@ -49,7 +49,7 @@ def demo(
         write_plan(plan, folder)
         plans.append(plan)
         folders.append(folder)
-        verified.append(verify_plan(folder, interest).passed)
+        verified.append(verify_stored_plan(folder, interest).passed)
     degree_and_support(plans, picture, title=f"A synthetic federation: {design_runs.format_size(interest)}")
 
     if json:

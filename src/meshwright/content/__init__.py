@@ -1,7 +1,7 @@
 """Users on brokers at least cost: the content-based half of Meshwright.
 
-It holds three ideas: `model` (who publishes and wants what, and what links cost), `assignment` (which user goes
-to which broker) and `migration` (brokers that improve an assignment by themselves, by messages).
+It holds three ideas: `model` (who publishes and wants what, and what links cost), `assignment` (which user
+goes to which broker) and `migration` (brokers that improve an assignment by themselves, by messages).
 """
 
 from meshwright.content.assignment.cost import Cost, cost

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from meshwright import measure
-from meshwright.bounds import Prices
+from meshwright.bounds import Prices, gap
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.formatting import amount, duration, excess, percentage
 from meshwright.overlay import Overlay
@@ -46,9 +46,7 @@ class Plan:
         optional = {
             "total_cost": None if self.costs is None else total_cost(overlay, self.costs),
             "lower_bound": None if self.prices is None else self.prices.bound,
-            "gap": None
-            if self.prices is None or support < 1
-            else measure.gap(len(overlay), self.prices.bound),
+            "gap": None if self.prices is None or support < 1 else gap(len(overlay), self.prices.bound),
             "solver_bound": self.solver_bound,
         }
         return {
@@ -98,11 +96,11 @@ class Plan:
             )
             lines.append(f"certified: {near}{needed}")
         if "solver_bound" in figures:
-            gap = measure.gap(len(self.overlay), int(figures["solver_bound"]))
+            above = gap(len(self.overlay), int(figures["solver_bound"]))
             near = (
                 "nothing is proven"
-                if gap is None
-                else f"at most {excess(gap)} above the fewest links possible"
+                if above is None
+                else f"at most {excess(above)} above the fewest links possible"
             )
-            lines.append(f"by the solver: {'no overlay has fewer links' if gap == 0 else near}")
+            lines.append(f"by the solver: {'no overlay has fewer links' if above == 0 else near}")
         return lines

@@ -1,4 +1,4 @@
-"""What is true of an overlay, found from its edges alone and never from what the engine knew."""
+"""Measures of an overlay, computed from its edges alone and never from the state that grew it."""
 
 from meshwright.measure.connectivity import Components, components, support
 from meshwright.measure.contribution import contributions, support_curve
@@ -8,8 +8,6 @@ from meshwright.measure.filtering import FilteringCosts, filtering_costs
 from meshwright.measure.prepare import prepare
 from meshwright.measure.robustness import WeakTopics, redundant_edges, weak_topics
 from meshwright.measure.scalability import SocAnswer, soc
-from meshwright.verify.certificate import check_prices, gap
-from meshwright.verify.overlay import Verification, verify
 
 __all__ = [
     "Components",
@@ -17,20 +15,16 @@ __all__ = [
     "Diameters",
     "FilteringCosts",
     "SocAnswer",
-    "Verification",
     "WeakTopics",
-    "check_prices",
     "components",
     "contributions",
     "degrees",
     "diameters",
     "filtering_costs",
-    "gap",
     "prepare",
     "redundant_edges",
     "soc",
     "support",
     "support_curve",
-    "verify",
     "weak_topics",
 ]

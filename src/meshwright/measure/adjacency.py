@@ -1,4 +1,4 @@
-"""An overlay's edges, arranged for the kernels."""
+"""The neighbours of each node, in the layout that kernels read."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ if TYPE_CHECKING:
 
 
 class Adjacency(NamedTuple):
-    """Node `v` is joined to `nodes[ptr[v]:ptr[v + 1]]`, ascending, by the edges at those positions."""
+    """The neighbours of node `v` are at the positions `ptr[v]` to `ptr[v + 1]`, ascending."""
 
     ptr: Offsets
+    """By node: where its neighbours begin; one entry more than there are nodes."""
     nodes: Ids
+    """The neighbours."""
     edges: Ids
+    """By entry of `nodes`: the position of the edge in the overlay."""
 
 
 def adjacency(overlay: Overlay) -> Adjacency:
-    """Arrange the edges by node."""
+    """Return the neighbours of each node of an overlay."""
     ends = np.concatenate((overlay.u, overlay.v))
     others = np.concatenate((overlay.v, overlay.u))
     order = np.lexsort((others, ends))

@@ -1,4 +1,4 @@
-"""How connected each topic is: components and support, by scipy's connected components."""
+"""How connected each topic is: components and support, by scipy's `connected_components`."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids
-    from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
 
 SLOTS_AT_ONCE = 4_000_000
-"""How many subscriptions of edge ends are looked at together: bounds the memory of one step."""
+"""How many subscriptions of edge ends are processed together: bounds the memory of one step."""
 
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """In how many pieces the subscribers of each topic are, and how many pieces there are in all."""
+    """The components of every topic: pieces into which an overlay connects its subscribers."""
 
     of_topic: NDArray[np.int64]
+    """By topic: its components. A topic without subscribers has 0."""
     total: int
+    """The components of all topics together."""
 
 
 def components(overlay: Overlay, *, progress: Progress | None = None) -> Components:
     """Count the components of the sub-overlay that each topic's subscribers induce.
 
-    A topic without subscribers has none. All topics are done at once on the product graph: a vertex for each
-    subscription, and for each edge and each topic common to its ends, a link between their subscriptions.
-    `progress` is told now and then how many edges were looked at.
+    All topics are processed at once on the product graph: it has a vertex for each subscription and, for each
+    edge and each topic common to its ends, a link between their two subscriptions. `progress` is called with
+    the number of edges processed so far.
     """
     interest = overlay.interest
     label = _labels(overlay, progress)
@@ -44,25 +45,22 @@ def components(overlay: Overlay, *, progress: Progress | None = None) -> Compone
 
 
 def support(overlay: Overlay) -> float:
-    """Return which part of all that can be connected is connected, from 0 to 1 (icdcs16, section II).
+    """Return the share of all possible connections that an overlay makes, from 0 to 1 (icdcs16, section II).
 
     That is (TCC(∅) − TCC(E)) / (TCC(∅) − TCC(K)), where TCC counts components over all topics, ∅ is the
     overlay without links and K the complete one. It is 1 where there is nothing to connect.
     """
-    return share(overlay.interest, components(overlay))
-
-
-def share(interest: Interest, found: Components) -> float:
-    """Return the support that components found in some overlay amount to."""
-    mergeable = interest.num_subscriptions - int(np.count_nonzero(found.of_topic))
-    return (interest.num_subscriptions - found.total) / mergeable if mergeable else 1.0
+    found, subscriptions = components(overlay), overlay.interest.num_subscriptions
+    # Without links every subscription is a component; the complete overlay leaves one for each topic.
+    mergeable = subscriptions - int(np.count_nonzero(found.of_topic))
+    return (subscriptions - found.total) / mergeable if mergeable else 1.0
 
 
 def _labels(overlay: Overlay, progress: Progress | None) -> Ids:
-    """Say which component of the product graph each subscription is in, numbered from 0.
+    """Return the component of the product graph that each subscription is in, numbered from 0.
 
-    Edges are taken a few at a time; each batch joins the components of those before it, so that memory does
-    not grow with the number of edges.
+    Edges come in batches, and each batch joins the components of those before it: memory does not grow with
+    the number of edges.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -74,12 +72,12 @@ def _labels(overlay: Overlay, progress: Progress | None) -> Ids:
         count, joined = connected_components(coo_array(links, shape=(count, count)), directed=False)
         label = joined[label]
         if progress is not None:
-            progress(last, last / len(overlay), "looked at")
+            progress(last, last / len(overlay), "processed")
     return label
 
 
 def _links(overlay: Overlay) -> Iterator[tuple[int, Ids, Ids]]:
-    """Yield the links of the product graph in batches, each with how many edges are done by then.
+    """Yield the links of the product graph in batches, each with the number of edges done by then.
 
     A link is a pair of subscriptions to the same topic.
     """
@@ -88,7 +86,7 @@ def _links(overlay: Overlay) -> Iterator[tuple[int, Ids, Ids]]:
     interest = overlay.interest
     if not interest.num_subscriptions:
         return
-    # Entry (v, t) is the number of that subscription, from 1 because a sparse 0 would vanish.
+    # Entry (v, t) is the number of that subscription, from 1: a sparse matrix drops zeros.
     numbers = np.arange(1, interest.num_subscriptions + 1, dtype=np.int32)
     shape = (interest.num_nodes, interest.num_topics)
     slots = csr_array((numbers, interest.node_topics, interest.node_ptr), shape=shape)
@@ -100,6 +98,7 @@ def _links(overlay: Overlay) -> Iterator[tuple[int, Ids, Ids]]:
         last = int(np.searchsorted(reached, reached[first] + SLOTS_AT_ONCE, side="right")) - 1
         last = max(last, first + 1)
         u, v = overlay.u[first:last], overlay.v[first:last]
+        # A product by entries keeps the topics that both ends have, in the same order in both.
         here, there = slots[u].multiply(ones[v]), ones[u].multiply(slots[v])
         yield last, here.data - 1, there.data - 1
         first = last

@@ -1,4 +1,4 @@
-"""What each edge brings: contributions in order, and the support of every prefix."""
+"""What each edge adds: contributions in order, and the support of every prefix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
-    """Count for each edge, in order, the topics of which it merges two components, given those before it.
+    """Count, for each edge in order, the topics of which it merges two components, given those before it.
 
     Raises
     ------
@@ -38,9 +38,9 @@ def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
     if bad.any():
         pairs = zip(u[bad].tolist(), v[bad].tolist(), strict=True)
         raise InputError(f"edges {first_five(pairs)} are not 0 <= u < v < {interest.num_nodes}")
-    from meshwright.measure.kernels import graph
+    from meshwright.measure.kernels.contributions import count_contributions
 
-    return graph.contributions(
+    return count_contributions(
         frozen(interest.node_ptr, np.int64),
         frozen(interest.node_topics, np.int32),
         interest.num_topics,
@@ -53,7 +53,7 @@ def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
 def support_curve(overlay: Overlay) -> NDArray[np.float64]:
     """Return the support of every prefix: entry i is that of the first i edges.
 
-    Contributions are counted anew from the edges; those that the overlay carries are not looked at.
+    Contributions are recounted from the edges; those that the overlay states are ignored.
     """
     interest = overlay.interest
     gained = np.cumsum(contributions(interest, overlay.u, overlay.v), dtype=np.int64)
@@ -65,6 +65,6 @@ def support_curve(overlay: Overlay) -> NDArray[np.float64]:
 
 
 def _mergeable(interest: Interest) -> int:
-    """Return how many merges connect every topic."""
+    """Return the number of merges that connect every topic."""
     subscribed = np.bincount(interest.node_topics, minlength=interest.num_topics)
     return interest.num_subscriptions - int(np.count_nonzero(subscribed))

@@ -1,4 +1,4 @@
-"""How many links each node has."""
+"""Degrees: how many links each node has."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Degrees:
-    """Links per node: on average, at most, of each node, and how many nodes have 0, 1, 2 … links."""
+    """The number of links of each node."""
 
     average: float
+    """Links per node; 0 without nodes."""
     maximum: int
+    """The most of any node; 0 without nodes."""
     of_node: NDArray[np.int64]
+    """By node: its links."""
     distribution: NDArray[np.int64]
+    """How many nodes have 0, 1, 2 … links; empty without nodes."""
 
 
 def degrees(overlay: Overlay) -> Degrees:
-    """Count each node's links; without nodes, average and maximum are 0 and the distribution is empty.
+    """Count each node's links.
 
     >>> from meshwright import Interest, Overlay
     >>> interest = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}})

@@ -1,4 +1,4 @@
-"""How many uninterested brokers relay a topic's messages: the filtering cost (podc07, section 9)."""
+"""The filtering cost: how many uninterested brokers relay a topic's messages (podc07, section 9)."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FilteringCosts:
-    """For each topic, the uninterested nodes in a tree of the overlay that spans its subscribers.
-
-    `of_topic` counts them in the tree that was found, `lower` says how many there are in any: where both are
-    the same, the tree is a best one. Both are -1 where some subscriber cannot reach another at all, whoever
-    relays; these topics are `unreachable`. `total` and `lower_total` sum over the other topics.
-    """
+    """For each topic, the uninterested nodes in a tree of the overlay that spans its subscribers."""
 
     of_topic: NDArray[np.int32]
+    """By topic: their number in the tree found, −1 if no tree can span the topic."""
     lower: NDArray[np.int32]
+    """By topic: a lower bound for any tree, or −1. Where it equals `of_topic`, the tree is optimal."""
     unreachable: NDArray[np.int64]
+    """The topics with subscribers that cannot reach each other, even through relays."""
     total: int
+    """The sum of `of_topic` over the other topics."""
     lower_total: int
+    """The sum of `lower` over the other topics."""
 
     @property
     def maximum(self) -> int:
-        """The most of any topic that can be spanned; 0 if there is none."""
+        """The most of any topic; 0 if there are none."""
         return int(self.of_topic.max(initial=0))
 
 
 def filtering_costs(overlay: Overlay) -> FilteringCosts:
     """Count the relays that each topic needs, in a Steiner tree whose terminals are its subscribers.
 
-    The tree is Mehlhorn's, of at most twice the fewest edges. A topic whose subscribers are connected among
-    themselves costs 0, one in two pieces as little as possible: there the tree is a shortest path. Time is
-    linear in the overlay for each topic, and in its own subscribers' links where these are enough.
+    The tree is Mehlhorn's, with at most twice the fewest edges. A topic whose subscribers are connected among
+    themselves costs 0. One in two pieces costs as little as possible: there the tree is a shortest path. Time
+    is linear in the overlay for each topic, or in the links of its subscribers where these are enough.
 
     >>> from meshwright import Interest, Overlay
     >>> interest = Interest.from_dict({"a": {"x"}, "b": {"y"}, "c": {"x"}})

@@ -1,4 +1,4 @@
-"""Links that no topic needs, and topics that the failure of one node would split."""
+"""Robustness: links that no topic needs, and topics that the failure of one node splits."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 def redundant_edges(overlay: Overlay) -> NDArray[np.int64]:
     """Return the positions of the edges whose removal alone leaves every topic as connected as it was.
 
-    Such an edge is a bridge of no sub-overlay induced by the subscribers of a topic common to its ends. Two
-    redundant edges may stand in for each other: removing both can split a topic. Time is linear in the edges
-    of all induced sub-overlays together; memory in the overlay.
+    Such an edge is not a bridge of any sub-overlay that the subscribers of a topic induce. Two redundant
+    edges may replace each other, so removing both can split a topic. Time is linear in the edges of all
+    induced sub-overlays together, memory in the overlay.
     """
-    from meshwright.measure.kernels import graph
+    from meshwright.measure.kernels.tarjan import topic_bridges
 
     interest = overlay.interest
-    needed = graph.topic_bridges(
+    needed = topic_bridges(
         frozen(interest.topic_ptr, np.int64), frozen(interest.topic_nodes, np.int32), *adjacency(overlay)
     )
     return np.flatnonzero(~needed)
@@ -34,24 +34,23 @@ def redundant_edges(overlay: Overlay) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class WeakTopics:
-    """The topics that are not linked in two ways, ascending, and for each a node whose failure splits it.
-
-    Of several such nodes it is the smallest; it is −1 where the topic is split already.
-    """
+    """The topics that are not 2-connected."""
 
     topics: NDArray[np.int64]
+    """Their ids, ascending."""
     nodes: NDArray[np.int64]
+    """By entry of `topics`: the smallest node whose failure splits it, or −1 if it is split already."""
 
     def __len__(self) -> int:
         return len(self.topics)
 
 
 def weak_topics(overlay: Overlay) -> WeakTopics:
-    """Find the topics that are split, or would be by the failure of one of their subscribers.
+    """Return the topics that are split, or would be by the failure of one of their subscribers.
 
     An overlay without any is 2-topic-connected: in the sub-overlay that a topic's subscribers induce, three
-    or more are connected even when any one of them fails, and two are linked. Found from the edges alone, by
-    Tarjan's search for cut vertices in each sub-overlay; time is linear in the edges of all of them together.
+    or more stay connected when any one of them fails, and two are linked. Tarjan's search finds the cut
+    vertices of each sub-overlay; time is linear in the edges of all of them together.
 
     >>> from meshwright import Interest, Overlay
     >>> interest = Interest.from_dict({v: {"x"} for v in "abc"})
@@ -59,7 +58,7 @@ def weak_topics(overlay: Overlay) -> WeakTopics:
     >>> weak_topics(path)
     WeakTopics(topics=array([0]), nodes=array([1]))
     """
-    from meshwright.measure.kernels.cut_nodes import WHOLE, topic_cuts
+    from meshwright.measure.kernels.tarjan import WHOLE, topic_cuts
 
     interest = overlay.interest
     cuts = topic_cuts(

@@ -23,25 +23,26 @@ Verdict: TypeAlias = Literal["yes", "no", "unknown"]
 
 @dataclass(frozen=True, eq=False)
 class SocAnswer:
-    """Whether an overlay shows SOC(d, C), and the figures that say so.
-
-    The routing cost is between `lower` and `upper`: for filtering the sum over topics, for the diameter the
-    largest of any topic. `lower_of_topic` and `of_topic` are the same bounds for each topic, both -1 where
-    some subscriber cannot reach another at all. If there are such topics, `unreachable`, the cost of all is
-    infinite, which no C allows. `mean` is the mean of `of_topic` over the topics of two subscribers or more
-    that can be spanned, 0 if there are none.
-    """
+    """Whether an overlay satisfies SOC(d, C), and the figures that show it."""
 
     measure: RoutingCost
     degree: int
+    """The bound d."""
     cost: int
+    """The bound C."""
     degrees: Degrees
     upper: int
+    """The routing cost is at most this: for filtering the sum over topics, for the diameter the largest."""
     lower: int
+    """It is at least this."""
     mean: float
+    """The mean of `of_topic` over the topics of two subscribers or more that can be spanned, or 0."""
     of_topic: NDArray[np.int32]
+    """By topic: an upper bound, −1 if some subscriber cannot reach another."""
     lower_of_topic: NDArray[np.int32]
+    """By topic: a lower bound, or −1."""
     unreachable: NDArray[np.int64]
+    """The topics with −1. If there are any, the cost is infinite, which no C allows."""
 
     @property
     def verdict(self) -> Verdict:
@@ -52,23 +53,23 @@ class SocAnswer:
 
 
 def soc(overlay: Overlay, *, degree: int, cost: int, measure: RoutingCost) -> SocAnswer:
-    """Ask whether no broker has more than `degree` links while the routing cost is at most `cost`.
+    """Decide whether no broker has more than `degree` links while the routing cost is at most `cost`.
 
-    podc07 asks whether *some* overlay is so: one for which the answer is `yes` is a witness. A `no` is about
-    the given overlay only. Of the paper's choices, degree and diameter are taken at their maximum; filtering
-    is the sum over all topics, as there.
+    podc07 asks whether *some* overlay satisfies this; an overlay with the answer `yes` is a witness. A `no`
+    is about the given overlay only. Of the paper's choices, degree and diameter are taken at their maximum;
+    filtering is the sum over all topics, as in the paper.
 
     Parameters
     ----------
     overlay
-        The overlay to ask about.
+        The overlay to examine.
     degree, cost
         The bounds d and C.
     measure
         `filtering`: uninterested nodes in a Steiner tree over each topic's subscribers, all topics together,
         approximated from above with a proven bound from below (see `filtering_costs`). `diameter`: the
-        longest distance in the overlay between two subscribers of a topic, exact up to some ten thousand
-        nodes, and beyond between a lower bound and twice that (see `diameters`).
+        longest distance in the overlay between two subscribers of a topic, exact up to about ten thousand
+        nodes; beyond that, between a lower bound and twice that (see `diameters`).
 
     Raises
     ------
@@ -85,12 +86,12 @@ def soc(overlay: Overlay, *, degree: int, cost: int, measure: RoutingCost) -> So
     elif measure == "diameter":
         wide = diameters(overlay, scope="whole")
         lower_of_topic = wide.of_topic
-        # One search from a subscriber sees all others within its reach r ≤ the lower bound, so none are
-        # more than 2r apart.
+        # A search from one subscriber finds all others within some distance r ≤ the lower bound, so no two
+        # are more than 2r apart.
         of_topic = np.where(wide.exact, wide.of_topic, 2 * wide.of_topic)
         upper, lower = int(of_topic.max(initial=0)), int(lower_of_topic.max(initial=0))
     else:
-        raise InputError(f"no measure {measure!r}: choose {' or '.join(get_args(RoutingCost))}")
+        raise InputError(f"unknown measure {measure!r}: choose {' or '.join(get_args(RoutingCost))}")
     spanned = of_topic[(np.diff(overlay.interest.topic_ptr) > 1) & (of_topic >= 0)]
     return SocAnswer(
         measure=measure,

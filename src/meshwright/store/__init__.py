@@ -4,15 +4,14 @@ from meshwright.store.content_plans import StoredContentPlan, read_content_plan,
 from meshwright.store.costs import load_costs
 from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.store.interest_files import load_interest
+from meshwright.store.plan_check import verify_stored_plan
 from meshwright.store.plans import StoredPlan, read_plan, write_plan
 from meshwright.store.runs import write_churn
 from meshwright.store.traces import read_trace, write_trace
 from meshwright.store.trees import StoredTrees, read_trees, write_trees
 from meshwright.store.workloads import read_workload, write_workload
-from meshwright.verify.plan import PlanReport, verify_plan
 
 __all__ = [
-    "PlanReport",
     "StoredContentPlan",
     "StoredPlan",
     "StoredTrees",
@@ -24,7 +23,7 @@ __all__ = [
     "read_trace",
     "read_trees",
     "read_workload",
-    "verify_plan",
+    "verify_stored_plan",
     "write_churn",
     "write_content_plan",
     "write_dataset",

@@ -32,13 +32,14 @@ EDGES = pa.schema(
     ]
 )
 BUDGETS = ("max_edges", "max_degree")
-"""A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
+"""Parameters that limit a plan: whole numbers, or null."""
 FIGURES = ("nodes", "topics", "edges", "average_degree", "max_degree", "support", "seconds")
+"""The figures that every plan states."""
 
 
 @dataclass(frozen=True, eq=False)
 class StoredPlan:
-    """A plan as it was read: its metadata, and its edges by name (`rank, u, v, contribution`)."""
+    """A plan as it is on disk: its metadata, and its edges by name (`rank, u, v, contribution`)."""
 
     path: Path
     metadata: dict[str, Any]
@@ -49,6 +50,22 @@ class StoredPlan:
         """What the plan states of itself."""
         figures: dict[str, int | float] = self.metadata["figures"]
         return figures
+
+    @property
+    def routes(self) -> dict[str, Any] | None:
+        """What the plan states of its trees: `objective` and `figures`. None if it has no trees.
+
+        Raises
+        ------
+        FormatError
+            If that is not an object with an object of figures.
+        """
+        if "routes" not in self.metadata:
+            return None
+        routes = self.metadata["routes"]
+        if not isinstance(routes, dict) or not isinstance(routes.get("figures"), dict):
+            raise damaged(self.path / PLAN.file, "'routes' is not an object with figures")
+        return routes
 
     def overlay_on(self, interest: Interest) -> Overlay:
         """Return the overlay over the interest that it was made for.
@@ -73,17 +90,17 @@ class StoredPlan:
                 unknown = self.edges.column(end).filter(ids.is_null()).unique().to_pylist()
                 raise damaged(self.path, f"it names the unknown nodes {first_five(unknown)}")
         a, b = (ids.to_numpy().astype(np.int32) for ids in ends)
-        gains = self.edges.column("contribution").to_numpy().astype(np.int32)
+        contributions = self.edges.column("contribution").to_numpy().astype(np.int32)
         try:
-            return Overlay(interest, np.minimum(a, b), np.maximum(a, b), gains)
+            return Overlay(interest, np.minimum(a, b), np.maximum(a, b), contributions)
         except InputError as error:
             raise damaged(self.path, str(error)) from error
 
 
 def write_plan(plan: Plan, path: str | Path) -> Path:
-    """Write a plan as a folder, whole or not at all; a plan that is there already is replaced."""
+    """Write a plan as a folder, whole or not at all; it replaces a plan that is already there."""
     with new_folder(path, PLAN) as folder:
-        write_table(_edges(plan.overlay), folder / "edges.parquet")
+        write_table(_edge_table(plan.overlay), folder / "edges.parquet")
         if plan.prices is not None:
             write_prices(plan.prices, folder)
         content = {
@@ -111,12 +128,12 @@ def read_plan(path: str | Path) -> StoredPlan:
     metadata = read_header(folder, PLAN, algorithm=str, parameters=dict, dataset=str, figures=dict)
     for name in FIGURES:
         if type(metadata["figures"].get(name)) not in (int, float):
-            raise damaged(folder / PLAN.file, f"figure {name!r} is no number")
+            raise damaged(folder / PLAN.file, f"figure {name!r} is not a number")
     for name in BUDGETS:
         budget = metadata["parameters"].get(name)
         if budget is not None and (not is_whole(budget) or budget < 0):
             raise damaged(
-                folder / PLAN.file, f"parameter {name!r} is {budget!r}, no whole number of 0 or more"
+                folder / PLAN.file, f"parameter {name!r} is {budget!r}, not a whole number of 0 or more"
             )
     edges = read_table(folder / "edges.parquet", EDGES)
     if not np.array_equal(edges.column("rank").to_numpy(), np.arange(edges.num_rows)):
@@ -126,14 +143,14 @@ def read_plan(path: str | Path) -> StoredPlan:
     return StoredPlan(folder, metadata, edges)
 
 
-def _edges(overlay: Overlay) -> pa.Table:
-    """Return the edges by name, u < v by their UTF-8 bytes: integer names may stand the other way round."""
+def _edge_table(overlay: Overlay) -> pa.Table:
+    """Return the edges by name, u < v by their UTF-8 bytes: integer names may sort the other way round."""
     names = overlay.interest.node_names.cast(pa.string())
     rank: Ids = np.empty(len(names), dtype=np.int32)
     rank[pc.sort_indices(names).to_numpy()] = np.arange(len(names), dtype=np.int32)
-    straight = rank[overlay.u] < rank[overlay.v]
-    u = np.where(straight, overlay.u, overlay.v)
-    v = np.where(straight, overlay.v, overlay.u)
+    in_order = rank[overlay.u] < rank[overlay.v]
+    u = np.where(in_order, overlay.u, overlay.v)
+    v = np.where(in_order, overlay.v, overlay.u)
     columns = [
         pa.array(np.arange(len(overlay), dtype=np.int32)),
         names.take(pa.array(u)),

@@ -1,9 +1,9 @@
-"""The trees of a plan, beside its edges: which way each topic's messages take.
+"""The trees of a plan, stored next to its edges: the way that each topic's messages take.
 
-`trees.parquet` holds `topic, parent, child`, a row for each broker in a tree; the root has no parent.
-`roles.parquet` holds `topic, broker, role` for what that does not tell: who is a `relay` or a `publisher`
-(which hangs on its parent by a one-way link), and who stands `alone`: the only subscriber of a topic, or,
-without a topic, a broker in no tree.
+- `trees.parquet` holds `topic, parent, child`: a row for each broker in a tree; the root has no parent.
+- `roles.parquet` holds `topic, broker, role` for what the trees do not show. A `relay` passes messages on
+  without subscribing, a `publisher` hangs on its parent by a one-way link, and a broker that is `alone` is
+  the only subscriber of its topic or, without a topic, in no tree.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from meshwright.errors import InputError
 from meshwright.files.folders import new_folder
-from meshwright.files.header import PLAN, damaged, write_header
+from meshwright.files.header import PLAN, write_header
 from meshwright.store.plans import read_plan
 from meshwright.store.tables import read_table, write_table
 
@@ -48,7 +48,7 @@ RELAY, PUBLISHER, ALONE = "relay", "publisher", "alone"
 
 @dataclass(frozen=True, eq=False)
 class StoredTrees:
-    """The trees of a plan as they were read, by name."""
+    """The trees of a plan as they are on disk, by name."""
 
     plan: StoredPlan
     trees: pa.Table
@@ -57,25 +57,24 @@ class StoredTrees:
     @property
     def described(self) -> dict[str, Any]:
         """How they were chosen, and what they measure."""
-        described: dict[str, Any] = self.plan.metadata["routes"]
-        return described
+        return self.plan.routes or {}
 
 
 def tree_ids(trees: pa.Table, interest: Interest) -> Iterator[tuple[int, int, int]]:
-    """Yield topic, parent and child by id, of the rows whose names an interest still knows."""
+    """Yield topic, parent and child by id, for the rows whose names an interest still has."""
     topics, brokers = interest.topic_names.cast(pa.string()), interest.node_names.cast(pa.string())
     columns = [
         pc.index_in(trees.column(name), names)
         for name, names in (("topic", topics), ("parent", brokers), ("child", brokers))
     ]
-    there = trees.column("parent").is_valid()
+    known = trees.column("parent").is_valid()
     for column in columns:
-        there = pc.and_(there, column.is_valid())
-    yield from zip(*(column.filter(there).to_pylist() for column in columns), strict=True)
+        known = pc.and_(known, column.is_valid())
+    yield from zip(*(column.filter(known).to_pylist() for column in columns), strict=True)
 
 
 def write_trees(trees: Trees, path: str | Path) -> Path:
-    """Add trees to the plan that they were made for, or replace those there; whole or not at all."""
+    """Add trees to the plan that they were made for, or replace its trees; whole or not at all."""
     from meshwright.routes import figures
 
     stored = read_plan(path)
@@ -101,17 +100,15 @@ def read_trees(path: str | Path) -> StoredTrees:
         If it is something else, of a newer schema, or damaged.
     """
     stored = read_plan(path)
-    if "routes" not in stored.metadata:
+    if stored.routes is None:
         raise InputError(f"plan {path} has no trees: make them first, with meshwright route {path} DATASET")
-    if not isinstance(stored.metadata["routes"], dict):
-        raise damaged(stored.path / PLAN.file, "what it states of its trees is no object")
     trees = read_table(stored.path / "trees.parquet", TREES)
     roles = read_table(stored.path / "roles.parquet", ROLES)
     return StoredTrees(stored, trees, roles)
 
 
 def roles_of(trees: Trees) -> pa.Table:
-    """Return what the trees' own table does not tell: `topic, broker, role`."""
+    """Return what the trees' own table does not show: `topic, broker, role`."""
     interest = trees.overlay.interest
     single = np.flatnonzero(np.diff(interest.topic_ptr) == 1)
     lonely = interest.topic_nodes[interest.topic_ptr[single]]

@@ -1,1 +1,25 @@
-"""Whether a plan is what it says, recomputed by code that shares nothing with what made it."""
+"""Whether a plan is what it states: everything is recomputed, by code other than that which made it.
+
+Nothing here imports, directly or indirectly, a module that designs, grows, repairs, searches, routes or
+proves bounds. The functions take plain data and return reports; `meshwright.store` reads the folders.
+"""
+
+from meshwright.verify.certificate import CertificateError, check_price_table, check_prices, gap
+from meshwright.verify.overlay import Verification, verify_overlay
+from meshwright.verify.plan import PlanClaims, PlanProofs, PlanReport, verify_plan
+from meshwright.verify.trees import TreeTables, tree_faults
+
+__all__ = [
+    "CertificateError",
+    "PlanClaims",
+    "PlanProofs",
+    "PlanReport",
+    "TreeTables",
+    "Verification",
+    "check_price_table",
+    "check_prices",
+    "gap",
+    "tree_faults",
+    "verify_overlay",
+    "verify_plan",
+]

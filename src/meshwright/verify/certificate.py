@@ -1,4 +1,7 @@
-"""What a table of prices proves: at least so many links are needed, checked in exact arithmetic."""
+"""What a table of prices proves: a lower bound on the links of any plan, checked in exact arithmetic.
+
+docs/certificate.md has the theorem and its proof.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from meshwright.errors import InputError, first_five
 
@@ -20,22 +25,27 @@ LOADS_AT_ONCE = 4_000_000
 """How many pair loads are held together: bounds the memory of one step."""
 
 
+class CertificateError(InputError):
+    """Prices that do not fit the interest: they prove nothing about it."""
+
+
 def check_prices(interest: Interest, scaled: NDArray[Any]) -> int:
     """Return the number of links that every topic-connected overlay needs at least, as these prices prove.
 
-    `scaled` has a price for each subscription, in the order of `interest.node_topics`, in units of 1/2³⁰. A
-    pair of nodes carries, for each topic that both subscribe to, the larger of their two prices. What a topic
-    asks for is the sum of its subscribers' prices without the least one. All that topics ask for must be
-    carried by links, each carries 1 or what it carries beyond that: so the links are at least what is asked
-    for less what all pairs carry beyond 1, rounded up. Any prices prove something; see docs/certificate.md.
+    `scaled` has a price for each subscription, in the order of `interest.node_topics`, in units of 1/2³⁰.
 
-    All is integers, from numpy alone: memory for some of the rows of the pairs' loads, time quadratic in the
-    number of subscribers of each topic.
+    - A pair of nodes carries, for each topic that both subscribe to, the larger of their two prices.
+    - A topic asks for the sum of its subscribers' prices without the least one.
+    - All that topics ask for must be carried by links. Each carries 1, or what it carries beyond that.
+
+    So the links are at least what is asked for less what all pairs carry beyond 1, rounded up. Any prices
+    prove something. All arithmetic is in integers, by numpy alone. Memory is that of some rows of the pairs'
+    loads; time is quadratic in the number of subscribers of each topic.
 
     Raises
     ------
-    InputError
-        If there is not one price for each subscription, or one is no integer from 0 to 2³⁰.
+    CertificateError
+        If there is not one price for each subscription, or one is not an integer from 0 to 2³⁰.
 
     Examples
     --------
@@ -44,7 +54,7 @@ def check_prices(interest: Interest, scaled: NDArray[Any]) -> int:
     >>> check_prices(interest, np.array([2**29, 2**29, 2**29, 2**29, 2**30]))
     2
     """
-    prices = _checked(interest, scaled)
+    prices = _require_prices(interest, scaled)
     # By topic, and within a topic by node: slots are in the order of nodes.
     order = np.argsort(interest.node_topics, kind="stable")
     node = interest.node_of_slot[order]
@@ -56,6 +66,7 @@ def check_prices(interest: Interest, scaled: NDArray[Any]) -> int:
     height = max(1, LOADS_AT_ONCE // max(interest.num_nodes, 1))
     for first in range(0, interest.num_nodes, height):
         last = min(first + height, interest.num_nodes)
+        # Row u − first, column v − first: what the pair u, v carries. Only v > u counts.
         load = np.zeros((last - first, interest.num_nodes - first), dtype=np.int64)
         for start, end in shared:
             low, high = start + np.searchsorted(node[start:end], (first, last))
@@ -63,12 +74,38 @@ def check_prices(interest: Interest, scaled: NDArray[Any]) -> int:
                 rows, columns = node[low:high] - first, node[low:end] - first
                 load[np.ix_(rows, columns)] += np.maximum(price[low:high, None], price[None, low:end])
         over = np.maximum(np.triu(load, 1) - SCALE, 0)
+        # Rows are added up as Python integers, which do not overflow.
         beyond += sum(over.sum(axis=1).tolist())
     return max(0, -((beyond - asked) // SCALE))
 
 
+def check_price_table(interest: Interest, table: pa.Table) -> int:
+    """Return the number of links that a table `node, topic, price` proves to be needed.
+
+    Nodes and topics are given by name, rows in any order.
+
+    Raises
+    ------
+    CertificateError
+        If the table does not have exactly one row for each subscription, or a price is out of range.
+    """
+    nodes, topics = (
+        pc.index_in(table.column(column), names.cast(pa.string())).combine_chunks()
+        for column, names in (("node", interest.node_names), ("topic", interest.topic_names))
+    )
+    if nodes.null_count or topics.null_count:
+        raise CertificateError("it has prices for unknown nodes or topics")
+    width = max(interest.num_topics, 1)
+    given = nodes.to_numpy().astype(np.int64) * width + topics.to_numpy()
+    wanted = interest.node_of_slot.astype(np.int64) * width + interest.node_topics
+    order = np.argsort(given, kind="stable")
+    if not np.array_equal(given[order], wanted):
+        raise CertificateError("it does not have one price for each subscription")
+    return check_prices(interest, table.column("price").to_numpy()[order])
+
+
 def gap(edges: int, needed: int) -> float | None:
-    """Return by which part of the links that are needed some are more; None if nothing is known to be needed.
+    """Return how far some links are above those needed, as a share of these; None if that is not known.
 
     >>> gap(105, 100), gap(0, 0), gap(5, 0)
     (0.05, 0.0, None)
@@ -78,18 +115,18 @@ def gap(edges: int, needed: int) -> float | None:
     return None if edges else 0.0
 
 
-def _checked(interest: Interest, scaled: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the prices as integers, or say what is wrong with them."""
+def _require_prices(interest: Interest, scaled: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the prices as 64-bit integers, one for each subscription, from 0 to 1."""
     if np.shape(scaled) != (interest.num_subscriptions,):
-        raise InputError(
+        raise CertificateError(
             f"prices of shape {np.shape(scaled)} for {interest.num_subscriptions} subscriptions: "
             "give one for each"
         )
     if scaled.dtype.kind not in "iu":
-        raise InputError(f"prices of type {scaled.dtype}: give integers, in units of 1/2³⁰")
+        raise CertificateError(f"prices of type {scaled.dtype}: give integers, in units of 1/2³⁰")
     bad = np.flatnonzero((scaled < 0) | (scaled > SCALE))
     if len(bad):
-        raise InputError(
+        raise CertificateError(
             f"prices {first_five(scaled[bad].tolist())} are out of range: give integers from 0 to {SCALE}"
         )
     return scaled.astype(np.int64)

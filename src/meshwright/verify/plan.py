@@ -1,93 +1,102 @@
-"""Whether a stored plan is what it says: everything recomputed and compared with what is stated."""
+"""Whether a plan is what it states: everything is recomputed and compared."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from meshwright import measure
+from meshwright.costs.link_costs import total_cost
 from meshwright.errors import InputError, first_five
-from meshwright.files.header import PLAN, damaged
-from meshwright.store.plans import BUDGETS, read_plan
-from meshwright.store.prices import bound_found
+from meshwright.measure.robustness import weak_topics
+from meshwright.verify.certificate import check_price_table, gap
+from meshwright.verify.overlay import verify_overlay
 from meshwright.verify.trees import tree_faults
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
+    import pyarrow as pa
 
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.interest import Interest
+    from meshwright.measure.robustness import WeakTopics
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
-    from meshwright.store.plans import StoredPlan
+    from meshwright.verify.overlay import Verification
+    from meshwright.verify.trees import TreeTables
+
+TOLERANCE = 1e-9
+"""How far a stated figure may be from the one found, relative to the larger: room for rounding, no more."""
+BUDGETS = ("max_edges", "max_degree")
+"""A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
 
 
-def stated_cost_of(stored: StoredPlan) -> float | None:
-    """Return the total cost that a plan states; one that weighed costs must state it."""
-    stated = stored.figures.get("total_cost")
-    if stated is None and "costs" not in stored.metadata["parameters"]:
-        return None
-    if type(stated) not in (int, float):
-        raise damaged(stored.path / PLAN.file, "figure 'total_cost' is no number")
-    return stated
+@dataclass(frozen=True, eq=False)
+class PlanClaims:
+    """What a plan states of itself."""
+
+    name: str
+    """What messages call the plan, such as its folder."""
+    algorithm: str
+    parameters: Mapping[str, Any]
+    figures: Mapping[str, Any]
+    trees: Mapping[str, Any] | None = None
+    """The figures that it states of its trees; None if it has no trees."""
+
+    @property
+    def budgets(self) -> dict[str, int]:
+        """The budgets that it was made under."""
+        given = {name: self.parameters.get(name) for name in BUDGETS}
+        return {name: budget for name, budget in given.items() if budget is not None}
+
+    @property
+    def k(self) -> int | None:
+        """How connected its algorithm claims every topic to be: resilient's k, 2 by default."""
+        if self.algorithm != "resilient":
+            return None
+        return 1 if self.parameters.get("k") == 1 else 2
 
 
-def cost_found(stored: StoredPlan, overlay: Overlay, costs: LinkCosts | None) -> float | None:
-    """Return what a plan's links cost in all, if it is said what each one costs.
+@dataclass(frozen=True, eq=False)
+class PlanProofs:
+    """What a plan offers as proof of its claims, as far as it has any."""
 
-    Raises
-    ------
-    InputError
-        If the plan was made with other costs.
-    """
-    if costs is None:
-        return None
-    from meshwright.costs.link_costs import total_cost
-
-    made_with = stored.metadata["parameters"].get("costs", costs.description)
-    if made_with != costs.description:
-        raise InputError(
-            f"plan {stored.path} was made with other link costs ({made_with}, these are "
-            f"{costs.description}): give those"
-        )
-    return total_cost(overlay, costs)
+    prices: pa.Table | None = None
+    """`node, topic, price`: proves how many links are needed at least."""
+    trees: TreeTables | None = None
+    """The trees that its messages take."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlanReport:
-    """What was found of a plan, and in which points it disagrees with what the plan states."""
+    """What is true of a plan, and in which points it differs from what the plan states."""
 
     overlay: Overlay
-    verification: measure.Verification
+    verification: Verification
     disagreements: tuple[str, ...]
+    """One line for each point in which the plan is wrong."""
     budgeted: bool
     """Whether it was made under a budget, and so may leave topics split."""
     k: int | None = None
-    """Every topic must be k-connected: as was asked for, or as the plan claims. None: nobody said."""
-    weak: measure.WeakTopics | None = None
+    """Every topic must be k-connected: as requested, or as the plan claims. None: neither."""
+    weak: WeakTopics | None = None
     """The topics that are not 2-connected, if they must be."""
     total_cost: float | None = None
-    """What the links cost in all, if it was said what each one costs."""
+    """What the links cost in all, if link costs were given."""
     stated_cost: float | None = None
     """What the plan states of that."""
     lower_bound: int | None = None
-    """How many links its prices prove to be needed, if it states such a number."""
+    """How many links its prices prove to be needed."""
     unchecked: tuple[str, ...] = ()
-    """Figures that the plan states and nobody computed anew."""
+    """What the plan states and nothing was compared with."""
     trees: int | None = None
-    """How many topics' trees were checked; None if it has none, or nobody looked."""
+    """How many trees the plan states to have, if they were checked."""
 
     @property
     def gap(self) -> float | None:
-        """By which part it has more links than are needed, at most; None if not known or not complete."""
+        """How far its links are at most above the fewest; None if not known or not complete."""
         if self.lower_bound is None or not self.complete:
             return None
-        return measure.gap(len(self.overlay), self.lower_bound)
+        return gap(len(self.overlay), self.lower_bound)
 
     @property
     def ok(self) -> bool:
@@ -96,77 +105,91 @@ class PlanReport:
 
     @property
     def complete(self) -> bool:
-        """Whether every topic is connected: a plan under a budget can be right and yet not complete."""
+        """Whether every topic is connected: a plan under a budget can be right without being complete."""
         return self.verification.connected
 
     @property
     def passed(self) -> bool:
         """Whether all it states is true, and every topic is k-connected.
 
-        Where nobody said k, topics must be connected unless a budget forbade that.
+        Without a k, topics must be connected unless the plan was made under a budget.
         """
         if not self.ok or self.weak:
             return False
         return self.complete or (self.budgeted and self.k is None)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data, as `meshwright verify --json` prints them."""
+        found = self.verification
+        return {
+            "verified": self.passed,
+            "complete": self.complete,
+            "edges": len(self.overlay),
+            "average_degree": found.degrees.average,
+            "max_degree": found.degrees.maximum,
+            "support": found.support,
+            "split_topics": len(found.split_topics),
+            "k": self.k,
+            "weak_topics": None if self.weak is None else len(self.weak),
+            "total_cost": self.total_cost,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "trees": self.trees,
+            "cost_checked": None if self.stated_cost is None else self.total_cost is not None,
+            "unchecked": list(self.unchecked),
+            "disagreements": list(self.disagreements),
+        }
+
 
 def verify_plan(
-    path: str | Path,
-    interest: Interest,
+    claims: PlanClaims,
+    overlay: Overlay,
+    proofs: PlanProofs,
     *,
     k: int | None = None,
     costs: LinkCosts | None = None,
     progress: Progress | None = None,
 ) -> PlanReport:
-    """Recompute everything that a stored plan states, by other code than made it, and compare.
+    """Recompute everything that a plan states, by code other than that which made it, and compare.
 
     With `k` every topic must be connected (1), or stay so when any one broker fails (2); a plan made by
-    `resilient` claims as much itself. Without `costs` the total cost that a plan states is not checked.
+    `resilient` claims that itself. Without `costs` the total cost that a plan states is not checked.
 
     Raises
     ------
     InputError
-        If nothing is there, or the plan was made for another dataset or with other costs, or k is neither 1
-        nor 2.
-    FormatError
-        If it is not a plan, or damaged.
+        If the plan was made with other costs, or k is neither 1 nor 2.
+    CertificateError
+        If its prices are not one for each subscription, from 0 to 1.
     """
-    stored = read_plan(path)
-    overlay = stored.overlay_on(interest)
-    wanted = wanted_k(stored, k)
-    found = measure.verify(overlay, progress=progress)
-    weak = measure.weak_topics(overlay) if wanted == 2 else None
-    wrong = np.zeros(0, dtype=np.int64)
-    if not found.contributions_agree:
-        recounted = measure.contributions(interest, overlay.u, overlay.v)
-        wrong = np.flatnonzero(recounted != overlay.contribution)
-    return judge(stored, overlay, found, wrong, k=wanted, weak=weak, costs=costs, certificate_of=interest)
+    wanted = required_k(claims, k)
+    found = verify_overlay(overlay, progress=progress)
+    weak = weak_topics(overlay) if wanted == 2 else None
+    return compare_with_claims(claims, overlay, found, k=wanted, weak=weak, costs=costs, proofs=proofs)
 
 
-def wanted_k(stored: StoredPlan, k: int | None) -> int | None:
-    """Return how connected every topic must be: as was asked for, or as the plan claims."""
+def required_k(claims: PlanClaims, k: int | None) -> int | None:
+    """Return how connected every topic must be: as requested or as the plan claims, whichever is more."""
     if k not in (None, 1, 2):
         raise InputError(f"k is {k}: give 1 (connected) or 2 (connected when one broker fails)")
-    return max((value for value in (k, _claimed_k(stored)) if value is not None), default=None)
+    return max((value for value in (k, claims.k) if value is not None), default=None)
 
 
-def judge(
-    stored: StoredPlan,
+def compare_with_claims(
+    claims: PlanClaims,
     overlay: Overlay,
-    found: measure.Verification,
-    wrong: NDArray[np.int64],
+    found: Verification,
     *,
     k: int | None,
-    weak: measure.WeakTopics | None,
+    weak: WeakTopics | None,
     costs: LinkCosts | None,
-    certificate_of: Interest | None,
+    proofs: PlanProofs | None,
 ) -> PlanReport:
-    """Compare what was found of a plan with what it states; `wrong` are edges whose contribution differs.
+    """Compare what is true of a plan's overlay with what the plan states.
 
-    Without `certificate_of`, the interest with all its subscriptions, the plan's prices are not added up and
-    its trees are not looked at.
+    Without `proofs` its bound and its trees are not checked, and the report lists them as such.
     """
-    figures: dict[str, int | float | None] = {
+    figures: dict[str, float | None] = {
         "nodes": overlay.interest.num_nodes,
         "topics": overlay.interest.num_topics,
         "edges": len(overlay),
@@ -174,48 +197,80 @@ def judge(
         "max_degree": found.degrees.maximum,
         "support": found.support,
     }
-    bound = None if certificate_of is None else bound_found(stored, certificate_of)
-    if certificate_of is not None:
+    bound = faults = None
+    unchecked = {"solver_bound"}
+    if proofs is None:
+        unchecked |= {"lower_bound", "gap"}
+    else:
+        if proofs.prices is not None:
+            bound = check_price_table(overlay.interest, proofs.prices)
+        if proofs.trees is not None:
+            faults = tree_faults(overlay, proofs.trees, claims.trees or {})
         known = bound is not None and found.connected
-        figures |= {"lower_bound": bound, "gap": measure.gap(len(overlay), bound or 0) if known else None}
-    disagreements = [
-        f"{name} is {'not known' if value is None else value}, the plan states {stored.figures.get(name)}"
-        for name, value in figures.items()
-        if not _agree(value, stored.figures.get(name))
-    ]
-    if len(wrong):
-        disagreements.append(f"the contributions of edges {first_five(wrong.tolist())} are not as stated")
-    budgets = {name: stored.metadata["parameters"].get(name) for name in BUDGETS}
-    spent = {"max_edges": len(overlay), "max_degree": found.degrees.maximum}
-    disagreements += [
-        f"{name} was {budget}, but the overlay has {spent[name]}"
-        for name, budget in budgets.items()
-        if budget is not None and spent[name] > budget
-    ]
-    budgeted = any(budget is not None for budget in budgets.values())
-    stated_cost, cost = stated_cost_of(stored), cost_found(stored, overlay, costs)
-    if cost is not None and stated_cost is not None and not math.isclose(cost, stated_cost, rel_tol=1e-9):
-        disagreements.append(f"total_cost is {cost}, the plan states {stated_cost}")
-    unchecked = {"solver_bound", *(("lower_bound", "gap") if certificate_of is None else ())}
-    left = [name for name in stored.figures if name in unchecked]
-    faults = None if certificate_of is None else tree_faults(stored, overlay)
-    if faults is None and "routes" in stored.metadata:
-        left.append("trees")
+        figures |= {"lower_bound": bound, "gap": gap(len(overlay), bound or 0) if known else None}
+    cost = None if costs is None else _total_cost(claims, overlay, costs)
+    stated_cost = claims.figures.get("total_cost")
+    left = [name for name in claims.figures if name in unchecked]
     return PlanReport(
-        overlay, found, (*disagreements, *(faults or ())), budgeted, k, weak, cost, stated_cost, bound,
-        tuple(left), None if faults is None else stored.metadata["routes"]["figures"]["trees"],
-    )  # fmt: skip
+        overlay=overlay,
+        verification=found,
+        disagreements=(
+            *_wrong_figures(claims, figures),
+            *_wrong_contributions(found),
+            *_exceeded_budgets(claims, overlay, found),
+            *_wrong_figures(
+                claims, {"total_cost": cost} if cost is not None and stated_cost is not None else {}
+            ),
+            *(faults or ()),
+        ),
+        budgeted=bool(claims.budgets),
+        k=k,
+        weak=weak,
+        total_cost=cost,
+        stated_cost=stated_cost,
+        lower_bound=bound,
+        unchecked=(*left, "trees") if claims.trees is not None and faults is None else tuple(left),
+        trees=None if faults is None or claims.trees is None else claims.trees.get("trees"),
+    )
+
+
+def _wrong_figures(claims: PlanClaims, figures: Mapping[str, float | None]) -> Iterator[str]:
+    """Yield a line for each figure that is not as the plan states it."""
+    for name, found in figures.items():
+        stated = claims.figures.get(name)
+        if not _agree(found, stated):
+            yield f"{name} is {'not known' if found is None else found}, the plan states {stated}"
 
 
 def _agree(found: float | None, stated: object) -> bool:
-    """Say whether a figure is as the plan states it: the same number, or none in both."""
-    if found is None or not isinstance(stated, (int, float)):
-        return found is stated
-    return math.isclose(found, stated, rel_tol=1e-9, abs_tol=1e-12)
+    """Say whether a figure is as stated: the same number up to TOLERANCE, or None for both."""
+    if found is None or isinstance(stated, bool) or not isinstance(stated, (int, float)):
+        return found is None and stated is None
+    try:
+        return math.isclose(found, stated, rel_tol=TOLERANCE)
+    except OverflowError:  # an integer that no float holds
+        return False
 
 
-def _claimed_k(stored: StoredPlan) -> int | None:
-    """Return what a plan's algorithm claims: resilient's k, which is 2 if it was left out."""
-    if stored.metadata["algorithm"] != "resilient":
-        return None
-    return 1 if stored.metadata["parameters"].get("k") == 1 else 2
+def _wrong_contributions(found: Verification) -> Iterator[str]:
+    if not found.contributions_agree:
+        edges = first_five(found.wrong_contributions.tolist())
+        yield f"the contributions of edges {edges} are not as stated"
+
+
+def _exceeded_budgets(claims: PlanClaims, overlay: Overlay, found: Verification) -> Iterator[str]:
+    spent = {"max_edges": len(overlay), "max_degree": found.degrees.maximum}
+    for name, budget in claims.budgets.items():
+        if spent[name] > budget:
+            yield f"{name} was {budget}, but the overlay has {spent[name]}"
+
+
+def _total_cost(claims: PlanClaims, overlay: Overlay, costs: LinkCosts) -> float:
+    """Return what a plan's links cost in all; the costs must be those that it was made with."""
+    made_with = claims.parameters.get("costs", costs.description)
+    if made_with != costs.description:
+        raise InputError(
+            f"plan {claims.name} was made with other link costs ({made_with}, these are "
+            f"{costs.description}): give those"
+        )
+    return total_cost(overlay, costs)

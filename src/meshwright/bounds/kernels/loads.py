@@ -1,8 +1,9 @@
 """The loads of all pairs, row by row: in floating point to find tight pairs, in integers to certify.
 
-The load of a pair is the sum, over the topics that both subscribe to, of the larger of their two prices. A
-row u holds the loads of all pairs (u, v) with v > u. Each topic of u adds to the row for its subscribers
-after u, which stand after u in the topic's list.
+The load of a pair is the sum, over the topics that both subscribe to, of the larger of their two prices. Row
+u holds the loads of all pairs (u, v) with v > u: each topic of u adds to it for the subscribers that come
+after u in the topic's list. Invariant: between rows `Scratch.load` is 0 and `Scratch.mark` is −1 everywhere.
+Cost: one addition for each pair of subscribers of each topic, and a look at every later node for each row.
 """
 
 from __future__ import annotations
@@ -11,41 +12,78 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from meshwright.bounds.prices import SCALE
 from meshwright.jit.compiler import inlined, inner, kernel
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids, Offsets
+    from meshwright.arrays import Ids, Int, Offsets
 
     Floats: TypeAlias = NDArray[np.float32]
     Whole: TypeAlias = NDArray[np.int64]
-    Int: TypeAlias = int | np.int64
-
-    from numpy.typing import NDArray
-
     Flags: TypeAlias = NDArray[np.bool_]
 
-
 NONE = -1
+ONE = np.float32(1)
+NOTHING = np.float32(0)
+NO_LOAD = np.int64(0)
+HUGE = np.int64(2**61)
+"""Where a sum of excess stops growing, so that it cannot overflow."""
 
 
 class Relation(NamedTuple):
     """The interest by node and by topic.
 
     A *slot* is a position in `node_topics`, a *place* one in `topic_nodes`; each subscription has one of
-    both. Subscribers of a topic are in ascending order.
+    each. Subscribers of a topic ascend.
     """
 
     node_ptr: Offsets
+    """By node: its first slot."""
     node_topics: Ids
+    """By slot: the topic."""
     topic_ptr: Offsets
+    """By topic: its first place."""
     topic_nodes: Ids
+    """By place: the subscriber."""
     place: Ids
     """By slot: the place of the same subscription."""
+
+
+class Scratch(NamedTuple):
+    """The working memory of one thread."""
+
+    load: Any
+    """By node v: the load of the pair (u, v) of the current row, in floats or integers."""
+    mark: Ids
+    """By topic: the slot of u's subscription to it, or −1."""
+
+
+class ScanRoom(NamedTuple):
+    """Where a scan writes what it finds."""
+
+    excess: NDArray[np.float64]
+    """By row: what its pairs carry beyond 1, in all."""
+    heaviest: Floats
+    """By slot: the largest load beyond 1 of a pair that counts it; only ever rises."""
+    u: Ids
+    """The lower ends of the pairs kept, as far as there is room."""
+    v: Ids
+    """Their upper ends."""
+    load: Floats
+    """What they carry."""
+
+
+class WeighRoom(NamedTuple):
+    """Where exact weighing writes what bounds each price. Both only ever rise."""
+
+    heaviest: Whole
+    """By place: the largest load, of those up to the ceiling, of a pair that counts it."""
+    paying: Flags
+    """By place: whether it is the larger price, or an equal one, in a pair that carries more."""
 
 
 @inner
@@ -57,21 +95,14 @@ def mark_topics(relation: Relation, u: Int, mark: Ids) -> None:
 
 @inner
 def unmark_topics(relation: Relation, u: Int, mark: Ids) -> None:
-    """Forget what `mark_topics` noted."""
+    """Clear what `mark_topics` noted."""
     for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
         mark[relation.node_topics[slot]] = NONE
 
 
-ONE = np.float32(1)
-NOTHING = np.float32(0)
-NO_LOAD = np.int64(0)
-HUGE = np.int64(2**61)
-"""Where a sum of excess stops growing, so that it cannot overflow."""
-
-
 @inlined
-def add_up(relation: Relation, price: Any, u: Int, load: Any) -> None:
-    """Add the loads of the row u up; prices are by place, floats or integers."""
+def add_row(relation: Relation, price: Any, u: Int, load: Any) -> None:
+    """Add up the loads of row u; prices are by place, floats or integers."""
     for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
         own = relation.place[slot]
         mine = price[own]
@@ -88,26 +119,21 @@ def scan(
     last: Int,
     threshold: np.float32,
     every: Int,
-    load: Floats,
-    mark: Ids,
-    excess: NDArray[np.float64],
-    heaviest: Floats,
-    us: Ids,
-    vs: Ids,
-    loads: Floats,
+    scratch: Scratch,
+    room: ScanRoom,
 ) -> int:
-    """Keep the pairs of the rows `first` to `last` that carry more than `threshold`; return how many.
+    """Find the pairs of the rows `first` to `last` that carry more than `threshold`; return how many to keep.
 
-    Of each row, only every `every`-th is kept; those that find no room in `us`, `vs` and `loads` are counted
-    only. `price` is by place. `excess` becomes what the pairs of each row carry beyond 1, in all; `heaviest`,
-    by slot, rises to the largest load beyond 1 of a pair that counts the slot. `load` is 0 and `mark` −1
-    throughout, before and after.
+    Of each row only every `every`-th pair is kept. Those that find no room are counted, not written. `price`
+    is by place.
     """
     nodes = len(relation.node_ptr) - 1
+    load, mark = scratch.load, scratch.mark
     kept = 0
     for u in range(first, last):
-        add_up(relation, price, u, load)
+        add_row(relation, price, u, load)
         beyond = 0.0
+        # Start each row elsewhere, so that thinned rows do not all keep the same columns.
         turn = u % every
         for v in range(u + 1, nodes):
             carried = load[v]
@@ -116,19 +142,20 @@ def scan(
                 turn += 1
                 if turn >= every:
                     turn = 0
-                    if kept < len(us):
-                        us[kept], vs[kept], loads[kept] = u, v, carried
+                    if kept < len(room.u):
+                        room.u[kept], room.v[kept], room.load[kept] = u, v, carried
                     kept += 1
                 if carried > ONE:
+                    # Most rows have no such pair, so the topics of u are marked for the first one only.
                     if beyond == 0.0:
                         mark_topics(relation, u, mark)
                     beyond += carried - ONE
                     for slot in range(relation.node_ptr[v], relation.node_ptr[v + 1]):
                         own = mark[relation.node_topics[slot]]
                         if own != NONE:
-                            heaviest[own] = max(heaviest[own], carried)
-                            heaviest[slot] = max(heaviest[slot], carried)
-        excess[u] = beyond
+                            room.heaviest[own] = max(room.heaviest[own], carried)
+                            room.heaviest[slot] = max(room.heaviest[slot], carried)
+        room.excess[u] = beyond
         if beyond > 0.0:
             unmark_topics(relation, u, mark)
     return kept
@@ -140,25 +167,24 @@ def weigh(
     price: Whole,
     first: Int,
     last: Int,
-    scale: Int,
     ceiling: Int,
     lifting: bool,
-    load: Whole,
-    mark: Ids,
-    heaviest: Whole,
-    paying: Flags,
+    scratch: Scratch,
+    room: WeighRoom,
 ) -> np.int64:
-    """Return, exactly, what the pairs of the rows `first` to `last` carry beyond `scale`, in all.
+    """Return, exactly, what the pairs of the rows `first` to `last` carry beyond 1, in all.
 
-    When `lifting`, `heaviest` rises to the largest load, of those up to `ceiling`, of a pair that counts the
-    place; and `paying` becomes true for the larger price, or for both if they are equal, in each topic of a
-    pair that carries more. All is by place. `load` is 0 and `mark` −1 throughout, before and after.
+    Prices are by place, in units of 1/2³⁰. Only if `lifting`, `room` is written.
     """
     nodes = len(relation.node_ptr) - 1
+    load, mark = scratch.load, scratch.mark
+    heaviest, paying = room.heaviest, room.paying
     excess = NO_LOAD
     for u in range(first, last):
-        add_up(relation, price, u, load)
+        add_row(relation, price, u, load)
         if lifting:
+            # Topic by topic, as in `add_row`: the loads of the row are complete, and each topic of u sees
+            # those of its later subscribers side by side. The branches are unpredictable: choose, not jump.
             for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
                 own = relation.place[slot]
                 most = heaviest[own]
@@ -172,13 +198,14 @@ def weigh(
         for v in range(u + 1, nodes):
             carried = load[v]
             load[v] = NO_LOAD
-            if carried > scale:
-                excess += carried - scale
+            if carried > SCALE:
+                excess += carried - SCALE
                 excess = excess if excess < HUGE else HUGE
                 if lifting and carried > ceiling:
                     if not marked:
                         mark_topics(relation, u, mark)
                         marked = True
+                    # The larger price of each shared topic is what the pair pays with.
                     for slot in range(relation.node_ptr[v], relation.node_ptr[v + 1]):
                         own = mark[relation.node_topics[slot]]
                         if own != NONE:

@@ -1,12 +1,14 @@
 """Steps of the prices on a pool of tight pairs.
 
-Only +, −, ×, ÷ and square roots, which every machine rounds alike, and sums in a fixed order: the same prices
-on every machine. So e^z is (1 + z/64)⁶⁴, and ln y is 64·(y^(1/64) − 1).
+Every machine must find the same prices. So the steps use only +, −, ×, ÷ and square roots, which IEEE 754
+rounds alike everywhere, and add up in a fixed order: e^z is (1 + z/64)⁶⁴, and ln y is 64·(y^(1/64) − 1).
+Invariant: a price of 0 stays 0, any other stays between LEAST_PRICE and 1. Cost of a step: the shared topics
+of all pairs of the pool, twice.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,15 +16,42 @@ from meshwright.bounds.kernels.loads import NONE, mark_topics, unmark_topics
 from meshwright.jit.compiler import inlined, kernel
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.bounds.kernels.loads import Floats, Int, Relation
+    from meshwright.arrays import Ids, Int, Offsets
+    from meshwright.bounds.kernels.loads import Floats, Relation
+
+NOTHING, HALF, ONE, SIXTY_FOUR = np.float32(0), np.float32(0.5), np.float32(1), np.float32(64)
+NEGLIGIBLE = np.float32(-14)
+"""Below this exponent a pair has no weight."""
+TINY = np.float32(1e-9)
+LEAST_PRICE = np.float32(1e-7)
+FLOOR = np.float32(0.02)
+"""Keeps the logarithm of a strain finite."""
+LONGEST = np.float32(0.5)
+"""No step changes a price by more than this share of it."""
+
+
+class Pool(NamedTuple):
+    """Some pairs u < v, each with the topics that both subscribe to. Pairs with the same u are adjacent."""
+
+    u: Ids
+    """By pair: the lower node."""
+    v: Ids
+    """By pair: the upper node."""
+    weight: Floats
+    """By pair: how many pairs like it the pair stands for."""
+    ptr: Offsets
+    """By pair: where its shared topics begin in `ours` and `theirs`."""
+    ours: Ids
+    """By shared topic: the slot of u."""
+    theirs: Ids
+    """By shared topic: the slot of v."""
 
 
 @kernel
 def count_shared(relation: Relation, us: Ids, vs: Ids, mark: Ids, ptr: Offsets) -> None:
-    """Write into `ptr` where the shared topics of each pair begin; pairs with the same u stand together.
+    """Write into `ptr` where the shared topics of each pair begin; pairs with the same u are adjacent.
 
-    `ptr[0]` is 0 and `mark` −1 throughout, before and after.
+    `ptr[0]` is 0 and `mark` −1 everywhere, before and after.
     """
     for pair in range(len(us)):
         u, v = us[pair], vs[pair]
@@ -55,20 +84,9 @@ def fill_shared(
             unmark_topics(relation, u, mark)
 
 
-NOTHING, HALF, ONE, SIXTY_FOUR = np.float32(0), np.float32(0.5), np.float32(1), np.float32(64)
-NEGLIGIBLE = np.float32(-14)
-"""Below this exponent a pair has no weight."""
-TINY = np.float32(1e-9)
-LEAST_PRICE = np.float32(1e-7)
-FLOOR = np.float32(0.02)
-"""Keeps the logarithm of a strain finite."""
-LONGEST = np.float32(0.5)
-"""No step changes a price by more than this share of it."""
-
-
 @inlined
 def power(z: np.float32) -> np.float32:
-    """Return nearly e^z, for z up to some 10; 0 for z below −64."""
+    """Return nearly e^z, for z up to about 10; 0 for z below −64."""
     y = ONE + z / SIXTY_FOUR
     y = y if y > NOTHING else NOTHING
     for _ in range(6):
@@ -78,18 +96,15 @@ def power(z: np.float32) -> np.float32:
 
 @inlined
 def logarithm(y: np.float32) -> np.float32:
-    """Return nearly ln y, for y from some 1/100 to some 100."""
+    """Return nearly ln y, for y from about 1/100 to about 100."""
     for _ in range(6):
         y = np.sqrt(y)
     return SIXTY_FOUR * (y - ONE)
 
 
 @kernel
-def strain_of(
-    ptr: Offsets,
-    ours: Ids,
-    theirs: Ids,
-    weight: Floats,
+def add_strain(
+    pool: Pool,
     first: Int,
     last: Int,
     price: Floats,
@@ -98,11 +113,13 @@ def strain_of(
     sharpness: np.float32,
     strain: Floats,
 ) -> None:
-    """Add up for each slot the weights of the pairs `first` to `last` that its price loads.
+    """Write into `strain`, for each slot, the weights of the pairs `first` to `last` that its price loads.
 
-    A pair that carries L weighs e^(η·(L − 1)), the exponent at most `cap`, times its own `weight`. It goes to
-    the larger price in each topic, or in parts to both when they differ by less than 1/`sharpness` of it.
+    A pair that carries L weighs e^(η·(L − 1)), the exponent at most `cap`, times its own `weight`. In each
+    topic the weight goes to the larger price, or in parts to both if they differ by less than 1/`sharpness`
+    of it: without that, two equal prices would be raised and lowered in turn.
     """
+    ptr, ours, theirs = pool.ptr, pool.ours, pool.theirs
     for slot in range(len(strain)):
         strain[slot] = NOTHING
     for pair in range(first, last):
@@ -113,10 +130,11 @@ def strain_of(
         z = eta * (carried - ONE)
         if z < NEGLIGIBLE:
             continue
-        x = weight[pair] * power(z if z < cap else cap)
+        x = pool.weight[pair] * power(z if z < cap else cap)
         for i in range(ptr[pair], ptr[pair + 1]):
             a, b = price[ours[i]], price[theirs[i]]
             larger = a if a > b else b
+            # The share of u: 1/2 for equal prices, clipped to 0 … 1 where they differ enough.
             part = HALF + HALF * sharpness * (a - b) / (larger if larger > TINY else TINY)
             part = part if part > NOTHING else NOTHING
             part = part if part < ONE else ONE
@@ -138,6 +156,7 @@ def move(strains: Floats, price: Floats, momentum: Floats, rate: np.float32, per
         step = rate * momentum[slot]
         step = step if step < LONGEST else LONGEST
         step = step if step > -LONGEST else -LONGEST
+        # Nearly price · e^step, to the second order.
         moved = price[slot] * (ONE + step + HALF * step * step)
         moved = moved if moved < ONE else ONE
         moved = moved if moved > LEAST_PRICE else LEAST_PRICE

@@ -1,4 +1,4 @@
-"""`meshwright verify`: whether a plan is what it says."""
+"""`meshwright verify`: whether a plan is what it states."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +10,7 @@ from meshwright.cli.spark import Conf, Master
 
 if TYPE_CHECKING:
     from meshwright.measure.prepare import Measure
-    from meshwright.store import PlanReport
+    from meshwright.verify import PlanReport
 
 EXAMPLES = (
     "meshwright verify plan subscriptions.csv",
@@ -41,17 +41,17 @@ def verify(
 ) -> None:
     """Check a plan against the subscriptions it was made for.
 
-    Connectivity and every figure are computed anew, by other code than made the plan. The exit code is 1 when
-    something is not as stated, when a plan without a budget leaves a topic split, or when --k is not met; a
-    plan made by resilient must meet its own.
+    Connectivity and every figure are recomputed, by code other than that which made the plan. The exit code
+    is 1 if something is not as stated, if a plan without a budget leaves a topic split, or if --k is not met.
+    A plan made by resilient must meet its own k.
 
-    With --master topics are verified on Spark, and the subscriptions of a dataset do not come here.
+    With --master topics are verified on Spark, and the subscriptions of a dataset stay on the cluster.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.cli.progress import ProgressDrawing
-    from meshwright.store import verify_plan
+    from meshwright.store import verify_stored_plan
 
     if master is not None or conf is not None:
         report = _on_spark(plan, source, k, costs, master, conf, progress)
@@ -60,21 +60,22 @@ def verify(
         link_costs = design_runs.load_costs(costs, interest)
         design_runs.prepare_measures("contributions", *_of_failures(plan, k))
         with ProgressDrawing("Verification", forced=progress) as drawing:
-            report = verify_plan(plan, interest, k=k, costs=link_costs, progress=drawing)
+            report = verify_stored_plan(plan, interest, k=k, costs=link_costs, progress=drawing)
     if json:
-        output.answer_json({"plan": str(plan), "verified": report.passed, **_found(report)})
+        output.answer_json({"plan": str(plan), **report.to_dict()})
     else:
-        output.answer(*_told(report))
+        output.answer(*_lines(report))
     if not report.passed:
         raise typer.Exit(ANSWER_IS_NO)
 
 
 def _of_failures(plan: Path, k: int | None) -> "list[Measure]":
-    """Name what measures failures, if the plan is to stand them."""
+    """Name what measures failures, if the plan must survive them."""
     from meshwright.store import read_plan
-    from meshwright.verify.plan import wanted_k
+    from meshwright.store.plan_check import read_claims
+    from meshwright.verify.plan import required_k
 
-    return ["resilience"] if wanted_k(read_plan(plan), k) == 2 else []
+    return ["resilience"] if required_k(read_claims(read_plan(plan)), k) == 2 else []
 
 
 def _on_spark(
@@ -92,7 +93,7 @@ def _on_spark(
     from meshwright.pipeline.verify.cluster import verify_on_cluster
     from meshwright.store import read_plan
 
-    read_plan(plan)  # what is no plan is told before Spark starts
+    read_plan(plan)  # reject a bad plan before Spark starts
     spark = opened(master, conf)
     given = subscriptions(spark, source)
     link_costs = design_runs.load_costs(costs, given.names)
@@ -100,53 +101,34 @@ def _on_spark(
         return verify_on_cluster(spark, plan, given, k=k, costs=link_costs, progress=drawing)
 
 
-def _found(report: "PlanReport") -> dict[str, object]:
-    found = report.verification
-    return {
-        "complete": report.complete,
-        "edges": len(report.overlay),
-        "average_degree": found.degrees.average,
-        "max_degree": found.degrees.maximum,
-        "support": found.support,
-        "split_topics": len(found.split_topics),
-        "k": report.k,
-        "weak_topics": None if report.weak is None else len(report.weak),
-        "total_cost": report.total_cost,
-        "lower_bound": report.lower_bound,
-        "gap": report.gap,
-        "trees": report.trees,
-        "cost_checked": None if report.stated_cost is None else report.total_cost is not None,
-        "unchecked": list(report.unchecked),
-        "disagreements": list(report.disagreements),
-    }
+def _lines(report: "PlanReport") -> list[str]:
+    """Return the report as lines of text."""
+    verdict = "verified: every figure, recomputed, is as the plan states" if report.passed else "NOT verified"
+    return [
+        verdict,
+        *(f"wrong: {point}" for point in report.disagreements),
+        _connectivity_line(report),
+        *_failure_lines(report),
+        *_cost_lines(report),
+        *_bound_lines(report),
+        *_tree_lines(report),
+    ]
 
 
-def _told(report: "PlanReport") -> list[str]:
+def _connectivity_line(report: "PlanReport") -> str:
+    """Say whether every topic is connected, or which are not: the first five."""
     from meshwright.errors import first_five
     from meshwright.formatting import percentage
 
-    links, topics = f"{len(report.overlay):,} links", f"{report.overlay.interest.num_topics:,} topics"
-    said = "verified: every figure, computed anew, is as the plan states"
-    lines = [said if report.passed else "NOT verified"]
-    lines += [f"wrong: {point}" for point in report.disagreements]
+    links, topics = f"{len(report.overlay):,} links", report.overlay.interest.topic_names
     if report.complete:
-        return [
-            *lines,
-            f"complete: {links} connect each of {topics}",
-            *_told_weak(report),
-            *_told_cost(report),
-            *_told_bound(report),
-            *_told_trees(report),
-        ]
-    names = report.overlay.interest.topic_names
-    split = [names[topic].as_py() for topic in report.verification.split_topics.tolist()]
+        return f"complete: {links} connect each of {len(topics):,} topics"
+    split = [topics[topic].as_py() for topic in report.verification.split_topics.tolist()]
     support = percentage(report.verification.support)
-    told = f"partial: {links} give {support} support; split topics: {first_five(split)}"
-    more = (_told_weak, _told_cost, _told_bound, _told_trees)
-    return [*lines, told, *(line for tell in more for line in tell(report))]
+    return f"partial: {links} give {support} support; split topics: {first_five(split)}"
 
 
-def _told_weak(report: "PlanReport") -> list[str]:
+def _failure_lines(report: "PlanReport") -> list[str]:
     """Say which topics one failure splits: the first five."""
     if report.weak is None:
         return []
@@ -160,8 +142,19 @@ def _told_weak(report: "PlanReport") -> list[str]:
     return lines
 
 
-def _told_bound(report: "PlanReport") -> list[str]:
-    """Say what the plan's prices prove."""
+def _cost_lines(report: "PlanReport") -> list[str]:
+    """Say what the links cost in all, or that it was not checked."""
+    from meshwright.formatting import amount
+
+    if report.total_cost is not None:
+        return [f"cost: {amount(report.total_cost)} in all"]
+    if report.stated_cost is not None:
+        return [f"not checked: the total cost of {amount(report.stated_cost)}; give --costs to check it"]
+    return []
+
+
+def _bound_lines(report: "PlanReport") -> list[str]:
+    """Say what the plan's prices prove, and what was not checked."""
     from meshwright.formatting import excess
 
     reasons = {
@@ -177,19 +170,8 @@ def _told_bound(report: "PlanReport") -> list[str]:
     return [f"certified: {near}{needed}", *left]
 
 
-def _told_trees(report: "PlanReport") -> list[str]:
-    """Say that the trees were looked at."""
+def _tree_lines(report: "PlanReport") -> list[str]:
+    """Say that the trees were checked."""
     if report.trees is None or not report.ok:
         return []
     return [f"routed: {report.trees:,} trees span exactly the brokers that they should"]
-
-
-def _told_cost(report: "PlanReport") -> list[str]:
-    """Say what the links cost in all, or that it was not checked."""
-    from meshwright.formatting import amount
-
-    if report.total_cost is not None:
-        return [f"cost: {amount(report.total_cost)} in all"]
-    if report.stated_cost is not None:
-        return [f"not checked: the total cost of {amount(report.stated_cost)}; give --costs to check it"]
-    return []

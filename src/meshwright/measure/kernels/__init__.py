@@ -1,1 +1,1 @@
-"""The compiled loops behind the measures: plain arrays in, plain arrays out."""
+"""The compiled loops behind the measures: arrays in, arrays out."""

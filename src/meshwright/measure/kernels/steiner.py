@@ -1,13 +1,29 @@
-"""Mehlhorn's 2-approximation of Steiner trees in a graph of unit edges: plain arrays in, plain arrays out."""
+"""Approximate Steiner trees in a graph of unit edges: the relays that a topic needs, and a lower bound.
+
+Mehlhorn's algorithm (1988) finds a tree of at most twice the fewest edges. All terminals search at once,
+breadth first, so that each node belongs to its nearest terminal: its Voronoi region. An edge between two
+regions, as long as the depths of its ends and 1 together, stands for a path between their terminals, and a
+shortest spanning tree of such paths is one of all distances between terminals. With unit edges, Kruskal's
+order is that of the search: edges between depths l − 1 and l, then those within depth l. Every path stays in
+the search trees of its two regions, so their union is a tree already and its leaves are terminals.
+
+Lower bound: terminals that are linked to each other count as one piece; `pieces` are left, joined by paths of
+`total` length in all, `longest` the longest. Walking around any Steiner tree of e edges, each edge twice,
+goes in a circle from piece to piece. Without its longest hop this spans the pieces, so it is at least `total`
+long, and that hop is at least `longest`. So 2e ≥ total + longest, and the tree has e + 1 − pieces relays.
+`rank_relays` has another bound, which is better where hubs join many pieces.
+
+Cost: the links of the nodes that the search reaches. It ends as soon as all terminals are joined.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from meshwright.jit.compiler import compiled
-from meshwright.measure.kernels.graph import root
+from meshwright.measure.kernels.contributions import root
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Offsets
@@ -15,8 +31,9 @@ if TYPE_CHECKING:
 
 @compiled
 def mark(end: int, parent: Ids, marked: Ids, stamp: int) -> int:
-    """Mark the way from a node to its terminal, and return how many relays that adds; `stamp` marks them."""
+    """Mark the nodes on the way from a node to its terminal with `stamp`; return how many are new."""
     added = 0
+    # Terminals have no parent. From a marked node on, the way is marked already.
     while parent[end] >= 0 and marked[end] != stamp:
         marked[end] = stamp
         added += 1
@@ -28,18 +45,20 @@ def mark(end: int, parent: Ids, marked: Ids, stamp: int) -> int:
 def rank_relays(relays: Ids, ptr: Offsets, nodes: Ids, owner: Ids, depth: Ids, groups: Ids) -> int:
     """Sort the neighbours of terminals by how many pieces each touches, most first; return a lower bound.
 
-    Every piece needs a relay beside it. One whose relays touch m pieces at most, it among them, claims 1 / m
-    of a relay: nobody's claims on one relay exceed 1.
+    Every piece needs a relay next to it. A piece whose neighbours touch at most m pieces, itself included,
+    claims 1/m of a relay. The claims on one relay add up to at most 1, so all claims are a lower bound.
     """
     touched = np.zeros(len(relays), dtype=np.int32)
     most, seen_by = np.zeros(len(groups), dtype=np.int32), np.full(len(groups), -1, dtype=np.int32)
-    for telling in range(2):  # count the pieces of each relay, then tell each piece the largest count
+    # Twice over the same links: count the pieces of each relay, then give each piece the largest count.
+    for second in range(2):
         for i in range(len(relays)):
             for slot in range(ptr[relays[i]], ptr[relays[i] + 1]):
+                # Only terminals count: they have an owner and depth 0.
                 if owner[nodes[slot]] < 0 or depth[nodes[slot]] != 0:
                     continue
                 piece = root(groups, owner[nodes[slot]])
-                if telling:
+                if second:
                     most[piece] = max(most[piece], touched[i])
                 elif seen_by[piece] != i:
                     seen_by[piece] = i
@@ -48,40 +67,50 @@ def rank_relays(relays: Ids, ptr: Offsets, nodes: Ids, owner: Ids, depth: Ids, g
     for i in range(len(most)):
         if most[i] > 0:
             claims += 1 / most[i]
+    # A stable sort: among equals, the order of the search stays.
     relays[:] = relays[np.argsort(-touched, kind="mergesort")]
+    # Sums of 1/m are rounded; a bound must not be rounded up by that.
     return int(np.ceil(claims - 1e-9))
 
 
+class Search(NamedTuple):
+    """The working memory of a search from all terminals of a topic, kept from topic to topic."""
+
+    owner: Ids
+    """By node: the position of its nearest terminal, or −1 if it is not reached; −1 between topics."""
+    depth: Ids
+    """By node that is reached: its distance to that terminal."""
+    parent: Ids
+    """By node that is reached: the node before it on the way from that terminal, −1 for terminals."""
+    marked: Ids
+    """By node: the last topic whose tree has it as a relay, or −1."""
+    queue: Ids
+    """The nodes reached, in order."""
+    groups: Ids
+    """By position of a terminal: union-find over the terminals that are joined."""
+
+
 @compiled
-def steiner(
-    terminals: Ids,
-    ptr: Offsets,
-    nodes: Ids,
-    owner: Ids,
-    depth: Ids,
-    parent: Ids,
-    marked: Ids,
-    queue: Ids,
-    groups: Ids,
-    stamp: int,
-) -> tuple[int, int, int]:
-    """Return the relays of a tree that spans the terminals (-1: none can), a lower bound, and nodes reached.
+def room_for_search(nodes: int, terminals: int) -> Search:
+    """Make room for searches in a graph of this many nodes, from at most this many terminals."""
+    return Search(
+        np.full(nodes, -1, dtype=np.int32),
+        np.empty(nodes, dtype=np.int32),
+        np.empty(nodes, dtype=np.int32),
+        np.full(nodes, -1, dtype=np.int32),
+        np.empty(nodes, dtype=np.int32),
+        np.empty(terminals, dtype=np.int32),
+    )
 
-    All terminals search at once, so that each node belongs to its nearest one: the Voronoi regions. An edge
-    between two regions, as long as its ends' depths and 1 together, stands for a path between their
-    terminals, and a shortest spanning tree of such paths is one of all distances between terminals (Mehlhorn
-    1988). With unit edges, Kruskal's order is that of the search: ends at depths l − 1 and l, then both at l.
-    Every path stays in the search trees of its two regions, so their union is a tree already and its leaves
-    are terminals. Among equals, neighbours of terminals that touch more pieces come first.
 
-    Lower bound: terminals that are linked to each other count as one; `pieces` are left, joined by paths of
-    `total` length in all, `longest` the longest. Walking around any Steiner tree of e edges, each edge twice,
-    goes in a circle from piece to piece: without its longest hop this spans the pieces, so it is at least
-    `total` long, and that hop is at least `longest`. So 2e ≥ total + longest, and there are e + 1 − pieces
-    relays. `rank_relays` has another bound, better where hubs join many pieces.
+@compiled
+def steiner(terminals: Ids, ptr: Offsets, nodes: Ids, search: Search, stamp: int) -> tuple[int, int, int]:
+    """Return the relays of a tree that spans the terminals (−1: none can), a lower bound, and nodes reached.
 
-    `owner` has -1 for every node before; the nodes reached are the first ones of `queue`.
+    The relays are marked with `stamp`, a number that was not used before. The caller resets `owner` of the
+    nodes reached.
     """
+    owner, depth, parent, marked, queue, groups = search
     for i in range(len(terminals)):
         owner[terminals[i]], depth[terminals[i]], parent[terminals[i]] = i, 0, -1
         queue[i] = terminals[i]
@@ -91,7 +120,8 @@ def steiner(
     relays = total = longest = level = lower = 0
     while True:
         last = reached
-        for back in range(min(level, 1), -1, -1):  # edges to the level before are shorter: they come first
+        # Kruskal on the nodes of this level: edges to the level before are shorter, so they come first.
+        for back in range(min(level, 1), -1, -1):
             for i in range(first, last):
                 here = queue[i]
                 for slot in range(ptr[here], ptr[here + 1]):
@@ -102,14 +132,17 @@ def steiner(
                     if a != b:
                         groups[max(a, b)] = min(a, b)
                         left -= 1
+                        # Terminals that are linked to each other need no relay: they become one piece.
                         if level == 0:
                             pieces -= 1
                             continue
                         relays += mark(here, parent, marked, stamp) + mark(there, parent, marked, stamp)
-                        longest = 2 * level + 1 - back  # it never falls
+                        # Lengths never fall, so the last one is the longest.
+                        longest = 2 * level + 1 - back
                         total += longest
         if left == 1:
             return relays, max(lower, (total + longest + 1) // 2 + 1 - pieces), reached
+        # The next level of the search: what this one reaches first belongs to the same terminal.
         for i in range(first, last):
             here = queue[i]
             for slot in range(ptr[here], ptr[here + 1]):
@@ -120,6 +153,7 @@ def steiner(
                     reached += 1
         if reached == last:
             return -1, -1, reached
+        # Among the neighbours of terminals, those that touch more pieces join first: they save relays.
         if level == 0:
             lower = rank_relays(queue[last:reached], ptr, nodes, owner, depth, groups[: len(terminals)])
         first = last
@@ -128,20 +162,15 @@ def steiner(
 
 @compiled
 def filtering(topic_ptr: Offsets, topic_nodes: Ids, ptr: Offsets, nodes: Ids) -> tuple[Ids, Ids]:
-    """Return for each topic the relays of an approximate Steiner tree and a lower bound; -1 where none is."""
+    """Return for each topic the relays of an approximate Steiner tree and a lower bound; −1 where none is."""
     topics = len(topic_ptr) - 1
-    most = np.max(np.diff(topic_ptr)) if topics else 0
-    owner, marked = np.full(len(ptr), -1, dtype=np.int32), np.full(len(ptr), -1, dtype=np.int32)
-    depth, parent = np.empty(len(ptr), dtype=np.int32), np.empty(len(ptr), dtype=np.int32)
-    queue, groups = np.empty(len(ptr), dtype=np.int32), np.empty(most, dtype=np.int32)
+    search = room_for_search(len(ptr), np.max(np.diff(topic_ptr)) if topics else 0)
     of_topic, lower = np.zeros(topics, dtype=np.int32), np.zeros(topics, dtype=np.int32)
     for topic in range(topics):
         terminals = topic_nodes[topic_ptr[topic] : topic_ptr[topic + 1]]
         if len(terminals) < 2:
             continue
-        of_topic[topic], lower[topic], reached = steiner(
-            terminals, ptr, nodes, owner, depth, parent, marked, queue, groups, topic
-        )
+        of_topic[topic], lower[topic], reached = steiner(terminals, ptr, nodes, search, topic)
         for i in range(reached):
-            owner[queue[i]] = -1
+            search.owner[search.queue[i]] = -1
     return of_topic, lower

@@ -1,1 +1,1 @@
-"""Verifying a plan on Spark."""
+"""Verifying a plan on Spark: `meshwright.verify` does the checking, this room moves the data."""

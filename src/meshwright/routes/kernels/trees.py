@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.jit.compiler import compiled, inner
-from meshwright.measure.kernels.graph import induce, root
-from meshwright.measure.kernels.steiner import steiner
+from meshwright.measure.kernels.contributions import root
+from meshwright.measure.kernels.induced import induce
+from meshwright.measure.kernels.steiner import room_for_search, steiner
 from meshwright.routes.kernels.paths import find_middle, search
 
 if TYPE_CHECKING:
@@ -32,22 +33,17 @@ if TYPE_CHECKING:
 def relays(topic_ptr: Offsets, topic_nodes: Ids, ptr: Offsets, nodes: Ids) -> tuple[Counts, Ids]:
     """Return how many relays an approximate Steiner tree of each topic has (-1: no tree), and which."""
     topics = len(topic_ptr) - 1
-    most = np.max(np.diff(topic_ptr)) if topics else 0
-    owner, marked = np.full(len(ptr), -1, dtype=np.int32), np.full(len(ptr), -1, dtype=np.int32)
-    depth, parent = np.empty(len(ptr), dtype=np.int32), np.empty(len(ptr), dtype=np.int32)
-    queue, groups = np.empty(len(ptr), dtype=np.int32), np.empty(most, dtype=np.int32)
+    memory = room_for_search(len(ptr), np.max(np.diff(topic_ptr)) if topics else 0)
     counts, found = np.zeros(topics, dtype=np.int64), np.empty(topics * len(ptr), dtype=np.int32)
     filled = 0
     for topic in range(topics):
         terminals = topic_nodes[topic_ptr[topic] : topic_ptr[topic + 1]]
-        counts[topic], _, reached = steiner(
-            terminals, ptr, nodes, owner, depth, parent, marked, queue, groups, topic
-        )
+        counts[topic], _, reached = steiner(terminals, ptr, nodes, memory, topic)
         for i in range(reached):
-            if counts[topic] >= 0 and marked[queue[i]] == topic:
-                found[filled] = queue[i]
+            if counts[topic] >= 0 and memory.marked[memory.queue[i]] == topic:
+                found[filled] = memory.queue[i]
                 filled += 1
-            owner[queue[i]] = -1
+            memory.owner[memory.queue[i]] = -1
     return counts, found[:filled].copy()
 
 

@@ -38,13 +38,13 @@ def test_curve_where_nothing_can_be_connected(subscriptions: dict[str, list[str]
 
 @pytest.mark.parametrize(("u", "v"), [([1], [0]), ([0], [2]), ([-1], [1]), ([1], [1])])
 def test_bad_pairs_are_named(u: list[int], v: list[int]) -> None:
-    """A pair that is no edge is refused and named."""
+    """A pair that cannot be an edge is rejected and named."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     with pytest.raises(InputError, match=rf"\({u[0]}, {v[0]}\).*u < v < 2"):
         contributions(interest, np.array(u), np.array(v))
 
 
 def test_ends_of_different_number() -> None:
-    """Columns of different length are refused."""
+    """Columns of different length are rejected."""
     with pytest.raises(InputError, match="1 ends u but 2 ends v"):
         contributions(Interest.from_dict({"a": {"x"}}), np.array([0]), np.array([1, 2]))

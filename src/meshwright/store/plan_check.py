@@ -1,0 +1,89 @@
+"""Verifying a plan folder: what it states is read here, and checked by `meshwright.verify`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from meshwright.files.header import PLAN, damaged
+from meshwright.store import prices
+from meshwright.store.plans import read_plan
+from meshwright.store.trees import read_trees
+from meshwright.verify.certificate import CertificateError
+from meshwright.verify.plan import PlanClaims, PlanProofs, verify_plan
+from meshwright.verify.trees import TreeTables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from meshwright.costs.link_costs import LinkCosts
+    from meshwright.interest import Interest
+    from meshwright.progress import Progress
+    from meshwright.store.plans import StoredPlan
+    from meshwright.verify.plan import PlanReport
+
+
+def verify_stored_plan(
+    path: str | Path,
+    interest: Interest,
+    *,
+    k: int | None = None,
+    costs: LinkCosts | None = None,
+    progress: Progress | None = None,
+) -> PlanReport:
+    """Read a plan and recompute everything that it states, as `meshwright.verify.verify_plan` does.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or the plan was made for another dataset or with other costs, or k is neither 1
+        nor 2.
+    FormatError
+        If it is not a plan, or damaged.
+    """
+    stored = read_plan(path)
+    claims, overlay = read_claims(stored), stored.overlay_on(interest)
+    proofs = read_proofs(stored)
+    try:
+        return verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
+    except CertificateError as error:
+        raise damaged(stored.path / prices.FILE, str(error)) from error
+
+
+def read_claims(stored: StoredPlan) -> PlanClaims:
+    """Return what a plan states of itself.
+
+    Raises
+    ------
+    FormatError
+        If it states a cost or a bound that is not a number, or was made with link costs and states no total.
+    """
+    parameters, figures = stored.metadata["parameters"], stored.figures
+    cost, bound = figures.get("total_cost"), figures.get("lower_bound")
+    if (cost is not None or "costs" in parameters) and type(cost) not in (int, float):
+        raise damaged(stored.path / PLAN.file, "figure 'total_cost' is not a number")
+    if bound is not None and type(bound) is not int:
+        raise damaged(stored.path / PLAN.file, "figure 'lower_bound' is not a whole number")
+    routes = stored.routes
+    return PlanClaims(
+        name=str(stored.path),
+        algorithm=stored.metadata["algorithm"],
+        parameters=parameters,
+        figures=figures,
+        trees=None if routes is None else routes["figures"],
+    )
+
+
+def read_proofs(stored: StoredPlan) -> PlanProofs:
+    """Read the prices of a plan that states a bound, and the trees of one that has some.
+
+    Raises
+    ------
+    FormatError
+        If a table is missing or damaged.
+    """
+    trees = None
+    if stored.routes is not None:
+        found = read_trees(stored.path)
+        trees = TreeTables(found.trees, found.roles)
+    bounded = stored.figures.get("lower_bound") is not None
+    return PlanProofs(prices.read_prices(stored.path) if bounded else None, trees)

@@ -1,0 +1,156 @@
+"""A plan folder is verified as a whole, prices and trees included, and rejected when a file is damaged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+
+from calls import examples
+from meshwright import Interest, design, route, write_plan, write_trees
+from meshwright.errors import FormatError
+from meshwright.store import verify_stored_plan
+from meshwright.workloads import zipf
+from strategies import wild_interests
+
+
+@pytest.fixture
+def interest() -> Interest:
+    return zipf(60, 12, size=4, seed=5)
+
+
+@pytest.fixture
+def plan(interest: Interest, tmp_path: Path) -> Path:
+    return write_plan(design(interest, "gm", certify=True), tmp_path / "plan")
+
+
+def edit_prices(plan: Path, column: str, change: Callable[[pa.ChunkedArray], pa.Array]) -> None:
+    table = pq.read_table(plan / "prices.parquet")
+    table = table.set_column(table.column_names.index(column), column, change(table.column(column)))
+    pq.write_table(table, plan / "prices.parquet")
+
+
+def edit_figures(plan: Path, **figures: Any) -> None:
+    """Change figures of a plan; None removes one."""
+    stated = json.loads((plan / "plan.json").read_text())
+    stated["figures"].update(figures)
+    stated["figures"] = {name: value for name, value in stated["figures"].items() if value is not None}
+    (plan / "plan.json").write_text(json.dumps(stated))
+
+
+@settings(max_examples=examples(30, 4))
+@given(wild_interests)
+def test_what_was_proven_is_found_again(tmp_path_factory: pytest.TempPathFactory, interest: Interest) -> None:
+    """Whatever the names, the stored prices prove the bound that the plan states."""
+    made = design(interest, "gm", certify=True)
+    report = verify_stored_plan(write_plan(made, tmp_path_factory.mktemp("plans") / "plan"), interest)
+    assert report.passed
+    assert report.lower_bound == made.figures["lower_bound"] <= len(made.overlay)
+    assert report.gap == made.figures["gap"]
+
+
+def test_prices_that_prove_less_fail_the_plan(plan: Path, interest: Interest) -> None:
+    """Prices of half the size prove less than is stated."""
+    edit_prices(plan, "price", lambda prices: pc.divide(prices, 2).combine_chunks())
+    report = verify_stored_plan(plan, interest)
+    assert not report.passed
+    assert any("lower_bound is" in point for point in report.disagreements)
+
+
+def test_a_higher_bound_fails_the_plan(plan: Path, interest: Interest) -> None:
+    """A bound that is stated higher than the prices prove is wrong."""
+    proven = verify_stored_plan(plan, interest).lower_bound
+    assert proven is not None
+    edit_figures(plan, lower_bound=proven + 1)
+    assert not verify_stored_plan(plan, interest).passed
+
+
+@pytest.mark.parametrize("spoiled", [0.0, "small", True, None])
+def test_another_gap_fails_the_plan(plan: Path, interest: Interest, spoiled: object) -> None:
+    """A gap that is not the one between links and bound is wrong; so is one that is missing."""
+    edit_figures(plan, gap=spoiled)
+    assert not verify_stored_plan(plan, interest).passed
+
+
+def test_a_gap_without_a_bound_fails_the_plan(plan: Path, interest: Interest) -> None:
+    """A gap needs a bound, and prices that prove nothing leave no gap."""
+    edit_figures(plan, gap=0.0, lower_bound=None)
+    assert not verify_stored_plan(plan, interest).passed
+    edit_figures(plan, lower_bound=0)
+    edit_prices(plan, "price", lambda prices: pa.array([0] * len(prices)))
+    assert not verify_stored_plan(plan, interest).passed
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "message"),
+    [
+        ("price", lambda prices: pc.negate(prices).combine_chunks(), "out of range"),
+        ("price", lambda prices: pc.cast(prices, pa.int32()).combine_chunks(), "int32"),
+        ("node", lambda names: pa.array(["nobody"] * len(names)), "unknown nodes or topics"),
+        ("topic", lambda names: pa.array([names[0].as_py()] * len(names)), "one price for each"),
+    ],
+)
+def test_a_damaged_table_is_rejected(
+    plan: Path, interest: Interest, column: str, change: Any, message: str
+) -> None:
+    """Bad prices, unknown names, or two prices for one subscription: one line that names the file."""
+    edit_prices(plan, column, change)
+    with pytest.raises(FormatError, match=rf"prices\.parquet is damaged: .*{message}"):
+        verify_stored_plan(plan, interest)
+
+
+def test_a_missing_table_is_rejected(plan: Path, interest: Interest) -> None:
+    """A plan that states a bound without prices to prove it is damaged; without the bound it is not."""
+    (plan / "prices.parquet").unlink()
+    with pytest.raises(FormatError, match="prices"):
+        verify_stored_plan(plan, interest)
+    edit_figures(plan, lower_bound=None, gap=None)
+    assert verify_stored_plan(plan, interest).passed
+
+
+@pytest.mark.parametrize("spoiled", ["many", 3.0, True])
+def test_a_bound_that_is_not_a_number_is_rejected(plan: Path, interest: Interest, spoiled: object) -> None:
+    """A bound must be a whole number."""
+    edit_figures(plan, lower_bound=spoiled)
+    with pytest.raises(FormatError, match="'lower_bound' is not a whole number"):
+        verify_stored_plan(plan, interest)
+
+
+def test_a_partial_plan_has_a_bound_but_no_gap(interest: Interest, tmp_path: Path) -> None:
+    """What connects only some topics is not compared with what connects them all."""
+    made = design(interest, "gpa", max_edges=10, certify=True)
+    assert "gap" not in made.figures
+    assert "needs at least" in made.summary()
+    report = verify_stored_plan(write_plan(made, tmp_path / "plan"), interest)
+    assert report.passed
+    assert report.gap is None
+    assert report.lower_bound == made.figures["lower_bound"]
+
+
+def test_trees_are_read_and_checked(interest: Interest, tmp_path: Path) -> None:
+    """The trees of a plan are checked with it; a row less fails it."""
+    made = design(interest, "gm")
+    plan = write_trees(route(made.overlay), write_plan(made, tmp_path / "plan"))
+    report = verify_stored_plan(plan, interest)
+    assert report.passed
+    assert report.trees == interest.num_topics
+    table = pq.read_table(plan / "trees.parquet")
+    pq.write_table(table.slice(0, table.num_rows - 1), plan / "trees.parquet")
+    assert not verify_stored_plan(plan, interest).passed
+
+
+@pytest.mark.parametrize("routes", [3, {}, {"figures": None}, {"figures": [1]}])
+def test_trees_without_figures_are_rejected(interest: Interest, tmp_path: Path, routes: object) -> None:
+    """What a plan states of its trees is an object with figures, or the plan is damaged."""
+    plan = write_plan(design(interest, "ring"), tmp_path / "plan")
+    stated = json.loads((plan / "plan.json").read_text())
+    (plan / "plan.json").write_text(json.dumps({**stated, "routes": routes}))
+    with pytest.raises(FormatError, match="'routes' is not an object with figures"):
+        verify_stored_plan(plan, interest)

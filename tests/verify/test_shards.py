@@ -1,0 +1,82 @@
+"""However the topics are dealt out to shards, these find together what one process finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshwright import Interest, Overlay, measure
+from meshwright.verify import verify_overlay
+from meshwright.verify.shards import ShardTask, examine_shard, merge_shards
+from strategies import overlays
+
+
+def task_of(overlay: Overlay, *, weak: bool = True) -> ShardTask:
+    interest = overlay.interest
+    return ShardTask(overlay.u, overlay.v, interest.num_nodes, interest.num_topics, weak=weak)
+
+
+@given(overlays(), st.booleans())
+def test_a_shard_finds_what_the_measures_find(overlay: Overlay, backwards: bool) -> None:
+    """Components, contributions and weak topics are those that other code finds, in any order of rows."""
+    interest, step = overlay.interest, -1 if backwards else 1
+    found = examine_shard(task_of(overlay), interest.node_of_slot[::step], interest.node_topics[::step])
+    of_topic = np.zeros(interest.num_topics, dtype=np.int64)
+    of_topic[found.topics] = found.components
+    assert of_topic.tolist() == measure.components(overlay).of_topic.tolist()
+    assert found.topics.tolist() == np.unique(interest.node_topics).tolist()
+    assert found.gains.tolist() == measure.contributions(interest, overlay.u, overlay.v).tolist()
+    weak = measure.weak_topics(overlay)
+    assert found.weak_topics.tolist() == weak.topics.tolist()
+    assert found.weak_nodes.tolist() == weak.nodes.tolist()
+    assert (found.subscriptions, found.repeated, found.outside) == (interest.num_subscriptions, 0, 0)
+
+
+@given(overlays(), st.integers(1, 3))
+def test_shards_add_up(overlay: Overlay, shards: int) -> None:
+    """The findings of all shards together are those of one process."""
+    interest = overlay.interest
+    node, topic = interest.node_of_slot, interest.node_topics
+    dealt = [topic % shards == shard for shard in reversed(range(shards))]
+    findings = [examine_shard(task_of(overlay), node[own], topic[own]) for own in dealt]
+    found, weak = merge_shards(overlay, findings)
+    whole, weak_in_whole = verify_overlay(overlay), measure.weak_topics(overlay)
+    assert found.components.of_topic.tolist() == whole.components.of_topic.tolist()
+    assert found.components.total == whole.components.total
+    assert found.support == whole.support
+    assert found.wrong_contributions.tolist() == whole.wrong_contributions.tolist()
+    assert weak.topics.tolist() == weak_in_whole.topics.tolist()
+    assert weak.nodes.tolist() == weak_in_whole.nodes.tolist()
+
+
+@pytest.mark.parametrize(
+    ("node", "topic", "counts"),
+    [
+        ([0, 1, 1], [0, 0, 0], (2, 1, 0)),
+        ([0, 1, 2], [0, 0, 0], (2, 0, 1)),
+        ([0, 1, -1], [0, 0, 0], (2, 0, 1)),
+        ([0, 1, 1], [0, 0, 2], (2, 0, 1)),
+        ([0, 1, 1], [0, 0, -1], (2, 0, 1)),
+        ([0, 1, 1, 7, 0], [0, 0, 0, 0, -1], (2, 1, 2)),
+    ],
+)
+def test_rows_that_do_not_fit_are_counted(
+    node: list[int], topic: list[int], counts: tuple[int, int, int]
+) -> None:
+    """Rows that repeat, or name what does not exist, are counted and change nothing else."""
+    task = ShardTask(np.array([0], np.int32), np.array([1], np.int32), 2, 2, weak=False)
+    found = examine_shard(task, np.array(node, np.int32), np.array(topic, np.int32))
+    assert (found.subscriptions, found.repeated, found.outside) == counts
+    assert (found.topics.tolist(), found.components.tolist(), found.gains.tolist()) == ([0], [1], [1])
+
+
+def test_weak_topics_are_looked_for_on_request_only() -> None:
+    """Without a request the findings have no weak topics, however weak they are."""
+    interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
+    overlay = Overlay.empty(interest)
+    rows = interest.node_of_slot, interest.node_topics
+    asked, silent = (examine_shard(task_of(overlay, weak=weak), *rows) for weak in (True, False))
+    assert (asked.weak_topics.tolist(), asked.weak_nodes.tolist()) == ([0], [-1])
+    assert (silent.weak_topics.tolist(), silent.weak_nodes.tolist()) == ([], [])
