@@ -38,15 +38,6 @@ def living(brokers: int, topics: int, size: int = 3) -> LivingPlan:
     return LivingPlan(routed_of(trees), overlay.edges, trees.to_arrow().cast(TREES))  # type: ignore[arg-type]
 
 
-def test_nobody_waits_for_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What repairs need is compiled when a plan begins to live, not while messages wait."""
-    compiled: list[str] = []
-    for room in ("churn", "routes"):
-        monkeypatch.setattr(f"meshwright.{room}.prepare", lambda _, room=room: compiled.append(room))
-    living(4, 3, size=2)
-    assert compiled == ["churn", "routes"]
-
-
 def check(found: Churned, events: int, *, durable: bool = True) -> None:
     """Look that nothing is lost where no tree, or nothing, changed, and that all is exact in the end."""
     assert (found.calm.missing, found.calm.duplicate, found.calm.leaked) == ((), (), ())

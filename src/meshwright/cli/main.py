@@ -23,6 +23,7 @@ from meshwright.cli.deploy import apply, diff, export, federation, route
 from meshwright.cli.live import chaos, churn
 from meshwright.cli.output import INTERRUPTED, NOBODY_READS, explain, note
 from meshwright.cli.plans import advise, compare, plan, soc, verify
+from meshwright.jit.announce import announce
 
 EXAMPLES = (
     "meshwright demo",
@@ -98,7 +99,8 @@ def execute(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     words = [word for word in arguments if word != "--debug"]
     try:
-        code = app(words, prog_name="meshwright", standalone_mode=False)
+        with announce(note):
+            code = app(words, prog_name="meshwright", standalone_mode=False)
         sys.stdout.flush()
     except (SystemExit, BrokenPipeError):  # all that click and rich do about a reader who went away
         code = NOBODY_READS

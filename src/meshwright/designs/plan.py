@@ -26,6 +26,7 @@ class Plan:
     parameters: Mapping[str, Parameter]
     seed: int
     seconds: float
+    """How long the algorithm took, without the compilation of its kernels."""
     costs: LinkCosts | None = None
     """What links cost, whether or not the algorithm looked at it."""
     prices: Prices | None = None

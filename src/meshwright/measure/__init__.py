@@ -5,7 +5,6 @@ from meshwright.measure.contribution import contributions, support_curve
 from meshwright.measure.degree import Degrees, degrees
 from meshwright.measure.diameter import Diameters, diameters
 from meshwright.measure.filtering import FilteringCosts, filtering_costs
-from meshwright.measure.prepare import prepare
 from meshwright.measure.robustness import WeakTopics, redundant_edges, weak_topics
 from meshwright.measure.scalability import SocAnswer, soc
 from meshwright.verify.certificate import check_prices, gap
@@ -26,7 +25,6 @@ __all__ = [
     "diameters",
     "filtering_costs",
     "gap",
-    "prepare",
     "redundant_edges",
     "soc",
     "support",

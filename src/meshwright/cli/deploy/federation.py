@@ -144,7 +144,7 @@ def federation(
 
             told, lines, passed = churned(
                 routed, links, trees, churn, folder, Path(place), rate, seed, ingest, settings,
-                drawing, shown=progress,
+                drawing,
             )  # fmt: skip
     if json:
         output.answer_json({"plan": plan and str(plan), "passed": passed, **told, "out": out and str(out)})

@@ -31,17 +31,13 @@ def churned(
     ingest: bool,
     settings: Settings,
     drawing: Any,
-    *,
-    shown: bool,
 ) -> tuple[dict[str, Any], list[str], bool]:
     """Run a federation under churn; return figures, lines, and whether all is as it must be."""
     from meshwright.cli.deploy.federation import told_verdict
-    from meshwright.cli.progress import ProgressDrawing
     from meshwright.deploy.federation.churn import churn_live
     from meshwright.deploy.federation.live_plan import LivingPlan
 
-    with ProgressDrawing("federation", forced=shown) as compiling:
-        plan = LivingPlan(routed, links, trees, seed=seed, progress=compiling)
+    plan = LivingPlan(routed, links, trees, seed=seed)
     before = plan.live.interest()
     logs = place / "logs"
 

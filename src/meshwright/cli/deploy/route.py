@@ -50,7 +50,7 @@ def route(
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
-    from meshwright.routes import OBJECTIVES, figures, prepare, stretch
+    from meshwright.routes import OBJECTIVES, figures, stretch
     from meshwright.routes import route as choose
     from meshwright.store import read_plan, read_trees, write_trees
     from meshwright.store.trees import tree_ids
@@ -65,7 +65,6 @@ def route(
     asked, strangers = ({}, 0) if rates is None else _published(rates, interest)
     if objective == "stable":
         asked["today"] = tree_ids(read_trees(today or plan).trees, interest)
-    prepare(lambda edges, done, what: output.note(what))
     trees = choose(overlay, objective, **asked)
     write_trees(trees, plan)
     longer = stretch(trees)

@@ -9,7 +9,6 @@ from meshwright.cli.options import Costs, Json, ShowProgress, Source
 from meshwright.cli.spark import Conf, Master
 
 if TYPE_CHECKING:
-    from meshwright.measure.prepare import Measure
     from meshwright.store import PlanReport
 
 EXAMPLES = (
@@ -58,7 +57,6 @@ def verify(
     else:
         interest = design_runs.load(source)
         link_costs = design_runs.load_costs(costs, interest)
-        design_runs.prepare_measures("contributions", *_of_failures(plan, k))
         with ProgressDrawing("Verification", forced=progress) as drawing:
             report = verify_plan(plan, interest, k=k, costs=link_costs, progress=drawing)
     if json:
@@ -67,14 +65,6 @@ def verify(
         output.answer(*_told(report))
     if not report.passed:
         raise typer.Exit(ANSWER_IS_NO)
-
-
-def _of_failures(plan: Path, k: int | None) -> "list[Measure]":
-    """Name what measures failures, if the plan is to stand them."""
-    from meshwright.store import read_plan
-    from meshwright.verify.plan import wanted_k
-
-    return ["resilience"] if wanted_k(read_plan(plan), k) == 2 else []
 
 
 def _on_spark(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from meshwright.content.assignment.incremental_cost import standing
 from meshwright.content.assignment.packing import packing, random
 from meshwright.content.assignment.steiner import channel_tree_weights, mixed, publisher_tree_weights
 from meshwright.errors import InputError
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -78,7 +78,7 @@ def descent(
     for limit, what in ((seconds, "seconds"), (steps, "steps")):
         if limit is not None and not limit >= 0:
             raise InputError(f"{limit} {what}: give zero or more")
-    began = time.monotonic()
+    began = working_seconds()
     if start is None:
         given = best_start(workload, seed=seed, seconds=None if seconds is None else SHARE * seconds)
     else:
@@ -93,7 +93,7 @@ def descent(
     for saved, looked in search(workload, at, known.total, seed):
         total -= saved
         done += looked
-        spent = [0.0 if seconds is None else (time.monotonic() - began) / max(seconds, 1e-9)]
+        spent = [0.0 if seconds is None else (working_seconds() - began) / max(seconds, 1e-9)]
         spent.append(0.0 if steps is None else done / max(steps, 1))
         if progress is not None:
             progress(done, min(max(spent), 1.0), f"cost {total:,.6g}")
@@ -115,10 +115,10 @@ def best_start(workload: Workload, *, seed: int = 0, seconds: float | None = Non
     """
     found: list[tuple[float, Ids]] = []
     stuck: InputError | None = None
-    until = None if seconds is None else time.monotonic() + seconds
+    until = None if seconds is None else working_seconds() + seconds
 
     def late() -> bool:
-        return bool(found) and until is not None and time.monotonic() >= until
+        return bool(found) and until is not None and working_seconds() >= until
 
     for make in _makers(workload, seed, late):
         try:

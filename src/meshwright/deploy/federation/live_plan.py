@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright import churn, routes
 from meshwright.churn import LiveOverlay, happen
 from meshwright.deploy.config.routed import Routed
 from meshwright.deploy.config.wiring import rewire, wire
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from meshwright.churn import Event, Policy
     from meshwright.deploy.config.wiring import Wiring
-    from meshwright.progress import Progress
 
 
 def interest_of(routed: Routed) -> Interest:
@@ -44,7 +42,7 @@ def overlay_of(routed: Routed, links: Iterable[tuple[str, str]]) -> Overlay:
 class LivingPlan:
     """A live overlay with stable trees: after each event, the ways and the wiring that follow from it.
 
-    Kernels are compiled, or loaded, before anything happens: no repair waits for that.
+    All kernels are compiled, or loaded from the cache, when the plan is made: no repair waits for that.
     """
 
     def __init__(
@@ -55,10 +53,8 @@ class LivingPlan:
         *,
         policy: Policy | str = "shadow",
         seed: int = 0,
-        progress: Progress | None = None,
     ) -> None:
-        churn.prepare(progress)
-        routes.prepare(progress)
+        _warm_up(policy)
         self.live = LiveOverlay(overlay_of(routed, links), policy, seed=seed)
         self.trees = trees
         self.routed = routed
@@ -73,3 +69,17 @@ class LivingPlan:
         names = overlay.interest.node_names.to_pylist()
         self.routed = Routed.from_tables(self.trees, roles_of(trees), names)
         self.wiring = rewire(self.routed, self.wiring)
+
+
+def _warm_up(policy: Policy | str) -> None:
+    """Call every kernel of repairs and routes once: every kind of event, on the smallest overlay."""
+    pair = Interest.from_dict({"a": ["t"], "b": ["t"]})
+    end = np.zeros(1, dtype=np.int32)
+    live = LiveOverlay(Overlay(pair, end, end + 1, end + 1), policy)
+    live.join("c", ["t", "s"])
+    live.subscribe("a", ["s"])
+    live.unsubscribe("c", ["t"])
+    live.leave("b")
+    overlay = live.overlay()
+    trees = route(overlay).to_arrow().cast(TREES)
+    route(overlay, "stable", today=tree_ids(trees, overlay.interest))

@@ -14,7 +14,7 @@ from meshwright.designs.exact.problem import Clock, Problem, Standing, problem_o
 from meshwright.designs.exact.rounding import pruned
 from meshwright.designs.exact.search import fewest_at_lowest_degree, search
 from meshwright.errors import InputError
-from meshwright.greedy import engine, grow, rules
+from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 
@@ -113,7 +113,6 @@ def solve(
         raise InputError(f"no objective {objective!r}: choose {' or '.join(get_args(Goal))}")
     if not isinstance(time_limit, (int, float)) or not 0 <= time_limit < math.inf:
         raise InputError(f"a time limit of {time_limit} seconds: give a number of zero or more")
-    prepare(progress)
     clock = Clock(time_limit)
     problem = problem_of(interest)
     greedy = [_pruned(problem, rule, threads) for rule in (rules.gm, rules.minmax)]
@@ -136,14 +135,6 @@ def solve(
         standing, lower = fewest_at_lowest_degree(problem, cuts, greedy, clock, tell)
     assert standing.best is not None  # both began with a solution, or found one
     return Solution(problem.overlay(standing.best), objective, lower, standing.lower)
-
-
-def prepare(progress: Progress | None = None) -> None:
-    """Compile the kernels that are used, or load them where they are kept; no part of the time limit."""
-    engine.prepare(progress)
-    engine.prepare_more(progress)
-    measure.prepare(progress)
-    measure.prepare(progress, "redundancy")
 
 
 def _pruned(problem: Problem, rule: rules.Rule, threads: int) -> Chosen:
