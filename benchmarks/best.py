@@ -20,7 +20,7 @@ def compare_best(case: Case) -> dict[str, Any]:
 
     As many are measured at a time as there are cores.
     """
-    best.prepare()
+    best.best(case.workload(most_nodes=50), steps=1)  # compile once, before processes start
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
         futures = {
             objective: [pool.submit(_one, case, objective, seed) for seed in (SEEDS if floor else SEEDS[:1])]

@@ -167,7 +167,11 @@ SCOPES: tuple[Literal["induced", "whole"], ...] = ("induced", "whole")
 COSTS: tuple[Literal["filtering", "diameter"], ...] = ("filtering", "diameter")
 BOUNDS = ((3, 0), (20, 6), (900, 40_000))
 MEASURES: dict[str, Callable[[mw.Overlay], Any]] = {
-    "support": lambda own: (mw.measure.support(own), mw.measure.support_curve(own), mw.verify.verify_overlay(own)),
+    "support": lambda own: (
+        mw.measure.support(own),
+        mw.measure.support_curve(own),
+        mw.verify.verify_overlay(own),
+    ),
     "contributions": lambda own: mw.measure.contributions(own.interest, own.u, own.v),
     "components": mw.measure.components,
     "degrees": mw.measure.degrees,

@@ -11,7 +11,6 @@ import pytest
 
 import meshwright as mw
 from brokers import PROGRAM
-from meshwright import routes
 from meshwright.cli.deploy import apply, diff, export, federation, route
 from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
 from terminal import meshwright
@@ -30,7 +29,6 @@ def commands_of(page: str) -> list[str]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Change to a folder with all files that the examples name."""
-    routes.prepare()
     monkeypatch.chdir(tmp_path)
     interest = mw.Interest.from_dict(HELD)
     mw.write_dataset(interest, "dataset")

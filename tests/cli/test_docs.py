@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from meshwright import routes
 from meshwright.cli.content import assign, commands, migrate
 from meshwright.cli.content import workload as content_workload
 from meshwright.cli.data import workload
@@ -96,7 +95,6 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     event = '{"event": "join", "node": "paris", "topics": ["sun", "wind"]}\n'
     (tmp_path / "events.jsonl").write_text(event, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    routes.prepare()  # that kernels are compiled would be told
     shown = re.findall(r"^(meshwright .*?) *(?:#.*)?$", README, re.MULTILINE)
     examples = [
         *workload.EXAMPLES,

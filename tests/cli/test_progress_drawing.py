@@ -1,4 +1,4 @@
-"""Progress: nothing for quick work, links, support and time left for long work, compiling always."""
+"""Progress: nothing for quick work, links, support and time left for long work."""
 
 from __future__ import annotations
 
@@ -84,14 +84,6 @@ def test_other_work_is_told_by_its_name(clock: Clock, capsys: pytest.CaptureFixt
         clock.now += 5
         drawn(1234, 0.25, "improving")
     assert capsys.readouterr().err == "meshwright: Best: 1,234 links, improving, 15 s left\n"
-
-
-def test_compiling_is_always_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Compiling is announced at once, even without a terminal, and once for a design."""
-    with ProgressDrawing("GM") as drawn:
-        drawn(0, 0.0, "compiling kernels, first run only")
-        drawn(0, 0.0, "compiling kernels, first run only")
-    assert capsys.readouterr().err == "meshwright: compiling kernels, first run only\n"
 
 
 def test_a_budget_counts_as_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from meshwright import Interest, Overlay, measure
 from meshwright.designs import design
 from meshwright.designs.greedy import gm
 from meshwright.designs.resilient.growth import grow_twofold
-from meshwright.designs.resilient.k_connected import RUNS, prepare, resilient
+from meshwright.designs.resilient.k_connected import RUNS, resilient
 from meshwright.designs.resilient.prune import without_spare_links
 from meshwright.errors import InputError
 from meshwright.verify import verify_overlay
@@ -149,18 +149,6 @@ def test_progress_is_told_to_the_end() -> None:
     assert shares[-1] == 1.0
     assert triples(plan.overlay) == triples(resilient(interest))
     assert all(count > 0 for count, _, what in told if what == "linking")
-
-
-@pytest.mark.skipif(not COMPILED, reason="there is nothing to compile")
-def test_preparing_compiles_all_that_is_needed() -> None:
-    """After `prepare`, nothing more is compiled, whatever the interest."""
-    from numba.core import event
-
-    prepare()
-    with event.install_recorder("numba:compile") as recorder:
-        for interest in (zipf(40, 12, size=4), expo(30, 20, min_size=2, max_size=18)):
-            resilient(interest)
-    assert not recorder.buffer
 
 
 def test_every_pair_may_be_needed() -> None:

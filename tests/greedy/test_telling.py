@@ -11,7 +11,6 @@ from calls import COMPILED, restless_engine
 from meshwright import Interest, Overlay, measure
 from meshwright.greedy import grow, rules
 from meshwright.greedy.rules import Rule
-from meshwright.jit import compiler
 from meshwright.workloads import zipf
 
 THREE_RULES = (rules.gm, rules.minmax, rules.low(3))
@@ -74,18 +73,6 @@ def test_what_the_callback_raises_ends_the_run(interest: Interest, threads: int,
     with restless_engine(STRIDE, 512 if COMPILED else 16), pytest.raises(KeyboardInterrupt):
         grow(interest, rules.gm, threads=threads, progress=interrupt)
     assert len(told) == calls
-
-
-def test_compiling_is_announced_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before kernels that are not in the cache the first word is that they are compiled, else it is not."""
-    small = Interest.from_dict({"a": {"x"}, "b": {"x"}})
-    for kept in (False, True):
-        told: Told = []
-        monkeypatch.setattr(compiler, "is_kept", lambda name, kept=kept: kept)
-        grow(small, rules.gm, progress=lambda *words, told=told: told.append(words))
-        announced = [words for words in told if words[2] == "compiling kernels, first run only"]
-        assert announced == ([] if kept else [(0, 0.0, "compiling kernels, first run only")])
-        assert kept or told[0] == announced[0]
 
 
 def test_a_lost_count_ends_the_run(interest: Interest, monkeypatch: pytest.MonkeyPatch) -> None:

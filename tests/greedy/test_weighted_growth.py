@@ -20,7 +20,6 @@ from meshwright.greedy import rules, weighted
 from meshwright.greedy.kernels import weighted_sweep
 from meshwright.greedy.rules import Rule
 from meshwright.greedy.weighted import grow
-from meshwright.jit import compiler
 from meshwright.verify import verify_overlay
 from meshwright.workloads import WORKLOADS, zipf
 from strategies import interests
@@ -240,18 +239,6 @@ def test_what_the_callback_raises_ends_the_run(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(KeyboardInterrupt):
         grow(interest, rules.gm, planar(interest, 1), progress=interrupt)
     assert len(told) == 1
-
-
-def test_compiling_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before kernels that are not in the cache the first word is that they are compiled, else it is not."""
-    interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
-    for kept in (False, True):
-        told: list[str] = []
-        monkeypatch.setattr(compiler, "is_kept", lambda room, kept=kept: kept)
-        grow(
-            interest, rules.gm, planar(interest, 1), progress=lambda *words, told=told: told.append(words[2])
-        )
-        assert told[0] == ("linking" if kept else "compiling kernels, first run only")
 
 
 def test_a_lost_count_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

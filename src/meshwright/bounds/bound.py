@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import Prices
 from meshwright.errors import InputError
 from meshwright.interest import Interest
-from meshwright.jit.prepare import prepares
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
@@ -68,8 +67,7 @@ def prices(
     Prices(at least 2 links for 3 nodes)
     """
     _check(interest, effort, start, seconds, threads)
-    prepare(progress)
-    began = time.perf_counter()
+    began = working_seconds()
     loads = Loads(interest, threads)
     best = first_prices(loads) if start is None else certify(loads, start.scaled)
     if effort == "first" or best.bound == 0:
@@ -79,7 +77,7 @@ def prices(
         best.q.astype(np.float32) if start is None else np.maximum(best.q.astype(np.float32), FAINT),
         0 if start is None else PAYING,
     )
-    while not ascent.done and (seconds is None or time.perf_counter() - began < seconds):
+    while not ascent.done and (seconds is None or working_seconds() - began < seconds):
         if progress is not None:
             proven = max(best.bound, int(ascent.value), int(ascent.value_paying))
             progress(proven, ascent.step / STEPS, NEEDED)
@@ -91,16 +89,6 @@ def prices(
     if progress is not None:
         progress(best.bound, 1.0, NEEDED)
     return best
-
-
-@prepares("bounds")
-def prepare() -> None:
-    """Compile the kernels of the price bound, or load them where they are kept; `prices` does so itself."""
-    # Call every kernel once on the smallest of interests.
-    loads = Loads(Interest.from_dict({"a": {"t"}, "b": {"t"}}))
-    ascent = Ascent(loads, first_prices(loads).q.astype(np.float32), STEPS - 1)
-    ascent.round()
-    polish(loads, ascent.best)
 
 
 def _check(
@@ -158,7 +146,6 @@ def tight_pairs(prices: Prices, *, most: int, slack: float = 0.1, threads: int =
         raise InputError(f"{most} pairs: give zero or more")
     if not 0 <= slack <= 1:
         raise InputError(f"a slack of {slack}: give a number from 0 to 1")
-    prepare()
     loads = Loads(prices.interest, threads)
     price = prices.q.astype(np.float32)
     found = loads.scan(price, 1 - slack - ROUNDING)

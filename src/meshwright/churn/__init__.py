@@ -4,7 +4,6 @@ from meshwright.churn.chaos import RepairCost, Scenario, chaos
 from meshwright.churn.events import EVENTS, Event
 from meshwright.churn.live import LiveOverlay
 from meshwright.churn.policy import COVERS, POLICIES, Policy
-from meshwright.churn.prepare import prepare, prepare_chaos
 from meshwright.churn.repair import Repair
 from meshwright.churn.replay import Replay, happen, replay
 from meshwright.churn.simulation import random_churn
@@ -22,8 +21,6 @@ __all__ = [
     "Scenario",
     "chaos",
     "happen",
-    "prepare",
-    "prepare_chaos",
     "random_churn",
     "replay",
 ]

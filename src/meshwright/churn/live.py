@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from meshwright.churn.rebuild import rebuild
 from meshwright.churn.repair import Repair, net_links
 from meshwright.churn.state import Body
 from meshwright.errors import InputError, first_five
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from meshwright.churn.repair import Links
@@ -205,7 +205,7 @@ class LiveOverlay:
 
     def _happen(self, events: Sequence[Event], what: str) -> Repair:
         """Check some events, let them happen, and tell what that did."""
-        began, body = time.perf_counter(), self._body
+        began, body = working_seconds(), self._body
         if what in (BATCH, CRASH):
             check_all(body, events)
         else:
@@ -220,7 +220,7 @@ class LiveOverlay:
             fragments,
             body.max_degree,
             body.average_degree,
-            time.perf_counter() - began,
+            working_seconds() - began,
             tidied,
         )
 

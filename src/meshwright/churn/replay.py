@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from meshwright import measure
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from meshwright.churn.live import LiveOverlay
@@ -66,9 +66,9 @@ class Replay:
         """
         live = self.live
         interest = live.interest()
-        began = time.perf_counter()
+        began = working_seconds()
         rebuilt = measure.degrees(grow(interest, rules.low(live.policy.rho)))
-        took = time.perf_counter() - began
+        took = working_seconds() - began
         joins = [repair for repair in self.repairs if repair.event == JOIN]
         leaves = [repair for repair in self.repairs if repair.event in (LEAVE, CRASH)]
         return {

@@ -22,6 +22,7 @@ from meshwright.cli.deploy import apply, diff, export, federation, route
 from meshwright.cli.live import chaos, churn
 from meshwright.cli.output import CLOSED_PIPE, INTERRUPTED, explain, note
 from meshwright.cli.plans import advise, compare, plan, soc, verify
+from meshwright.jit.announce import announce
 
 EXAMPLES = (
     "meshwright demo",
@@ -97,7 +98,8 @@ def execute(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     words = [word for word in arguments if word != "--debug"]
     try:
-        code = app(words, prog_name="meshwright", standalone_mode=False)
+        with announce(note):
+            code = app(words, prog_name="meshwright", standalone_mode=False)
         sys.stdout.flush()
     except (SystemExit, BrokenPipeError):  # how click and rich react to a closed pipe
         code = CLOSED_PIPE

@@ -88,13 +88,9 @@ class ProgressDrawing(Drawing):
         super().__init__(forced=forced)
         self.title, self.max_edges = title, max_edges
         self.samples: deque[tuple[float, float]] = deque([(self.began, 0.0)], maxlen=SAMPLES)
-        self.compiling = False
 
     def __call__(self, edges: int, done: float, what: str) -> None:
         """Take the edges so far, the share done (while linking: the support) and the phase."""
-        if what.startswith("compiling"):
-            self._announce(what)
-            return
         if not self.due():
             return
         now = time.monotonic()
@@ -106,11 +102,6 @@ class ProgressDrawing(Drawing):
             self.draw(self.title, share, detail=detail, left=left)
         elif self.line_due():
             note(f"{self.title}: {detail}, {left}")
-
-    def _announce(self, what: str) -> None:
-        if not self.compiling:
-            self.compiling = True
-            note(what)
 
 
 def time_left(samples: deque[tuple[float, float]], now: float, share: float) -> str:
@@ -139,9 +130,6 @@ class SearchDrawing(Drawing):
 
     def __call__(self, steps: int, done: float, what: str) -> None:
         """Take the steps so far, the share of the budget that is spent, and the result so far."""
-        if what.startswith("compiling"):
-            note(what)
-            return
         if not self.due():
             return
         if self.terminal:

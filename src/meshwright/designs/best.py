@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from meshwright import bounds, measure, search
 from meshwright.errors import InputError
 from meshwright.formatting import excess
 from meshwright.greedy import grow, rules
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
@@ -40,12 +40,12 @@ class Budget:
         if steps is not None and (not isinstance(steps, (int, np.integer)) or steps < 0):
             raise InputError(f"{steps} steps: give a whole number of zero or more, or leave it out")
         self.seconds, self.steps, self.taken = seconds, steps, 0
-        self.began = time.perf_counter()
+        self.began = working_seconds()
 
     @property
     def share(self) -> float:
         """The share of the budget that is spent, from 0 to 1."""
-        gone, whole = time.perf_counter() - self.began, self.seconds
+        gone, whole = working_seconds() - self.began, self.seconds
         if self.steps is not None:
             gone, whole = self.taken, self.steps
         return min(1.0, gone / whole) if whole else 1.0
@@ -163,12 +163,6 @@ class _Kept:
         rank = len(remaking), remaking.max_degree
         if rank < self.rank and remaking.max_degree <= self.limit:
             self.rank, self.links = rank, remaking.links()
-
-
-def prepare(progress: Progress | None = None) -> None:
-    """Compile the kernels that `best` has beside the engine's, or load them where they are kept."""
-    search.prepare(progress)
-    bounds.prepare(progress)
 
 
 def _pruned(overlay: Overlay, seed: int) -> search.Remaking:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ from meshwright.designs import best
 from meshwright.designs.best import Budget, priced
 from meshwright.designs.plan import Plan
 from meshwright.greedy import grow, rules
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
@@ -50,8 +50,7 @@ def front(
     """
     if prices is not None:
         prices.check(interest)
-    best.prepare(progress)
-    began, budget = time.perf_counter(), Budget(seconds, steps)
+    began, budget = working_seconds(), Budget(seconds, steps)
     known = _Known()
     for rule in (rules.gm, rules.minmax, *(rules.low(k) for k in GREEDIEST)):
         known.add(grow(interest, rule, threads=threads, progress=progress))
@@ -69,7 +68,7 @@ def front(
             searching.run(_best_start(known.within(cap), prices, cap), cap, until)
         else:
             searching.resume(cap, until)
-    made = time.perf_counter() - began
+    made = working_seconds() - began
     timing: dict[str, int | float] = {"seconds": seconds} if steps is None else {"steps": steps}
     return tuple(
         Plan(

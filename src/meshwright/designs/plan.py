@@ -26,6 +26,7 @@ class Plan:
     parameters: Mapping[str, Parameter]
     seed: int
     seconds: float
+    """How long the algorithm took, without the compilation of its kernels."""
     costs: LinkCosts | None = None
     """The link costs, whether or not the algorithm used them."""
     prices: Prices | None = None

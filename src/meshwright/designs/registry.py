@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright import bounds, measure
+from meshwright import bounds
 from meshwright.costs import LinkCosts
-from meshwright.designs import best, cdmax, coverage, greedy, prepare_kernels, random, ring, stars
+from meshwright.designs import best, cdmax, coverage, greedy, random, ring, stars
 from meshwright.designs.exact import solve
 from meshwright.designs.exact.solve import Solution
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.designs.resilient import k_connected
 from meshwright.errors import InputError
-from meshwright.greedy import needs_more, prepare, prepare_more, rules, weighted
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
-    from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
@@ -41,14 +39,10 @@ class Design:
     required: frozenset[str] = frozenset()
     greedy: bool = True
     """Whether it runs on the engine, and so takes `threads` and `progress`."""
-    rule: Rule | None = None
-    """The engine's rule, if it runs by that alone and from nothing: less is to be compiled for GM's."""
     seeded: bool = False
     """Whether it draws random numbers, and so takes `seed`."""
     priced: bool = False
     """Whether the prices of a lower bound help it, and so it takes `prices`."""
-    prepare: Callable[[Progress | None], None] | None = None
-    """What compiles the kernels that it has beside the engine's."""
 
 
 DESIGNS: dict[str, Design] = {
@@ -60,13 +54,13 @@ DESIGNS: dict[str, Design] = {
              "max_degree": "no more links per broker than this",
              "costs": "what links cost: weigh contribution against it"},
             "every topic connected; links at most ln(Σ|T(v)|) × the fewest possible",
-            "podc07, Alg. 3", rule=rules.gm,
+            "podc07, Alg. 3",
         ),
         Design(
             "minmax", "MinMax-ODA", greedy.minmax,
             {"max_edges": "stop at this many links", "max_degree": "no more links per broker than this"},
             "every topic connected; maximum degree at most O(log(|V|·|T|)) × the lowest possible",
-            "icdcs10, section II-A", rule=rules.minmax,
+            "icdcs10, section II-A",
         ),
         Design(
             "low", "Low-ODA", greedy.low,
@@ -80,12 +74,12 @@ DESIGNS: dict[str, Design] = {
         Design(
             "gpa", "GPA", greedy.gpa, {"max_edges": "the budget: links in all"},
             "at most m links; at least 1 − 1/e of the best support that m links can give",
-            "icdcs16, Alg. 1", frozenset({"max_edges"}), rule=rules.gm,
+            "icdcs16, Alg. 1", frozenset({"max_edges"}),
         ),
         Design(
             "gpm", "GPM", greedy.gpm, {"max_degree": "the budget: links per broker"},
             "no broker has more than d links; at least 1 − e^(−1/6) of the best support under that limit",
-            "icdcs16, Alg. 3", frozenset({"max_degree"}), rule=rules.minmax,
+            "icdcs16, Alg. 3", frozenset({"max_degree"}),
         ),
         Design(
             "ring", "ring per topic", ring.ring, {},
@@ -95,30 +89,30 @@ DESIGNS: dict[str, Design] = {
         Design(
             "cd", "CD-ODA", stars.cd, {},
             "every topic a star, so of diameter 2 at most; no bound on links (2.3 × GM's in the paper)",
-            "icdcs10, section VI", greedy=False, prepare=prepare_kernels.prepare,
+            "icdcs10, section VI", greedy=False,
         ),
         Design(
             "cd1", "CD-ODA-I", stars.cd1, {},
             "every topic a star, so of diameter 2 at most; no bound on links",
-            "icdcs10, section VI-A", greedy=False, prepare=prepare_kernels.prepare,
+            "icdcs10, section VI-A", greedy=False,
         ),
         Design(
             "cd2", "CD-ODA-II", stars.cd2, {},
             "every topic a star, so of diameter 2 at most; no bound on links (1.8 × GM's in the paper)",
-            "icdcs10, section VI-B", greedy=False, prepare=prepare_kernels.prepare,
+            "icdcs10, section VI-B", greedy=False,
         ),
         Design(
             "cdmax", "CD-Max", cdmax.cdmax,
             {"k": "1 favours few links, above 2 a lower maximum degree by several hubs for a topic (1)"},
             "every topic of diameter 2 at most; maximum degree never above CD-ODA-II's",
-            "ours, on icdcs10, section VI", greedy=False, prepare=prepare_kernels.prepare,
+            "ours, on icdcs10, section VI", greedy=False,
         ),
         Design(
             "spidercast", "SpiderCast", coverage.spidercast,
             {"coverage_greedy": "neighbours for each topic by greedy picks (3)",
              "coverage_random": "neighbours for each topic by random picks (1)"},
             "each broker linked to K_g + K_r subscribers of each of its topics, or to all; no centre needed",
-            "icdcs16, section IX", greedy=False, seeded=True, prepare=prepare_kernels.prepare,
+            "icdcs16, section IX", greedy=False, seeded=True,
         ),
         Design(
             "spidercastm", "SpiderCastM", coverage.spidercastm,
@@ -127,27 +121,26 @@ DESIGNS: dict[str, Design] = {
              "coverage_random": "neighbours for each topic by random picks (1)"},
             "no broker has more than d links; no bound on support",
             "icdcs16, section IX", frozenset({"max_degree"}),
-            greedy=False, seeded=True, prepare=prepare_kernels.prepare,
+            greedy=False, seeded=True,
         ),
         Design(
             "randoma", "RandomA", random.randoma, {"max_edges": "the budget: links in all"},
             "at most m links, each contributing; no bound on support: the contrast to GPA",
             "icdcs16, section IX", frozenset({"max_edges"}),
-            greedy=False, seeded=True, prepare=prepare_kernels.prepare,
+            greedy=False, seeded=True,
         ),
         Design(
             "randomm", "RandomM", random.randomm, {"max_degree": "the budget: links per broker"},
             "no broker has more than d links, each contributing; no bound on support: the contrast to GPM",
             "icdcs16, section IX", frozenset({"max_degree"}),
-            greedy=False, seeded=True, prepare=prepare_kernels.prepare,
+            greedy=False, seeded=True,
         ),
         Design(
             "resilient", "2-topic-connected", k_connected.resilient,
             {"k": "1: connected, as by GM; 2: still connected when any one broker fails (2)"},
             "every topic of three subscribers or more stays connected when any one broker fails; no link can "
             "be taken away",
-            "ours; the problem is that of Chen, Vitenberg and Jacobsen, PODC 2013", rule=rules.gm,
-            prepare=k_connected.prepare,
+            "ours; the problem is that of Chen, Vitenberg and Jacobsen, PODC 2013",
         ),
         Design(
             "best", "Best", best.best,
@@ -156,7 +149,7 @@ DESIGNS: dict[str, Design] = {
              "seconds": "improve for so long (20)", "steps": "or so many steps, the same on every machine"},
             "every topic connected; never more links than GM, or neither more links nor a higher maximum "
             "degree than MinMax-ODA or Low-ODA(k), by objective",
-            "ours", seeded=True, priced=True, prepare=best.prepare,
+            "ours", seeded=True, priced=True,
         ),
         Design(
             "exact", "exact", solve.solve,
@@ -164,7 +157,7 @@ DESIGNS: dict[str, Design] = {
              "time_limit": "stop after this many seconds with the best so far (60)"},
             "every topic connected, at the optimum if time is enough: small instances only; otherwise never "
             "worse than GM and MinMax-ODA",
-            "podc07, section 5, states the problem", prepare=solve.prepare,
+            "podc07, section 5, states the problem",
         ),
     )
 }  # fmt: skip
@@ -214,23 +207,14 @@ def design(
         raise InputError(f"{algorithm} needs {name}: {chosen.parameters[name]}")
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
     seeding = {"seed": seed} if chosen.seeded else {}
-    if chosen.greedy:  # compiling is not the design's time
-        prepare(progress)
-        if needs_more(chosen.rule, threads=threads):
-            prepare_more(progress)
-    measure.prepare(progress)
-    if chosen.prepare is not None:
-        chosen.prepare(progress)
-    if costs is not None:
-        weighted.prepare(progress)
     if prices is not None:
         prices.check(interest)
     if certify and prices is None:
         prices = bounds.prices(interest, threads=threads, progress=progress)
     pricing = {"prices": prices} if chosen.priced else {}
-    began = time.perf_counter()
+    began = working_seconds()
     built = chosen.build(interest, **given, **weighing, **running, **seeding, **pricing)
-    seconds = time.perf_counter() - began
+    seconds = working_seconds() - began
     overlay = built.overlay if isinstance(built, Solution) else built
     solver_bound = built.links_needed if isinstance(built, Solution) else None
     stated = given if costs is None else {**given, "costs": costs.description}

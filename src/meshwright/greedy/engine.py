@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from meshwright.arrays import as_ids, frozen, is_whole
 from meshwright.errors import InputError, first_five
@@ -15,8 +14,6 @@ from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.layout import Tuning
 from meshwright.greedy.waves import Task, Waves
-from meshwright.interest import Interest
-from meshwright.jit.prepare import prepares
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Scratch, State, Sweep
     from meshwright.greedy.rules import Rule
     from meshwright.greedy.waves import Elsewhere
+    from meshwright.interest import Interest
     from meshwright.progress import Progress
 
 WORKING = "linking"
@@ -87,9 +85,6 @@ def grow(
     if not isinstance(rule, rules.Rule):
         raise InputError(f"the rule is {rule!r}: make one by rules.gm, rules.minmax or rules.low(k)")
     _check(interest, start, max_edges, max_degree, threads)
-    prepare(progress)
-    if needs_more(rule, start, threads, elsewhere):
-        prepare_more(progress)
     candidates = candidates.checked(interest.num_nodes)
     counted = interest if topics is None else interest.restrict(_known_topics(interest, topics))
     tuning = tuning or Tuning()
@@ -103,37 +98,6 @@ def grow(
         u, v = np.concatenate((start.u, u)), np.concatenate((start.v, v))
         gains = np.concatenate((start.contribution, gains))
     return Overlay(interest, u, v, gains)
-
-
-@prepares("greedy")
-def prepare() -> None:
-    """Compile the kernels that every run needs, or load them; `grow` does so when first called."""
-    # Call every kernel once on the smallest of interests.
-    _smallest_run(Tuning()).finish()
-
-
-def needs_more(
-    rule: Rule | None, start: Overlay | None = None, threads: int = 1, elsewhere: Elsewhere | None = None
-) -> bool:
-    """Tell whether a run, or several by no one rule, needs what `prepare_more` compiles."""
-    return rule != rules.gm or start is not None or threads > 1 or elsewhere is not None
-
-
-@prepares("greedy/more")
-def prepare_more() -> None:
-    """Compile or load what not every run needs: for other rules than GM, starts, threads and clusters."""
-    from meshwright.greedy.kernels.rows import rebuild_rows
-    from meshwright.greedy.kernels.start import link_start
-
-    run = _smallest_run(Tuning(counted=3))  # so that pairs are counted too
-    none = frozen(np.zeros(0), np.int32)
-    link_start(run.state, none, none)
-    rebuild_rows(run.state, run.whole, run.whole, run.scratches[0], none, 1)
-
-
-def _smallest_run(tuning: Tuning) -> _Run:
-    pair = Interest.from_ids(pa.array(["a", "b"]), pa.array(["t"]), np.array([0, 1]), np.array([0, 0]))
-    return _Run(pair, rules.low(1), None, everything, None, 1, 1, tuning, None)
 
 
 class _Run:

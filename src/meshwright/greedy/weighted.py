@@ -10,17 +10,16 @@ from meshwright.arrays import frozen
 from meshwright.costs.link_costs import LinkCosts
 from meshwright.costs.pair_table import PairTable
 from meshwright.errors import InputError
-from meshwright.greedy import Tuning, layout, rules
+from meshwright.greedy import Tuning, layout
 from meshwright.greedy.candidates import everything
 from meshwright.greedy.kernels.start import begin
 from meshwright.greedy.kernels.weighted_rows import SIZE, Costs, Rows, Scratch
-from meshwright.interest import Interest
-from meshwright.jit.prepare import prepares
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import State
     from meshwright.greedy.rules import Rule
+    from meshwright.interest import Interest
     from meshwright.progress import Progress
 
 
@@ -118,36 +117,14 @@ def grow(
     InputError
         For a negative budget, or costs of another interest.
     """
+    from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, MERGES, WORK
+    from meshwright.greedy.kernels.weighted_sweep import run
+
     for name, budget in (("max_edges", max_edges), ("max_degree", max_degree)):
         if budget is not None and (not isinstance(budget, (int, np.integer)) or budget < 0):
             raise InputError(f"{name} is {budget}: give a whole number of zero or more, or leave it out")
     if not costs.fit(interest):
         raise InputError("the link costs are those of another interest: make them for this one")
-    prepare(progress)
-    return _grow(interest, rule, costs, max_edges, max_degree, progress, window)
-
-
-@prepares("weighted")
-def prepare() -> None:
-    """Compile the kernels, or load them where they are kept; `grow` does so when first called."""
-    # Run on the smallest of interests.
-    pair = Interest.from_dict({"a": {"t"}, "b": {"t"}})
-    costs = LinkCosts.from_pairs(pair, ["a"], ["b"], [1.0], check_triangle=True)
-    _grow(pair, rules.low(1), costs, None, None, None, WINDOW)
-
-
-def _grow(
-    interest: Interest,
-    rule: Rule,
-    costs: LinkCosts,
-    max_edges: int | None,
-    max_degree: int | None,
-    progress: Progress | None,
-    window: int,
-) -> Overlay:
-    from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, MERGES, WORK
-    from meshwright.greedy.kernels.weighted_sweep import run
-
     limit = NO_LIMIT if max_degree is None else min(int(max_degree), NO_LIMIT)
     most = np.int64(NO_LIMIT if max_edges is None else min(int(max_edges), NO_LIMIT))
     state = lay_out_state(interest, limit)

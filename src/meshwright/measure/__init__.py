@@ -5,7 +5,6 @@ from meshwright.measure.contribution import contributions, support_curve
 from meshwright.measure.degree import Degrees, degrees
 from meshwright.measure.diameter import Diameters, diameters
 from meshwright.measure.filtering import FilteringCosts, filtering_costs
-from meshwright.measure.prepare import prepare
 from meshwright.measure.robustness import WeakTopics, redundant_edges, weak_topics
 from meshwright.measure.scalability import SocAnswer, soc
 
@@ -21,7 +20,6 @@ __all__ = [
     "degrees",
     "diameters",
     "filtering_costs",
-    "prepare",
     "redundant_edges",
     "soc",
     "support",

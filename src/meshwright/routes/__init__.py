@@ -2,7 +2,6 @@
 
 from meshwright.routes.choose import OBJECTIVES, route
 from meshwright.routes.figures import Hops, Loads, Stretch, figures, hops, loads, stretch
-from meshwright.routes.prepare import prepare
 from meshwright.routes.trees import Trees
 
 __all__ = [
@@ -14,7 +13,6 @@ __all__ = [
     "figures",
     "hops",
     "loads",
-    "prepare",
     "route",
     "stretch",
 ]

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from meshwright.arrays import bit_rows, frozen
-from meshwright.greedy.priced import price_greedy
-from meshwright.interest import Interest
-from meshwright.jit.prepare import prepares
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
@@ -18,6 +14,7 @@ if TYPE_CHECKING:
     from meshwright.arrays import Ids
     from meshwright.dynamic.fragments import Groups
     from meshwright.dynamic.net import Bits, Net
+    from meshwright.interest import Interest
     from meshwright.search.kernels.best_partner import Partners
     from meshwright.search.kernels.pieces import Pieces
     from meshwright.search.kernels.recreate import Desk
@@ -89,16 +86,6 @@ class Remaking:
         order = np.lexsort((v, u))
         u, v = u[order], v[order]
         return Overlay(self.interest, u, v, contributions(self.interest, u, v))
-
-
-@prepares("search")
-def prepare() -> None:
-    """Compile the kernels, or load them where they are kept."""
-    pair = Interest.from_ids(pa.array(["a", "b"]), pa.array(["t"]), np.array([0, 1]), np.array([0, 0]))
-    remaking = Remaking(Overlay(pair, np.array([0]), np.array([1]), np.array([1])))
-    remaking.prune()
-    remaking.run(1)
-    price_greedy(pair, np.array([[0, 1]]), np.ones(2))
 
 
 def _lay_out_net(overlay: Overlay, seed: int) -> Net:

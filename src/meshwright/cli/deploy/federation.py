@@ -150,7 +150,7 @@ def federation(
         else:
             from meshwright.cli.deploy.federation_churn import run_churn
 
-            outcome = run_churn(run, churn, rate=rate, seed=seed, ingest=ingest, shown=progress)
+            outcome = run_churn(run, churn, rate=rate, seed=seed, ingest=ingest)
     if json:
         output.answer_json(
             {

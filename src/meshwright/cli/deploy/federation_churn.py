@@ -19,16 +19,12 @@ NOT_SUBSCRIBERS = r"^(local|meshwright|observer)[.\-]"
 """Client ids of bridges and observers, which are not subscribers."""
 
 
-def run_churn(
-    run: FederationRun, events: int, *, rate: float, seed: int, ingest: bool, shown: bool
-) -> Outcome:
+def run_churn(run: FederationRun, events: int, *, rate: float, seed: int, ingest: bool) -> Outcome:
     """Run a federation under churn, judge it, and compare the interest in its logs with the live one."""
-    from meshwright.cli.progress import ProgressDrawing
     from meshwright.deploy.federation.churn import churn_federation
     from meshwright.deploy.federation.live_plan import LivePlan
 
-    with ProgressDrawing("federation", forced=shown) as compiling:
-        plan = LivePlan(run.plan, seed=seed, progress=compiling)
+    plan = LivePlan(run.plan, seed=seed)
     logs = run.temporary / "logs"
 
     def copy_logs(federation: RunningFederation) -> None:

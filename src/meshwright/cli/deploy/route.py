@@ -52,7 +52,7 @@ def route(
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
-    from meshwright.routes import OBJECTIVES, figures, prepare, stretch
+    from meshwright.routes import OBJECTIVES, figures, stretch
     from meshwright.routes import route as choose
     from meshwright.store import read_plan, read_trees, write_trees
     from meshwright.store.trees import tree_ids
@@ -67,7 +67,6 @@ def route(
     given, unknown = ({}, 0) if rates is None else _read_rates(rates, interest)
     if objective == "stable":
         given["today"] = tree_ids(read_trees(today or plan).trees, interest)
-    prepare(lambda edges, done, what: output.note(what))
     trees = choose(overlay, objective, **given)
     write_trees(trees, plan)
     ratio = stretch(trees)

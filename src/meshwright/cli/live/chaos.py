@@ -59,7 +59,6 @@ def chaos(
     interest = design_runs.load(source)
     overlay = read_plan(plan).overlay_on(interest)
     with ProgressDrawing("chaos", forced=progress) as drawing:
-        room.prepare_chaos(drawing)
         found = room.chaos(
             overlay,
             most=most,

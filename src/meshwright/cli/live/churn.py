@@ -113,7 +113,6 @@ def _replay(
     from meshwright.cli.progress import ProgressDrawing
 
     with ProgressDrawing(policy.name, forced=shown) as drawing:
-        room.prepare(drawing)
 
         def tell(done: int, links: int) -> None:
             drawing(links, done / len(happened), f"{done:,} of {len(happened):,} rounds")

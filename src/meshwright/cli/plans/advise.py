@@ -80,9 +80,6 @@ def advise(
         running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices")}
         return design_runs.make(interest, algorithm, given, progress=progress, **running)
 
-    design_runs.prepare_measures("diameter", "redundancy")
-    if resilient:
-        design_runs.prepare_measures("resilience")
     timing = {} if seconds is None else {"seconds": seconds}
     advice = ask(interest, wishes, **timing, steps=steps, seed=seed, threads=threads, make=make)
     title = f"{source}: {design_runs.format_size(interest)}"

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from meshwright.designs import Plan
     from meshwright.designs.plan import Parameter
     from meshwright.interest import Interest
-    from meshwright.measure.prepare import Measure
 
 
 def load(source: str) -> Interest:
@@ -33,25 +32,14 @@ def load(source: str) -> Interest:
 def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
     """Load the link costs, if a file is given."""
     from meshwright.errors import InputError
-    from meshwright.greedy import weighted
     from meshwright.store import load_costs
 
     if file is None:
         if metric:
             raise InputError("--metric applies to link costs: add --costs, or leave it out")
         return None
-    weighted.prepare(lambda edges, support, what: note(what))
     with working(f"reading {file}"):
         return load_costs(file, interest, check_triangle=metric)
-
-
-def prepare_measures(*measures: Measure) -> None:
-    """Compile or load what measures overlays, and say so, once, when it takes its time."""
-    from meshwright import measure
-
-    with ProgressDrawing("measures") as drawing:
-        for name in measures:
-            measure.prepare(drawing, name)
 
 
 def format_size(interest: Interest) -> str:

@@ -50,7 +50,6 @@ def soc(
         raise InputError(f"no measure {measure!r}: choose filtering or diameter")
     interest = design_runs.load(source)
     overlay = read_plan(plan).overlay_on(interest)
-    design_runs.prepare_measures(measure)  # type: ignore[arg-type]
     with output.working("measuring"):
         answer = ask(overlay, degree=degree, cost=cost, measure=measure)  # type: ignore[arg-type]
     if json:

@@ -9,7 +9,6 @@ from meshwright.cli.options import Costs, Json, ShowProgress, Source
 from meshwright.cli.spark import Conf, Master
 
 if TYPE_CHECKING:
-    from meshwright.measure.prepare import Measure
     from meshwright.verify import PlanReport
 
 EXAMPLES = (
@@ -58,7 +57,6 @@ def verify(
     else:
         interest = design_runs.load(source)
         link_costs = design_runs.load_costs(costs, interest)
-        design_runs.prepare_measures("contributions", *_of_failures(plan, k))
         with ProgressDrawing("Verification", forced=progress) as drawing:
             report = verify_stored_plan(plan, interest, k=k, costs=link_costs, progress=drawing)
     if json:
@@ -67,15 +65,6 @@ def verify(
         output.answer(*_lines(report))
     if not report.passed:
         raise typer.Exit(ANSWER_IS_NO)
-
-
-def _of_failures(plan: Path, k: int | None) -> "list[Measure]":
-    """Name what measures failures, if the plan must survive them."""
-    from meshwright.store import read_plan
-    from meshwright.store.plan_check import read_claims
-    from meshwright.verify.plan import required_k
-
-    return ["resilience"] if required_k(read_claims(read_plan(plan)), k) == 2 else []
 
 
 def _on_spark(

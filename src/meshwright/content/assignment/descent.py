@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from meshwright.content.assignment.steiner import (
     publisher_tree_weights,
 )
 from meshwright.errors import InputError
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -87,7 +87,7 @@ def descent(
     for limit, what in ((seconds, "seconds"), (steps, "steps")):
         if limit is not None and not limit >= 0:
             raise InputError(f"{limit} {what}: give zero or more")
-    began = time.monotonic()
+    began = working_seconds()
     if start is None:
         given = best_start(workload, seed=seed, seconds=None if seconds is None else START_SHARE * seconds)
     else:
@@ -102,7 +102,7 @@ def descent(
     for saved, looked in search(workload, state, known.total, seed):
         total -= saved
         done += looked
-        spent = [0.0 if seconds is None else (time.monotonic() - began) / max(seconds, 1e-9)]
+        spent = [0.0 if seconds is None else (working_seconds() - began) / max(seconds, 1e-9)]
         spent.append(0.0 if steps is None else done / max(steps, 1))
         if progress is not None:
             progress(done, min(max(spent), 1.0), f"cost {total:,.6g}")
@@ -125,10 +125,10 @@ def best_start(workload: Workload, *, seed: int = 0, seconds: float | None = Non
     """
     found: list[tuple[float, Ids]] = []
     stuck: InputError | None = None
-    until = None if seconds is None else time.monotonic() + seconds
+    until = None if seconds is None else working_seconds() + seconds
 
     def late() -> bool:
-        return bool(found) and until is not None and time.monotonic() >= until
+        return bool(found) and until is not None and working_seconds() >= until
 
     for make in _start_algorithms(workload, seed, None if until is None else late):
         try:

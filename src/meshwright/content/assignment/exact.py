@@ -9,7 +9,6 @@ would not be the one that spanning trees define.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ import numpy as np
 from meshwright.content.assignment.cost import cost
 from meshwright.content.assignment.descent import descent
 from meshwright.errors import InputError
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +85,7 @@ def exact(
     """
     if not 0 <= time_limit < math.inf:
         raise InputError(f"a time limit of {time_limit} seconds: give a number of zero or more")
-    began = time.monotonic()
+    began = working_seconds()
     best: Ids | None = None
     stuck: InputError | None = None
     # If descent finds no room for some user, the solver may still find an assignment.
@@ -98,7 +98,7 @@ def exact(
     scale = (upper if 0 < upper < math.inf else max(lower, 1.0)) / 1000
     program = Program(workload, scale)
     rounds = 0
-    while (left := time_limit - (time.monotonic() - began)) > 0 and lower < upper * (1 - TOLERANCE / 10):
+    while (left := time_limit - (working_seconds() - began)) > 0 and lower < upper * (1 - TOLERANCE / 10):
         found = _solve(program, left)
         rounds += 1
         if found.status == INFEASIBLE:
@@ -117,7 +117,7 @@ def exact(
             if not program.separate(found.x) and found.status == 0:
                 break
         if progress is not None:
-            gone = (time.monotonic() - began) / time_limit
+            gone = (working_seconds() - began) / time_limit
             progress(rounds, min(gone, 1.0), f"cost {upper:,.6g}, at least {lower:,.6g}")
     if best is None:
         assert stuck is not None

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from meshwright.churn import Event, Policy
     from meshwright.deploy.config.wiring import Wiring
     from meshwright.deploy.federation.plan import FederationPlan
-    from meshwright.progress import Progress
 
 
 class LivePlan:
@@ -31,12 +30,10 @@ class LivePlan:
         *,
         policy: Policy | str = "shadow",
         seed: int = 0,
-        progress: Progress | None = None,
     ) -> None:
-        from meshwright import churn, routes
+        from meshwright import churn
 
-        churn.prepare(progress)
-        routes.prepare(progress)
+        _warm_up(policy)
         self.live_overlay = churn.LiveOverlay(_overlay(plan.trees, plan.links), policy, seed=seed)
         self.trees = plan.trees
         self.wiring: Wiring = wire(plan.trees)
@@ -67,3 +64,21 @@ def _overlay(trees: NamedTrees, links: Iterable[tuple[str, str]]) -> Overlay:
     ends = sorted({tuple(sorted((node[a], node[b]))) for a, b in links})
     u, v = np.array(ends, dtype=np.int32).reshape(-1, 2).T.copy()
     return Overlay(interest, u, v, np.zeros(len(u), dtype=np.int32))
+
+
+def _warm_up(policy: Policy | str) -> None:
+    """Call every kernel of repairs and routes once: every kind of event, on the smallest overlay."""
+    from meshwright.churn import LiveOverlay
+    from meshwright.routes import route
+    from meshwright.store.trees import TREES, tree_ids
+
+    pair = Interest.from_dict({"a": ["t"], "b": ["t"]})
+    end = np.zeros(1, dtype=np.int32)
+    live = LiveOverlay(Overlay(pair, end, end + 1, end + 1), policy)
+    live.join("c", ["t", "s"])
+    live.subscribe("a", ["s"])
+    live.unsubscribe("c", ["t"])
+    live.leave("b")
+    overlay = live.overlay()
+    trees = route(overlay).to_arrow().cast(TREES)
+    route(overlay, "stable", today=tree_ids(trees, overlay.interest))

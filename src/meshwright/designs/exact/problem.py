@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.errors import InputError
+from meshwright.jit.announce import working_seconds
 from meshwright.measure import components, contributions
 from meshwright.overlay import Overlay
 
@@ -31,12 +31,12 @@ class Clock:
     """A time limit in seconds from now."""
 
     def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
+        self._end = working_seconds() + seconds
 
     @property
     def left(self) -> float:
         """The remaining seconds, at least 0."""
-        return max(0.0, self._end - time.monotonic())
+        return max(0.0, self._end - working_seconds())
 
     @property
     def struck(self) -> bool:

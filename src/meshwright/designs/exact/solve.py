@@ -14,7 +14,7 @@ from meshwright.designs.exact.problem import Clock, Incumbent, Problem, problem_
 from meshwright.designs.exact.rounding import prune
 from meshwright.designs.exact.search import fewest_at_lowest_degree, search
 from meshwright.errors import InputError
-from meshwright.greedy import engine, grow, rules
+from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 
@@ -114,7 +114,6 @@ def solve(
         raise InputError(f"no objective {objective!r}: choose {' or '.join(get_args(Goal))}")
     if not isinstance(time_limit, (int, float)) or not 0 <= time_limit < math.inf:
         raise InputError(f"a time limit of {time_limit} seconds: give a number of zero or more")
-    prepare(progress)
     clock = Clock(time_limit)
     problem = problem_of(interest)
     greedy = [_pruned_greedy(problem, rule, threads) for rule in (rules.gm, rules.minmax)]
@@ -137,14 +136,6 @@ def solve(
         incumbent, lower = fewest_at_lowest_degree(problem, cuts, greedy, clock, tell)
     assert incumbent.best is not None  # both searches start with a solution or find one
     return Solution(problem.overlay(incumbent.best), objective, lower, incumbent.lower)
-
-
-def prepare(progress: Progress | None = None) -> None:
-    """Compile the kernels that are used, or load them where they are kept; no part of the time limit."""
-    engine.prepare(progress)
-    engine.prepare_more(progress)
-    measure.prepare(progress)
-    measure.prepare(progress, "redundancy")
 
 
 def _pruned_greedy(problem: Problem, rule: rules.Rule, threads: int) -> Chosen:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-
 from meshwright.designs.greedy import gm
 from meshwright.designs.resilient.growth import grow_twofold
 from meshwright.designs.resilient.prune import without_spare_links
 from meshwright.errors import InputError
-from meshwright.interest import Interest
-from meshwright.jit.prepare import prepares
 
 if TYPE_CHECKING:
+    from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
 
@@ -61,20 +57,11 @@ def resilient(
         )
     if k == 1:
         return gm(interest, threads=threads, progress=progress)
-    prepare(progress)
     made = [
         without_spare_links(grow_twofold(interest, phases, progress=_of_run(progress, number)))
         for number, phases in enumerate(RUNS)
     ]
     return min(made, key=len)
-
-
-@prepares("designs/resilient")
-def prepare() -> None:
-    """Compile the kernels, or load them where they are kept; `resilient` does so when first called."""
-    # Call every kernel once on the smallest of interests.
-    trio = Interest.from_ids(pa.array(["a", "b", "c"]), pa.array(["t"]), np.arange(3), np.zeros(3))
-    without_spare_links(grow_twofold(trio, RUNS[0]))
 
 
 def _of_run(progress: Progress | None, number: int) -> Progress | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright import measure
 from meshwright.designs import Plan, find
 from meshwright.errors import InputError
-from meshwright.greedy import prepare, prepare_more, rules, waves
+from meshwright.greedy import rules, waves
+from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
 from meshwright.pipeline.planning.divide import Loss, divide, loss
-from meshwright.pipeline.planning.executors import ClusterParts, ClusterWaves
+from meshwright.pipeline.planning.executors import ClusterParts, ClusterWaves, warm_up
 from meshwright.pipeline.session.failures import telling
 
 if TYPE_CHECKING:
@@ -165,9 +164,8 @@ def construct(
     given = {name: value for name, value in (parameters or {}).items() if value is not None}
     rule = check(algorithm, given, parts, coverage)
     chosen = choice or choose(interest, rule, parts)
-    prepare(progress)
-    prepare_more(progress)
-    measure.prepare(progress)
+    if chosen.way != DRIVER:
+        warm_up(rule)
     if chosen.way == PARTS:
         check(algorithm, given, chosen.parts, coverage)
         stated = {**given, "parts": chosen.parts, "coverage": COVERAGE if coverage is None else coverage}
@@ -175,11 +173,11 @@ def construct(
     # Threads here would rebuild, at the start of each level, the rows that executors are to rebuild.
     waves = ClusterWaves(start(), progress) if chosen.way == WAVES else None
     running = {"threads": threads} if waves is None else {"elsewhere": waves}
-    began = time.perf_counter()
+    began = working_seconds()
     with telling():
         overlay = find(algorithm).build(interest, **given, progress=progress, **running)
     assert isinstance(overlay, Overlay)  # as all designs that run on a cluster give
-    plan = Plan(overlay, algorithm, given, seed, time.perf_counter() - began)
+    plan = Plan(overlay, algorithm, given, seed, working_seconds() - began)
     return Construction(plan, chosen, tuple(waves.rows) if waves is not None else ())
 
 
@@ -195,10 +193,10 @@ def _divided(
 ) -> Construction:
     """Plan in parts, and a sample of the nodes both ways to tell what that costs."""
     division = {"parts": stated["parts"], "coverage": stated["coverage"], "seed": seed}
-    began = time.perf_counter()
+    began = working_seconds()
     with telling():
         overlay = divide(interest, rule, solver=ClusterParts(spark, progress), **division)
-    plan = Plan(overlay, algorithm, stated, seed, time.perf_counter() - began)
+    plan = Plan(overlay, algorithm, stated, seed, working_seconds() - began)
     return Construction(plan, chosen, loss=loss(interest, rule, **division))
 
 

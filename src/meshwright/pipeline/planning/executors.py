@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from meshwright.greedy import Tuning
+from meshwright.greedy.candidates import everything
+from meshwright.greedy.rebuild import Rebuilder
 from meshwright.greedy.waves import Task, Wave, Windows
 from meshwright.interest import Interest
-from meshwright.pipeline.planning.divide import Part, solve
+from meshwright.pipeline.planning.divide import Part, divide, solve
 from meshwright.pipeline.session.stages import watching
 
 if TYPE_CHECKING:
@@ -30,6 +33,15 @@ if TYPE_CHECKING:
 
 PART_COLUMNS = Part._fields
 PART_SCHEMA = "part int, " + ", ".join(f"{name} binary" for name in PART_COLUMNS)
+
+
+def warm_up(rule: Rule) -> None:
+    """Compile on the driver what executors call, so that those that share its cache do not all compile it."""
+    pair = Interest.from_dict({"a": {"t"}, "b": {"t"}})
+    divide(pair, rule, parts=1)
+    nothing = np.zeros(0, dtype=np.int32)
+    task = Task(pair, rule, everything, None, Tuning())
+    list(Rebuilder(task, Wave(nothing, nothing, nothing, 1, False, 1, 0)).rebuild(nothing))
 
 
 class ClusterParts:
@@ -130,8 +142,6 @@ def _rebuild(
 ) -> Iterator[pa.RecordBatch]:
     """Rebuild, on an executor, the hands whose numbers come."""
     import pyarrow as pa
-
-    from meshwright.greedy.rebuild import Rebuilder
 
     rebuilder = None
     for batch in batches:

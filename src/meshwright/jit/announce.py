@@ -1,0 +1,105 @@
+"""Compilation, as callers see it: an announcement, and a clock that stands still meanwhile.
+
+One listener takes numba's own events. Importing this module does not import numba.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+USUAL_SECONDS = 15
+"""About how long the first run of a command compiles."""
+
+
+@contextmanager
+def announce(callback: Callable[[str], None]) -> Iterator[None]:
+    """Call `callback` with one line of text when the first kernel is compiled inside the `with` block.
+
+    Kernels that are loaded from the cache are not announced. The callback runs before the compiler does, in
+    the thread that needs the kernel.
+
+    >>> import meshwright as mw
+    >>> from meshwright.jit.announce import announce
+    >>> with announce(lambda line: None):
+    ...     plan = mw.design(mw.Interest.from_dict({"a": {"x"}, "b": {"x"}}))
+    """
+    _listener.callbacks.append(callback)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # it was called already
+            _listener.callbacks.remove(callback)
+
+
+def working_seconds() -> float:
+    """Return a time in seconds that stands still while numba compiles kernels or loads them from the cache.
+
+    Differences between two calls say how long the work between them took. The first call imports numba, so
+    that no difference includes the import.
+    """
+    from meshwright.jit import compiler  # noqa: F401  (it registers the listener)
+
+    return time.perf_counter() - _listener.seconds()
+
+
+class _Listener:
+    """Counts the seconds during which any thread compiles, loads, or waits for a thread that does."""
+
+    def __init__(self) -> None:
+        self.callbacks: list[Callable[[str], None]] = []
+        """Those who have not been called yet."""
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._since = 0.0
+        self._total = 0.0
+
+    def notify(self, event: Any) -> None:
+        """Take an event of numba: a kernel is compiled, or the lock around compiling and loading is taken.
+
+        The lock's events come from all threads and are nested. The time counts once.
+        """
+        if event.kind == "numba:compile":
+            if event.is_start:
+                self._announce()
+            return
+        with self._lock:
+            if event.is_start:
+                if self._depth == 0:
+                    self._since = time.perf_counter()
+                self._depth += 1
+            elif self._depth > 0:
+                self._depth -= 1
+                if self._depth == 0:
+                    self._total += time.perf_counter() - self._since
+
+    def seconds(self) -> float:
+        """Return the seconds so far."""
+        with self._lock:
+            return self._total + (time.perf_counter() - self._since if self._depth else 0.0)
+
+    def _announce(self) -> None:
+        from meshwright.jit import cache
+
+        line = (
+            f"compiling kernels, first run only (about {USUAL_SECONDS} s)"
+            if cache.base_folder() is not None
+            else "compiling kernels, as in every run: set NUMBA_CACHE_DIR to a folder that can be written"
+        )
+        while self.callbacks:
+            self.callbacks.pop()(line)
+
+
+_listener = _Listener()
+
+
+def listen() -> None:
+    """Register the listener with numba."""
+    from numba.core import event
+
+    event.Listener.register(_Listener)  # numba accepts its own class only; that one needs numba imported
+    for kind in ("numba:compile", "numba:compiler_lock"):
+        event.register(kind, _listener)  # type: ignore[no-untyped-call]
