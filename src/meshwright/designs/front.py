@@ -87,7 +87,7 @@ class _Searching:
     ) -> None:
         self.known, self.budget, self.prices = known, budget, prices
         self.seed, self.progress = seed, progress
-        self.remaking: search.Remaking | None = None
+        self.remaking: search.RuinAndRecreate | None = None
 
     @property
     def reached(self) -> int:
@@ -97,7 +97,7 @@ class _Searching:
 
     def run(self, start: Overlay, cap: int, until: float) -> None:
         """Search from an overlay until a share of the budget is gone."""
-        self.remaking = search.Remaking(start, seed=self.seed)
+        self.remaking = search.RuinAndRecreate(start, seed=self.seed)
         self.remaking.prune()
         self.go_on(cap, until)
 
