@@ -14,7 +14,7 @@ import numpy as np
 from meshwright import measure
 from meshwright.churn.kernels.live_arrays import NODES, TOP
 from meshwright.dynamic.link_lists import CHUNK, FULL
-from meshwright.dynamic.mutable_overlay import LINKS, SPARE
+from meshwright.dynamic.mutable_overlay import LINKS, NONE, SPARE
 from meshwright.errors import first_five
 
 if TYPE_CHECKING:
@@ -54,10 +54,13 @@ def _chunks(state: LiveState) -> Iterator[str]:
 
 
 def _chain(entries: Ids, chunk: int) -> list[int]:
-    """Return the chunks of a list, up to one that does not exist or that comes a second time."""
+    """Return the chunks of a list; the last one may not exist, or be there a second time."""
     chunks: list[int] = []
-    while 0 <= chunk < len(entries) // CHUNK and chunk not in chunks:
+    while chunk != NONE:
+        repeated = chunk in chunks
         chunks.append(chunk)
+        if repeated or not 0 <= chunk < len(entries) // CHUNK:
+            break
         chunk = int(entries[chunk * CHUNK + FULL])
     return chunks
 

@@ -40,7 +40,7 @@ from meshwright.churn.kernels.shadows import (
 )
 from meshwright.dynamic.link_lists import list_neighbours
 from meshwright.dynamic.mutable_overlay import NONE
-from meshwright.jit.compiler import compiled
+from meshwright.jit.compiler import compiled, inner
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int
@@ -70,7 +70,7 @@ class Change(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """What nodes that leave take with them."""
+    """The links of nodes that leave, and the neighbours that stay."""
 
     ends: Ids
     """The neighbours that stay, once for each link removed."""
@@ -103,7 +103,7 @@ def join(live: LiveArrays, v: Int, topics: Ids, fresh: bool, rule: RepairRule, w
     no_links, nobody = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int32)
     if not has_room(live, topics):
         return Change(no_links, no_links, 0, nobody, NOT_DONE, nobody)
-    new = bits_of(live, topics)
+    new = bits_of(topics, live.bits.shape[1])
     for i in range(len(topics)):
         add_topic(live, v, np.int64(topics[i]))
     if fresh:
@@ -129,72 +129,68 @@ def join(live: LiveArrays, v: Int, topics: Ids, fresh: bool, rule: RepairRule, w
     return Change(made, no_links, damage.tally[FRAGMENTS], nobody, 0, nobody)
 
 
-@compiled
-def unlink_nodes(live: LiveArrays, gone: Ids, work: Ids) -> Losses:
-    """Remove all links of marked nodes."""
-    words, losses = live.bits.shape[1], 0
-    for v in gone:
-        losses += live.degree[v]
-    ends, topics = np.empty(losses, dtype=np.int32), np.empty((losses, words), dtype=np.uint64)
-    links = np.empty((losses, 2), dtype=np.int32)
-    count = taken = 0
+@inner
+def unlink_nodes(live: LiveArrays, gone: Ids, losses: Losses, work: Ids) -> tuple[Int, Int]:
+    """Remove all links of marked nodes; return how many ends and how many links were written."""
+    ends = links = np.int64(0)
     for v in gone:
         for i in range(list_neighbours(live, np.int64(v), work)):
             u = work[i]
-            links[taken, 0], links[taken, 1] = min(u, v), max(u, v)
-            taken += 1
+            losses.links[links, 0], losses.links[links, 1] = min(u, v), max(u, v)
+            links += 1
             # Of a link between two nodes that leave, no end stays.
             if live.mark[u] == NONE:
-                ends[count] = u
-                for place in range(words):
-                    topics[count, place] = live.bits[u, place] & live.bits[v, place]
-                count += 1
+                losses.ends[ends] = u
+                for place in range(live.bits.shape[1]):
+                    losses.topics[ends, place] = live.bits[u, place] & live.bits[v, place]
+                ends += 1
             unlink(live, np.int64(u), np.int64(v))
-    return Losses(ends[:count], topics[:count], links[:taken])
-
-
-@compiled
-def shadows_of_leavers(live: LiveArrays, gone: Ids, held: Bits, rule: RepairRule) -> Ids:
-    """Return the candidates after marked nodes have left: their neighbours and backups (Alg. 7, line 1)."""
-    room = PARTNERS
-    for v in gone:
-        room += live.degree[v] + live.backup_count[v]
-    around = np.empty(room, dtype=np.int32)
-    count: Int = np.int64(0)
-    for v in gone:
-        count = list_shadows(live, np.int64(v), around, count)
-    if rule.spares:
-        count = add_partners(live, held, soft_cap(live, rule.slack), around, count)
-    return gather(live, around, count)
+    return ends, links
 
 
 @compiled
 def leave(live: LiveArrays, groups: Groups, gone: Ids, rule: RepairRule, work: Ids) -> Change:
     """Remove nodes, all at once, and repair what that breaks (shadows, Alg. 7 and 8)."""
-    held, primaries = np.zeros(live.bits.shape[1], dtype=np.uint64), 0
+    words, degrees, backups, primaries = live.bits.shape[1], 0, 0, 0
+    held = np.zeros(words, dtype=np.uint64)
     for v in gone:
         live.mark[v] = 1
+        degrees += live.degree[v]
+        backups += live.backup_count[v]
         primaries += live.primary_count[v]
-        for place in range(len(held)):
+        for place in range(words):
             held[place] |= live.bits[v, place]
-    shadows = shadows_of_leavers(live, gone, held, rule)
-    losses = unlink_nodes(live, gone, work)
+    # Alg. 7, line 1: the candidates are the neighbours and backups.
+    around = np.empty(degrees + backups + PARTNERS, dtype=np.int32)
+    count: Int = np.int64(0)
+    for v in gone:
+        count = list_shadows(live, np.int64(v), around, count)
+    if rule.spares:
+        count = add_partners(live, held, soft_cap(live, rule.slack), around, count)
+    shadows = gather(live, around, count)
+    losses = Losses(
+        np.empty(degrees, dtype=np.int32),
+        np.empty((degrees, words), dtype=np.uint64),
+        np.empty((degrees, 2), dtype=np.int32),
+    )
+    ends, links = unlink_nodes(live, gone, losses, work)
     queue = np.empty(primaries, dtype=np.int32)
     queued: Int = np.int64(0)
     for v in gone:
         release_backups(live, np.int64(v), work)
         queued = release_primaries(live, np.int64(v), queue, queued, work)
+    # All marks go first: compacting a list of subscribers needs blank ones.
     for v in gone:
         live.mark[v] = NONE
     for v in gone:
         remove_topics(live, np.int64(v), live.bits[v].copy())
         live.tally[NODES] -= 1
-    damage = find_damage(live, groups, losses.ends, losses.topics, rule.everybody)
+    damage = find_damage(live, groups, losses.ends[:ends], losses.topics[:ends], rule.everybody)
     made = repair(live, damage, shadows, rule)
     # Alg. 8. Each node that left may have covered a topic once.
     waiting = keep_distinct(live, queue[:queued])
     done = mend_backups(live, waiting, np.int64(0), held, np.int64(len(gone)), rule, work)
-    return Change(made, losses.links, damage.tally[FRAGMENTS], waiting, done, list_bits(held))
+    return Change(made, losses.links[:links], damage.tally[FRAGMENTS], waiting, done, list_bits(held))
 
 
 @compiled
@@ -215,7 +211,7 @@ def keep_distinct(live: LiveArrays, nodes: Ids) -> Ids:
 @compiled
 def unsubscribe(live: LiveArrays, groups: Groups, v: Int, topics: Ids, rule: RepairRule, work: Ids) -> Change:
     """Unsubscribe a node that stays from topics, and join again those of its neighbours that it connected."""
-    old = bits_of(live, topics)
+    old = bits_of(topics, live.bits.shape[1])
     losses = live.degree[v]
     ends, lost = np.empty(losses, dtype=np.int32), np.empty((losses, len(old)), dtype=np.uint64)
     list_neighbours(live, v, ends)

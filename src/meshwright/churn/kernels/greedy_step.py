@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 NO_LIMIT = 2**31 - 1
 
-BEST, SPARING = 0, 1
-"""The rows of `Table.choice`: the best link of all, and the best that spares the maximum degree."""
 GAIN, LOW, HIGH, ROW, OTHER = 0, 1, 2, 3, 4
-"""Its columns: the topics joined, the lower and the upper end, and the ends as row and as candidate."""
+"""What `Table.choice` says of a link: the topics joined, its ends, and its ends as row and as candidate."""
+BEST, SPARING = 0, 5
+"""Where the best link of all begins in it, and the best that spares the maximum degree."""
 
 
 class Table(NamedTuple):
@@ -83,7 +83,7 @@ def make_table(live: LiveArrays, damage: Damage, shadows: Ids) -> Table:
         mine = row[live.row[damage.node[i]]]
         set_bit(off[mine], np.int64(damage.topic[i]))
         label[mine, live.column[damage.topic[i]]] = damage.label[i]
-    return Table(shadows, place, row, off, label, bound, np.zeros((2, 5), dtype=np.int64))
+    return Table(shadows, place, row, off, label, bound, np.zeros(10, dtype=np.int64))
 
 
 @inner
@@ -127,24 +127,24 @@ def scan_row(live: LiveArrays, table: Table, x: Int, top: Int, cap: Int) -> None
             most = max(most, gain)
             low, high = min(u, v), max(u, v)
             sparing = live.degree[u] < top and live.degree[v] < top
-            for kind in range(2 if sparing else 1):
-                if gain < choice[kind, GAIN]:
+            for at in range(BEST, (SPARING if sparing else BEST) + 1, SPARING):
+                if gain < choice[at + GAIN]:
                     continue
                 # Ties go to the smallest pair.
-                if gain > choice[kind, GAIN] or (low, high) < (choice[kind, LOW], choice[kind, HIGH]):
-                    choice[kind, GAIN], choice[kind, LOW], choice[kind, HIGH] = gain, low, high
-                    choice[kind, ROW], choice[kind, OTHER] = x, other
+                if gain > choice[at + GAIN] or (low, high) < (choice[at + LOW], choice[at + HIGH]):
+                    choice[at + GAIN], choice[at + LOW], choice[at + HIGH] = gain, low, high
+                    choice[at + ROW], choice[at + OTHER] = x, other
     table.bound[x] = most
 
 
 @inner
 def choose_link(live: LiveArrays, table: Table, k: float, top: Int, cap: Int) -> Int:
-    """Find the link that Low-ODA(k) adds next, and return its row in `choice`, or −1 if there is none.
+    """Find the link that Low-ODA(k) adds next, and return where it begins in `choice`, or −1.
 
     Contributions only fall, so the bound of a row holds until the row is scanned again.
     """
     choice, first = table.choice, np.int64(0)
-    choice[BEST, GAIN], choice[SPARING, GAIN] = 0, 0
+    choice[BEST + GAIN], choice[SPARING + GAIN] = 0, 0
     # The row with the largest bound comes first: what it gives rules out most of the others.
     for x in range(1, len(table.place)):
         if table.bound[x] > table.bound[first]:
@@ -154,14 +154,16 @@ def choose_link(live: LiveArrays, table: Table, k: float, top: Int, cap: Int) ->
         bound = table.bound[x]
         if x == first or bound == 0:
             continue
-        # Skip a row that cannot have the best link, nor a sparing one that the rule would take.
-        if bound < choice[BEST, GAIN] and (bound < choice[SPARING, GAIN] or bound * k < choice[BEST, GAIN]):
+        # Skip a row that has neither the best link nor a sparing one that the rule would take.
+        if bound < choice[BEST + GAIN] and (
+            bound < choice[SPARING + GAIN] or bound * k < choice[BEST + GAIN]
+        ):
             continue
         scan_row(live, table, np.int64(x), top, cap)
-    if choice[BEST, GAIN] == 0:
+    if choice[BEST + GAIN] == 0:
         return np.int64(NONE)
     # icdcs10, Low-ODA: the sparing link if it joins at least 1/k of what the best one joins.
-    spares = choice[SPARING, GAIN] > 0 and choice[SPARING, GAIN] * k >= choice[BEST, GAIN]
+    spares = choice[SPARING + GAIN] > 0 and choice[SPARING + GAIN] * k >= choice[BEST + GAIN]
     return np.int64(SPARING if spares else BEST)
 
 
@@ -212,16 +214,16 @@ def mend(
         for i in range(len(shadows)):
             top = max(top, np.int64(live.degree[shadows[i]]))
     while missing > 0 and count < len(made):
-        kind = choose_link(live, table, k, top, cap)
-        if kind == NONE:
+        at = choose_link(live, table, k, top, cap)
+        if at == NONE:
             if not soft:
                 break
             # The cap leaves no link that contributes: drop it. All bounds were for links within the cap.
             cap, soft = np.int64(NO_LIMIT), False
             table.bound[:] = NO_LIMIT
             continue
-        low, high = table.choice[kind, LOW], table.choice[kind, HIGH]
-        missing -= merge(live, table, table.choice[kind, ROW], table.choice[kind, OTHER])
+        low, high = table.choice[at + LOW], table.choice[at + HIGH]
+        missing -= merge(live, table, table.choice[at + ROW], table.choice[at + OTHER])
         link(live, low, high)
         top = max(top, np.int64(live.degree[low]), np.int64(live.degree[high]))
         made[count, 0], made[count, 1] = low, high

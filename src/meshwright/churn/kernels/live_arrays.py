@@ -147,9 +147,9 @@ def topics_of(live: LiveArrays, v: Int) -> Ids:
 
 
 @compiled
-def bits_of(live: LiveArrays, topics: Ids) -> Bits:
+def bits_of(topics: Ids, words: Int) -> Bits:
     """Return topics as a row of bits."""
-    row = np.zeros(live.bits.shape[1], dtype=np.uint64)
+    row = np.zeros(words, dtype=np.uint64)
     for i in range(len(topics)):
         set_bit(row, np.int64(topics[i]))
     return row

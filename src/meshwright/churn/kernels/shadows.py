@@ -98,14 +98,12 @@ def add_partners(live: LiveArrays, topics: Bits, cap: Int, out: Ids, count: Int)
     return count
 
 
-@compiled
-def number_rows(live: LiveArrays, some: Ids) -> Ids:
-    """Return marked nodes sorted and numbered in `live.row`, with their marks cleared."""
-    shadows = np.sort(some)
+@inner
+def number_rows(live: LiveArrays, shadows: Ids) -> None:
+    """Set the numbers of candidates in `live.row`, and clear their marks."""
     for i in range(len(shadows)):
         live.mark[shadows[i]] = NONE
         live.row[shadows[i]] = i
-    return shadows
 
 
 @compiled
@@ -118,7 +116,9 @@ def gather(live: LiveArrays, some: Ids, count: Int) -> Ids:
             live.mark[v] = 1
             some[kept] = v
             kept += 1
-    return number_rows(live, some[:kept])
+    shadows = np.sort(some[:kept])
+    number_rows(live, shadows)
+    return shadows
 
 
 @compiled
@@ -131,4 +131,6 @@ def gather_everybody(live: LiveArrays, damage: Damage) -> Ids:
         if damage.topic[i] != last:
             last = damage.topic[i]
             count = list_subscribers(live, np.int64(last), out, count)
-    return number_rows(live, out[:count])
+    shadows = np.sort(out[:count])
+    number_rows(live, shadows)
+    return shadows
