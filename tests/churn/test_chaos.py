@@ -1,4 +1,4 @@
-"""Chaos: damage as a slow, obvious twin finds it, none in resilient plans, and repairs that are real."""
+"""Chaos: the damage is exact, resilient plans have none, and repairs are tried under each policy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calls import crowds, examples, seeds
 from meshwright.churn import LiveOverlay, chaos
-from meshwright.churn.kernels.damage import shatter
+from meshwright.churn.kernels.damage import count_damage
 from meshwright.designs import design
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
@@ -17,7 +17,7 @@ from meshwright.workloads import unif
 
 
 def broken(overlay: Overlay, gone: set[int]) -> tuple[int, int]:
-    """Return topics split and subscribers cut off when nodes fail, by walking every topic."""
+    """Return the topics split and the subscribers cut off when nodes fail, by walking every topic."""
     links: dict[int, set[int]] = {v: set() for v in range(overlay.interest.num_nodes)}
     for u, v in zip(overlay.u.tolist(), overlay.v.tolist(), strict=True):
         links[u].add(v)
@@ -44,18 +44,20 @@ def broken(overlay: Overlay, gone: set[int]) -> tuple[int, int]:
 
 @settings(max_examples=examples(100, 10), deadline=None)
 @given(crowds(nodes=(2, 25), topics=(1, 70), subscriptions=120), seeds, st.integers(1, 5))
-def test_damage_is_the_twins(interest: Interest, seed: int, count: int) -> None:
-    """Topics split and subscribers cut off are those that walking every topic finds; nothing is changed."""
+def test_damage_is_exact(interest: Interest, seed: int, count: int) -> None:
+    """Topics split and subscribers cut off are those found by walking every topic; no array changes."""
     overlay = grow(interest, rules.gm)
-    body = LiveOverlay(overlay, "naive")._body
-    before = [array.tobytes() for array in body.live]
+    state = LiveOverlay(overlay, "naive")._state
+    before = [array.tobytes() for array in state.arrays]
     gone = np.random.default_rng(seed).permutation(interest.num_nodes)[:count].astype(np.int32)
-    assert tuple(map(int, shatter(body.live, body.groups, gone))) == broken(overlay, set(gone.tolist()))
-    assert [array.tobytes() for array in body.live] == before
+    assert tuple(map(int, count_damage(state.arrays, state.groups, gone))) == broken(
+        overlay, set(gone.tolist())
+    )
+    assert [array.tobytes() for array in state.arrays] == before
 
 
 def test_resilient_plans_survive_single_failures() -> None:
-    """In a plan made by resilient no single failure splits a topic; in GM's some do."""
+    """In a plan by `resilient`, no single failure splits a topic; in one by GM, some do."""
     interest = unif(60, 12, size=4, seed=1)
     safe = chaos(design(interest, "resilient").overlay, most=1, samples=5)[0]
     assert (safe.kind, safe.tried, safe.splitting, safe.most_cut_off, safe.worst) == (
@@ -70,16 +72,16 @@ def test_resilient_plans_survive_single_failures() -> None:
     assert len(risky.worst) == 1
 
 
-def test_scenarios_are_all_there() -> None:
-    """Each size has random sets, its busiest nodes and its worst cut nodes, and repairs by each policy."""
+def test_every_scenario_is_tried() -> None:
+    """Each size has random sets, the nodes of highest degree and the worst cut nodes, with repairs."""
     overlay = grow(unif(60, 12, size=4, seed=1), rules.gm)
-    shares: list[float] = []
+    calls: list[tuple[int, float, str]] = []
     found = chaos(
         overlay,
         most=3,
         samples=7,
         policies=["naive", "shadow"],
-        progress=lambda share, _: shares.append(share),
+        progress=lambda *call: calls.append(call),
     )
     kinds = ["random nodes", "highest degree", "worst cut nodes"]
     assert [(each.kind, each.nodes) for each in found] == [
@@ -90,11 +92,12 @@ def test_scenarios_are_all_there() -> None:
     degree = np.bincount(np.concatenate((overlay.u, overlay.v)))
     most = np.sort(degree)[-1] + np.sort(degree)[-2]
     assert found[2].repairs["naive"].links - found[2].repairs["naive"].added in (most, most - 1)
-    assert shares == sorted(shares)
+    assert [call[:2] for call in calls] == [(done, done / 7) for done in range(7)]
+    assert [call[2] for call in calls[:2]] == ["each node (1)", "random nodes (2)"]
 
 
-def test_next_to_nobody() -> None:
-    """Of one node, or none, nothing can be cut off."""
+def test_one_node_or_none() -> None:
+    """With one node, or none, nothing can be cut off."""
     for nodes in (0, 1):
         found = chaos(Overlay.empty(Interest.from_dict({f"n{i}": {"t"} for i in range(nodes)})))
         assert [(each.tried, each.splitting) for each in found] == [(nodes, 0)]

@@ -1,4 +1,4 @@
-"""Any sequence of changes under any policy: every invariant holds, and nothing else changes."""
+"""After any sequence of changes under any policy, every audited property holds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POLICIES = {
 
 
 class Churn(RuleBasedStateMachine):
-    """A live overlay beside a plain dictionary of who has which topics."""
+    """A live overlay next to a dictionary of the topics of each node."""
 
     policy: Policy
 
@@ -47,8 +47,8 @@ class Churn(RuleBasedStateMachine):
         self.held: dict[Any, set[Any]] = {v: set(interest.topics_of(v)) for v in range(interest.num_nodes)}
         self.edges = {frozenset(edge) for edge in self.live.overlay().edges}
 
-    def told(self, repair: Any) -> None:
-        """Compare what a repair says with what happened."""
+    def check(self, repair: Any) -> None:
+        """Compare what a repair reports with what happened."""
         added, removed = ({frozenset(link) for link in links} for links in (repair.added, repair.removed))
         assert len(added) == len(repair.added)
         assert len(removed) == len(repair.removed)
@@ -64,21 +64,21 @@ class Churn(RuleBasedStateMachine):
     @rule(topics=TOPICS)
     def join(self, topics: set[int]) -> None:
         node = next(self.names)
-        self.told(self.live.join(node, topics))
+        self.check(self.live.join(node, topics))
         self.held[node] = set(topics)
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
     def leave(self, data: st.DataObject) -> None:
         node = self.some(data)
-        self.told(self.live.leave(node))
+        self.check(self.live.leave(node))
         del self.held[node]
 
     @precondition(lambda self: len(self.held) > 1)
     @rule(data=st.data())
     def crash(self, data: st.DataObject) -> None:
         gone = data.draw(st.sets(st.sampled_from(sorted(self.held)), min_size=1, max_size=4))
-        self.told(self.live.crash(gone))
+        self.check(self.live.crash(gone))
         for node in gone:
             del self.held[node]
 
@@ -88,7 +88,7 @@ class Churn(RuleBasedStateMachine):
         node = self.some(data)
         topics = topics - self.held[node]
         if topics:
-            self.told(self.live.subscribe(node, topics))
+            self.check(self.live.subscribe(node, topics))
             self.held[node] |= topics
 
     @precondition(lambda self: any(self.held.values()))
@@ -96,7 +96,7 @@ class Churn(RuleBasedStateMachine):
     def unsubscribe(self, data: st.DataObject) -> None:
         node = data.draw(st.sampled_from(sorted(v for v, own in self.held.items() if own)))
         topics = data.draw(st.sets(st.sampled_from(sorted(self.held[node])), min_size=1))
-        self.told(self.live.unsubscribe(node, topics))
+        self.check(self.live.unsubscribe(node, topics))
         self.held[node] -= topics
 
     @precondition(lambda self: self.held)
@@ -109,13 +109,13 @@ class Churn(RuleBasedStateMachine):
             batch += [Event("subscribe", changed, tuple(take))] if take else []
             batch += [Event("unsubscribe", changed, tuple(give))] if give else []
             self.held[changed] = (self.held[changed] | take) - give
-        self.told(self.live.apply(batch))
+        self.check(self.live.apply(batch))
         del self.held[gone]
         self.held[new] = set(topics)
 
     @precondition(lambda self: self.held)
     @rule(data=st.data(), topics=TOPICS)
-    def refuse(self, data: st.DataObject, topics: set[int]) -> None:
+    def reject(self, data: st.DataObject, topics: set[int]) -> None:
         node, live = self.some(data), self.live
         own = self.held[node]
         stranger = next(self.names)
@@ -136,11 +136,11 @@ class Churn(RuleBasedStateMachine):
         ]
         if own:
             wrong.append(lambda: live.subscribe(node, own))
-        before = [array.tobytes() for array in live._body.live]
+        before = [array.tobytes() for array in live._state.arrays]
         for call in wrong:
             with pytest.raises(InputError):
                 call()
-        assert [array.tobytes() for array in live._body.live] == before
+        assert [array.tobytes() for array in live._state.arrays] == before
 
     @invariant()
     def holds(self) -> None:
@@ -152,7 +152,7 @@ class Churn(RuleBasedStateMachine):
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 def test_any_changes_keep_the_overlay_sound(policy: Policy) -> None:
-    """After any change all invariants hold; repairs tell what they did; what is refused changes nothing."""
+    """After any change the audit is clean, repairs report what they did, and rejected ones change nothing."""
     machine: Any = type("Machine", (Churn,), {"policy": policy})
     run = machine.TestCase
     run.settings = settings(

@@ -16,7 +16,7 @@ from meshwright.bounds import loads
 from meshwright.designs.best import OBJECTIVES, best
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
-from meshwright.search import Remaking
+from meshwright.search import RuinAndRecreate
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 
@@ -52,7 +52,7 @@ def test_better_than_its_baseline(objective: str) -> None:
 def test_without_time_it_is_pruned_greedy() -> None:
     """With no second and no step left, the greedy overlay is still pruned."""
     interest = zipf(100, 30, size=8, seed=3)
-    pruned = Remaking(grow(interest, rules.gm))
+    pruned = RuinAndRecreate(grow(interest, rules.gm))
     pruned.prune()
     for overlay in (best(interest, seconds=0), best(interest, steps=0)):
         assert triples(overlay) == triples(pruned.overlay())

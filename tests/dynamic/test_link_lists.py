@@ -1,4 +1,4 @@
-"""Links as lists of neighbours in chunks, against plain Python sets."""
+"""Links as lists of neighbours in chunks, against Python sets."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from meshwright.dynamic.link_lists import (
     list_neighbours,
     remove_link,
 )
-from meshwright.dynamic.net import LINKS, NONE, SPARE
-from meshwright.search import Remaking
+from meshwright.dynamic.mutable_overlay import LINKS, NONE, SPARE
+from meshwright.search import RuinAndRecreate
 
 NODES = 30
 MOST = 64
-"""So many links there is room for beside those that an overlay begins with."""
+"""How many links there is room for, in addition to those of the overlay at first."""
 
 hub_pairs = st.tuples(st.integers(0, 1), st.integers(2, NODES - 1))
 any_pairs = st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)).filter(
@@ -33,9 +33,9 @@ any_pairs = st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)).filt
 @settings(max_examples=examples(200, 25), deadline=None)
 @given(st.lists(st.one_of(hub_pairs, any_pairs), max_size=250))
 def test_links_come_and_go(pairs: list[tuple[int, int]]) -> None:
-    """Each pair is linked, or parted if it was linked: everybody's neighbours are those of plain sets."""
+    """Each pair is linked, or unlinked if it was linked: neighbours, links and chunks are those of sets."""
     interest = Interest.from_dict({v: {0} for v in range(NODES)})
-    net = Remaking(Overlay.empty(interest)).net
+    net = RuinAndRecreate(Overlay.empty(interest)).net
     twin: list[set[int]] = [set() for _ in range(NODES)]
     out = np.empty(NODES, dtype=np.int32)
     chunks = len(net.spare)
@@ -69,7 +69,7 @@ def test_links_come_and_go(pairs: list[tuple[int, int]]) -> None:
 @settings(max_examples=examples(200, 25))
 @given(st.lists(st.integers(0, 40), max_size=12))
 def test_room_is_enough_however_links_are_spread(new: list[int]) -> None:
-    """Nodes with so many new neighbours each never take more chunks than are asked for; some take as many."""
+    """However new neighbours are spread over nodes, the chunks are enough; the bound can be reached."""
     if sum(new) % 2:
         new = [*new, 1]
     asked = int(chunks_for(sum(new) // 2, len(new)))

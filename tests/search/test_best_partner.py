@@ -1,4 +1,4 @@
-"""The best partner of a loose node against a slow, obvious twin."""
+"""The best partner of a loose node, against plain Python."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from meshwright import Interest
 from meshwright.designs.ring import ring
 from meshwright.dynamic.link_lists import remove_link
 from meshwright.greedy import grow, rules
-from meshwright.search import Remaking
-from meshwright.search.kernels.best_partner import bar, look_around
-from meshwright.search.kernels.pieces import LOOSE, record_fragments, touch_topics
+from meshwright.search import RuinAndRecreate
+from meshwright.search.kernels.best_partner import find_best_partner, update_barred
+from meshwright.search.kernels.fragment_records import LOOSE, record_fragments, touch_topics
 
 
 @settings(max_examples=examples(200, 25))
 @given(crowds(nodes=(2, 80), subscriptions=300), seeds, st.integers(1, 9))
-def test_it_is_the_node_that_joins_most(interest: Interest, seed: int, cap: int) -> None:
-    """After some links are gone, each loose node's partner joins most, with the fewest links of these."""
+def test_the_best_partner_joins_the_most(interest: Interest, seed: int, cap: int) -> None:
+    """The partner of a loose node joins the most topics, and of such nodes it has the fewest links."""
     overlay = ring(interest) if seed % 2 else grow(interest, rules.gm)
     random = np.random.Generator(np.random.PCG64(seed))
-    remaking = Remaking(overlay, seed=seed, ruin=5)
-    net, pieces, partners = remaking.net, remaking.pieces, remaking.partners
+    search = RuinAndRecreate(overlay, seed=seed, ruin=5)
+    net, records, partners = search.net, search.records, search.partners
     gone = random.permutation(len(overlay))[: min(5, len(overlay))]
     left = naive.Components(interest)
     for i in set(range(len(overlay))) - set(gone.tolist()):
@@ -32,18 +32,18 @@ def test_it_is_the_node_that_joins_most(interest: Interest, seed: int, cap: int)
     for place, i in enumerate(gone.tolist()):
         u, v = int(overlay.u[i]), int(overlay.v[i])
         remove_link(net, u, v)
-        remaking.desk.lost[2 * place : 2 * place + 2] = u, v
+        search.step_links.lost[2 * place : 2 * place + 2] = u, v
     for place in range(len(gone)):
-        touch_topics(net, remaking.groups, pieces, remaking.desk.lost, place)
-    assert record_fragments(net, remaking.groups, pieces, remaking.desk.lost, len(gone))
+        touch_topics(net, search.groups, records, search.step_links.lost, place)
+    assert record_fragments(net, search.groups, records, search.step_links.lost, len(gone))
     for v in range(interest.num_nodes):
-        bar(net, partners, v, cap)
+        update_barred(net, partners, v, cap)
     if len(gone):
-        partners.forbidden[:] = remaking.desk.lost[:2]
+        partners.forbidden[:] = search.step_links.lost[:2]
     barred = set(partners.forbidden.tolist())
-    for position in range(pieces.tally[LOOSE]):
-        look_around(net, pieces, partners, position, cap, 3)
-        x = int(pieces.loose[position])
+    for position in range(records.tally[LOOSE]):
+        find_best_partner(net, records, partners, position, cap, 3)
+        x = int(records.loose[position])
         joined = {
             v: len(left.merged_topics(x, v))
             for v in range(interest.num_nodes)

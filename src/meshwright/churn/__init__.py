@@ -1,4 +1,4 @@
-"""Overlays that live: nodes join, leave and crash, and every change is repaired at once."""
+"""Live overlays: nodes join, leave and crash, and every change is repaired at once."""
 
 from meshwright.churn.chaos import RepairCost, Scenario, chaos
 from meshwright.churn.events import EVENTS, Event

@@ -1,4 +1,9 @@
-"""All that must hold of a live overlay, recomputed from nothing."""
+"""The audit of a live overlay: everything that must hold, computed again from the arrays.
+
+The checks come in three stages. Each one relies on the stages before it, so the audit stops at the first
+stage that finds a fault: lists in chunks that are not sound cannot be read, and links that are not sound
+cannot be measured.
+"""
 
 from __future__ import annotations
 
@@ -7,65 +12,105 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright import measure
-from meshwright.churn.kernels.state import LINKS, NODES, SPARE, TOP
+from meshwright.churn.kernels.live_arrays import NODES, TOP
 from meshwright.dynamic.link_lists import CHUNK, FULL
+from meshwright.dynamic.mutable_overlay import LINKS, NONE, SPARE
 from meshwright.errors import first_five
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from meshwright.churn.state import Body
+    from meshwright.arrays import Bytes, Ids
+    from meshwright.churn.state import LiveState
 
 
-def audit(body: Body) -> tuple[str, ...]:
-    """Return what is not as it must be, a line for each kind."""
-    # Where the lists of links are not sound, nothing can be measured on them.
-    broken = tuple(fault for check in (_links, _degrees) for fault in check(body))
-    return broken or tuple(
-        fault for check in (_connected, _members, _backups, _chunks, _at_rest) for fault in check(body)
-    )
+def audit(state: LiveState) -> tuple[str, ...]:
+    """Return a line for each fault; none if all is well."""
+    stages = (_chunks,), (_links, _degrees), (_connected, _members, _backups, _working_memory)
+    for checks in stages:
+        faults = tuple(fault for check in checks for fault in check(state))
+        if faults:
+            return faults
+    return ()
 
 
-def _connected(body: Body) -> Iterator[str]:
-    """Every topic is in one piece, by scipy's components over the links alone."""
-    pieces = measure.components(body.overlay()).of_topic
-    split = np.flatnonzero(pieces > 1)
-    if len(split):
-        names = body.snapshot()[0].topic_names.take(split).to_pylist()
-        yield f"topics {first_five(names)} are split"
+def _chunks(state: LiveState) -> Iterator[str]:
+    """Check that every chunk is in one list or unused, and that each list has as many as its length takes."""
+    live = state.arrays
+    lists = {
+        "neighbours": (live.near_first, live.degree),
+        "backups": (live.backup_first, live.backup_count),
+        "primaries": (live.primary_first, live.primary_count),
+    }
+    found = live.spare[: live.tally[SPARE]].tolist()
+    for kind, (first, count) in lists.items():
+        for v, chunk in enumerate(first.tolist()):
+            chunks = _chain(live.entries, chunk)
+            found += chunks
+            if len(chunks) != -(-int(count[v]) // FULL):
+                yield f"slot {v} has {count[v]} {kind} in {len(chunks)} chunks"
+    if sorted(found) != list(range(len(live.spare))):
+        yield "chunks of lists are lost or used twice"
 
 
-def _degrees(body: Body) -> Iterator[str]:
-    """Degrees, their distribution and their maximum are those of the links."""
-    live = body.live
-    found = np.array([len(body.neighbours(v)) for v in range(len(live.degree))], dtype=np.int64)
-    if np.bincount(found, minlength=len(live.spread)).tolist() != live.spread.tolist():
-        yield "the distribution of degrees is wrong"
-    if live.tally[TOP] != found.max(initial=0):
-        yield f"the maximum degree is {found.max(initial=0)}, not {live.tally[TOP]}"
-    if 2 * live.tally[LINKS] != found.sum():
-        yield f"there are {found.sum() // 2} links, not {live.tally[LINKS]}"
+def _chain(entries: Ids, chunk: int) -> list[int]:
+    """Return the chunks of a list; the last one may not exist, or be there a second time."""
+    chunks: list[int] = []
+    while chunk != NONE:
+        repeated = chunk in chunks
+        chunks.append(chunk)
+        if repeated or not 0 <= chunk < len(entries) // CHUNK:
+            break
+        chunk = int(entries[chunk * CHUNK + FULL])
+    return chunks
 
 
-def _links(body: Body) -> Iterator[str]:
-    """Links are known at both ends, once each, and lead from a node that is there to another."""
-    near = [body.neighbours(v).tolist() for v in range(len(body.live.degree))]
-    for v, name in enumerate(body.nodes.of):
+def _links(state: LiveState) -> Iterator[str]:
+    """Check that each link is in the lists of both its ends, once, and that these are two nodes."""
+    near = [state.neighbours(v).tolist() for v in range(len(state.arrays.degree))]
+    names = state.nodes.names
+    for v, name in enumerate(names):
         if name is None and near[v]:
             yield f"slot {v} has links and no node"
         if v in near[v] or len(set(near[v])) < len(near[v]):
-            yield f"{name!r} is linked with itself, or with another twice"
+            yield f"{name!r} is linked with itself, or with another node twice"
         for u in near[v]:
-            if v not in near[u] or body.nodes.of[u] is None:
+            if not 0 <= u < len(names) or names[u] is None or v not in near[u]:
                 yield f"the link of {name!r} to slot {u} is broken"
-    if any(near[len(body.nodes.of) :]):
+    if any(near[len(names) :]):
         yield "slots that were never used have links"
 
 
-def _members(body: Body) -> Iterator[str]:
-    """Each topic knows how many subscribe to it, and its list holds them all; only nodes have topics."""
-    live = body.live
-    flags = np.unpackbits(live.bits.view(np.uint8), axis=1, bitorder="little")[:, : len(live.column)]
+def _degrees(state: LiveState) -> Iterator[str]:
+    """Check that the distribution of degrees, their maximum and the number of links follow from the links."""
+    live = state.arrays
+    degrees = np.array([len(state.neighbours(v)) for v in range(len(live.degree))], dtype=np.int64)
+    if np.bincount(degrees, minlength=len(live.spread)).tolist() != live.spread.tolist():
+        yield "the distribution of degrees is wrong"
+    if live.tally[TOP] != degrees.max(initial=0):
+        yield f"the maximum degree is {degrees.max(initial=0)}, not {live.tally[TOP]}"
+    if 2 * live.tally[LINKS] != degrees.sum():
+        yield f"there are {degrees.sum() // 2} links, not {live.tally[LINKS]}"
+
+
+def _connected(state: LiveState) -> Iterator[str]:
+    """Check that every topic is connected, by scipy's components over the links alone."""
+    fragments = measure.components(state.overlay()).of_topic
+    split = np.flatnonzero(fragments > 1)
+    if len(split):
+        names = state.snapshot()[0].topic_names.take(split).to_pylist()
+        yield f"topics {first_five(names)} are split"
+
+
+def _flags(state: LiveState) -> Bytes:
+    """Return 1 for each slot and topic that it has, else 0."""
+    flags: Bytes = np.unpackbits(state.arrays.bits.view(np.uint8), axis=1, bitorder="little")
+    return flags[:, : len(state.arrays.column)]
+
+
+def _members(state: LiveState) -> Iterator[str]:
+    """Check that nodes, topics, counts and lists agree on who subscribes, and that only nodes have topics."""
+    live, flags = state.arrays, _flags(state)
     holders = np.unpackbits(live.holders.view(np.uint8), axis=1, bitorder="little")[:, : len(flags)]
     if (flags != holders.T).any():
         yield "topics and nodes do not agree on who subscribes"
@@ -79,66 +124,40 @@ def _members(body: Body) -> Iterator[str]:
             yield f"the list of topic {topic} lacks a subscriber"
         if live.member_length[topic] > live.member_room[topic]:
             yield f"the list of topic {topic} is longer than its room"
-    there = np.array([name is not None for name in body.nodes.of], dtype=bool)
-    holding = np.flatnonzero(flags.any(axis=1))
-    if not set(holding.tolist()) <= set(np.flatnonzero(there).tolist()):
+    there = {v for v, name in enumerate(state.nodes.names) if name is not None}
+    if not set(np.flatnonzero(flags.any(axis=1)).tolist()) <= there:
         yield "a slot without a node has topics"
-    if there.sum() != len(body.nodes) or len(body.nodes) != live.tally[NODES]:
-        yield f"there are {there.sum()} nodes, not {live.tally[NODES]}"
+    if not len(there) == len(state.nodes) == live.tally[NODES]:
+        yield f"there are {len(there)} nodes, not {live.tally[NODES]}"
 
 
-def _backups(body: Body) -> Iterator[str]:
-    """Backups have a topic in common, cover each λ times or as often as can be; primaries are the inverse."""
-    flags = np.unpackbits(body.live.bits.view(np.uint8), axis=1, bitorder="little").astype(np.int64)
-    held = flags.sum(axis=0)
-    there = [v for v, name in enumerate(body.nodes.of) if name is not None]
-    inverse: dict[int, list[int]] = {v: [] for v in there}
+def _backups(state: LiveState) -> Iterator[str]:
+    """Check that backups share a topic and cover each λ times, or as often as possible, and the primaries."""
+    flags, names = _flags(state).astype(np.int64), state.nodes.names
+    # A node cannot be its own backup.
+    enough = np.minimum(state.rule.coverage, flags.sum(axis=0) - 1)
+    there = [v for v, name in enumerate(names) if name is not None]
+    primaries: dict[int, list[int]] = {v: [] for v in there}
     for v in there:
-        name, backups = body.nodes.of[v], body.backups(v)
-        if (
-            v in backups
-            or len(np.unique(backups)) < len(backups)
-            or not set(backups.tolist()) <= inverse.keys()
-        ):
-            yield f"{name!r} has itself, another twice, or nobody, as a backup"
+        backups = state.backups(v).tolist()
+        if v in backups or len(set(backups)) < len(backups) or not set(backups) <= primaries.keys():
+            yield f"{names[v]!r} has itself, a node twice, or an empty slot as a backup"
             continue
-        for w in backups.tolist():
-            inverse[w].append(v)
+        for w in backups:
+            primaries[w].append(v)
         if not (flags[backups] & flags[v]).any(axis=1).all():
-            yield f"{name!r} has a backup with which it shares no topic"
-        enough = np.minimum(body.rule.coverage, held - 1)
+            yield f"{names[v]!r} has a backup with which it shares no topic"
         short = np.flatnonzero((flags[v] > 0) & (flags[backups].sum(axis=0) < enough))
         if len(short):
-            yield f"the backups of {name!r} have topics {first_five(short.tolist())} too few times"
-    wrong = [body.nodes.of[v] for v in there if sorted(body.primaries(v).tolist()) != inverse[v]]
+            yield f"the backups of {names[v]!r} have topics {first_five(short.tolist())} too few times"
+    wrong = [names[v] for v in there if sorted(state.primaries(v).tolist()) != primaries[v]]
     if wrong:
-        yield f"the primaries of {first_five(wrong)} are not those whose backup they are"
+        yield f"the primaries of {first_five(wrong)} are not the nodes that they are a backup of"
 
 
-def _chunks(body: Body) -> Iterator[str]:
-    """Every chunk of lists is in one list, or unused; lists have as many as their length takes."""
-    live = body.live
-    found = live.spare[: live.tally[SPARE]].tolist()
-    kinds = {
-        "neighbours": (live.near_first, live.degree),
-        "backups": (live.backup_first, live.backup_count),
-        "primaries": (live.primary_first, live.primary_count),
-    }
-    for kind, (first, count) in kinds.items():
-        for v, chunk in enumerate(first.tolist()):
-            chunks = [chunk]
-            while chunks[-1] != -1:
-                chunks.append(int(live.entries[chunks[-1] * CHUNK + FULL]))
-            found += chunks[:-1]
-            if len(chunks) - 1 != -(-int(count[v]) // FULL):
-                yield f"slot {v} has {count[v]} {kind} in {len(chunks) - 1} chunks"
-    if sorted(found) != list(range(len(live.spare))):
-        yield "chunks of lists are lost or used twice"
-
-
-def _at_rest(body: Body) -> Iterator[str]:
-    """Between changes nothing is known of components but that each topic is one: working memory is blank."""
-    live = body.live
-    blank = (live.mark + 1, live.row + 1, live.column + 1, live.paid, body.groups.mark + 1)
+def _working_memory(state: LiveState) -> Iterator[str]:
+    """Check that all working memory is blank, as it must be between changes."""
+    live = state.arrays
+    blank = (live.mark + 1, live.row + 1, live.column + 1, live.paid, state.groups.mark + 1)
     if any(array.any() for array in blank):
         yield "working memory is not blank"

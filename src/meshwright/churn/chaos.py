@@ -1,32 +1,35 @@
-"""Chaos: what fails when nodes do, and what its repair takes under each policy."""
+"""Chaos: what breaks when nodes fail, and what its repair takes under each policy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.churn.kernels.damage import shatter
+from meshwright.churn.kernels.damage import count_damage
 from meshwright.churn.live import LiveOverlay
 from meshwright.churn.policy import Policy
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from meshwright.arrays import Ids, Offsets
     from meshwright.names import Name
     from meshwright.overlay import Overlay
+    from meshwright.progress import Progress
 
 
 @dataclass(frozen=True)
 class RepairCost:
-    """What repairs took on average: links added and removed, links added alone, seconds."""
+    """What a repair takes."""
 
     links: float
+    """The mean number of links added and removed."""
     added: float
+    """The mean number of links added."""
     seconds: float
+    """The median time."""
 
 
 @dataclass(frozen=True)
@@ -34,21 +37,25 @@ class Scenario:
     """Failures of one kind, and what they break."""
 
     kind: str
+    """Which nodes fail: `each node`, `random nodes`, `highest degree` or `worst cut nodes`."""
     nodes: int
-    """How many fail at once."""
+    """How many nodes fail at once."""
     tried: int
+    """How many failures were tried."""
     splitting: int
-    """How many of the failures split a topic."""
+    """How many of these split a topic."""
     mean_topics: float
+    """The mean number of topics split."""
     most_topics: int
-    """Topics split."""
+    """The largest number of topics split."""
     mean_cut_off: float
+    """The mean number of subscribers cut off from the largest fragment of their topic, over all topics."""
     most_cut_off: int
-    """Subscribers cut off from the largest part of their topic, over all topics."""
+    """The largest number of subscribers cut off."""
     worst: tuple[Name, ...]
-    """The failure that cuts off most."""
+    """The nodes whose failure cuts off the most subscribers; empty if none does."""
     repairs: dict[str, RepairCost] = field(default_factory=dict)
-    """By policy, over the failures that were repaired by way of trial."""
+    """By policy: what the repairs took."""
 
 
 def chaos(
@@ -58,30 +65,49 @@ def chaos(
     samples: int = 100,
     policies: Sequence[str] = ("naive", "shadow", "tidy"),
     seed: int = 0,
-    progress: Callable[[float, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Scenario]:
-    """Let nodes of an overlay fail and see what breaks.
+    """Let nodes of an overlay fail, and return what that breaks.
 
-    Each node on its own; then, for 2 nodes up to `most`, random sets, those of highest degree, and those
-    whose own failures cut off most. Damage is exact. Repairs are tried for `samples` failures of each kind.
+    First each node fails alone. Then, for 2 nodes up to `most`, come random sets, the nodes of highest
+    degree, and those whose own failures cut off the most. The damage is exact. Of each kind, `samples`
+    failures are repaired on a copy. `progress` is called with the kinds done, their share, and the kind that
+    comes next.
 
     Raises
     ------
     InputError
-        If a topic is split already, or a number makes no sense.
+        If a topic is split, or `most` or `samples` is below 1.
     """
     if most < 1 or samples < 1:
         raise InputError(f"sets of up to {most} nodes, {samples} samples: give 1 or more of each")
     lives = [LiveOverlay(overlay, Policy(name), seed=seed) for name in policies]
     plain = LiveOverlay(overlay, "naive", seed=seed)
     chance = np.random.Generator(np.random.PCG64(seed))
-    nodes = overlay.interest.num_nodes
+    kinds = _failures(plain, most, samples, chance)
+    scenarios = []
+    for done, (kind, failures) in enumerate(kinds):
+        if progress is not None:
+            phase = f"{kind} ({len(failures[0]) if failures else 0})"
+            progress(done, done / len(kinds), phase)
+        tried = failures
+        if len(failures) > samples:
+            tried = [failures[i] for i in np.sort(chance.choice(len(failures), samples, replace=False))]
+        costs = {live.policy.name: _repair_cost(live, tried) for live in lives if tried}
+        scenarios.append(_scenario(plain, kind, failures, costs))
+    return scenarios
+
+
+def _failures(
+    live: LiveOverlay, most: int, samples: int, chance: np.random.Generator
+) -> list[tuple[str, list[Ids]]]:
+    """Return the sets of slots that fail, by kind."""
+    nodes = len(live)
     singles = [np.array([v], dtype=np.int32) for v in range(nodes)]
-    damage = _damage(plain, singles)
-    body = plain._body
-    by_degree = np.argsort(-body.live.degree[:nodes], kind="stable").astype(np.int32)
+    damage = _damage(live, singles)
+    by_degree = np.argsort(-live._state.arrays.degree[:nodes], kind="stable").astype(np.int32)
     by_damage = np.lexsort((-damage[:, 0], -damage[:, 1])).astype(np.int32)
-    kinds: list[tuple[str, list[NDArray[np.int32]]]] = [("each node", singles)]
+    kinds: list[tuple[str, list[Ids]]] = [("each node", singles)]
     for size in range(2, min(most, nodes) + 1):
         drawn = [chance.choice(nodes, size, replace=False).astype(np.int32) for _ in range(samples)]
         kinds += [
@@ -89,56 +115,44 @@ def chaos(
             ("highest degree", [by_degree[:size]]),
             ("worst cut nodes", [by_damage[:size]]),
         ]
-    scenarios = []
-    for number, (kind, failures) in enumerate(kinds):
-        if progress is not None:
-            progress(number / len(kinds), f"{kind} ({len(failures[0]) if failures else 0})")
-        tried = failures if len(failures) <= samples else _some(failures, samples, chance)
-        costs = {live.policy.name: _cost(live, tried) for live in lives if tried}
-        scenarios.append(_summary(plain, kind, failures, costs))
-    return scenarios
+    return kinds
 
 
-def _some(
-    failures: list[NDArray[np.int32]], samples: int, chance: np.random.Generator
-) -> list[NDArray[np.int32]]:
-    return [failures[i] for i in np.sort(chance.choice(len(failures), samples, replace=False))]
-
-
-def _damage(live: LiveOverlay, failures: Iterable[NDArray[np.int32]]) -> NDArray[np.int64]:
-    body = live._body
-    found = [shatter(body.live, body.groups, gone) for gone in failures]
+def _damage(live: LiveOverlay, failures: Iterable[Ids]) -> Offsets:
+    """Return the topics split and the subscribers cut off by each failure."""
+    state = live._state
+    found = [count_damage(state.arrays, state.groups, gone) for gone in failures]
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-def _cost(live: LiveOverlay, failures: Sequence[NDArray[np.int32]]) -> RepairCost:
+def _repair_cost(live: LiveOverlay, failures: Sequence[Ids]) -> RepairCost:
     """Repair each failure on a copy."""
     links, added, seconds = [], [], []
     for gone in failures:
         copy = live.copy()
-        repair = copy.crash(copy._body.node_names(gone))
+        repair = copy.crash(copy._state.name_nodes(gone))
         links.append(len(repair.added) + len(repair.removed))
         added.append(len(repair.added))
         seconds.append(repair.seconds)
     return RepairCost(float(np.mean(links)), float(np.mean(added)), float(np.median(seconds)))
 
 
-def _summary(
-    live: LiveOverlay, kind: str, failures: Sequence[NDArray[np.int32]], costs: dict[str, RepairCost]
+def _scenario(
+    live: LiveOverlay, kind: str, failures: Sequence[Ids], costs: dict[str, RepairCost]
 ) -> Scenario:
-    damage = _damage(live, failures)
-    if not len(damage):
+    if not failures:
         return Scenario(kind, 1, 0, 0, 0.0, 0, 0.0, 0, (), costs)
-    worst = failures[int(np.argmax(damage[:, 1]))]
+    topics, cut_off = _damage(live, failures).T
+    worst = failures[int(np.argmax(cut_off))]
     return Scenario(
-        kind,
-        len(failures[0]),
-        len(failures),
-        int(np.count_nonzero(damage[:, 0])),
-        float(damage[:, 0].mean()),
-        int(damage[:, 0].max()),
-        float(damage[:, 1].mean()),
-        int(damage[:, 1].max()),
-        tuple(live._body.node_names(worst)) if damage[:, 1].any() else (),
-        costs,
+        kind=kind,
+        nodes=len(failures[0]),
+        tried=len(failures),
+        splitting=int(np.count_nonzero(topics)),
+        mean_topics=float(topics.mean()),
+        most_topics=int(topics.max()),
+        mean_cut_off=float(cut_off.mean()),
+        most_cut_off=int(cut_off.max()),
+        worst=tuple(live._state.name_nodes(worst)) if cut_off.any() else (),
+        repairs=costs,
     )

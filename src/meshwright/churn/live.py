@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from meshwright import measure
 from meshwright.churn.audit import audit
 from meshwright.churn.events import CRASH, JOIN, LEAVE, SUBSCRIBE, UNSUBSCRIBE, Event, check_batch, distinct
-from meshwright.churn.kernels.backups import GREEDY, PRIMAL_DUAL
-from meshwright.churn.kernels.changes import Rule, topics_of
+from meshwright.churn.kernels.covers import GREEDY, PRIMAL_DUAL
+from meshwright.churn.kernels.live_arrays import RepairRule
+from meshwright.churn.kernels.tidy import Budget
 from meshwright.churn.policy import EVERYBODY, Policy
-from meshwright.churn.rebuild import rebuild
 from meshwright.churn.repair import Repair, net_links
-from meshwright.churn.state import Body
+from meshwright.churn.state import LiveState
 from meshwright.errors import InputError, first_five
 from meshwright.jit.announce import working_seconds
 
@@ -25,58 +25,42 @@ if TYPE_CHECKING:
     from meshwright.names import Name
     from meshwright.overlay import Overlay
 
-
-def check(body: Body, event: Event) -> None:
-    """Refuse an event that cannot happen."""
-    if event.event == JOIN:
-        body.nodes.check_new(event.node)
-        if event.node in body.nodes.number:
-            raise InputError(f"node {event.node!r} is there already: let it leave first, or subscribe")
-    else:
-        body.nodes.find([event.node])
-    if event.event in (JOIN, SUBSCRIBE):
-        for topic in event.topics:
-            if topic not in body.topics.number:
-                body.topics.check_new(topic)
-    if event.event == UNSUBSCRIBE:
-        body.topics.find(event.topics)
-    if event.event in (SUBSCRIBE, UNSUBSCRIBE):
-        held = set(body.topic_names(topics_of(body.live, body.nodes.number[event.node])))
-        wrong = [topic for topic in event.topics if (topic in held) == (event.event == SUBSCRIBE)]
-        if wrong:
-            already = "already has" if event.event == SUBSCRIBE else "does not have"
-            raise InputError(f"node {event.node!r} {already} the topics {first_five(wrong)}: leave them out")
-
-
-def check_all(body: Body, events: Sequence[Event]) -> None:
-    """Refuse events that cannot all happen at once."""
-    if not events:
-        raise InputError("nothing happens in this batch: give at least one event")
-    check_batch(events)
-    for event in events:
-        check(body, event)
-
-
 BATCH = "batch"
 
 
+class _Outcome(NamedTuple):
+    """What some events did to the links."""
+
+    added: Links
+    """The links added, by the names of their ends."""
+    removed: Links
+    """The links removed."""
+    topics: tuple[Name, ...]
+    """The topics that the events touched."""
+    fragments: int
+    """How many fragments there were to join."""
+    tidied: int = 0
+    """How many links were removed or moved only to keep degrees low."""
+
+
 class LiveOverlay:
-    """An overlay with its interest that nodes join and leave, every topic connected after every change.
+    """An overlay that nodes join and leave; every topic is connected after every change.
 
     Parameters
     ----------
     overlay
-        What is there at first; every topic must be connected in it.
+        The overlay to begin with; it must connect every topic.
     policy
-        How changes are repaired: a `Policy`, or the name of one with its usual parameters.
+        How changes are repaired: a `Policy`, or the name of one with its default parameters.
     seed
         The same seed and the same changes give the same overlay.
 
     Raises
     ------
     InputError
-        If a topic is split, or a change names an unknown node, a node that is there already, a topic that is
-        not held, no topic, or contradicts itself. A change that is refused changes nothing.
+        If a topic is split. Also by every change that names an unknown node, a node that is there already,
+        a topic that the node does not have or already has, or no topic, and by a batch that contradicts
+        itself. A rejected change changes nothing.
 
     Examples
     --------
@@ -93,192 +77,213 @@ class LiveOverlay:
 
     def __init__(self, overlay: Overlay, policy: Policy | str = "shadow", *, seed: int = 0) -> None:
         self.policy = Policy(policy) if isinstance(policy, str) else policy
-        pieces = measure.components(overlay).of_topic
-        if (pieces > 1).any():
-            split = overlay.interest.topic_names.take(np.flatnonzero(pieces > 1)).to_pylist()
+        fragments = measure.components(overlay).of_topic
+        if (fragments > 1).any():
+            split = overlay.interest.topic_names.take(np.flatnonzero(fragments > 1)).to_pylist()
             raise InputError(
                 f"topics {first_five(split)} are split: begin with an overlay that connects them"
             )
-        self._body = Body(overlay, _rule(self.policy), seed)
+        self._state = LiveState(overlay, _repair_rule(self.policy), seed)
 
-    # -- changing -----------------------------------------------------------------------------------
+    # -- changes ------------------------------------------------------------------------------------
 
     def join(self, node: Name, topics: Iterable[Name]) -> Repair:
-        """Let a new node in."""
-        return self._happen((Event(JOIN, node, distinct(topics)),), JOIN)
+        """Add a new node."""
+        return self._apply((Event(JOIN, node, distinct(topics)),), JOIN)
 
     def leave(self, node: Name) -> Repair:
-        """Let a node go."""
-        return self._happen((Event(LEAVE, node),), LEAVE)
+        """Remove a node."""
+        return self._apply((Event(LEAVE, node),), LEAVE)
 
     def crash(self, nodes: Iterable[Name]) -> Repair:
-        """Lose several nodes at once."""
-        return self._happen([Event(CRASH, node) for node in distinct(nodes)], CRASH)
+        """Remove several nodes at once."""
+        return self._apply([Event(CRASH, node) for node in distinct(nodes)], CRASH)
 
     def subscribe(self, node: Name, topics: Iterable[Name]) -> Repair:
-        """Let a node have more topics."""
-        return self._happen((Event(SUBSCRIBE, node, distinct(topics)),), SUBSCRIBE)
+        """Subscribe a node to more topics."""
+        return self._apply((Event(SUBSCRIBE, node, distinct(topics)),), SUBSCRIBE)
 
     def unsubscribe(self, node: Name, topics: Iterable[Name]) -> Repair:
-        """Let a node have fewer topics."""
-        return self._happen((Event(UNSUBSCRIBE, node, distinct(topics)),), UNSUBSCRIBE)
+        """Unsubscribe a node from some of its topics."""
+        return self._apply((Event(UNSUBSCRIBE, node, distinct(topics)),), UNSUBSCRIBE)
 
     def apply(self, batch: Iterable[Event]) -> Repair:
-        """Let several things happen at once: all of them, or none if one cannot.
+        """Apply several events at once: all of them, or none if one is rejected.
 
-        All nodes that leave do so together; then come topics given up, then the rest, in order.
+        All nodes that leave do so together; then come the unsubscribes, then the rest, in order.
         """
-        return self._happen(tuple(batch), BATCH)
+        return self._apply(tuple(batch), BATCH)
 
     def copy(self) -> LiveOverlay:
-        """Return another live overlay, as this one is now."""
+        """Return an independent copy."""
         other = LiveOverlay.__new__(LiveOverlay)
-        other.policy, other._body = self.policy, self._body.copy()
+        other.policy, other._state = self.policy, self._state.copy()
         return other
 
-    # -- looking ------------------------------------------------------------------------------------
+    # -- contents -----------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """How many nodes there are."""
-        return len(self._body.nodes)
+        """Return the number of nodes."""
+        return len(self._state.nodes)
 
     def __contains__(self, node: object) -> bool:
-        return node in self._body.nodes.number
+        return node in self._state.nodes.numbers
 
     @property
     def nodes(self) -> list[Name]:
-        """The nodes that are there, in the order of their slots."""
-        return [name for name in self._body.nodes.of if name is not None]
+        """The nodes, in the order of their slots."""
+        return [name for name in self._state.nodes.names if name is not None]
 
     @property
     def num_edges(self) -> int:
-        """How many links there are."""
-        return self._body.num_links
+        """The number of links."""
+        return self._state.num_links
 
     @property
     def max_degree(self) -> int:
         """The largest number of links of a node."""
-        return self._body.max_degree
+        return self._state.max_degree
 
     @property
     def average_degree(self) -> float:
         """The mean number of links of a node."""
-        return self._body.average_degree
+        return self._state.average_degree
 
     @property
     def nbytes(self) -> int:
-        """The memory of its arrays and tables of names, in bytes; the names themselves are not counted."""
-        return self._body.nbytes
+        """The memory of the arrays and of the tables of names, in bytes, without the names themselves."""
+        return self._state.nbytes
 
     def topics_of(self, node: Name) -> list[Name]:
         """Return the topics of a node."""
-        return list(self._body.topic_names(topics_of(self._body.live, self._slot(node))))
+        return list(self._state.topics_of(self._slot(node)))
 
     def neighbours(self, node: Name) -> list[Name]:
         """Return the nodes that a node is linked with."""
-        return self._body.node_names(self._body.neighbours(self._slot(node)))
+        return self._state.name_nodes(self._state.neighbours(self._slot(node)))
 
     def backups(self, node: Name) -> list[Name]:
-        """Return the backups of a node: those who stand in for it when it leaves."""
-        return self._body.node_names(self._body.backups(self._slot(node)))
+        """Return the backups of a node, which stand in for it when it leaves."""
+        return self._state.name_nodes(self._state.backups(self._slot(node)))
 
     def primaries(self, node: Name) -> list[Name]:
         """Return the nodes that a node is a backup of."""
-        return self._body.node_names(self._body.primaries(self._slot(node)))
+        return self._state.name_nodes(self._state.primaries(self._slot(node)))
 
     def interest(self) -> Interest:
-        """Return who subscribes to what now; topics that nobody has any more are kept."""
-        return self._body.snapshot()[0]
+        """Return the interest as it is now; topics without a subscriber are kept."""
+        return self._state.snapshot()[0]
 
     def overlay(self) -> Overlay:
         """Return the overlay as it is now, in the order of its pairs."""
-        return self._body.overlay()
+        return self._state.overlay()
 
     def audit(self) -> tuple[str, ...]:
-        """Recompute from nothing all that must hold, and return what does not: nothing, if all is well."""
-        return audit(self._body)
-
-    # -- inside -------------------------------------------------------------------------------------
+        """Recompute everything that must hold, and return a line for each fault; none if all is well."""
+        return audit(self._state)
 
     def _slot(self, node: Name) -> int:
-        return self._body.nodes.find([node])[0]
+        return self._state.nodes.find([node])[0]
 
-    def _happen(self, events: Sequence[Event], what: str) -> Repair:
-        """Check some events, let them happen, and tell what that did."""
-        began, body = working_seconds(), self._body
+    # -- applying events ----------------------------------------------------------------------------
+
+    def _apply(self, events: Sequence[Event], what: str) -> Repair:
+        """Check some events, apply them, and return what that did."""
+        began, state = working_seconds(), self._state
         if what in (BATCH, CRASH):
-            check_all(body, events)
-        else:
-            check(body, events[0])
-        added, removed, topics, fragments, tidied = self._repair(events)
+            if not events:
+                raise InputError("nothing happens in this batch: give at least one event")
+            check_batch(events)
+        for event in events:
+            _check_event(state, event)
+        outcome = self._change_links(events)
         return Repair(
-            what,
-            tuple([event.node for event in events]),
-            added,
-            removed,
-            topics,
-            fragments,
-            body.max_degree,
-            body.average_degree,
-            working_seconds() - began,
-            tidied,
+            event=what,
+            nodes=tuple([event.node for event in events]),
+            added=outcome.added,
+            removed=outcome.removed,
+            topics=outcome.topics,
+            fragments=outcome.fragments,
+            max_degree=state.max_degree,
+            average_degree=state.average_degree,
+            seconds=working_seconds() - began,
+            tidied=outcome.tidied,
         )
 
-    def _repair(self, events: Sequence[Event]) -> tuple[Links, Links, tuple[Name, ...], int, int]:
-        """Let events happen; return links added and removed, topics, fragments and links tidied."""
-        body, (first, *others) = self._body, _steps(events)
-        change = body.change(first)
-        topics = events[0].topics or body.topic_names(change.topics)
+    def _change_links(self, events: Sequence[Event]) -> _Outcome:
+        """Apply events step by step, then what the policy does after a change."""
+        state, policy = self._state, self.policy
+        first, *others = _steps(events)
+        change = state.change(first)
+        topics = events[0].topics or state.name_topics(change.topics)
         fragments = int(change.fragments)
-        made, lost = body.links(change.made), body.links(change.lost)
+        made, lost = state.name_links(change.made), state.name_links(change.lost)
         ends = {*change.made.ravel().tolist(), *change.lost.ravel().tolist()}
-        self._say_goodbye(first)
-        if not others and self.policy.name in ("naive", "shadow"):
-            return tuple(made), tuple(lost), topics, fragments, 0
-        story = [(link, False) for link in lost] + [(link, True) for link in made]
+        # The names of nodes that left were needed for their links.
+        if first[0].event in (LEAVE, CRASH):
+            for event in first:
+                state.nodes.remove(event.node)
+        if not others and policy.name in ("naive", "shadow"):
+            return _Outcome(tuple(made), tuple(lost), topics, fragments)
+        log = [(link, False) for link in lost] + [(link, True) for link in made]
         for step in others:
-            change = body.change(step)
+            change = state.change(step)
             topics += step[0].topics
             fragments += int(change.fragments)
-            story += [(link, True) for link in body.links(change.made)]
+            log += [(link, True) for link in state.name_links(change.made)]
             ends |= set(change.made.ravel().tolist())
         tidied = 0
-        if self.policy.name == "tidy":
-            tidying, tidied = body.tidy(ends, self.policy.steps, self.policy.moves, self.policy.lose)
-            story += tidying
-        if self.policy.name == "rebuild":
-            built, unbuilt = rebuild(body)
-            story += [(link, False) for link in body.links(unbuilt)]
-            story += [(link, True) for link in body.links(built)]
-        return *net_links(story), tuple(dict.fromkeys(topics)), fragments, tidied
-
-    def _say_goodbye(self, step: Sequence[Event]) -> None:
-        """Forget the names of nodes that left, now that their links have been told."""
-        if step[0].event in (LEAVE, CRASH):
-            for event in step:
-                self._body.nodes.remove(event.node)
+        if policy.name == "tidy":
+            tidying, tidied = state.tidy(ends, Budget(policy.steps, policy.moves, policy.lose))
+            log += tidying
+        if policy.name == "rebuild":
+            made, lost = state.rebuild()
+            log += [(link, False) for link in lost] + [(link, True) for link in made]
+        return _Outcome(*net_links(log), tuple(dict.fromkeys(topics)), fragments, tidied)
 
 
-def _rule(policy: Policy) -> Rule:
-    return Rule(
+def _check_event(state: LiveState, event: Event) -> None:
+    """Reject an event that cannot happen."""
+    if event.event == JOIN:
+        state.nodes.check_new(event.node)
+        if event.node in state.nodes.numbers:
+            raise InputError(f"node {event.node!r} is there already: let it leave first, or subscribe")
+    else:
+        state.nodes.find([event.node])
+    if event.event in (JOIN, SUBSCRIBE):
+        for topic in event.topics:
+            if topic not in state.topics.numbers:
+                state.topics.check_new(topic)
+    if event.event == UNSUBSCRIBE:
+        state.topics.find(event.topics)
+    if event.event in (SUBSCRIBE, UNSUBSCRIBE):
+        own = set(state.topics_of(state.nodes.numbers[event.node]))
+        wrong = [topic for topic in event.topics if (topic in own) == (event.event == SUBSCRIBE)]
+        if wrong:
+            has = "already has" if event.event == SUBSCRIBE else "does not have"
+            raise InputError(f"node {event.node!r} {has} the topics {first_five(wrong)}: leave them out")
+
+
+def _steps(events: Sequence[Event]) -> list[Sequence[Event]]:
+    """Return the steps of a batch: all leaves at once, then each unsubscribe, then each of the rest."""
+    if len(events) == 1:
+        return [events]
+    leaves = [event for event in events if event.event in (LEAVE, CRASH)]
+    unsubscribes = [[event] for event in events if event.event == UNSUBSCRIBE]
+    rest = [[event] for event in events if event.event in (JOIN, SUBSCRIBE)]
+    return [*([leaves] if leaves else []), *unsubscribes, *rest]
+
+
+def _repair_rule(policy: Policy) -> RepairRule:
+    return RepairRule(
         k=float(policy.rho),
         local=policy.local_degree and policy.keeps_backups,
         everybody=not policy.keeps_backups,
         coverage=policy.coverage if policy.keeps_backups else 0,
         method=GREEDY if policy.backups == "greedy" else PRIMAL_DUAL,
         window=EVERYBODY if policy.window is None else policy.window,
-        anew=policy.rebuild_backups,
+        rebuild_backups=policy.rebuild_backups,
         mends=policy.name != "rebuild",
         spares=policy.name == "tidy",
         slack=policy.slack,
     )
-
-
-def _steps(events: Sequence[Event]) -> list[Sequence[Event]]:
-    """Return the steps of a batch: all leaves at once, then topics given up, then the rest, one by one."""
-    if len(events) == 1:
-        return [events]
-    leaves = [event for event in events if event.event in (LEAVE, CRASH)]
-    parts = [[event] for event in events if event.event == UNSUBSCRIBE]
-    rest = [[event] for event in events if event.event in (JOIN, SUBSCRIBE)]
-    return [*([leaves] if leaves else []), *parts, *rest]

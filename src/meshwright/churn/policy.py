@@ -18,18 +18,20 @@ EVERYBODY = 2**31 - 1
 
 @dataclass(frozen=True)
 class Policy:
-    """The parameters of repair, which check themselves.
+    """The parameters of repairs. Invalid ones raise InputError.
 
-    `naive` and `shadow` are the paper's (shadows, sections V-B to V-G): both link greedily by Low-ODA(ρ) what
-    a change broke, the one among all nodes, the other among the neighbours and backups of the node that
-    changed. `rebuild` designs the overlay anew by Low-ODA(ρ) after every change: the contrast. `tidy` is
-    ours: shadow repair, then redundant links are taken away and a few nodes are linked anew, so that degrees
-    do not creep up.
+    - `naive`: join the fragments by Low-ODA(ρ), among all nodes (shadows, section V-B).
+    - `shadow`: the same, among the neighbours and backups of the node that changed (shadows, sections V-C
+      to V-G).
+    - `tidy`: shadow repair; then remove redundant links and relink a few nodes, so that degrees stay low
+      over many changes. Not from a paper.
+    - `rebuild`: design the overlay from scratch by Low-ODA(ρ) after every change, for comparison.
     """
 
     name: str = "shadow"
+    """`naive`, `shadow`, `tidy` or `rebuild`."""
     backups: str = "primal-dual"
-    """By which algorithm backups are chosen: `primal-dual` or `greedy`."""
+    """The algorithm that chooses backups: `primal-dual` or `greedy`."""
     coverage: int = 3
     """λ: how often the backups of a node cover each of its topics."""
     rho: float = 3.0
@@ -37,17 +39,17 @@ class Policy:
     window: int | None = 64
     """How many subscribers of a topic are looked at for a backup; None: all, as in the paper."""
     rebuild_backups: bool = False
-    """Whether whoever loses a backup chooses all of them anew, as in the paper, instead of patching."""
+    """Whether a node that loses a backup chooses all of them again, as in the paper, instead of patching."""
     local_degree: bool = True
-    """Whether the maximum degree that the rule spares is that of the shadows, not of the whole overlay."""
+    """Whether the maximum degree in the rule is that of the candidates, not of the whole overlay."""
     steps: int = 30
-    """tidy: how many nodes are linked anew, by way of trial, after each change."""
+    """tidy: how many nodes to try to relink after each change."""
     lose: int = 5
-    """tidy: how many links a trial takes from a node, at most."""
+    """tidy: how many links a try removes from a node, at most."""
     slack: int = 7
-    """tidy: nobody gets more links than so many above the mean, where there is another way."""
+    """tidy: no node gets more links than the mean plus this, where there is another way."""
     moves: int = 24
-    """tidy: how many links are taken away or moved after each change, at most."""
+    """tidy: how many links are removed or moved after each change, at most."""
 
     def __post_init__(self) -> None:
         if self.name not in POLICIES:

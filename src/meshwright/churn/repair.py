@@ -17,24 +17,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The links that a change added and removed, and how the overlay stands after it."""
+    """The links that a change added and removed, and the degrees after it."""
 
     event: str
     """`join`, `leave`, `crash`, `subscribe`, `unsubscribe` or `batch`."""
     nodes: tuple[Name, ...]
-    """Who changed."""
+    """The nodes that changed."""
     added: Links
+    """The links added, by the names of their ends."""
     removed: Links
-    """Links by the names of their ends, those of nodes that left included."""
+    """The links removed, those of nodes that left included."""
     topics: tuple[Name, ...]
     """The topics that the change touched."""
     fragments: int
     """How many fragments there were to join, over all topics that the change split."""
     max_degree: int
+    """The largest number of links of a node."""
     average_degree: float
+    """The mean number of links of a node."""
     seconds: float
+    """How long the change and its repair took."""
     tidied: int = 0
-    """Of the links removed, those that no repair asked for: taken away or moved to keep degrees low."""
+    """How many of the links removed were removed or moved only to keep degrees low."""
 
     def __str__(self) -> str:
         who = ", ".join(map(str, self.nodes[:5])) + (" …" if len(self.nodes) > 5 else "")
@@ -42,7 +46,7 @@ class Repair:
 
 
 def net_links(changes: Iterable[tuple[Link, bool]]) -> tuple[Links, Links]:
-    """Sum up links made and lost, in the order this happened, to those added and those removed.
+    """Return the links added and removed in all, given each one added (True) or removed (False), in order.
 
     >>> net_links([(("a", "b"), True), (("a", "c"), False), (("a", "b"), False)])
     ((), (('a', 'c'),))

@@ -1,8 +1,8 @@
-"""Events played on a live overlay, round after round, with a record of each."""
+"""Replay: apply rounds of events to a live overlay, and keep a record of each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from meshwright.jit.announce import working_seconds
 if TYPE_CHECKING:
     from meshwright.churn.live import LiveOverlay
     from meshwright.churn.repair import Repair
+    from meshwright.progress import Progress
 
 ROUNDS = pa.schema(
     {
@@ -34,17 +35,22 @@ ROUNDS = pa.schema(
 )
 """The columns of `rounds.parquet`."""
 
+REPAIRING = "repairing"
+"""The phase that `replay` reports."""
+
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What happened to a live overlay: a repair for each round."""
+    """A live overlay after some rounds, and the repair of each round."""
 
     live: LiveOverlay
+    """The overlay after the last round."""
     repairs: Sequence[Repair]
+    """What each round did."""
 
     @cached_property
     def rounds(self) -> pa.Table:
-        """One row for each round; where several nodes changed at once, their names are joined by commas."""
+        """A table with one row per round; the names of nodes that changed at once are joined by commas."""
         columns = [
             list(range(len(self.repairs))),
             [repair.event for repair in self.repairs],
@@ -59,10 +65,10 @@ class Replay:
 
     @cached_property
     def figures(self) -> dict[str, str | int | float | None]:
-        """Sum the rounds up, beside the overlay that Low-ODA makes of the same nodes from scratch.
+        """Means over the rounds, next to the overlay that Low-ODA makes of the same nodes from scratch.
 
-        Means and medians of what did not happen are None. Edges are those added and removed. Where several
-        nodes join or leave at once, edges and seconds are for each of them.
+        Edges are those added and removed. Where several nodes join or leave at once, edges and seconds are
+        divided by their number. Means and medians of nothing are None.
         """
         live = self.live
         interest = live.interest()
@@ -95,12 +101,14 @@ def replay(
     live: LiveOverlay,
     rounds: Iterable[Sequence[Event]],
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Replay:
-    """Let rounds of events happen; more than one event in a round happen at once.
+    """Apply rounds of events; the events of one round happen at once.
 
-    `progress` is called after each round with the rounds and links so far.
+    `progress` is called after each round with the rounds done, their share if the number of rounds is known
+    and otherwise 0, and `repairing`.
     """
+    total = len(rounds) if isinstance(rounds, Sized) else 0
     repairs: list[Repair] = []
     for events in rounds:
         try:
@@ -108,12 +116,12 @@ def replay(
         except InputError as error:
             raise InputError(f"round {len(repairs) + 1}: {error}") from error
         if progress is not None:
-            progress(len(repairs), live.num_edges)
+            progress(len(repairs), len(repairs) / total if total else 0.0, REPAIRING)
     return Replay(live, repairs)
 
 
 def happen(live: LiveOverlay, events: Sequence[Event]) -> Repair:
-    """Let one round happen: a single event by its own name, nodes that leave at once as a crash."""
+    """Apply one round. A single event keeps its name; nodes that leave at once are a crash."""
     first = events[0]
     if len(events) > 1:
         if all(event.event in (LEAVE, CRASH) for event in events):
@@ -133,7 +141,7 @@ def _nodes(repairs: Sequence[Repair]) -> int:
 
 
 def _edges(repairs: Sequence[Repair]) -> float | None:
-    """Return the edges added and removed for each node."""
+    """Return the mean number of edges added and removed per node."""
     edges = sum(len(repair.added) + len(repair.removed) for repair in repairs)
     return edges / _nodes(repairs) if repairs else None
 

@@ -1,4 +1,4 @@
-"""What a live overlay is made of: names, arrays, and the room to grow in."""
+"""The state of a live overlay: names, arrays, and the calls of kernels that change them."""
 
 from __future__ import annotations
 
@@ -9,211 +9,229 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright import measure
-from meshwright.churn import growth
+from meshwright.churn import allocate
 from meshwright.churn.events import CRASH, JOIN, LEAVE, UNSUBSCRIBE, Event
 from meshwright.churn.kernels import changes
 from meshwright.churn.kernels.backups import chunks_needed, mend_backups
-from meshwright.churn.kernels.state import LINKS, NODES, SPARE, TOP, count_topics
+from meshwright.churn.kernels.live_arrays import NODES, TOP, count_topics, link_all, topics_of, unlink_all
 from meshwright.churn.kernels.tidy import MOVED, tidy
-from meshwright.churn.name_table import Names
-from meshwright.dynamic.link_lists import list_links, list_neighbours, list_out
+from meshwright.churn.name_table import NameTable
+from meshwright.dynamic.fragments import allocate_groups
+from meshwright.dynamic.link_lists import copy_list, list_links, list_neighbours
+from meshwright.dynamic.mutable_overlay import LINKS, SPARE
+from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
-    from meshwright.churn.kernels.changes import Change, Rule
+    from meshwright.arrays import Ids, Offsets
+    from meshwright.churn.kernels.changes import Change
+    from meshwright.churn.kernels.live_arrays import RepairRule
+    from meshwright.churn.kernels.tidy import Budget
     from meshwright.churn.repair import Link
     from meshwright.names import Name
 
 
-class Body:
-    """Nodes and topics by name and number, the kernels' state, and calls of the kernels with room made."""
+class LiveState:
+    """Nodes and topics by name and number, the arrays of the kernels, and their working memory.
 
-    def __init__(self, overlay: Overlay, rule: Rule, seed: int) -> None:
-        self.nodes = Names(overlay.interest.node_names, "node")
-        self.topics = Names(overlay.interest.topic_names, "topic")
+    Kernels never make room. Each method that calls one makes enough room first.
+    """
+
+    def __init__(self, overlay: Overlay, rule: RepairRule, seed: int) -> None:
+        self.nodes = NameTable(overlay.interest.node_names, "node")
+        self.topics = NameTable(overlay.interest.topic_names, "topic")
         self.rule = rule
-        self.live = growth.lay_out(overlay, seed)
-        self.lay_out_working_memory()
+        self.arrays = allocate.allocate(overlay, seed)
+        self._allocate_working_memory()
         if rule.coverage:
-            self.mend_backups(np.arange(overlay.interest.num_nodes, dtype=np.int32), 0, anew=True)
+            everybody = np.arange(overlay.interest.num_nodes, dtype=np.int32)
+            self._mend_backups(everybody, 0, rule._replace(rebuild_backups=True))
 
-    def copy(self) -> Body:
-        """Return another body, as this one is now."""
-        other = Body.__new__(Body)
+    def copy(self) -> LiveState:
+        """Return an independent copy."""
+        other = LiveState.__new__(LiveState)
         other.nodes, other.topics, other.rule = self.nodes.copy(), self.topics.copy(), self.rule
-        other.live = self.live._replace(**{name: array.copy() for name, array in self.live._asdict().items()})
-        other.lay_out_working_memory()
+        arrays = {name: array.copy() for name, array in self.arrays._asdict().items()}
+        other.arrays = self.arrays._replace(**arrays)
+        other._allocate_working_memory()
         return other
 
     # -- figures ------------------------------------------------------------------------------------
 
     @property
     def num_links(self) -> int:
-        """How many links there are."""
-        return int(self.live.tally[LINKS])
+        """The number of links."""
+        return int(self.arrays.tally[LINKS])
 
     @property
     def max_degree(self) -> int:
         """The largest number of links of a node."""
-        return int(self.live.tally[TOP])
+        return int(self.arrays.tally[TOP])
 
     @property
     def average_degree(self) -> float:
         """The mean number of links of a node."""
-        nodes = int(self.live.tally[NODES])
-        return 2 * int(self.live.tally[LINKS]) / nodes if nodes else 0.0
+        nodes = int(self.arrays.tally[NODES])
+        return 2 * int(self.arrays.tally[LINKS]) / nodes if nodes else 0.0
 
     @property
     def nbytes(self) -> int:
-        """The memory of arrays and of the tables of names."""
-        arrays = sum(array.nbytes for array in (*self.live, *self.groups, self.work))
-        tables = (self.nodes.of, self.nodes.number, self.topics.of, self.topics.number)
+        """The memory of the arrays and of the tables of names."""
+        arrays = sum(array.nbytes for array in (*self.arrays, *self.groups, self.work))
+        tables = (self.nodes.names, self.nodes.numbers, self.topics.names, self.topics.numbers)
         return arrays + sum(getsizeof(table) for table in tables)
 
     # -- changes ------------------------------------------------------------------------------------
 
     def change(self, step: Sequence[Event]) -> Change:
-        """Let one event happen, or some leaves at once, and repair what that breaks."""
+        """Apply one event, or several leaves at once, and repair what that breaks."""
         first = step[0]
         if first.event in (LEAVE, CRASH):
-            gone = [self.nodes.number[event.node] for event in step]
-            self.make_room_for_links(gone)
-            change = changes.leave(
-                self.live, self.groups, np.array(gone, dtype=np.int32), self.rule, self.work
-            )
+            gone = [self.nodes.numbers[event.node] for event in step]
+            self._make_room_for_links(gone)
+            slots = np.array(gone, dtype=np.int32)
+            change = changes.leave(self.arrays, self.groups, slots, self.rule, self.work)
         elif first.event == UNSUBSCRIBE:
-            v = self.nodes.number[first.node]
-            self.make_room_for_links([v])
-            topics = self.numbered(first.topics)
-            change = changes.unsubscribe(self.live, self.groups, v, topics, self.rule, self.work)
+            v = self.nodes.numbers[first.node]
+            self._make_room_for_links([v])
+            topics = self._number_topics(first.topics)
+            change = changes.unsubscribe(self.arrays, self.groups, v, topics, self.rule, self.work)
         else:
-            change = self._take_topics(first)
+            change = self._add_topics(first)
         if change.done < len(change.queue):
-            self.mend_backups(change.queue, int(change.done), anew=self.rule.anew)
+            self._mend_backups(change.queue, int(change.done), self.rule)
         return change
 
-    def _take_topics(self, event: Event) -> Change:
-        """Let a newcomer, or a node that is there, have topics."""
+    def _add_topics(self, event: Event) -> Change:
+        """Apply a join or a subscribe."""
         fresh = event.event == JOIN
-        v = self.nodes.add(event.node) if fresh else self.nodes.number[event.node]
-        topics = self.numbered(event.topics)
-        live = self.live
-        if v >= len(live.degree) or len(self.topics.of) > len(live.column):
-            live = self.live = growth.with_topics(growth.with_nodes(live, v + 1), len(self.topics.of))
+        v = self.nodes.add(event.node) if fresh else self.nodes.numbers[event.node]
+        topics = self._number_topics(event.topics)
+        live = self.arrays
+        if v >= len(live.degree) or len(self.topics.names) > len(live.column):
+            live = allocate.with_topics(allocate.with_nodes(live, v + 1), len(self.topics.names))
+            self.arrays = live
             if len(live.degree) > len(self.groups.mark):
-                self.lay_out_working_memory()
-        # A link for each topic, with a chunk at either end, and backups.
+                self._allocate_working_memory()
+        # A link for each topic, which takes a chunk at either end, and backups.
         most = (2 + 6 * self.rule.coverage) * (len(topics) + 2)
         if live.tally[SPARE] < most:
-            live = self.live = growth.with_chunks(live, most)
+            live = self.arrays = allocate.with_chunks(live, most)
         change = changes.join(live, v, topics, fresh, self.rule, self.work)
-        if change.done < 0:
-            self.live = growth.with_members(live)
-            change = changes.join(self.live, v, topics, fresh, self.rule, self.work)
+        if change.done == changes.NOT_DONE:
+            self.arrays = allocate.with_members(live)
+            change = changes.join(self.arrays, v, topics, fresh, self.rule, self.work)
         return change
 
-    def mend_backups(self, queue: Ids, done: int, *, anew: bool) -> None:
-        """Mend the backups of those in a queue from a place on, making room where the kernel has none."""
-        rule = self.rule
+    def _mend_backups(self, queue: Ids, done: int, rule: RepairRule) -> None:
+        """Mend the backups of the nodes of a queue, from a place on."""
         while done < len(queue):
-            needed = int(chunks_needed(self.live, int(queue[done]), rule.coverage))
-            self.live = live = growth.with_chunks(self.live, needed)
-            doubtful = np.full(live.bits.shape[1], -1, dtype=np.int64).view(np.uint64)
-            done = int(
-                mend_backups(
-                    live, queue, done, doubtful, rule.coverage, rule.coverage, rule.method, rule.window,
-                    anew, self.work,
-                )
-            )  # fmt: skip
+            needed = int(chunks_needed(self.arrays, int(queue[done]), rule.coverage))
+            self.arrays = live = allocate.with_chunks(self.arrays, needed)
+            every_topic = np.full(live.bits.shape[1], -1, dtype=np.int64).view(np.uint64)
+            done = int(mend_backups(live, queue, done, every_topic, rule.coverage, rule, self.work))
 
-    def tidy(
-        self, nodes: Iterable[int], steps: int, moves: int, lose: int
-    ) -> tuple[list[tuple[Link, bool]], int]:
-        """Take redundant links of nodes away and link some anew.
+    def tidy(self, slots: Iterable[int], budget: Budget) -> tuple[list[tuple[Link, bool]], int]:
+        """Remove redundant links of nodes that are still there, and relink some nodes.
 
-        Returns the links made and lost, in order, and how many were taken away or moved.
+        Returns each link added (True) or removed (False), in order, and how many were removed or moved.
         """
-        there = [v for v in sorted(set(nodes)) if self.nodes.of[v] is not None]
-        self.live = growth.with_links(self.live, lose * steps, len(self.live.degree))
+        there = [v for v in sorted(set(slots)) if self.nodes.names[v] is not None]
+        self.arrays = allocate.with_links(self.arrays, budget.lose * budget.steps, len(self.arrays.degree))
         touched = np.array(there, dtype=np.int32)
-        rule = self.rule
-        log = tidy(self.live, self.groups, touched, steps, moves, lose, rule.k, rule.slack, self.work)
-        pairs = self.links(log.change[:, :2])
-        return list(zip(pairs, log.change[:, 2].astype(bool).tolist(), strict=True)), int(log.tally[MOVED])
+        log = tidy(self.arrays, self.groups, touched, budget, self.rule, self.work)
+        links = self.name_links(log.change[:, :2])
+        return list(zip(links, log.change[:, 2].astype(bool).tolist(), strict=True)), int(log.tally[MOVED])
+
+    def rebuild(self) -> tuple[list[Link], list[Link]]:
+        """Replace the links by those of Low-ODA(ρ) from scratch; return the links added and removed."""
+        interest, rank = self.snapshot()
+        there = np.flatnonzero(rank >= 0)
+        slots = np.empty(len(there), dtype=np.int32)
+        slots[rank[there]] = there
+        design = grow(interest, rules.low(self.rule.k))
+        old, new = _pair_keys(*self.slot_pairs()), _pair_keys(slots[design.u], slots[design.v])
+        lost, made = _pairs_of(np.setdiff1d(old, new)), _pairs_of(np.setdiff1d(new, old))
+        unlink_all(self.arrays, lost)
+        self.arrays = allocate.with_links(self.arrays, len(made), len(there))
+        link_all(self.arrays, made[:, 0].copy(), made[:, 1].copy())
+        return self.name_links(made), self.name_links(lost)
 
     # -- room ---------------------------------------------------------------------------------------
 
-    def lay_out_working_memory(self) -> None:
-        """Make working memory for as many slots as there are."""
-        slots = len(self.live.degree)
-        self.groups = growth.lay_out_groups(slots)
+    def _allocate_working_memory(self) -> None:
+        slots = len(self.arrays.degree)
+        self.groups = allocate_groups(slots, slots)
         # Room for a list of slots, and behind it for a topic's list, or for neighbours and backups.
         self.work = np.empty(3 * slots + 16, dtype=np.int32)
 
-    def make_room_for_links(self, nodes: Sequence[int]) -> None:
-        """Make room for the links that losing these nodes may take: one a link and topic at most."""
-        degree = sum(int(self.live.degree[v]) for v in nodes)
-        if self.live.tally[SPARE] < 2 * degree * len(self.topics.of):
-            most = max((int(count_topics(self.live, v)) for v in nodes), default=0)
-            self.live = growth.with_links(self.live, degree * most, len(self.live.degree))
+    def _make_room_for_links(self, slots: Sequence[int]) -> None:
+        """Make room for the links that the loss of these nodes can take: one per link and topic at most."""
+        degree = sum(int(self.arrays.degree[v]) for v in slots)
+        if self.arrays.tally[SPARE] < 2 * degree * len(self.topics.names):
+            most = max((int(count_topics(self.arrays, v)) for v in slots), default=0)
+            self.arrays = allocate.with_links(self.arrays, degree * most, len(self.arrays.degree))
 
     # -- names --------------------------------------------------------------------------------------
 
-    def numbered(self, topics: Iterable[Name]) -> Ids:
-        """Return the numbers of topics, ascending; new ones get theirs."""
-        known = self.topics.number
+    def _number_topics(self, topics: Iterable[Name]) -> Ids:
+        """Return the numbers of topics, ascending; new topics get one."""
+        known = self.topics.numbers
         numbers = [known[topic] if topic in known else self.topics.add(topic) for topic in topics]
         return np.array(sorted(numbers), dtype=np.int32)
 
-    def topic_names(self, numbers: Ids) -> tuple[Name, ...]:
+    def name_topics(self, numbers: Ids) -> tuple[Name, ...]:
         """Return the names of topics."""
-        names = self.topics.of
+        names = self.topics.names
         return tuple([names[topic] for topic in numbers.tolist()])
 
-    def node_names(self, slots: Ids) -> list[Name]:
+    def name_nodes(self, slots: Ids) -> list[Name]:
         """Return the names of nodes."""
-        names = self.nodes.of
+        names = self.nodes.names
         return [names[v] for v in slots.tolist()]
 
-    def links(self, pairs: Ids) -> list[Link]:
+    def name_links(self, pairs: Ids) -> list[Link]:
         """Return links by the names of their ends."""
-        names = self.nodes.of
+        names = self.nodes.names
         return [(names[u], names[v]) for u, v in pairs.tolist()]
 
-    # -- lists --------------------------------------------------------------------------------------
+    # -- contents -----------------------------------------------------------------------------------
+
+    def topics_of(self, v: int) -> tuple[Name, ...]:
+        """Return the topics of the node in a slot."""
+        return self.name_topics(topics_of(self.arrays, v))
 
     def neighbours(self, v: int) -> Ids:
         """Return the slots that a slot is linked with."""
-        return self.work[: list_neighbours(self.live, v, self.work)].copy()
+        return self.work[: list_neighbours(self.arrays, v, self.work)].copy()
 
     def backups(self, v: int) -> Ids:
-        """Return the slots of a slot's backups."""
-        live = self.live
-        return self.work[: list_out(live, live.backup_first, live.backup_count, v, self.work)].copy()
+        """Return the slots of the backups of a slot."""
+        live = self.arrays
+        return self.work[: copy_list(live, live.backup_first, live.backup_count, v, self.work)].copy()
 
     def primaries(self, v: int) -> Ids:
         """Return the slots that a slot is a backup of."""
-        live = self.live
-        return self.work[: list_out(live, live.primary_first, live.primary_count, v, self.work)].copy()
+        live = self.arrays
+        return self.work[: copy_list(live, live.primary_first, live.primary_count, v, self.work)].copy()
 
     def snapshot(self) -> tuple[Interest, Ids]:
-        """Return the interest as it is now, and for each slot the place of its node in it."""
+        """Return the interest as it is now, and for each slot the id of its node in it, or −1."""
         names, slots = self.nodes.sorted()
         topic_names, numbers = self.topics.sorted()
-        rank = np.full(len(self.live.degree), -1, dtype=np.int32)
+        rank = np.full(len(self.arrays.degree), -1, dtype=np.int32)
         rank[slots] = np.arange(len(slots), dtype=np.int32)
-        topic_rank = np.full(len(self.live.column), -1, dtype=np.int32)
+        topic_rank = np.full(len(self.arrays.column), -1, dtype=np.int32)
         topic_rank[numbers] = np.arange(len(numbers), dtype=np.int32)
-        flags = np.unpackbits(self.live.bits.view(np.uint8), axis=1, bitorder="little")
+        flags = np.unpackbits(self.arrays.bits.view(np.uint8), axis=1, bitorder="little")
         nodes, topics = np.nonzero(flags)
         return Interest.from_ids(names, topic_names, rank[nodes], topic_rank[topics]), rank
 
     def slot_pairs(self) -> tuple[Ids, Ids]:
         """Return both ends of every link, the smaller slot first."""
         us, vs = np.empty(self.num_links, dtype=np.int32), np.empty(self.num_links, dtype=np.int32)
-        list_links(self.live, self.work, us, vs)
+        list_links(self.arrays, self.work, us, vs)
         return us, vs
 
     def overlay(self) -> Overlay:
@@ -224,3 +242,13 @@ class Body:
         order = np.lexsort((v, u))
         u, v = u[order], v[order]
         return Overlay(interest, u, v, measure.contributions(interest, u, v))
+
+
+def _pair_keys(u: Ids, v: Ids) -> Offsets:
+    """Return pairs of slots as integers, the smaller slot in the upper half."""
+    return np.minimum(u, v).astype(np.int64) << 32 | np.maximum(u, v)
+
+
+def _pairs_of(keys: Offsets) -> Ids:
+    """Return the pairs of `_pair_keys`, one per row."""
+    return np.column_stack((keys >> 32, keys & 0xFFFFFFFF)).astype(np.int32)

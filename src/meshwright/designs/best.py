@@ -155,30 +155,30 @@ def best(
 class _Kept:
     """The links of the best overlay so far: the fewest, then the lowest maximum degree."""
 
-    def __init__(self, safe: search.Remaking, limit: int) -> None:
+    def __init__(self, safe: search.RuinAndRecreate, limit: int) -> None:
         self.limit, self.rank, self.links = limit, (len(safe), safe.max_degree), safe.links()
 
-    def look(self, remaking: search.Remaking) -> None:
+    def look(self, remaking: search.RuinAndRecreate) -> None:
         """Keep the links if they are better."""
         rank = len(remaking), remaking.max_degree
         if rank < self.rank and remaking.max_degree <= self.limit:
             self.rank, self.links = rank, remaking.links()
 
 
-def _pruned(overlay: Overlay, seed: int) -> search.Remaking:
-    remaking = search.Remaking(overlay, seed=seed)
+def _pruned(overlay: Overlay, seed: int) -> search.RuinAndRecreate:
+    remaking = search.RuinAndRecreate(overlay, seed=seed)
     remaking.prune()
     return remaking
 
 
-def is_optimal(remaking: search.Remaking, prices: Prices | None) -> bool:
+def is_optimal(remaking: search.RuinAndRecreate, prices: Prices | None) -> bool:
     """Return whether no overlay is better: as few links as proven possible, spread evenly."""
     nodes = max(1, remaking.interest.num_nodes)
     as_proven = prices is not None and len(remaking) == prices.bound
     return as_proven and remaking.max_degree <= -(-2 * len(remaking) // nodes)
 
 
-def cap_of(remaking: search.Remaking, limit: int, *, pressing: bool) -> int:
+def cap_of(remaking: search.RuinAndRecreate, limit: int, *, pressing: bool) -> int:
     """Return the limit of links per node for new links: the current maximum degree, or less when pressing.
 
     When pressing, the limit is below the current maximum but above the average, so that the maximum falls.
@@ -188,7 +188,7 @@ def cap_of(remaking: search.Remaking, limit: int, *, pressing: bool) -> int:
     return min(limit, most, max(most - 1, math.ceil(average) + 1) if pressing else most)
 
 
-def _format_gap(remaking: search.Remaking, prices: Prices | None) -> str:
+def _format_gap(remaking: search.RuinAndRecreate, prices: Prices | None) -> str:
     if prices is None or prices.bound == 0:
         return ""
     return f", at most {excess(len(remaking) / prices.bound - 1)} above the fewest possible"

@@ -86,7 +86,7 @@ class _CappedSearch:
     ) -> None:
         self.known, self.budget, self.prices = known, budget, prices
         self.seed, self.progress = seed, progress
-        self.remaking: search.Remaking | None = None
+        self.remaking: search.RuinAndRecreate | None = None
 
     @property
     def reached(self) -> int:
@@ -96,7 +96,7 @@ class _CappedSearch:
 
     def run(self, start: Overlay, cap: int, until: float) -> None:
         """Search from an overlay until a share of the budget is spent."""
-        self.remaking = search.Remaking(start, seed=self.seed)
+        self.remaking = search.RuinAndRecreate(start, seed=self.seed)
         self.remaking.prune()
         self.resume(cap, until)
 

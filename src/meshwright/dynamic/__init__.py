@@ -1,1 +1,1 @@
-"""Link lists and fragments of an overlay that changes in place: the kernels that search and churn share."""
+"""Overlays that change in place: link lists, fragments and redundant links, for search and churn."""

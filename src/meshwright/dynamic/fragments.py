@@ -1,7 +1,14 @@
-"""Into which fragments the loss of links splits a topic, found without walking the whole of it.
+"""Finds the fragments of a topic after links are lost, without walking through the whole topic.
 
-The search starts from the ends of the lost links and always goes on with the smallest group found so far; it
-stops when one group is left open. What it never reached belongs to that one.
+Every fragment contains an end of a lost link. So the search starts at these ends, each of which is a group of
+its own. It always continues at the group whose nodes have the fewest links so far, and merges two groups when
+it finds a link between them. It stops as soon as at most one group is open, that is, has nodes whose
+neighbours were not looked at: this group is *the rest*, and every subscriber that the search did not reach
+belongs to it.
+
+The cost is about twice the links of the smaller fragments, not those of the topic. Union-find over the groups
+and queues threaded through one array per node make each step O(1), apart from the choice of the group: a scan
+over all groups, of which there are only as many as ends.
 """
 
 from __future__ import annotations
@@ -10,45 +17,69 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.dynamic.link_lists import CHUNK, FULL, filled
-from meshwright.dynamic.net import NONE, has_topic
-from meshwright.jit.compiler import inner, kernel
+from meshwright.dynamic.link_lists import CHUNK, FULL, first_chunk_length
+from meshwright.dynamic.mutable_overlay import NONE, has_topic
+from meshwright.jit.compiler import inlined, inner, kernel
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
-    from meshwright.dynamic.net import Int, Links
+    from meshwright.arrays import Ids, Int
+    from meshwright.dynamic.mutable_overlay import MutableOverlay
 
 
 class Groups(NamedTuple):
     """Working memory of a search: groups of nodes known to be connected."""
 
     mark: Ids
-    """By node: the group it was found by, or −1."""
+    """By node: the group that reached it, or −1. All are −1 between searches."""
     queued: Ids
-    """By node: the next in its group's queue."""
+    """By node: the next one in the queue of its group."""
     seen: Ids
-    """The nodes found, in order."""
+    """The nodes reached, in order."""
     parent: Ids
-    """By group: the one it was merged into, or itself."""
+    """By group: the group that it was merged into, or itself."""
     first: Ids
+    """By group: the first node of its queue, the nodes whose neighbours are still to be looked at, or −1."""
     last: Ids
-    """By group: its queue of nodes that are not yet looked through."""
+    """By group: the last node of its queue."""
     size: Ids
-    """By group: how many links its nodes have, which is what looking through them takes."""
+    """By group: the links of its nodes, which is the work to look at all of them."""
+    pair: Ids
+    """The two ends of a search between two nodes."""
+
+
+class Fragments(NamedTuple):
+    """The result of a search. `group_of(groups, groups.mark[v])` is the fragment of a node reached."""
+
+    made: Int
+    """How many groups there were at first; those that `group_of` maps to themselves are the fragments."""
+    seen: Int
+    """How many nodes were reached."""
+    rest: Int
+    """The group that all other subscribers of the topic belong to."""
+
+
+def allocate_groups(nodes: int, most_ends: int) -> Groups:
+    """Return working memory for searches from up to `most_ends` ends."""
+    # The search between two nodes needs two groups.
+    parent, first, last, size = np.zeros((4, max(2, most_ends)), dtype=np.int32)
+    queued, seen = np.zeros((2, nodes), dtype=np.int32)
+    mark, pair = np.full(nodes, NONE, dtype=np.int32), np.zeros(2, dtype=np.int32)
+    return Groups(mark, queued, seen, parent, first, last, size, pair)
 
 
 @kernel
 def group_of(groups: Groups, group: Int) -> Int:
-    """Return what a group has been merged into."""
+    """Return the group that a group was merged into."""
     while groups.parent[group] != group:
+        # Path halving.
         groups.parent[group] = groups.parent[groups.parent[group]]
         group = groups.parent[group]
     return group
 
 
 @inner
-def push(groups: Groups, group: Int, v: Int) -> None:
-    """Put a node at the end of a group's queue."""
+def enqueue(groups: Groups, group: Int, v: Int) -> None:
+    """Put a node at the end of the queue of a group."""
     groups.queued[v] = NONE
     if groups.first[group] == NONE:
         groups.first[group] = v
@@ -58,8 +89,8 @@ def push(groups: Groups, group: Int, v: Int) -> None:
 
 
 @inner
-def merge(groups: Groups, into: Int, other: Int) -> None:
-    """Merge a group that is open into the one being looked through."""
+def merge_groups(groups: Groups, into: Int, other: Int) -> None:
+    """Merge an open group into another one: its queue goes behind the other's."""
     groups.parent[other] = into
     groups.size[into] += groups.size[other]
     if groups.first[into] == NONE:
@@ -69,26 +100,45 @@ def merge(groups: Groups, into: Int, other: Int) -> None:
     groups.last[into] = groups.last[other]
 
 
-@kernel
-def search(net: Links, groups: Groups, topic: Int, ends: Ids, count: Int) -> tuple[Int, Int, Int]:
-    """Find which of `ends`, subscribers of the topic, are still connected by its subscribers.
-
-    Returns how many groups were made, how many nodes were seen, and the group that holds whatever was not.
-    Groups are final once `group_of` has been asked. `forget` must follow.
-    """
-    made = seen = 0
+@inlined
+def start_groups(net: MutableOverlay, groups: Groups, ends: Ids, count: Int) -> Int:
+    """Make a group of each distinct end, and return how many there are."""
+    made = np.int64(0)
     for i in range(count):
         x = ends[i]
         if groups.mark[x] == NONE:
             groups.mark[x] = groups.parent[made] = made
             groups.first[made] = NONE
             groups.size[made] = net.degree[x]
-            push(groups, made, x)
-            groups.seen[seen] = x
+            enqueue(groups, made, x)
+            groups.seen[made] = x
             made += 1
-            seen += 1
-    still_open = made
+    return made
+
+
+@inlined
+def find_rest(groups: Groups, made: Int) -> Int:
+    """Return the group that is open, or if all are closed, the one whose nodes have the most links."""
+    rest = np.int64(NONE)
+    for group in range(made):
+        if groups.parent[group] == group:
+            if groups.first[group] != NONE:
+                return np.int64(group)
+            if rest == NONE or groups.size[group] > groups.size[rest]:
+                rest = np.int64(group)
+    return rest
+
+
+@kernel
+def find_fragments(net: MutableOverlay, groups: Groups, topic: Int, ends: Ids, count: Int) -> Fragments:
+    """Find which of the first `count` of `ends`, subscribers of a topic, its subscribers still connect.
+
+    `clear_marks` must follow.
+    """
+    made = start_groups(net, groups, ends, count)
+    seen = still_open = made
     while still_open > 1:
+        # The open group with the fewest links: a small fragment is complete before a large one is walked.
         best = NONE
         for group in range(made):
             is_open = groups.parent[group] == group and groups.first[group] != NONE
@@ -96,11 +146,12 @@ def search(net: Links, groups: Groups, topic: Int, ends: Ids, count: Int) -> tup
                 best = group
         x = groups.first[best]
         groups.first[best] = groups.queued[x]
-        chunk, held = net.near_first[x], np.uint64(filled(np.int64(net.degree[x])))
+        # Walk the neighbours of x in place. Unsigned indices spare the check for negative ones.
+        chunk, length = net.near_first[x], np.uint64(first_chunk_length(np.int64(net.degree[x])))
         while chunk != NONE:
             base = np.uint64(chunk) * np.uint64(CHUNK)
             chunk = net.entries[base + np.uint64(FULL)]
-            for i in range(base, base + held):
+            for i in range(base, base + length):
                 y = np.int64(net.entries[i])
                 if has_topic(net, y, topic):
                     if groups.mark[y] == NONE:
@@ -108,37 +159,32 @@ def search(net: Links, groups: Groups, topic: Int, ends: Ids, count: Int) -> tup
                         groups.size[best] += net.degree[y]
                         groups.seen[seen] = y
                         seen += 1
-                        push(groups, best, y)
+                        enqueue(groups, best, y)
                     else:
+                        # A closed group has no link to another one, so y's group, if another, is open.
                         other = group_of(groups, groups.mark[y])
                         if other != best:
-                            merge(groups, best, other)
+                            merge_groups(groups, best, other)
                             still_open -= 1
-            held = np.uint64(FULL)
+            length = np.uint64(FULL)
+        # The group has nothing left to look at: it is a whole fragment.
         if groups.first[best] == NONE:
             still_open -= 1
-    rest = NONE
-    for group in range(made):
-        if groups.parent[group] == group:
-            if groups.first[group] != NONE:
-                rest = group
-                break
-            if rest == NONE or groups.size[group] > groups.size[rest]:
-                rest = group
-    return made, seen, rest
+    return Fragments(made, seen, find_rest(groups, made))
 
 
 @kernel
-def forget(groups: Groups, seen: Int) -> None:
+def clear_marks(groups: Groups, seen: Int) -> None:
     """Make the working memory ready for the next search."""
     for i in range(seen):
         groups.mark[groups.seen[i]] = NONE
 
 
 @inner
-def connected(net: Links, groups: Groups, topic: Int, ends: Ids) -> bool:
-    """Say whether two subscribers of a topic are connected by its subscribers."""
-    _, seen, _ = search(net, groups, topic, ends, 2)
-    answer = group_of(groups, groups.mark[ends[0]]) == group_of(groups, groups.mark[ends[1]])
-    forget(groups, seen)
+def are_connected(net: MutableOverlay, groups: Groups, topic: Int, u: Int, v: Int) -> bool:
+    """Return whether the subscribers of a topic connect two of them."""
+    groups.pair[0], groups.pair[1] = u, v
+    found = find_fragments(net, groups, topic, groups.pair, np.int64(2))
+    answer = group_of(groups, groups.mark[u]) == group_of(groups, groups.mark[v])
+    clear_marks(groups, found.seen)
     return answer

@@ -1,7 +1,13 @@
-"""Lists of neighbours that grow and shrink in place, in chunks, so that nothing is moved to make room.
+"""Lists of neighbours that grow and shrink in place.
 
-A list is full chunks but for its first, into which new entries go: how many chunks it takes follows from its
-length. What is in one chunk lies together in memory, so that walking through a list waits for it once only.
+A list is a chain of chunks. A chunk holds seven values and the number of the next chunk. All chunks of a list
+are full except the first, into which new values go. So the length of a list determines how many chunks it has
+and how many values are in the first one, and nothing ever moves to make room.
+
+Adding a value is O(1), removing one is O(length), and emptying a list is O(chunks). A chunk never crosses a
+cache line: a walk through a list waits for memory once per chunk.
+
+Unused chunks are on a stack. Callers make sure that enough of them are there; the kernels do not check.
 """
 
 from __future__ import annotations
@@ -10,36 +16,45 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.dynamic.net import LINKS, NONE, SPARE
+from meshwright.dynamic.mutable_overlay import LINKS, NONE, SPARE
 from meshwright.jit.compiler import inlined, inner, kernel
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
-    from meshwright.dynamic.net import Int, Links, Lists
+    from meshwright.arrays import Ids, Int
+    from meshwright.dynamic.mutable_overlay import ChunkLists, MutableOverlay
 
 
 CHUNK = 8
-"""A chunk is seven entries and the number of the next chunk."""
+"""The entries of a chunk: seven values and the number of the next chunk."""
 FULL = CHUNK - 1
+"""The values of a full chunk."""
 
 
-def chunk_room(chunks: int) -> Ids:
-    """Return room for so many chunks, laid so that none of them lies across two cache lines."""
+def allocate_chunks(chunks: int) -> Ids:
+    """Return the entries of `chunks` chunks, none of which crosses a cache line."""
     room = np.full(CHUNK * (chunks + 1), NONE, dtype=np.int32)
     skipped = -room.ctypes.data % (CHUNK * room.itemsize) // room.itemsize
     return room[skipped : skipped + CHUNK * chunks]
 
 
+@kernel
+def chunks_for(links: Int, nodes: Int) -> Int:
+    """Return how many chunks `links` more links of `nodes` nodes need at most."""
+    # A node needs one chunk for every seven neighbours, rounded up.
+    return np.int64((2 * links + (FULL - 1) * min(nodes, 2 * links)) // FULL)
+
+
 @inlined
-def filled(count: Int) -> Int:
-    """Return how many entries the first chunk of a list holds."""
+def first_chunk_length(count: Int) -> Int:
+    """Return how many values are in the first chunk of a list of `count` values."""
     return (count - 1) % FULL + 1 if count > 0 else np.int64(0)
 
 
 @inner
-def push(lists: Lists, first: Ids, count: Ids, v: Int, value: Int) -> None:
+def push(lists: ChunkLists, first: Ids, count: Ids, v: Int, value: Int) -> None:
     """Add a value to the list of node v."""
-    there = filled(np.int64(count[v]))
+    there = first_chunk_length(np.int64(count[v]))
+    # The list is empty or its first chunk is full: a new chunk goes in front.
     if there in (0, FULL):
         lists.tally[SPARE] -= 1
         chunk = lists.spare[lists.tally[SPARE]]
@@ -51,14 +66,15 @@ def push(lists: Lists, first: Ids, count: Ids, v: Int, value: Int) -> None:
 
 
 @inner
-def discard(lists: Lists, first: Ids, count: Ids, v: Int, value: Int) -> bool:
-    """Take a value out of the list of node v; say whether it was there."""
-    there = filled(np.int64(count[v]))
-    chunk, held = first[v], there
+def discard(lists: ChunkLists, first: Ids, count: Ids, v: Int, value: Int) -> bool:
+    """Remove a value from the list of node v, and return whether it was there."""
+    there = first_chunk_length(np.int64(count[v]))
+    chunk, length = first[v], there
     while chunk != NONE:
         base = chunk * CHUNK
-        for i in range(base, base + held):
+        for i in range(base, base + length):
             if lists.entries[i] == value:
+                # The last value of the first chunk fills the gap, so that all other chunks stay full.
                 lists.entries[i] = lists.entries[first[v] * CHUNK + there - 1]
                 count[v] -= 1
                 if there == 1:
@@ -67,13 +83,13 @@ def discard(lists: Lists, first: Ids, count: Ids, v: Int, value: Int) -> bool:
                     lists.spare[lists.tally[SPARE]] = emptied
                     lists.tally[SPARE] += 1
                 return True
-        chunk, held = lists.entries[base + FULL], np.int64(FULL)
+        chunk, length = lists.entries[base + FULL], np.int64(FULL)
     return False
 
 
 @inner
-def empty(lists: Lists, first: Ids, count: Ids, v: Int) -> None:
-    """Take everything out of the list of node v."""
+def clear(lists: ChunkLists, first: Ids, count: Ids, v: Int) -> None:
+    """Remove all values from the list of node v."""
     chunk = first[v]
     while chunk != NONE:
         lists.spare[lists.tally[SPARE]] = chunk
@@ -84,34 +100,28 @@ def empty(lists: Lists, first: Ids, count: Ids, v: Int) -> None:
 
 
 @inlined
-def write_out(lists: Lists, first: Ids, count: Ids, v: Int, out: Ids) -> Int:
-    """Write the list of node v; return how long it is. For inner loops: `list_out` does the same."""
+def copy_list_inlined(lists: ChunkLists, first: Ids, count: Ids, v: Int, out: Ids) -> Int:
+    """Do the same as `copy_list`, compiled into its caller: for inner loops."""
     written = np.int64(0)
-    chunk, held = first[v], filled(np.int64(count[v]))
+    chunk, length = first[v], first_chunk_length(np.int64(count[v]))
     while chunk != NONE:
         base = chunk * CHUNK
-        for i in range(base, base + held):
+        for i in range(base, base + length):
             out[written] = lists.entries[i]
             written += 1
-        chunk, held = lists.entries[base + FULL], np.int64(FULL)
+        # All chunks behind the first are full.
+        chunk, length = lists.entries[base + FULL], np.int64(FULL)
     return written
 
 
 @kernel
-def list_out(lists: Lists, first: Ids, count: Ids, v: Int, out: Ids) -> Int:
-    """Write the list of node v; return how long it is."""
-    return write_out(lists, first, count, v, out)
-
-
-@kernel
-def chunks_for(links: Int, nodes: Int) -> Int:
-    """Return how many chunks so many more links of so many nodes take at most."""
-    # A node takes one chunk for every seven neighbours, rounded up.
-    return np.int64((2 * links + (FULL - 1) * min(nodes, 2 * links)) // FULL)
+def copy_list(lists: ChunkLists, first: Ids, count: Ids, v: Int, out: Ids) -> Int:
+    """Write the list of node v to `out`, and return its length."""
+    return copy_list_inlined(lists, first, count, v, out)
 
 
 @inner
-def add_link(net: Links, u: Int, v: Int) -> None:
+def add_link(net: MutableOverlay, u: Int, v: Int) -> None:
     """Link two nodes that are not linked."""
     push(net, net.near_first, net.degree, u, v)
     push(net, net.near_first, net.degree, v, u)
@@ -119,29 +129,29 @@ def add_link(net: Links, u: Int, v: Int) -> None:
 
 
 @kernel
-def remove_link(net: Links, u: Int, v: Int) -> None:
-    """Take the link between two nodes away."""
+def remove_link(net: MutableOverlay, u: Int, v: Int) -> None:
+    """Remove the link between two nodes."""
     discard(net, net.near_first, net.degree, u, v)
     discard(net, net.near_first, net.degree, v, u)
     net.tally[LINKS] -= 1
 
 
 @kernel
-def add_links(net: Links, us: Ids, vs: Ids) -> None:
+def add_links(net: MutableOverlay, us: Ids, vs: Ids) -> None:
     """Link many pairs."""
     for i in range(len(us)):
         add_link(net, np.int64(us[i]), np.int64(vs[i]))
 
 
 @kernel
-def list_neighbours(net: Links, v: Int, out: Ids) -> Int:
-    """Write a node's neighbours; return how many there are."""
-    return list_out(net, net.near_first, net.degree, v, out)
+def list_neighbours(net: MutableOverlay, v: Int, out: Ids) -> Int:
+    """Write the neighbours of a node to `out`, and return how many there are."""
+    return copy_list(net, net.near_first, net.degree, v, out)
 
 
 @kernel
-def list_links(net: Links, near: Ids, us: Ids, vs: Ids) -> int:
-    """Write both ends of every link, the smaller first; return how many there are.
+def list_links(net: MutableOverlay, near: Ids, us: Ids, vs: Ids) -> int:
+    """Write both ends of every link, the smaller one to `us`, and return how many links there are.
 
     `near` is working memory for the neighbours of a node.
     """

@@ -1,6 +1,6 @@
-"""Local search on overlays: pruning, ruining a part to make it again, and greedy growth by prices."""
+"""Local search on overlays: ruin and recreate, and greedy growth by prices."""
 
 from meshwright.greedy.priced import price_greedy
-from meshwright.search.ruin_and_recreate import Remaking
+from meshwright.search.ruin_and_recreate import RuinAndRecreate
 
-__all__ = ["Remaking", "price_greedy"]
+__all__ = ["RuinAndRecreate", "price_greedy"]

@@ -1,4 +1,4 @@
-"""Ruin and recreate as a thing that runs for a while and can be asked for its overlay."""
+"""Ruin and recreate: a local search that can be run for some steps at a time."""
 
 from __future__ import annotations
 
@@ -11,40 +11,39 @@ from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
+    from meshwright.arrays import Bits, Ids
     from meshwright.dynamic.fragments import Groups
-    from meshwright.dynamic.net import Bits, Net
     from meshwright.interest import Interest
     from meshwright.search.kernels.best_partner import Partners
-    from meshwright.search.kernels.pieces import Pieces
-    from meshwright.search.kernels.recreate import Desk
+    from meshwright.search.kernels.fragment_records import FragmentRecords
+    from meshwright.search.kernels.improve import StepLinks
+    from meshwright.search.kernels.net import Net
 
 NO_LIMIT = np.iinfo(np.int32).max
 WORD = 64
 MOST_RECORDS = 4096
-"""Beyond so many loose nodes and topics a ruin is too large to be worth a try."""
+"""A ruin that cuts off more nodes, counted once for each topic, is too large to be worth mending."""
 
 
-class Remaking:
-    """An overlay under improvement: every topic stays connected, and links do not get more unasked.
+class RuinAndRecreate:
+    """A local search that improves an overlay step by step; every topic stays connected.
 
-    A step takes up to `ruin` links away, at a node and at some that are like it, links the fragments again
-    greedily, and keeps that if it took no more links than before. The same seed gives the same steps.
+    A step removes up to `ruin` links at a node and at nodes similar to it, joins the fragments again
+    greedily, and is kept if that took no more links than it removed. The same seed gives the same steps.
     """
 
     def __init__(self, overlay: Overlay, *, seed: int = 0, ruin: int = 3) -> None:
-        from meshwright.dynamic import link_lists, net
+        from meshwright.dynamic.link_lists import add_links
 
         self.interest, self.ruin = overlay.interest, ruin
-        self.net = _lay_out_net(overlay, seed)
-        net.fill_bits(self.net)
-        link_lists.add_links(self.net, overlay.u, overlay.v)
-        self.groups, self.pieces, self.desk = _lay_out_memory(self.interest, ruin)
-        self.partners = _lay_out_partners(self.interest)
+        self.net = _allocate_net(overlay, seed)
+        add_links(self.net, overlay.u, overlay.v)
+        self.groups, self.records, self.step_links = _allocate_memory(self.interest, ruin)
+        self.partners = _allocate_partners(self.interest)
 
     def __len__(self) -> int:
-        """How many links there are."""
-        from meshwright.dynamic.net import LINKS
+        """Return the number of links."""
+        from meshwright.dynamic.mutable_overlay import LINKS
 
         return int(self.net.tally[LINKS])
 
@@ -54,82 +53,79 @@ class Remaking:
         return int(self.net.degree.max(initial=0))
 
     def run(self, steps: int, *, max_degree: int | None = None, lowering: bool = False) -> None:
-        """Try so many steps; no node gets more links than `max_degree`.
+        """Try `steps` steps; no node gets more links than `max_degree`.
 
-        When `lowering`, a step that brings a node with more links than that down may take one link more.
+        With `lowering`, a step that begins at a node with more links than that may add one link more than it
+        removes.
         """
-        from meshwright.search.kernels.recreate import remake
+        from meshwright.search.kernels.improve import Limits, improve
 
         if not len(self):
             return
-        cap = NO_LIMIT if max_degree is None else max_degree
-        remake(self.net, self.groups, self.pieces, self.partners, self.desk, steps, self.ruin, cap, lowering)
+        limits = Limits(self.ruin, NO_LIMIT if max_degree is None else max_degree, lowering)
+        improve(self.net, self.groups, self.records, self.partners, self.step_links, steps, limits)
 
     def prune(self) -> None:
-        """Take away, last link first, what no topic needs."""
-        from meshwright.search.kernels.recreate import prune
+        """Remove redundant links, last pair first, until there are none."""
+        from meshwright.dynamic.redundancy import prune
 
-        overlay = self.overlay()
-        prune(self.net, self.groups, self.desk, overlay.u[::-1].copy(), overlay.v[::-1].copy())
+        us, vs = self.links()
+        order = np.lexsort((vs, us))[::-1]
+        prune(self.net, self.groups, us[order], vs[order], len(self))
 
     def links(self) -> tuple[Ids, Ids]:
-        """Return both ends of every link as it is now, the smaller first."""
+        """Return both ends of every link, the smaller one first."""
         from meshwright.dynamic.link_lists import list_links
 
         us, vs = _ids(len(self)), _ids(len(self))
-        list_links(self.net, self.pieces.near, us, vs)
+        list_links(self.net, self.records.near, us, vs)
         return us, vs
 
     def overlay(self, links: tuple[Ids, Ids] | None = None) -> Overlay:
-        """Return the overlay as it is now, or as it was with these links, in the order of its pairs."""
+        """Return the overlay of the links as they are now, or of the links given, in the order of pairs."""
         u, v = self.links() if links is None else links
         order = np.lexsort((v, u))
         u, v = u[order], v[order]
         return Overlay(self.interest, u, v, contributions(self.interest, u, v))
 
 
-def _lay_out_net(overlay: Overlay, seed: int) -> Net:
-    from meshwright.dynamic.link_lists import chunk_room, chunks_for
-    from meshwright.dynamic.net import CHANCE, SPARE, Net
+def _allocate_net(overlay: Overlay, seed: int) -> Net:
+    """Return the arrays of an overlay without its links, with room for half as many again."""
+    from meshwright.dynamic.link_lists import allocate_chunks, chunks_for
+    from meshwright.dynamic.mutable_overlay import CHANCE, SHARED, SPARE, fill_bits
+    from meshwright.search.kernels.net import Net
 
     interest = overlay.interest
     links = len(overlay) + len(overlay) // 2 + 64
     chunks = int(chunks_for(links, interest.num_nodes))
-    tally = np.zeros(5, dtype=np.int64)
+    tally = np.zeros(SHARED, dtype=np.int64)
     tally[SPARE], tally[CHANCE] = chunks, seed % 2**63
-    return Net(
+    net = Net(
         node_ptr=frozen(interest.node_ptr, np.int64),
         node_topics=frozen(interest.node_topics, np.int32),
         topic_ptr=frozen(interest.topic_ptr, np.int64),
         topic_nodes=frozen(interest.topic_nodes, np.int32),
-        bits=_bits(interest.num_nodes, -(-interest.num_topics // WORD)),
+        bits=_bits(interest.num_nodes, interest.num_topics),
         holders=bit_rows(interest.num_topics, interest.num_nodes),
         near_first=_ids(interest.num_nodes, -1),
         degree=_ids(interest.num_nodes),
-        entries=chunk_room(chunks),
+        entries=allocate_chunks(chunks),
         spare=np.arange(chunks - 1, -1, -1, dtype=np.int32),
         tally=tally,
     )
+    fill_bits(net.bits, net.holders, net.node_ptr, net.node_topics)
+    return net
 
 
-def _lay_out_memory(interest: Interest, ruin: int) -> tuple[Groups, Pieces, Desk]:
-    from meshwright.dynamic.fragments import Groups
-    from meshwright.search.kernels.pieces import UNTOUCHED, Pieces
-    from meshwright.search.kernels.recreate import Desk
+def _allocate_memory(interest: Interest, ruin: int) -> tuple[Groups, FragmentRecords, StepLinks]:
+    from meshwright.dynamic.fragments import allocate_groups
+    from meshwright.search.kernels.fragment_records import UNTOUCHED, FragmentRecords
+    from meshwright.search.kernels.improve import StepLinks
 
     nodes, topics, slots = interest.num_nodes, interest.num_topics, interest.num_subscriptions
-    ends = 2 * ruin + 2
-
-    groups = Groups(
-        mark=_ids(nodes, -1),
-        queued=_ids(nodes),
-        seen=_ids(nodes),
-        parent=_ids(ends),
-        first=_ids(ends),
-        last=_ids(ends),
-        size=_ids(ends),
-    )
-    pieces = Pieces(
+    # With `lowering`, a step adds one link more than it removes.
+    ends = 2 * (ruin + 1)
+    records = FragmentRecords(
         slot=_ids(MOST_RECORDS),
         node=_ids(MOST_RECORDS),
         topic=_ids(MOST_RECORDS),
@@ -141,20 +137,15 @@ def _lay_out_memory(interest: Interest, ruin: int) -> tuple[Groups, Pieces, Desk
         loose=_ids(nodes),
         touched=_ids(topics),
         ends=_ids(ends),
-        bridged=_bits(ends // 2, -(-topics // WORD)),
+        bridged=_bits(ends // 2, topics),
         near=_ids(nodes),
         far=_ids(nodes),
         tally=np.zeros(4, dtype=np.int64),
     )
-    desk = Desk(
-        lost=_ids(ends),
-        made=_ids(ends),
-        pair=_ids(2),
-    )
-    return groups, pieces, desk
+    return allocate_groups(nodes, ends), records, StepLinks(lost=_ids(ends), made=_ids(ends))
 
 
-def _lay_out_partners(interest: Interest) -> Partners:
+def _allocate_partners(interest: Interest) -> Partners:
     from meshwright.search.kernels.best_partner import Partners
 
     nodes, topics = interest.num_nodes, interest.num_topics
@@ -174,5 +165,5 @@ def _ids(size: int, value: int = 0) -> Ids:
     return np.full(size, value, dtype=np.int32)
 
 
-def _bits(*shape: int) -> Bits:
-    return np.zeros(shape, dtype=np.uint64)
+def _bits(rows: int, topics: int) -> Bits:
+    return np.zeros((rows, -(-topics // WORD)), dtype=np.uint64)

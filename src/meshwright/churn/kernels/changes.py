@@ -1,4 +1,8 @@
-"""Each kind of change from beginning to end: note it, find the damage, mend it, keep backups right."""
+"""Each kind of change from beginning to end: change the state, find the damage, mend it, mend the backups.
+
+`join` also takes new topics of a node that is there, `leave` takes several nodes at once. Before a change and
+after it, every topic is connected, backups hold what `backups` says, and all working memory is blank.
+"""
 
 from __future__ import annotations
 
@@ -6,233 +10,192 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.churn.kernels.backups import build, mend_backups, patch, welcome
-from meshwright.churn.kernels.damage import FRAGMENTS, alone, find_damage
-from meshwright.churn.kernels.repair import NO_LIMIT, PARTNERS, add_partners, cap_of, mend
-from meshwright.churn.kernels.state import (
+from meshwright.churn.kernels.backups import (
+    back_up_rare_topics,
+    build,
+    mend_backups,
+    patch,
+    release_backups,
+    release_primaries,
+    release_strangers,
+)
+from meshwright.churn.kernels.damage import FRAGMENTS, find_damage, isolate
+from meshwright.churn.kernels.greedy_step import NO_LIMIT, mend
+from meshwright.churn.kernels.live_arrays import (
     NODES,
-    ZERO,
-    drop,
-    enter,
+    add_topic,
+    bits_of,
     has_room,
-    list_subscribers,
-    rest_of,
-    set_topic,
-    topic_at,
+    list_bits,
+    remove_topics,
     unlink,
 )
-from meshwright.dynamic.link_lists import discard, empty, list_neighbours, list_out
-from meshwright.dynamic.net import NONE
+from meshwright.churn.kernels.shadows import (
+    PARTNERS,
+    add_partners,
+    gather,
+    gather_everybody,
+    list_shadows,
+    soft_cap,
+)
+from meshwright.dynamic.link_lists import list_neighbours
+from meshwright.dynamic.mutable_overlay import NONE
 from meshwright.jit.compiler import compiled, inner
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids
+    from meshwright.arrays import Bits, Ids, Int
     from meshwright.churn.kernels.damage import Damage
-    from meshwright.churn.kernels.state import Live
+    from meshwright.churn.kernels.live_arrays import LiveArrays, RepairRule
     from meshwright.dynamic.fragments import Groups
-    from meshwright.dynamic.net import Bits, Int
 
-
-class Rule(NamedTuple):
-    """How repairs choose; see `churn.Policy`."""
-
-    k: float
-    local: bool
-    everybody: bool
-    """All subscribers of broken topics are candidates, and there are no backups: the naive policy."""
-    coverage: int
-    method: int
-    window: int
-    anew: bool
-    mends: bool
-    """Whether the damage is mended; if not, the caller designs anew."""
-    spares: bool
-    """Whether nodes with many links get no more where there is another way."""
-    slack: int
-    """How many links more than the mean are many."""
+NOT_DONE = -1
+"""`Change.done` if nothing was changed, because the list of a topic is full."""
 
 
 class Change(NamedTuple):
-    """What came of a change: links made and lost, fragments found, and whose backups wait to be mended."""
+    """What a change did."""
 
     made: Ids
+    """The links added, one pair of slots per row."""
     lost: Ids
+    """The links removed, one pair of slots per row."""
     fragments: Int
+    """How many fragments there were to join, over all topics."""
     queue: Ids
+    """The nodes whose backups have to be mended."""
     done: Int
-    """How many of the queue are done; −1 if nothing was changed, because a topic's list is full."""
+    """How many of the queue are done; the rest needs more chunks. `NOT_DONE` if nothing was changed."""
     topics: Ids
-    """The topics of nodes that left."""
+    """The topics that nodes gave up."""
+
+
+class Losses(NamedTuple):
+    """The links of nodes that leave, and the neighbours that stay."""
+
+    ends: Ids
+    """The neighbours that stay, once for each link removed."""
+    topics: Bits
+    """By end: the topics that it has in common with the neighbour it lost."""
+    links: Ids
+    """The links removed, one pair of slots per row."""
 
 
 @compiled
-def gather_everybody(live: Live, damage: Damage) -> Ids:
-    """Return all subscribers of the broken topics, ascending."""
-    out = np.empty(len(live.degree), dtype=np.int32)
-    count: Int = np.int64(0)
-    last = -1
-    for i in range(len(damage.topic)):
-        if damage.topic[i] != last:
-            last = damage.topic[i]
-            count = list_subscribers(live, np.int64(last), out, count)
-    shadows = np.sort(out[:count])
-    for i in range(count):
-        live.mark[shadows[i]] = NONE
-        live.row[shadows[i]] = i
-    return shadows
-
-
-@compiled
-def gather(live: Live, some: Ids, count: Int) -> Ids:
-    """Return the distinct nodes among the first `count` who are not barred by a mark, ascending."""
-    kept = 0
-    for i in range(count):
-        v = some[i]
-        if live.mark[v] == NONE:
-            live.mark[v] = 1
-            some[kept] = v
-            kept += 1
-    shadows = np.sort(some[:kept])
-    for i in range(kept):
-        live.mark[shadows[i]] = NONE
-        live.row[shadows[i]] = i
-    return shadows
-
-
-@compiled
-def repair(live: Live, damage: Damage, shadows: Ids, rule: Rule) -> Ids:
-    """Mend the damage and return the links made."""
+def repair(live: LiveArrays, damage: Damage, shadows: Ids, rule: RepairRule) -> Ids:
+    """Mend the damage, and return the links added."""
     if rule.everybody:
         for v in shadows:
             live.row[v] = NONE
         shadows = gather_everybody(live, damage)
-    cap = cap_of(live, rule.slack) if rule.spares else np.int64(NO_LIMIT)
+    cap = soft_cap(live, rule.slack) if rule.spares else np.int64(NO_LIMIT)
     made, _ = mend(live, damage, shadows, rule.k, rule.local, cap, rule.spares, NO_LIMIT if rule.mends else 0)
     for i in range(len(shadows)):
         live.row[shadows[i]] = NONE
     return made
 
 
-@inner
-def shadows_of(live: Live, v: Int, work: Ids, count: Int) -> Int:
-    """Write the neighbours and backups of a node behind `count` others."""
-    count += list_neighbours(live, v, work[count:])
-    return count + list_out(live, live.backup_first, live.backup_count, v, work[count:])
-
-
 @compiled
-def join(live: Live, v: Int, topics: Ids, fresh: bool, rule: Rule, work: Ids) -> Change:
-    """Let a node have topics that it did not have; if it is `fresh`, it is there from now on.
+def join(live: LiveArrays, v: Int, topics: Ids, fresh: bool, rule: RepairRule, work: Ids) -> Change:
+    """Subscribe a node to topics that it did not have; if it is `fresh`, it is new.
 
     Only the node itself can be cut off, so it is linked to its backups (shadows, Alg. 9 and 10).
     """
-    nothing, nobody = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int32)
+    no_links, nobody = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int32)
     if not has_room(live, topics):
-        return Change(nothing, nothing, 0, nobody, -1, nobody)
-    new = np.zeros(live.bits.shape[1], dtype=np.uint64)
+        return Change(no_links, no_links, 0, nobody, NOT_DONE, nobody)
+    new = bits_of(topics, live.bits.shape[1])
     for i in range(len(topics)):
-        topic = np.uint64(topics[i])
-        new[topic >> np.uint64(6)] |= np.uint64(1) << (topic & np.uint64(63))
-        set_topic(live, v, np.int64(topics[i]))
-        enter(live, v, np.int64(topics[i]))
+        add_topic(live, v, np.int64(topics[i]))
     if fresh:
         live.tally[NODES] += 1
     if rule.coverage > 0:
         if fresh:
-            build(live, v, rule.coverage, rule.method, rule.window, work)
+            build(live, v, rule, work)
         else:
-            patch(live, v, new, rule.coverage, rule.coverage, rule.method, rule.window, work)
-        welcome(live, v, new, rule.coverage)
+            patch(live, v, new, rule.coverage, rule, work)
+        back_up_rare_topics(live, v, new, rule.coverage)
+    # A node that is there is not cut off in a topic that one of its neighbours has.
     off = new.copy()
-    neighbours = list_neighbours(live, v, work)
-    for i in range(neighbours):
+    for i in range(list_neighbours(live, v, work)):
         for place in range(len(off)):
             off[place] &= ~live.bits[work[i], place]
-    damage = alone(live, v, off)
-    count = shadows_of(live, v, work, np.int64(0))
+    damage = isolate(live, v, off)
+    count = list_shadows(live, v, work, np.int64(0))
     work[count] = v
     count += 1
     if rule.spares:
-        count = add_partners(live, off, cap_of(live, rule.slack), work, count)
-    shadows = gather(live, work, count)
-    made = repair(live, damage, shadows, rule)
-    return Change(made, nothing, damage.tally[FRAGMENTS], nobody, 0, nobody)
-
-
-@compiled
-def leave(live: Live, groups: Groups, gone: Ids, rule: Rule, work: Ids) -> Change:
-    """Take nodes away, all at once, and repair what that broke (shadows, Alg. 7 and 8)."""
-    words = live.bits.shape[1]
-    losses = near = primaries = 0
-    held = np.zeros(words, dtype=np.uint64)
-    for v in gone:
-        losses += live.degree[v]
-        near += live.degree[v] + live.backup_count[v]
-        primaries += live.primary_count[v]
-        for place in range(words):
-            held[place] |= live.bits[v, place]
-    ends, lost = np.empty(losses, dtype=np.int32), np.empty((losses, words), dtype=np.uint64)
-    removed, queue = np.empty((losses, 2), dtype=np.int32), np.empty(primaries, dtype=np.int32)
-    around = np.empty(near + PARTNERS, dtype=np.int32)
-    count: Int = np.int64(0)
-    for v in gone:
-        count = shadows_of(live, np.int64(v), around, count)
-    for v in gone:
-        live.mark[v] = 1
-    if rule.spares:
-        count = add_partners(live, held, cap_of(live, rule.slack), around, count)
-    shadows = gather(live, around, count)
-    some = taken = 0
-    queued: Int = 0
-    for v in gone:
-        for i in range(list_neighbours(live, np.int64(v), work)):
-            u = work[i]
-            removed[taken, 0], removed[taken, 1] = min(u, v), max(u, v)
-            taken += 1
-            if live.mark[u] == NONE:
-                ends[some] = u
-                for place in range(words):
-                    lost[some, place] = live.bits[u, place] & live.bits[v, place]
-                some += 1
-            unlink(live, np.int64(u), np.int64(v))
-    for v in gone:
-        queued = resign(live, np.int64(v), queue, queued, work)
-    for v in gone:
-        live.mark[v] = NONE
-    for v in gone:
-        drop(live, np.int64(v), live.bits[v].copy())
-        live.tally[NODES] -= 1
-    damage = find_damage(live, groups, ends[:some], lost[:some], rule.everybody)
-    made = repair(live, damage, shadows, rule)
-    waiting = distinct(live, queue[:queued])
-    done = mend_backups(
-        live, waiting, np.int64(0), held, np.int64(len(gone)), rule.coverage, rule.method, rule.window,
-        rule.anew, work,
-    )  # fmt: skip
-    return Change(made, removed[:taken], damage.tally[FRAGMENTS], waiting, done, spelled(held))
+        count = add_partners(live, off, soft_cap(live, rule.slack), work, count)
+    made = repair(live, damage, gather(live, work, count), rule)
+    return Change(made, no_links, damage.tally[FRAGMENTS], nobody, 0, nobody)
 
 
 @inner
-def resign(live: Live, v: Int, queue: Ids, queued: Int, work: Ids) -> Int:
-    """Free a node of its backups and primaries; queue those primaries that are not marked."""
-    count = list_out(live, live.backup_first, live.backup_count, v, work)
-    for i in range(count):
-        discard(live, live.primary_first, live.primary_count, np.int64(work[i]), v)
-    empty(live, live.backup_first, live.backup_count, v)
-    count = list_out(live, live.primary_first, live.primary_count, v, work)
-    for i in range(count):
-        u = np.int64(work[i])
-        discard(live, live.backup_first, live.backup_count, u, v)
-        if live.mark[u] == NONE:
-            queue[queued] = u
-            queued += 1
-    empty(live, live.primary_first, live.primary_count, v)
-    return queued
+def unlink_nodes(live: LiveArrays, gone: Ids, losses: Losses, work: Ids) -> tuple[Int, Int]:
+    """Remove all links of marked nodes; return how many ends and how many links were written."""
+    ends = links = np.int64(0)
+    for v in gone:
+        for i in range(list_neighbours(live, np.int64(v), work)):
+            u = work[i]
+            losses.links[links, 0], losses.links[links, 1] = min(u, v), max(u, v)
+            links += 1
+            # Of a link between two nodes that leave, no end stays.
+            if live.mark[u] == NONE:
+                losses.ends[ends] = u
+                for place in range(live.bits.shape[1]):
+                    losses.topics[ends, place] = live.bits[u, place] & live.bits[v, place]
+                ends += 1
+            unlink(live, np.int64(u), np.int64(v))
+    return ends, links
 
 
 @compiled
-def distinct(live: Live, nodes: Ids) -> Ids:
-    """Keep each node once, in order."""
+def leave(live: LiveArrays, groups: Groups, gone: Ids, rule: RepairRule, work: Ids) -> Change:
+    """Remove nodes, all at once, and repair what that breaks (shadows, Alg. 7 and 8)."""
+    words, degrees, backups, primaries = live.bits.shape[1], 0, 0, 0
+    held = np.zeros(words, dtype=np.uint64)
+    for v in gone:
+        live.mark[v] = 1
+        degrees += live.degree[v]
+        backups += live.backup_count[v]
+        primaries += live.primary_count[v]
+        for place in range(words):
+            held[place] |= live.bits[v, place]
+    # Alg. 7, line 1: the candidates are the neighbours and backups.
+    around = np.empty(degrees + backups + PARTNERS, dtype=np.int32)
+    count: Int = np.int64(0)
+    for v in gone:
+        count = list_shadows(live, np.int64(v), around, count)
+    if rule.spares:
+        count = add_partners(live, held, soft_cap(live, rule.slack), around, count)
+    shadows = gather(live, around, count)
+    losses = Losses(
+        np.empty(degrees, dtype=np.int32),
+        np.empty((degrees, words), dtype=np.uint64),
+        np.empty((degrees, 2), dtype=np.int32),
+    )
+    ends, links = unlink_nodes(live, gone, losses, work)
+    queue = np.empty(primaries, dtype=np.int32)
+    queued: Int = np.int64(0)
+    for v in gone:
+        release_backups(live, np.int64(v), work)
+        queued = release_primaries(live, np.int64(v), queue, queued, work)
+    # All marks go first: compacting a list of subscribers needs blank ones.
+    for v in gone:
+        live.mark[v] = NONE
+    for v in gone:
+        remove_topics(live, np.int64(v), live.bits[v].copy())
+        live.tally[NODES] -= 1
+    damage = find_damage(live, groups, losses.ends[:ends], losses.topics[:ends], rule.everybody)
+    made = repair(live, damage, shadows, rule)
+    # Alg. 8. Each node that left may have covered a topic once.
+    waiting = keep_distinct(live, queue[:queued])
+    done = mend_backups(live, waiting, np.int64(0), held, np.int64(len(gone)), rule, work)
+    return Change(made, losses.links[:links], damage.tally[FRAGMENTS], waiting, done, list_bits(held))
+
+
+@compiled
+def keep_distinct(live: LiveArrays, nodes: Ids) -> Ids:
+    """Move the first entry of each node to the front, in order, and return these."""
     kept = 0
     for i in range(len(nodes)):
         v = nodes[i]
@@ -246,88 +209,24 @@ def distinct(live: Live, nodes: Ids) -> Ids:
 
 
 @compiled
-def unsubscribe(live: Live, groups: Groups, v: Int, topics: Ids, rule: Rule, work: Ids) -> Change:
-    """Take topics from a node that stays, and join again those of its neighbours that it connected."""
-    words = live.bits.shape[1]
-    old = np.zeros(words, dtype=np.uint64)
-    for i in range(len(topics)):
-        topic = np.uint64(topics[i])
-        old[topic >> np.uint64(6)] |= np.uint64(1) << (topic & np.uint64(63))
+def unsubscribe(live: LiveArrays, groups: Groups, v: Int, topics: Ids, rule: RepairRule, work: Ids) -> Change:
+    """Unsubscribe a node that stays from topics, and join again those of its neighbours that it connected."""
+    old = bits_of(topics, live.bits.shape[1])
     losses = live.degree[v]
-    ends, lost = np.empty(losses, dtype=np.int32), np.empty((losses, words), dtype=np.uint64)
+    ends, lost = np.empty(losses, dtype=np.int32), np.empty((losses, len(old)), dtype=np.uint64)
     list_neighbours(live, v, ends)
     for i in range(losses):
-        for place in range(words):
+        for place in range(len(old)):
             lost[i, place] = live.bits[ends[i], place] & old[place]
-    count = shadows_of(live, v, work, np.int64(0))
-    drop(live, v, old)
+    count = list_shadows(live, v, work, np.int64(0))
+    remove_topics(live, v, old)
     if rule.spares:
-        count = add_partners(live, old, cap_of(live, rule.slack), work, count)
-    queue = np.empty(live.primary_count[v] + 1, dtype=np.int32)
+        count = add_partners(live, old, soft_cap(live, rule.slack), work, count)
     shadows = gather(live, work, count)
     damage = find_damage(live, groups, ends, lost, rule.everybody)
     made = repair(live, damage, shadows, rule)
-    queued = part(live, v, old, queue, work)
-    done = mend_backups(
-        live, queue[:queued], np.int64(0), old, np.int64(1), rule.coverage, rule.method, rule.window,
-        rule.anew, work,
-    )  # fmt: skip
-    nothing = np.empty((0, 2), dtype=np.int32)
-    return Change(made, nothing, damage.tally[FRAGMENTS], queue[:queued], done, topics)
-
-
-@inner
-def part(live: Live, v: Int, old: Bits, queue: Ids, work: Ids) -> Int:
-    """Part v from backups and primaries with whom it shares no topic any more.
-
-    Queues the primaries that it backed up in a topic it no longer has, and returns how many.
-    """
-    count = list_out(live, live.backup_first, live.backup_count, v, work)
-    for i in range(count):
-        w = np.int64(work[i])
-        if not share_topic(live, v, w):
-            discard(live, live.backup_first, live.backup_count, v, w)
-            discard(live, live.primary_first, live.primary_count, w, v)
-    queued = np.int64(0)
-    count = list_out(live, live.primary_first, live.primary_count, v, work)
-    for i in range(count):
-        u = np.int64(work[i])
-        if not share_topic(live, v, u):
-            discard(live, live.backup_first, live.backup_count, u, v)
-            discard(live, live.primary_first, live.primary_count, v, u)
-        hit = ZERO
-        for place in range(len(old)):
-            hit |= old[place] & live.bits[u, place]
-        if hit:
-            queue[queued] = u
-            queued += 1
-    return queued
-
-
-@inner
-def share_topic(live: Live, u: Int, v: Int) -> bool:
-    """Say whether two nodes have a topic in common."""
-    common = ZERO
-    for place in range(live.bits.shape[1]):
-        common |= live.bits[u, place] & live.bits[v, place]
-    return bool(common != ZERO)
-
-
-@compiled
-def spelled(topics: Bits) -> Ids:
-    """Return the topics of a set, ascending."""
-    out = np.empty(len(topics) * 64, dtype=np.int32)
-    count = 0
-    for place in range(len(topics)):
-        word = topics[place]
-        while word:
-            out[count] = topic_at(place, word)
-            word = rest_of(word)
-            count += 1
-    return out[:count]
-
-
-@compiled
-def topics_of(live: Live, v: Int) -> Ids:
-    """Return the topics of a node, ascending."""
-    return spelled(live.bits[v])
+    queue = np.empty(live.primary_count[v], dtype=np.int32)
+    queue = queue[: release_strangers(live, v, old, queue, work)]
+    done = mend_backups(live, queue, np.int64(0), old, np.int64(1), rule, work)
+    no_links = np.empty((0, 2), dtype=np.int32)
+    return Change(made, no_links, damage.tally[FRAGMENTS], queue, done, topics)

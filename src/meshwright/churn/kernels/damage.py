@@ -1,4 +1,9 @@
-"""What a loss of links, nodes or subscriptions breaks: the fragments of each topic."""
+"""The damage that a loss of links, nodes or subscriptions does: the fragments of each topic.
+
+A loss is a list of nodes, its *ends*, and for each of them the topics in which it lost a neighbour. Every
+fragment of a topic contains one of the ends, because the topic was connected before. So each topic that lost
+something is searched from its ends (see `dynamic.fragments`), at a cost that follows the smaller fragments.
+"""
 
 from __future__ import annotations
 
@@ -6,54 +11,72 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import ONE, SIX, SIXTY_THREE
-from meshwright.churn.kernels.state import ZERO, rest_of, topic_at
-from meshwright.dynamic.fragments import forget, group_of, search
+from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.churn.kernels.live_arrays import count_bits
+from meshwright.dynamic.fragments import clear_marks, find_fragments, group_of
 from meshwright.dynamic.link_lists import list_neighbours
-from meshwright.dynamic.net import NONE
-from meshwright.jit.compiler import compiled, inner
-from meshwright.jit.simd import lowest_bit
+from meshwright.dynamic.mutable_overlay import NONE, lowest_position, without_lowest
+from meshwright.jit.compiler import compiled, inlined, inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids, Offsets
-    from meshwright.churn.kernels.state import Live
+    from meshwright.arrays import Bits, Ids, Int, Offsets
+    from meshwright.churn.kernels.live_arrays import LiveArrays
     from meshwright.dynamic.fragments import Groups
-    from meshwright.dynamic.net import Bits, Int
 
 
 MISSING, FRAGMENTS, BROKEN = 0, 1, 2
-"""The fields of `Damage.tally`: merges that are missing, fragments found, topics that are broken."""
+"""The counters in `Damage.tally`: merges still missing, fragments found, topics that are split."""
 
 
 class Damage(NamedTuple):
-    """Who is cut off in what: one record for each node and topic in a fragment that is not the rest.
+    """One record for each node and topic in which the node is in a fragment other than the rest.
 
     The rest of a topic is the fragment that the search did not have to walk to its end.
     """
 
     node: Ids
+    """By record: the node."""
     topic: Ids
+    """By record: the topic. The records of a topic follow each other."""
     label: Ids
     """By record: the number of the fragment within its topic, from 1."""
     tally: Offsets
+    """Counters, by the constants above."""
 
 
 @compiled
-def doubled(values: Ids) -> Ids:
-    """Return the same values with as much room again."""
+def with_double_room(values: Ids) -> Ids:
+    """Return an array twice as long that begins with the same values."""
     more = np.empty(2 * len(values), dtype=np.int32)
     more[: len(values)] = values
     return more
 
 
-@compiled
-def find_damage(live: Live, groups: Groups, ends: Ids, lost: Bits, whole: bool) -> Damage:
-    """Search each topic that lost something from the ends of what was lost, and record the fragments.
+@inlined
+def lowest_only(word: np.uint64) -> np.uint64:
+    """Return the lowest set bit of a word, in its place."""
+    return word & (~word + ONE)
 
-    `ends[i]` is somebody next to a loss in the topics `lost[i]`, which it has. Every fragment of a topic must
-    hold one of its ends. Unless `whole`, only nodes with a place in `live.row` are recorded.
+
+@inlined
+def select_ends(ends: Ids, lost: Bits, place: Int, bit: np.uint64, out: Ids) -> Int:
+    """Write the ends that lost a neighbour in one topic, and return how many there are."""
+    count = np.int64(0)
+    for i in range(len(ends)):
+        if lost[i, place] & bit:
+            out[count] = ends[i]
+            count += 1
+    return count
+
+
+@compiled
+def find_damage(live: LiveArrays, groups: Groups, ends: Ids, lost: Bits, whole: bool) -> Damage:
+    """Record the fragments of each topic that lost something.
+
+    `lost[i]` are the topics, all of which it has, in which `ends[i]` lost a neighbour. Unless `whole`, only
+    nodes with a place in `live.row`, the candidates of the repair, are recorded.
     """
     node, topic_of = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     label = np.empty(64, dtype=np.int32)
@@ -61,21 +84,17 @@ def find_damage(live: Live, groups: Groups, ends: Ids, lost: Bits, whole: bool) 
     here = np.empty(len(ends), dtype=np.int32)
     count = 0
     for place in range(lost.shape[1]):
-        word = ZERO
+        word = NOTHING
         for i in range(len(ends)):
             word |= lost[i, place]
         while word:
-            bit = np.uint64(1) << lowest_bit(word)
-            topic = topic_at(place, word)
-            word = rest_of(word)
-            found = 0
-            for i in range(len(ends)):
-                if lost[i, place] & bit:
-                    here[found] = ends[i]
-                    found += 1
+            topic = lowest_position(place, word)
+            found = select_ends(ends, lost, place, lowest_only(word), here)
+            word = without_lowest(word)
+            # Every fragment contains an end: with one end, there is one fragment.
             if found < 2:
                 continue
-            made, seen, rest = search(live, groups, topic, here, found)
+            made, seen, rest = find_fragments(live, groups, topic, here, found)
             pieces = 0
             for i in range(made):
                 pieces += int(group_of(groups, np.int64(i)) == i)
@@ -89,110 +108,103 @@ def find_damage(live: Live, groups: Groups, ends: Ids, lost: Bits, whole: bool) 
                     if group == rest or not (whole or live.row[v] != NONE):
                         continue
                     if count == len(node):
-                        node, topic_of, label = doubled(node), doubled(topic_of), doubled(label)
+                        node, topic_of = with_double_room(node), with_double_room(topic_of)
+                        label = with_double_room(label)
                     node[count], topic_of[count], label[count] = v, topic, group + 1
                     count += 1
-            forget(groups, seen)
+            clear_marks(groups, seen)
     return Damage(node[:count], topic_of[:count], label[:count], tally)
 
 
 @compiled
-def alone(live: Live, v: Int, topics: Bits) -> Damage:
-    """Record that v is cut off, by itself, in these topics, where others have them."""
-    room = 0
-    for place in range(len(topics)):
-        word = topics[place]
-        while word:
-            room += 1
-            word = rest_of(word)
-    node, topic_of = np.full(room, v, dtype=np.int32), np.empty(room, dtype=np.int32)
+def isolate(live: LiveArrays, v: Int, topics: Bits) -> Damage:
+    """Record that a node alone is cut off in those of its topics that others have too."""
+    topic_of = np.empty(count_bits(topics), dtype=np.int32)
     count = 0
     for place in range(len(topics)):
         word = topics[place]
         while word:
-            topic = topic_at(place, word)
-            word = rest_of(word)
+            topic = lowest_position(place, word)
+            word = without_lowest(word)
             if live.subscribers[topic] > 1:
                 topic_of[count] = topic
                 count += 1
     tally: NDArray[np.int64] = np.zeros(3, dtype=np.int64)
     tally[MISSING], tally[FRAGMENTS], tally[BROKEN] = count, 2 * count, count
-    return Damage(node[:count], topic_of[:count], np.ones(count, dtype=np.int32), tally)
+    return Damage(np.full(count, v, dtype=np.int32), topic_of[:count], np.ones(count, dtype=np.int32), tally)
+
+
+# -- damage without a repair ----------------------------------------------------------------------------
 
 
 @inner
-def flip(live: Live, v: Int, topic: Int) -> None:
-    """Take a subscriber's bit from a topic, or give it back."""
-    node = np.uint64(v)
-    live.holders[topic, node >> SIX] ^= ONE << (node & SIXTY_THREE)
+def flip_holders(live: LiveArrays, gone: Ids, own: Bits, place: Int, bit: np.uint64, topic: Int) -> Int:
+    """Take the bits of failed nodes out of a topic, or put them back, and return how many there are."""
+    count = np.int64(0)
+    for i in range(len(gone)):
+        if own[i, place] & bit:
+            node = np.uint64(gone[i])
+            live.holders[topic, node >> SIX] ^= ONE << (node & SIXTY_THREE)
+            count += 1
+    return count
+
+
+@inner
+def count_cut_off(groups: Groups, made: Int, seen: Int, rest: Int, left: Int, sizes: Offsets) -> Int:
+    """Return how many of the `left` subscribers of a topic are outside its largest fragment."""
+    for group in range(made):
+        sizes[group] = 0
+    for i in range(seen):
+        sizes[group_of(groups, np.int64(groups.mark[groups.seen[i]]))] += 1
+    walked, largest = np.int64(0), np.int64(0)
+    for group in range(made):
+        if group != rest:
+            walked += sizes[group]
+            largest = max(largest, sizes[group])
+    # The subscribers that were not reached belong to the rest.
+    return left - max(largest, left - walked)
 
 
 @compiled
-def shatter(live: Live, groups: Groups, gone: Ids) -> tuple[Int, Int]:
-    """Return how many topics are split when nodes fail at once, and how many subscribers that cuts off.
+def count_damage(live: LiveArrays, groups: Groups, gone: Ids) -> tuple[Int, Int]:
+    """Return how many topics are split if nodes fail at once, and how many subscribers that cuts off.
 
-    Of each topic, all subscribers outside its largest fragment are cut off. Who fails has no topics for the
-    time of the search, which therefore does not walk through it.
+    In each topic, all subscribers outside its largest fragment are cut off. Nothing is changed: while a topic
+    is searched, the failed nodes do not have it, so the search does not pass through them.
     """
-    words = live.bits.shape[1]
-    losses = 0
+    words, losses = live.bits.shape[1], 0
     for v in gone:
         losses += live.degree[v]
     ends, lost = np.empty(losses, dtype=np.int32), np.empty((losses, words), dtype=np.uint64)
-    kept = np.empty((len(gone), words), dtype=np.uint64)
+    own = np.empty((len(gone), words), dtype=np.uint64)
     count: Int = np.int64(0)
     for i in range(len(gone)):
-        for place in range(words):
-            kept[i, place] = live.bits[gone[i], place]
+        own[i] = live.bits[gone[i]]
         found = list_neighbours(live, np.int64(gone[i]), ends[count:])
         for j in range(count, count + found):
-            for place in range(words):
-                lost[j, place] = kept[i, place]
+            lost[j] = own[i]
         count += found
-    for v in gone:
-        for place in range(words):
-            live.bits[v, place] = ZERO
     split, cut_off = 0, np.int64(0)
-    here = np.empty(losses, dtype=np.int32)
-    sizes = np.empty(losses, dtype=np.int64)
+    here, sizes = np.empty(losses, dtype=np.int32), np.empty(losses, dtype=np.int64)
+    # Failed nodes are no ends: they have no topics for the time being.
+    for v in gone:
+        live.bits[v, :] = NOTHING
     for place in range(words):
-        word = ZERO
+        word = NOTHING
         for i in range(losses):
             lost[i, place] &= live.bits[ends[i], place]
             word |= lost[i, place]
         while word:
-            bit = np.uint64(1) << lowest_bit(word)
-            topic = topic_at(place, word)
-            word = rest_of(word)
-            found = 0
-            for i in range(losses):
-                if lost[i, place] & bit:
-                    here[found] = ends[i]
-                    found += 1
-            left = np.int64(live.subscribers[topic])
-            for i in range(len(gone)):
-                if kept[i, place] & bit:
-                    left -= 1
-                    flip(live, np.int64(gone[i]), topic)
-            made, seen, rest = search(live, groups, topic, here, found)
-            for i in range(len(gone)):
-                if kept[i, place] & bit:
-                    flip(live, np.int64(gone[i]), topic)
-            for group in range(made):
-                sizes[group] = 0
-            for i in range(seen):
-                sizes[group_of(groups, np.int64(groups.mark[groups.seen[i]]))] += 1
-            pieces, walked, largest = 1, np.int64(0), np.int64(0)
-            for group in range(made):
-                if group != rest and sizes[group] > 0:
-                    pieces += 1
-                    walked += sizes[group]
-                    largest = max(largest, sizes[group])
-            forget(groups, seen)
-            if pieces > 1:
-                split += 1
-                cut_off += left - max(largest, left - walked)
+            topic, bit = lowest_position(place, word), lowest_only(word)
+            word = without_lowest(word)
+            found = select_ends(ends, lost, place, bit, here)
+            left = np.int64(live.subscribers[topic]) - flip_holders(live, gone, own, place, bit, topic)
+            made, seen, rest = find_fragments(live, groups, topic, here, found)
+            flip_holders(live, gone, own, place, bit, topic)
+            cut = count_cut_off(groups, made, seen, rest, left, sizes)
+            clear_marks(groups, seen)
+            split += int(cut > 0)
+            cut_off += cut
     for i in range(len(gone)):
-        for place in range(words):
-            live.bits[gone[i], place] = kept[i, place]
+        live.bits[gone[i]] = own[i]
     return split, cut_off

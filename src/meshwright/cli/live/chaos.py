@@ -65,7 +65,7 @@ def chaos(
             samples=samples,
             policies=names,
             seed=seed,
-            progress=lambda share, what: drawing(len(overlay), share, what),
+            progress=lambda _, share, phase: drawing(len(overlay), share, phase),
         )
     if json:
         output.answer_json({"plan": str(plan), "scenarios": [asdict(scenario) for scenario in found]})

@@ -1,6 +1,6 @@
 """`meshwright churn`: brokers come and go, and the overlay is repaired."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -113,13 +113,10 @@ def _replay(
     from meshwright.cli.progress import ProgressDrawing
 
     with ProgressDrawing(policy.name, forced=shown) as drawing:
-
-        def tell(done: int, links: int) -> None:
-            drawing(links, done / len(happened), f"{done:,} of {len(happened):,} rounds")
-
         live = room.LiveOverlay(overlay, policy, seed=seed)
-        return room.replay(live, _skip_empty(happened), progress=tell)
+        rounds = [events for events in happened if events]
 
+        def draw(done: int, share: float, _: str) -> None:
+            drawing(live.num_edges, share, f"{done:,} of {len(rounds):,} rounds")
 
-def _skip_empty(rounds: Iterable[Sequence["Event"]]) -> Iterable[Sequence["Event"]]:
-    return (events for events in rounds if events)
+        return room.replay(live, rounds, progress=draw)

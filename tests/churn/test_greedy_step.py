@@ -1,4 +1,4 @@
-"""Repairs choose what the engine chooses, with today's overlay as its start and the shadows as candidates."""
+"""Repairs add the links of the greedy engine, with the overlay as its start and the shadows as candidates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ids = {"overlay": False, "shadows": True}
 
 
 def without(interest: Interest, gone: set[int], lost: dict[int, set[int]] | None = None) -> Interest:
-    """Return the interest in which some nodes have no topics, and others have lost some; ids stay."""
+    """Return the interest without the topics of some nodes and some topics of others; ids stay."""
     own = dict(enumerate(naive.topic_sets(interest)))
     kept = [(v, t) for v, has in own.items() if v not in gone for t in has - (lost or {}).get(v, set())]
     nodes, topics = np.array(sorted(kept), dtype=np.int64).reshape(-1, 2).T
@@ -31,11 +31,11 @@ def without(interest: Interest, gone: set[int], lost: dict[int, set[int]] | None
 
 
 def numbers(names: Iterable[Any]) -> set[int]:
-    """Return the names of nodes or topics, which are their numbers, as a set."""
+    """Return names, which are integers here, as a set."""
     return set(names)
 
 
-def told(repair: Repair) -> list[Any]:
+def added_links(repair: Repair) -> list[Any]:
     return list(repair.added)
 
 
@@ -47,7 +47,7 @@ def edges_of(overlay: Overlay, gone: set[int]) -> list[naive.Edge]:
 def expected(
     interest: Interest, start: list[naive.Edge], among: Candidates, topics: set[int], rho: float, local: bool
 ) -> list[naive.Edge]:
-    """Return the links that the engine adds; if the candidates' own maximum degree counts, the slow way."""
+    """Return the links that the engine adds; with the maximum degree of the candidates, in plain Python."""
     if not local:
         grown = grow(
             interest, rules.low(rho), start=overlay_of(interest, start), candidates=among, topics=topics
@@ -68,8 +68,8 @@ def expected(
         best = max(gains, key=gains.__getitem__, default=(0, 0))
         if not gains.get(best):
             return added
-        calm = [pair for pair in pairs if max(degree[pair[0]], degree[pair[1]]) < top]
-        sparing = max(calm, key=gains.__getitem__, default=best)
+        below = [pair for pair in pairs if max(degree[pair[0]], degree[pair[1]]) < top]
+        sparing = max(below, key=gains.__getitem__, default=best)
         if gains[sparing] and gains[sparing] * rho >= gains[best]:
             best = sparing
         components.link(*best)
@@ -78,7 +78,7 @@ def expected(
         degree[best[1]] += 1
 
 
-def drawn(chance: np.random.Generator, local: bool) -> Policy:
+def random_policy(chance: np.random.Generator, local: bool) -> Policy:
     return Policy(
         "shadow",
         backups=str(chance.choice(["greedy", "primal-dual"])),
@@ -92,17 +92,17 @@ def drawn(chance: np.random.Generator, local: bool) -> Policy:
 @pytest.mark.parametrize("local", ids.values(), ids=ids)
 @settings(max_examples=examples(80, 8), deadline=None)
 @given(some_interests, seeds, st.integers(1, 4))
-def test_leaves_are_the_engines(local: bool, interest: Interest, seed: int, count: int) -> None:
-    """When nodes go, the links made are the engine's over their neighbours and backups, in order."""
+def test_leaves_add_the_links_of_the_engine(local: bool, interest: Interest, seed: int, count: int) -> None:
+    """When nodes leave, the links added are the engine's among their neighbours and backups, in order."""
     chance = np.random.default_rng(seed)
     before = grow(interest, rules.low(3))
-    live = LiveOverlay(before, drawn(chance, local), seed=seed)
+    live = LiveOverlay(before, random_policy(chance, local), seed=seed)
     gone = set(chance.permutation(interest.num_nodes)[:count].tolist())
     shadows = numbers(other for v in gone for other in (*live.neighbours(v), *live.backups(v))) - gone
     topics = numbers(t for v in gone for t in interest.topics_of(v))
     repair = live.crash(gone)
     after = without(interest, gone)
-    assert told(repair) == expected(
+    assert added_links(repair) == expected(
         after, edges_of(before, gone), candidates.among(shadows), topics, live.policy.rho, local
     )
 
@@ -110,28 +110,30 @@ def test_leaves_are_the_engines(local: bool, interest: Interest, seed: int, coun
 @pytest.mark.parametrize("local", ids.values(), ids=ids)
 @settings(max_examples=examples(80, 8), deadline=None)
 @given(some_interests, seeds)
-def test_joins_are_the_engines(local: bool, interest: Interest, seed: int) -> None:
-    """When a node comes, the links made are the engine's from it to its backups, in order."""
+def test_joins_add_the_links_of_the_engine(local: bool, interest: Interest, seed: int) -> None:
+    """When a node joins, the links added are the engine's between it and its backups, in order."""
     chance = np.random.default_rng(seed)
     new = interest.num_nodes - 1
     topics = numbers(interest.topics_of(new))
     if not topics:
         return
     rest = grow(without(interest, {new}), rules.low(3))
-    live = LiveOverlay(rest, drawn(chance, local), seed=seed)
+    live = LiveOverlay(rest, random_policy(chance, local), seed=seed)
     live.leave(new)
     repair = live.join(new, topics)
     star = candidates.star(new, numbers(live.backups(new)))
-    assert told(repair) == expected(interest, edges_of(rest, set()), star, topics, live.policy.rho, local)
+    assert added_links(repair) == expected(
+        interest, edges_of(rest, set()), star, topics, live.policy.rho, local
+    )
 
 
 @settings(max_examples=examples(80, 8), deadline=None)
 @given(some_interests, seeds)
-def test_unsubscribing_is_the_engines(interest: Interest, seed: int) -> None:
-    """When a node gives up topics, its neighbours and backups are linked as the engine would."""
+def test_unsubscribes_add_the_links_of_the_engine(interest: Interest, seed: int) -> None:
+    """When a node unsubscribes, the links added are the engine's among its neighbours and backups."""
     chance = np.random.default_rng(seed)
     before = grow(interest, rules.low(3))
-    live = LiveOverlay(before, drawn(chance, False), seed=seed)
+    live = LiveOverlay(before, random_policy(chance, False), seed=seed)
     node = int(chance.integers(interest.num_nodes))
     held = sorted(numbers(interest.topics_of(node)))
     if not held:
@@ -140,15 +142,15 @@ def test_unsubscribing_is_the_engines(interest: Interest, seed: int) -> None:
     shadows = numbers([*live.neighbours(node), *live.backups(node)])
     repair = live.unsubscribe(node, topics)
     after = without(interest, set(), {node: topics})
-    assert told(repair) == expected(
+    assert added_links(repair) == expected(
         after, edges_of(before, set()), candidates.among(shadows), topics, live.policy.rho, False
     )
 
 
 @settings(max_examples=examples(60, 6), deadline=None)
 @given(some_interests, seeds)
-def test_naive_repairs_are_the_engines(interest: Interest, seed: int) -> None:
-    """Naive leaves and joins are the engine's over all pairs, and over all pairs with the newcomer."""
+def test_naive_repairs_add_the_links_of_the_engine(interest: Interest, seed: int) -> None:
+    """Naive repairs add the engine's links among all nodes after a leave, and from the newcomer to all."""
     chance = np.random.default_rng(seed)
     before = grow(interest, rules.low(3))
     live = LiveOverlay(before, "naive", seed=seed)
@@ -157,8 +159,8 @@ def test_naive_repairs_are_the_engines(interest: Interest, seed: int) -> None:
     repair = live.leave(node)
     left = edges_of(before, {node})
     anyone = candidates.among(set(range(interest.num_nodes)) - {node})
-    assert told(repair) == expected(without(interest, {node}), left, anyone, topics, 3.0, False)
+    assert added_links(repair) == expected(without(interest, {node}), left, anyone, topics, 3.0, False)
     if topics:
         star = candidates.star(node, range(interest.num_nodes))
-        start = left + told(repair)
-        assert told(live.join(node, topics)) == expected(interest, start, star, topics, 3.0, False)
+        start = left + added_links(repair)
+        assert added_links(live.join(node, topics)) == expected(interest, start, star, topics, 3.0, False)

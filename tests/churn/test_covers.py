@@ -1,4 +1,4 @@
-"""Backups: both ways of choosing them against slow, obvious twins straight from the paper."""
+"""Covers: backups are those of the paper's algorithms, written in plain Python."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Chance:
 def build(
     topics: list[set[int]], degree: list[int], coverage: int, seed: int, greedy: bool
 ) -> list[set[int]]:
-    """Return everybody's backups by the letter of Alg. 11 or 12, node after node."""
+    """Return the backups of every node by Alg. 11 or Alg. 12 of the paper, node after node."""
     chance, backups = Chance(seed), [set[int]() for _ in topics]
     primaries = [0] * len(topics)
     held = {t: [v for v, own in enumerate(topics) if t in own] for own in topics for t in own}
@@ -44,8 +44,9 @@ def build(
         for _ in range(coverage):
             rest, paid = set(own), Counter[int]()
             if greedy:
+                # The kernel draws where it begins to look, also where it looks at all subscribers.
                 for topic in sorted(rest):
-                    chance.draw(len(held[topic]))  # where the kernel begins to look; it looks at all of them
+                    chance.draw(len(held[topic]))
             while rest:
                 weight = [degree[u] + primaries[u] for u in range(len(topics))]
                 if greedy:
@@ -77,8 +78,8 @@ def build(
 @pytest.mark.parametrize("greedy", [True, False], ids=["greedy", "primal-dual"])
 @settings(max_examples=examples(80, 8), deadline=None)
 @given(some_interests, st.integers(1, 4), seeds)
-def test_backups_are_the_papers(greedy: bool, interest: Interest, coverage: int, seed: int) -> None:
-    """Without a window, everybody's first backups are those that the paper's algorithm gives."""
+def test_backups_are_those_of_the_paper(greedy: bool, interest: Interest, coverage: int, seed: int) -> None:
+    """Without a window, the first backups of every node are those of the paper's algorithm."""
     overlay = grow(interest, rules.low(3))
     degree = [0] * interest.num_nodes
     for end in (*overlay.u.tolist(), *overlay.v.tolist()):

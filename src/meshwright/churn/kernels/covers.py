@@ -1,0 +1,223 @@
+"""Covers: sets of backups that between them have all topics of a node (shadows, section V-G).
+
+A cover is chosen by the primal-dual algorithm (shadows, Alg. 12) or greedily (shadows, Alg. 11). Both weigh a
+node by its links and its primaries, so that no node has too many of them. A node that is marked is no
+candidate: v itself and the backups that it has already, so that the covers of v are disjoint.
+
+The paper looks at all nodes. With a window, both look at a random part of the subscribers of each topic,
+which makes the cost independent of the number of nodes: topics × window for Alg. 12, and backups × candidates
+× words for Alg. 11.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.churn.kernels.live_arrays import count_bits
+from meshwright.dynamic.link_lists import copy_list, push
+from meshwright.dynamic.mutable_overlay import (
+    NONE,
+    clear_bit,
+    draw,
+    has_topic,
+    lowest_position,
+    without_lowest,
+)
+from meshwright.jit.compiler import inlined, inner
+from meshwright.jit.simd import popcount
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Bits, Ids, Int
+    from meshwright.churn.kernels.live_arrays import LiveArrays
+
+GREEDY, PRIMAL_DUAL = 0, 1
+"""How a cover is chosen: by shadows, Alg. 11, or Alg. 12."""
+
+
+@inlined
+def weight(live: LiveArrays, u: Int) -> Int:
+    """Return the weight of a node: its links and its primaries (Alg. 11, line 8; Alg. 12, line 5)."""
+    return np.int64(live.degree[u]) + np.int64(live.primary_count[u])
+
+
+@inner
+def add_backup(live: LiveArrays, v: Int, w: Int, rest: Bits) -> None:
+    """Make w a backup of v, and remove its topics from those still to cover."""
+    live.mark[w] = 1
+    push(live, live.backup_first, live.backup_count, v, w)
+    push(live, live.primary_first, live.primary_count, w, v)
+    for place in range(len(rest)):
+        rest[place] &= ~live.bits[w, place]
+
+
+@inner
+def draw_topic(live: LiveArrays, rest: Bits, left: Int) -> Int:
+    """Draw one of the `left` topics of a row of bits."""
+    skipped = draw(live, left)
+    for place in range(len(rest)):
+        word = rest[place]
+        if skipped >= popcount(word):
+            skipped -= popcount(word)
+            continue
+        while skipped > 0:
+            word = without_lowest(word)
+            skipped -= 1
+        return lowest_position(place, word)
+    return np.int64(NONE)
+
+
+class Scan(NamedTuple):
+    """What a look at some subscribers of a topic found."""
+
+    best: Int
+    """The candidate with the least weight left, among those that have any left, or −1."""
+    least: Int
+    """That weight."""
+    able: Int
+    """How many candidates have any weight left."""
+    lightest: Int
+    """The candidate with the least original weight, or −1 if there is no candidate."""
+
+
+@inlined
+def scan_subscribers(live: LiveArrays, topic: Int, window: Int, eligible: Ids) -> Scan:
+    """Look at `window` subscribers of a topic from a random place on, or more until there is a candidate.
+
+    Writes the candidates that have any weight left to `eligible`.
+    """
+    length, start = np.int64(live.member_length[topic]), live.member_start[topic]
+    begin = np.int64(draw(live, length))
+    best, lightest, light = np.int64(NONE), np.int64(NONE), np.int64(0)
+    least, looked, able, i = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    while i < length and (looked < window or lightest == NONE):
+        at = begin + i if begin + i < length else begin + i - length
+        u = np.int64(live.members[start + at])
+        i += 1
+        # Stale entries do not count for the window.
+        if not has_topic(live, u, topic):
+            continue
+        looked += 1
+        if live.mark[u] != NONE:
+            continue
+        own = np.int64(weight(live, u))
+        if lightest == NONE or (own, u) < (light, lightest):
+            light, lightest = own, u
+        # Alg. 12, lines 8 and 9.
+        if own > live.paid[u]:
+            eligible[able] = u
+            able += 1
+            if best == NONE or (own - live.paid[u], u) < (least, best):
+                best, least = u, np.int64(own - live.paid[u])
+    return Scan(best, least, able, lightest)
+
+
+@inner
+def cover_by_weight(live: LiveArrays, v: Int, rest: Bits, window: Int, charged: Ids) -> None:
+    """Add one primal-dual cover of the topics `rest` to the backups of v (Alg. 12).
+
+    `live.paid` is what lines 13 and 14 have subtracted from the weight of each node in this cover. A node
+    whose weight is used up is barred. If all are, the one of least original weight is taken, so that nodes
+    without links can be found too.
+    """
+    reached, eligible = np.int64(0), charged[len(live.degree) :]
+    while True:
+        left = count_bits(rest)
+        if left == 0:
+            break
+        # Line 7.
+        topic = draw_topic(live, rest, left)
+        scan = scan_subscribers(live, topic, window, eligible)
+        if scan.lightest == NONE:
+            # All other subscribers are backups already: this cover goes without the topic.
+            clear_bit(rest, topic)
+            continue
+        if scan.best == NONE:
+            add_backup(live, v, scan.lightest, rest)
+            continue
+        # Lines 13 and 14: all candidates pay the weight of the one that is taken.
+        for j in range(scan.able):
+            u = np.int64(eligible[j])
+            if live.paid[u] == 0:
+                charged[reached] = u
+                reached += 1
+            live.paid[u] += scan.least
+        add_backup(live, v, scan.best, rest)
+    for j in range(reached):
+        live.paid[charged[j]] = 0
+
+
+@inner
+def list_candidates(live: LiveArrays, rest: Bits, window: Int, pool: Ids) -> Int:
+    """Write the candidates of a greedy cover, and return how many there are.
+
+    These are up to `window` subscribers of each topic, but fewer if that makes more than about four windows.
+    """
+    left = count_bits(rest)
+    share = min(window, max(np.int64(1), 4 * window // max(np.int64(1), left)))
+    count = np.int64(0)
+    for place in range(len(rest)):
+        word = rest[place]
+        while word:
+            topic = lowest_position(place, word)
+            word = without_lowest(word)
+            length, start = np.int64(live.member_length[topic]), live.member_start[topic]
+            begin, found, i = np.int64(draw(live, length)), np.int64(0), np.int64(0)
+            while i < length and found < share:
+                at = begin + i if begin + i < length else begin + i - length
+                u = np.int64(live.members[start + at])
+                i += 1
+                if live.mark[u] == NONE and has_topic(live, u, topic):
+                    found += 1
+                    # `paid` marks the nodes in the pool, which have several of the topics.
+                    if live.paid[u] == 0:
+                        live.paid[u] = 1
+                        pool[count] = u
+                        count += 1
+    for j in range(count):
+        live.paid[pool[j]] = 0
+    return count
+
+
+@inner
+def cover_greedily(live: LiveArrays, v: Int, rest: Bits, window: Int, pool: Ids) -> None:
+    """Add one greedy cover of the topics `rest` to the backups of v (Alg. 11)."""
+    count = list_candidates(live, rest, window, pool)
+    while True:
+        best, most = np.int64(NONE), np.int64(0)
+        for j in range(count):
+            u = np.int64(pool[j])
+            if live.mark[u] != NONE:
+                continue
+            covered = np.int64(0)
+            for place in range(len(rest)):
+                covered += popcount(live.bits[u, place] & rest[place])
+            if covered == 0:
+                continue
+            # Line 9: the least weight per topic covered. Compare products, which are exact.
+            if best != NONE:
+                mine, yours = weight(live, u) * most, weight(live, best) * covered
+                if mine > yours or (mine == yours and u > best):
+                    continue
+            best, most = u, covered
+        if best == NONE:
+            break
+        add_backup(live, v, best, rest)
+
+
+@inner
+def cover(live: LiveArrays, v: Int, rest: Bits, method: Int, window: Int, work: Ids) -> None:
+    """Add one cover of some topics to the backups of v, disjoint from the backups that it has."""
+    live.mark[v] = 1
+    count = copy_list(live, live.backup_first, live.backup_count, v, work)
+    for i in range(count):
+        live.mark[work[i]] = 1
+    if method == GREEDY:
+        cover_greedily(live, v, rest, window, work)
+    else:
+        cover_by_weight(live, v, rest, window, work)
+    live.mark[v] = NONE
+    count = copy_list(live, live.backup_first, live.backup_count, v, work)
+    for i in range(count):
+        live.mark[work[i]] = NONE

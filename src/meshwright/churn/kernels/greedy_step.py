@@ -1,0 +1,233 @@
+"""The greedy step of a repair: link candidates, best link first, until the fragments are joined.
+
+This is `constructLowEdges` of shadows, Alg. 2, with Low-ODA's rule. It chooses the links that the engine
+would choose, with the overlay as its start, the same candidates, and the broken topics as its filter; ties go
+to the smallest pair. But it looks only at candidates that are in a fragment, the *rows*: two nodes in the
+rest have nothing to join, so a link that contributes has a row as an end.
+
+The invariant: `label[x, t]` is the fragment of row x in broken topic t, 0 for the rest, and `off[x]` has the
+bit of each topic in which the label is not 0. A contribution is then a few words of bits, and a label per
+topic in which both ends are cut off. A round costs at most rows × candidates × words; a bound per row skips
+most rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.arrays import NOTHING
+from meshwright.churn.kernels.damage import BROKEN, MISSING, lowest_only
+from meshwright.churn.kernels.live_arrays import TOP, link
+from meshwright.dynamic.mutable_overlay import NONE, lowest_position, set_bit, without_lowest
+from meshwright.jit.compiler import compiled, inner
+from meshwright.jit.simd import popcount
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Bits, Ids, Int, Offsets
+    from meshwright.churn.kernels.damage import Damage
+    from meshwright.churn.kernels.live_arrays import LiveArrays
+
+NO_LIMIT = 2**31 - 1
+
+GAIN, LOW, HIGH, ROW, OTHER = 0, 1, 2, 3, 4
+"""What `Table.choice` says of a link: the topics joined, its ends, and its ends as row and as candidate."""
+BEST, SPARING = 0, 5
+"""Where the best link of all begins in it, and the best that spares the maximum degree."""
+
+
+class Table(NamedTuple):
+    """The candidates of a repair, and in which fragments they are."""
+
+    shadows: Ids
+    """The candidates, ascending."""
+    place: Ids
+    """By row: the place of its node among the candidates."""
+    row: Ids
+    """By candidate: its row, or −1 if it is in no fragment."""
+    off: Bits
+    """By row: the topics in which it is in a fragment."""
+    label: Ids
+    """By row and broken topic: the number of the fragment, or 0 for the rest."""
+    bound: Ids
+    """By row: an upper bound of what a link of it joins."""
+    choice: Offsets
+    """The best link, and the best that spares the maximum degree, by the constants above."""
+
+
+@compiled
+def make_table(live: LiveArrays, damage: Damage, shadows: Ids) -> Table:
+    """Make the table: a column for each broken topic, a row for each candidate in a fragment."""
+    columns = 0
+    row = np.full(len(shadows), NONE, dtype=np.int32)
+    for i in range(len(damage.node)):
+        if live.column[damage.topic[i]] == NONE:
+            live.column[damage.topic[i]] = columns
+            columns += 1
+        row[live.row[damage.node[i]]] = 0
+    # Rows are in the order of the candidates, so that ties go to the smallest pair.
+    rows = 0
+    for i in range(len(shadows)):
+        if row[i] == 0:
+            row[i] = rows
+            rows += 1
+    place = np.empty(rows, dtype=np.int32)
+    for i in range(len(shadows)):
+        if row[i] != NONE:
+            place[row[i]] = i
+    off = np.zeros((rows, live.bits.shape[1]), dtype=np.uint64)
+    label = np.zeros((rows, damage.tally[BROKEN]), dtype=np.int32)
+    bound = np.full(rows, live.bits.shape[1] * 64, dtype=np.int32)
+    for i in range(len(damage.node)):
+        mine = row[live.row[damage.node[i]]]
+        set_bit(off[mine], np.int64(damage.topic[i]))
+        label[mine, live.column[damage.topic[i]]] = damage.label[i]
+    return Table(shadows, place, row, off, label, bound, np.zeros(10, dtype=np.int64))
+
+
+@inner
+def contribution(live: LiveArrays, table: Table, x: Int, other: Int) -> Int:
+    """Return how many topics a link between row x and a candidate would join."""
+    y, count = np.int64(table.row[other]), np.int64(0)
+    v = np.int64(table.shadows[other])
+    # A candidate without a row is in the rest of all its topics.
+    if y == NONE:
+        for place in range(table.off.shape[1]):
+            count += popcount(table.off[x, place] & live.bits[v, place])
+        return count
+    u = np.int64(table.shadows[table.place[x]])
+    for place in range(table.off.shape[1]):
+        mine, yours = table.off[x, place], table.off[y, place]
+        # Where exactly one of the two is cut off, the link joins the topic if both have it.
+        count += popcount((mine ^ yours) & live.bits[u, place] & live.bits[v, place])
+        # Where both are cut off, their labels decide.
+        both = mine & yours
+        while both:
+            column = live.column[lowest_position(place, both)]
+            count += np.int64(table.label[x, column] != table.label[y, column])
+            both = without_lowest(both)
+    return count
+
+
+@inner
+def scan_row(live: LiveArrays, table: Table, x: Int, top: Int, cap: Int) -> None:
+    """Compare every link of a row with the best so far, and set the bound of the row."""
+    choice = table.choice
+    u = np.int64(table.shadows[table.place[x]])
+    most = np.int64(0)
+    if live.degree[u] < cap:
+        for other in range(len(table.shadows)):
+            v = np.int64(table.shadows[other])
+            if v == u or live.degree[v] >= cap:
+                continue
+            gain = np.int64(contribution(live, table, x, np.int64(other)))
+            if gain == 0:
+                continue
+            most = max(most, gain)
+            low, high = min(u, v), max(u, v)
+            sparing = live.degree[u] < top and live.degree[v] < top
+            for at in range(BEST, (SPARING if sparing else BEST) + 1, SPARING):
+                if gain < choice[at + GAIN]:
+                    continue
+                # Ties go to the smallest pair.
+                if gain > choice[at + GAIN] or (low, high) < (choice[at + LOW], choice[at + HIGH]):
+                    choice[at + GAIN], choice[at + LOW], choice[at + HIGH] = gain, low, high
+                    choice[at + ROW], choice[at + OTHER] = x, other
+    table.bound[x] = most
+
+
+@inner
+def choose_link(live: LiveArrays, table: Table, k: float, top: Int, cap: Int) -> Int:
+    """Find the link that Low-ODA(k) adds next, and return where it begins in `choice`, or −1.
+
+    Contributions only fall, so the bound of a row holds until the row is scanned again.
+    """
+    choice, first = table.choice, np.int64(0)
+    choice[BEST + GAIN], choice[SPARING + GAIN] = 0, 0
+    # The row with the largest bound comes first: what it gives rules out most of the others.
+    for x in range(1, len(table.place)):
+        if table.bound[x] > table.bound[first]:
+            first = np.int64(x)
+    scan_row(live, table, first, top, cap)
+    for x in range(len(table.place)):
+        bound = table.bound[x]
+        if x == first or bound == 0:
+            continue
+        # Skip a row that has neither the best link nor a sparing one that the rule would take.
+        if bound < choice[BEST + GAIN] and (
+            bound < choice[SPARING + GAIN] or bound * k < choice[BEST + GAIN]
+        ):
+            continue
+        scan_row(live, table, np.int64(x), top, cap)
+    if choice[BEST + GAIN] == 0:
+        return np.int64(NONE)
+    # icdcs10, Low-ODA: the sparing link if it joins at least 1/k of what the best one joins.
+    spares = choice[SPARING + GAIN] > 0 and choice[SPARING + GAIN] * k >= choice[BEST + GAIN]
+    return np.int64(SPARING if spares else BEST)
+
+
+@inner
+def merge(live: LiveArrays, table: Table, x: Int, other: Int) -> Int:
+    """Merge the fragments that a link between row x and a candidate joins; return in how many topics."""
+    y, count = np.int64(table.row[other]), np.int64(0)
+    u, v = np.int64(table.shadows[table.place[x]]), np.int64(table.shadows[other])
+    for place in range(table.off.shape[1]):
+        mine = table.off[x, place]
+        yours = NOTHING if y == NONE else table.off[y, place]
+        word = (mine | yours) & live.bits[u, place] & live.bits[v, place]
+        while word:
+            bit = lowest_only(word)
+            column = live.column[lowest_position(place, word)]
+            word = without_lowest(word)
+            one = table.label[x, column]
+            two = np.int32(0) if y == NONE else table.label[y, column]
+            if one == two:
+                continue
+            count += 1
+            # The smaller label stays, so the rest keeps its 0.
+            keep, gone = min(one, two), max(one, two)
+            for r in range(len(table.place)):
+                if table.label[r, column] == gone:
+                    table.label[r, column] = keep
+                    if keep == 0:
+                        table.off[r, place] &= ~bit
+    return count
+
+
+@compiled
+def mend(
+    live: LiveArrays, damage: Damage, shadows: Ids, k: float, local: bool, cap: Int, soft: bool, most: Int
+) -> tuple[Ids, bool]:
+    """Link candidates until the damage is mended; return the links added, and whether it is mended.
+
+    `shadows` are the candidates, ascending and numbered in `live.row`. The maximum degree in Low-ODA's rule
+    is that of the overlay, or with `local` that of the candidates. At most `most` links are added. No node
+    gets more than `cap` links, unless the cap is `soft` and there is no other way.
+    """
+    made = np.empty((min(most, damage.tally[MISSING]), 2), dtype=np.int32)
+    count, missing = 0, damage.tally[MISSING]
+    table = make_table(live, damage, shadows)
+    top = live.tally[TOP]
+    if local:
+        top = np.int64(0)
+        for i in range(len(shadows)):
+            top = max(top, np.int64(live.degree[shadows[i]]))
+    while missing > 0 and count < len(made):
+        at = choose_link(live, table, k, top, cap)
+        if at == NONE:
+            if not soft:
+                break
+            # The cap leaves no link that contributes: drop it. All bounds were for links within the cap.
+            cap, soft = np.int64(NO_LIMIT), False
+            table.bound[:] = NO_LIMIT
+            continue
+        low, high = table.choice[at + LOW], table.choice[at + HIGH]
+        missing -= merge(live, table, table.choice[at + ROW], table.choice[at + OTHER])
+        link(live, low, high)
+        top = max(top, np.int64(live.degree[low]), np.int64(live.degree[high]))
+        made[count, 0], made[count, 1] = low, high
+        count += 1
+    for i in range(len(damage.topic)):
+        live.column[damage.topic[i]] = NONE
+    return made[:count], missing == 0
