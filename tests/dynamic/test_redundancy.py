@@ -13,6 +13,7 @@ from meshwright.designs.ring import ring
 from meshwright.dynamic.redundancy import prune
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate
+from meshwright.verify import verify_overlay
 
 Link = tuple[int, int]
 
