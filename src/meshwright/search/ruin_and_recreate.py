@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrays import bit_rows, frozen
+from meshwright.greedy.driver import limit_of
 from meshwright.greedy.priced import price_greedy
 from meshwright.interest import Interest
 from meshwright.jit.prepare import prepares
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from meshwright.search.kernels.pieces import Pieces
     from meshwright.search.kernels.recreate import Desk
 
-NO_LIMIT = np.iinfo(np.int32).max
 WORD = 64
 MOST_RECORDS = 4096
 """Beyond so many loose nodes and topics a ruin is too large to be worth a try."""
@@ -65,7 +65,7 @@ class Remaking:
 
         if not len(self):
             return
-        cap = NO_LIMIT if max_degree is None else max_degree
+        cap = limit_of(max_degree)
         remake(self.net, self.groups, self.pieces, self.partners, self.desk, steps, self.ruin, cap, lowering)
 
     def prune(self) -> None:
