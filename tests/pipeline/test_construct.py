@@ -99,7 +99,7 @@ def test_the_way_is_chosen_by_size() -> None:
     large = unif(100_000, 200, size=10, seed=1)
     assert first_wave(large) >= waves.LEAST_WORK
     assert choose(large, rules.gm).way == "waves"
-    needed = engine_bytes(large, calm=False)
+    needed = engine_bytes(large, sparing=False)
     cramped = choose(large, rules.gm, free=needed // 4)
     assert cramped.way == "parts"
     assert cramped.parts >= 4

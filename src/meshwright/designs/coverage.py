@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.designs.topic_sets import bit_set, check_whole, lay_out_topics, most_topics, streams
+from meshwright.greedy.driver import limit_of
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 WINDOW = 8
 """Number of best candidates that a node keeps."""
-NO_LIMIT = np.iinfo(np.int32).max
 
 
 def cover(
@@ -38,7 +38,7 @@ def cover(
 
     # A topic cannot be covered more often than there are nodes.
     greedy, random = (min(int(times), interest.num_nodes) for times in (coverage_greedy, coverage_random))
-    limit = NO_LIMIT if max_degree is None else min(int(max_degree), NO_LIMIT)
+    limit = limit_of(max_degree)
     picking = _picking(interest, greedy, random, limit, seed)
     us, vs = (np.empty(len(picking.picks), dtype=np.int32) for _ in range(2))
     edges = take_turns(

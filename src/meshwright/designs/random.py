@@ -8,14 +8,14 @@ import numpy as np
 
 from meshwright.arrays import frozen
 from meshwright.designs.topic_sets import check_whole, streams
+from meshwright.greedy import layout
+from meshwright.greedy.driver import NO_LIMIT, limit_of
+from meshwright.greedy.kernels.state import Links
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.designs.kernels.random_links import Chance
+    from meshwright.designs.kernels.random_links import OpenPairs
     from meshwright.interest import Interest
-
-
-NO_LIMIT = np.iinfo(np.int32).max
 
 
 def add_random_links(
@@ -24,36 +24,30 @@ def add_random_links(
     """Add links drawn uniformly from those that contribute and fit, until a budget ends or none is left."""
     check_whole("max_edges", max_edges)
     check_whole("max_degree", max_degree)
-    from meshwright.designs.kernels.random_links import add_random_edges
+    from meshwright.designs.kernels.random_links import link_at_random
 
     # Every link merges something, so there are fewer links than subscriptions.
     most = min(int(max_edges), interest.num_subscriptions) if max_degree > 0 else 0
-    columns = [np.empty(most, dtype=np.int32) for _ in range(3)]
-    held = _initial_state(interest, seed)
-    edges = add_random_edges(held, np.int64(most), np.int64(min(int(max_degree), NO_LIMIT)), *columns)
-    return Overlay(interest, *(column[:edges] for column in columns))
+    links = Links(*(np.empty(most, dtype=np.int32) for _ in range(3)))
+    state = layout.lay_out_components(interest, limit_of(max_degree))
+    edges = link_at_random(state, _open_pairs(interest, seed), np.int64(most), links)
+    return Overlay(interest, *(column[:edges] for column in links))
 
 
-def _initial_state(interest: Interest, seed: int) -> Chance:
-    """Return the state before any link."""
-    from meshwright.designs.kernels.random_links import Chance
+def _open_pairs(interest: Interest, seed: int) -> OpenPairs:
+    """Return the pairs before any link: all of them are open."""
+    from meshwright.designs.kernels.random_links import OpenPairs
 
     slots = interest.num_subscriptions
-    entries = np.arange(slots, dtype=np.int32)
     place = np.empty(slots, dtype=np.int32)
-    place[interest.topic_slots] = entries
-    return Chance(
-        node_ptr=frozen(interest.node_ptr, np.int64),
-        node_topics=frozen(interest.node_topics, np.int32),
-        topic_ptr=frozen(interest.topic_ptr, np.int64),
+    place[interest.topic_slots] = np.arange(slots, dtype=np.int32)
+    return OpenPairs(
         owner=frozen(interest.node_of_slot, np.int32),
         members=interest.topic_slots.copy(),
         place=place,
         open_members=np.diff(interest.topic_ptr).astype(np.int32),
-        parent=entries,
-        open_below=np.ones(slots, dtype=np.int32),
+        open_size=np.ones(slots, dtype=np.int32),
         pairs=np.zeros(interest.num_topics + 1, dtype=np.int64),
-        degree=np.zeros(interest.num_nodes, dtype=np.int32),
         stream=streams(seed, 1),
     )
 

@@ -1,4 +1,4 @@
-"""The engine's arrays for an interest, and the tuning that sizes them."""
+"""Lay out the arrays of the state and of the level sweep for an interest, and the tuning that sizes them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from meshwright.arrays import BLOCK, bit_rows, frozen, row_words, settled
 from meshwright.errors import InputError
+from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep
 from meshwright.interest import Interest
 from meshwright.jit.simd import SIXTEEN
@@ -17,13 +18,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Bits, Ids
-    from meshwright.greedy.candidates import Candidates
     from meshwright.greedy.rules import Rule
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """How the engine lays out its state; None means: chosen by the size of the interest."""
+    """Sizes of the engine's arrays, which change its speed only; None: chosen by the size of the interest."""
 
     window: int | None = None
     """How many of its best pairs a row keeps."""
@@ -35,9 +35,8 @@ class Tuning:
     """The size from which a component may be its topic's giant."""
     node_bits: bool | None = None
     """Whether contributions are counted by bits of topics, or by lists."""
-
     counted: int | None = None
-    """The number of subscribers below which a topic is counted for each pair of them; 0 for none."""
+    """The number of subscribers below which a topic is counted for each pair of nodes; 0: not at all."""
 
     def __post_init__(self) -> None:
         if self.window is not None and self.window < 1:
@@ -50,10 +49,10 @@ WORD = 64
 def lay_out_state(
     interest: Interest, candidates: Candidates, max_degree: int, tuning: Tuning, counted: int = 0
 ) -> State:
-    """Return the state before any edge, its bit rows and the counts of pairs still empty.
+    """Return the state before any link, its bit rows and the counts of pairs still empty.
 
-    If there are topics to be counted, those with fewer than `counted` subscribers, the interest must be in
-    order of popularity.
+    With `counted`, topics with fewer subscribers than that are counted for each pair; the topics of the
+    interest must then be in order of popularity.
     """
     nodes, topics, slots = interest.num_nodes, interest.num_topics, interest.num_subscriptions
     popularity = np.diff(interest.topic_ptr)
@@ -61,11 +60,12 @@ def lay_out_state(
     few = nodes // 400 if tuning.heavy is None else tuning.heavy
     is_heavy = popularity >= max(2, counted or few)
     if candidates.pairs is not None:
-        is_heavy[:] = False  # windows that are never rebuilt need no bit rows
+        # Windows that are never rebuilt need no bit rows.
+        is_heavy[:] = False
     heavy = int(is_heavy.sum())
     topic_row = np.full(topics, -1, dtype=np.int32)
     topic_row[is_heavy] = np.arange(1, heavy + 1)
-    # Rows are touched, and so take memory, only when a component becomes large.
+    # A row takes memory only once it is touched, when a component becomes large.
     spare = min(int((popularity // large)[is_heavy].sum()), 2 * heavy + 16)
     slot_numbers = np.arange(slots, dtype=np.int32)
     node_label = np.empty(slots, dtype=np.int32)
@@ -109,10 +109,27 @@ def lay_out_state(
     )
 
 
+def lay_out_components(interest: Interest, max_degree: int, *, node_bits: bool | None = False) -> State:
+    """Return the state before any link, without bit rows: for pickers that count subscriber by subscriber.
+
+    With `node_bits`, or None and where they fit, contributions are counted by bits of topics.
+    """
+    from meshwright.greedy.kernels.start import begin
+
+    tuning = Tuning(heavy=interest.num_nodes + 1, node_bits=node_bits)
+    state = lay_out_state(interest, everything, max_degree, tuning)
+    if state.covered:
+        begin(state, no_sweep(), no_sweep(), True)
+    return state
+
+
 def lay_out_sweep(
-    interest: Interest, candidates: Candidates, state: State, tuning: Tuning, *, calm: bool
+    interest: Interest, candidates: Candidates, state: State, tuning: Tuning, *, sparing: bool
 ) -> Sweep:
-    """Return a sweep that has seen nothing yet: a row is bounded by its number of topics."""
+    """Return a sweep before its first row: each row is bounded by its number of topics.
+
+    With candidate pairs, the windows hold exactly these.
+    """
     window = _window(interest) if tuning.window is None else tuning.window
     nodes, sizes = interest.num_nodes, np.diff(interest.node_ptr).astype(np.int32)
     cursor = np.array([sizes.max(initial=0), 0, FRESH, 0], dtype=np.int64)
@@ -132,17 +149,37 @@ def lay_out_sweep(
     built = np.zeros(nodes, dtype=np.int32)
     open_nodes = bit_rows(1, nodes)[0]
     open_nodes[:] = state.allowed_nodes
-    return Sweep(bound, threshold, built, window_ptr, length, v, counts, open_nodes, cursor, fixed, calm)
+    return Sweep(
+        bound=bound,
+        threshold=threshold,
+        built=built,
+        window_ptr=window_ptr,
+        length=length,
+        window_node=v,
+        window_count=counts,
+        open_nodes=open_nodes,
+        cursor=cursor,
+        fixed=fixed,
+        sparing=sparing,
+    )
 
 
 def no_sweep() -> Sweep:
-    """Return the empty sweep, for a rule that does not look at degrees."""
-    none, pointers, bits = (
-        np.zeros(0, dtype=np.int32),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(0, dtype=np.uint64),
+    """Return a sweep without rows: the sparing sweep of a rule that does not look at degrees."""
+    empty = np.zeros(0, dtype=np.int32)
+    return Sweep(
+        bound=empty,
+        threshold=empty,
+        built=empty,
+        window_ptr=np.zeros(1, dtype=np.int64),
+        length=empty,
+        window_node=empty,
+        window_count=empty,
+        open_nodes=np.zeros(0, dtype=np.uint64),
+        cursor=np.zeros(4, dtype=np.int64),
+        fixed=False,
+        sparing=True,
     )
-    return Sweep(none, none, none, pointers, none, none, none, bits, np.zeros(4, dtype=np.int64), False, True)
 
 
 def lay_out_scratch(state: State, sweep: Sweep) -> Scratch:
@@ -151,16 +188,12 @@ def lay_out_scratch(state: State, sweep: Sweep) -> Scratch:
     mask, above, allowed = bit_rows(3, nodes)
     slices, rows = bit_rows(max(4, most.bit_length() + 1), nodes), np.zeros(most + 8, dtype=np.uint32)
     window = int(np.diff(sweep.window_ptr).max(initial=0))
-    return Scratch(slices, mask, above, allowed, rows, np.zeros(window + BLOCK, dtype=np.int32))
-
-
-def open_rows(sweep: Sweep, nodes: int) -> NDArray[np.bool_]:
-    """Return which nodes are open in a sweep."""
-    return np.unpackbits(sweep.open_nodes.view(np.uint8), bitorder="little")[:nodes].astype(bool)
+    marked = np.zeros(window + BLOCK, dtype=np.int32)
+    return Scratch(slices=slices, mask=mask, above=above, allowed=allowed, rows=rows, marked=marked)
 
 
 def _numbers(count: int) -> Ids:
-    """Return zeros that may be looked at sixteen at a time, from anywhere."""
+    """Return zeros that kernels may read sixteen at a time, from any place: there is room behind the end."""
     return np.zeros(count + int(SIXTEEN), dtype=np.int32)[:count]
 
 
@@ -171,21 +204,25 @@ def _allowed(candidates: Candidates, nodes: int) -> Bits:
 
 
 def _window(interest: Interest) -> int:
-    """Return how many pairs a row keeps: fewer where rows of few topics are quickly rebuilt."""
+    """Return how many pairs a row keeps: fewer where rows have few topics and are rebuilt quickly."""
     return 16 if interest.num_subscriptions <= 16 * interest.num_nodes else 32
 
 
 def _rows_of_pairs(nodes: int) -> tuple[Bits, int]:
-    """Return where each row of the counts of pairs would begin if it had all columns; and their number."""
+    """Return where each row of the counts of pairs would begin if it had all columns, and how many there are.
+
+    Row u begins at the word of node u + 1; what lies before that column is not stored.
+    """
     first = np.arange(1, nodes + 1) // WORD * WORD
     ends = np.cumsum(row_words(nodes) * WORD - first)
     return (ends - row_words(nodes) * WORD).astype(np.uint64), int(ends[-1]) if nodes else 0
 
 
 def _bits_fit(interest: Interest, tuning: Tuning) -> bool:
-    """Whether three bits and a rank for each node and topic are no more than lists take, or little anyway."""
+    """Return whether three bits and a rank for each node and topic take no more than lists, or under 64 MiB."""
+    # Ranks have 16 bits.
     if np.diff(interest.node_ptr).max(initial=0) > np.iinfo(np.uint16).max:
-        return False  # ranks would not fit
+        return False
     if tuning.node_bits is not None:
         return tuning.node_bits
     needed = interest.num_nodes * -(-interest.num_topics // WORD) * (3 * 8 + 2)
@@ -193,19 +230,20 @@ def _bits_fit(interest: Interest, tuning: Tuning) -> bool:
 
 
 MOST_PAIRS = 2**26
-"""A byte for each pair, up to this many: some 11,000 nodes."""
+"""Count pairs, at a byte each, up to this many of them: some 11,000 nodes."""
 FEWEST_TOPICS = 2048
-"""With fewer topics than this, little is gained."""
+"""Counting pairs gains little with fewer topics than this."""
 
 
 def counted_below(interest: Interest, rule: Rule, candidates: Candidates, tuning: Tuning) -> int:
     """Return the number of subscribers below which topics are counted for each pair; 0 if that does not pay.
 
-    It pays for rules that look at degrees, where topics with few subscribers are about as many as nodes: the
-    more topics, the more phases, and the fewer subscribers, the fewer pairs to count.
+    It pays for rules that look at degrees, where there are about as many topics with few subscribers as nodes:
+    more topics mean more phases, and fewer subscribers mean fewer pairs to count.
     """
+    # Rows are never rebuilt, or a node has too many topics for ranks of 16 bits.
     if candidates.pairs is not None or np.diff(interest.node_ptr).max(initial=0) > np.iinfo(np.uint16).max:
-        return 0  # rows are never rebuilt, or a node's topics are too many for ranks
+        return 0
     if tuning.counted is not None:
         return tuning.counted
     nodes = interest.num_nodes
@@ -217,7 +255,7 @@ def counted_below(interest: Interest, rule: Rule, candidates: Candidates, tuning
 
 
 def popular_first(interest: Interest) -> Interest:
-    """Return the interest with its topics in order of their number of subscribers, most first."""
+    """Return the interest with its topics in order of their number of subscribers, the most popular first."""
     from scipy.sparse import csr_array
 
     order = np.argsort(-_popularity(interest), kind="stable")
@@ -232,5 +270,5 @@ def popular_first(interest: Interest) -> Interest:
 
 
 def _popularity(interest: Interest) -> NDArray[np.int64]:
-    """Return how many subscribers each topic has, without laying the interest out by topics."""
+    """Return how many subscribers each topic has, without building the interest's topic index."""
     return np.bincount(interest.node_topics, minlength=interest.num_topics)

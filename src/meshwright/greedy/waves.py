@@ -1,8 +1,8 @@
-"""Waves: many rows of the engine rebuilt elsewhere from a snapshot and handed back to the sweep.
+"""Waves: many rows of the level sweep rebuilt elsewhere, from a snapshot, and returned to the sweep.
 
-This is the side of the sweep; `rebuilding` is the other. A window made against an earlier state may be too
-high, but never too low, so the edges are those of a run without waves. This holds wherever the rows are
-rebuilt: the executors of a cluster make their own state from the interest and the edges so far.
+This is the side of the sweep; `rebuild` is the other. A window made against an earlier state may be too high,
+but never too low, so the links are those of a run without waves. This holds wherever the rows are rebuilt: the
+executors of a cluster make their own state from the interest and the links so far.
 """
 
 from __future__ import annotations
@@ -18,143 +18,174 @@ from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from meshwright.arrays import Ids
     from meshwright.greedy.candidates import Candidates
-    from meshwright.greedy.engine import _Run
     from meshwright.greedy.kernels.state import State, Sweep
     from meshwright.greedy.layout import Tuning
+    from meshwright.greedy.level_run import LevelRun
     from meshwright.greedy.rules import Rule
 
 
 LEAST_WORK = 1_500_000_000
 """A wave of less work than this, about a second on one core, is done where the sweep runs."""
 PATIENCE = 32
-"""A sweep goes on by itself for this part of a wave's work before the rest is sent away.
+"""Before a wave is sent away, the sweep does 1/32 of its work itself.
 
-Where a few edges connect most topics for good, as at the lowest level, nearly nothing is left by then.
+Where a few links connect most topics, as at the lowest level, almost no work is left by then.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What all waves of a run have in common."""
+    """What a run links: the same for all its waves."""
 
     interest: Interest
+    """Only the topics that count."""
     rule: Rule
     candidates: Candidates
     max_degree: int | None
     tuning: Tuning
 
     def bare(self) -> Task:
-        """Return the same without names, and without what can be made again: to be sent away."""
+        """Return the same without names, and without what can be derived: what a cluster is sent."""
         held = self.interest
         nameless = Interest(
             pa.nulls(held.num_nodes), pa.nulls(held.num_topics), held.node_ptr, held.node_topics
         )
-        # Bits over topics serve the sweep alone.
+        # Only the sweep uses bits over topics.
         return replace(self, interest=nameless, tuning=replace(self.tuning, node_bits=False))
 
 
 class Wave(NamedTuple):
-    """Rows to rebuild, and the snapshot to do it against: the edges so far, where the sweeps are."""
+    """Rows to rebuild, and the snapshot to rebuild them from: the links so far, and where the sweeps are."""
 
     u: Ids
+    """The smaller end of each link so far, the start's included."""
     v: Ids
+    """The larger end of each link so far."""
     rows: Ids
+    """The rows to rebuild, ascending."""
     level: int
-    calm: bool
-    """Whether it is for the sweep over pairs that spare the maximum degree."""
+    """The level of the sweep that needs them."""
+    sparing: bool
+    """Whether that is the sweep over pairs that spare the maximum degree."""
     whole_level: int
+    """The level of the whole sweep."""
     whole_row: int
+    """The row of the whole sweep."""
 
 
 class Windows(NamedTuple):
-    """Rebuilt rows: bounds and thresholds, and the windows' entries one after the other."""
+    """Rebuilt rows: what a `Sweep` holds of them, and the entries of their windows one after the other."""
 
-    calm: bool
+    sparing: bool
+    """Which sweep they are for."""
     rows: Ids
+    """The rows."""
     bound: Ids
+    """By row, as in `Sweep`."""
     threshold: Ids
+    """By row, as in `Sweep`."""
     limit: Ids
+    """By row, as in `State`."""
     length: Ids
+    """By row: how many entries its window has."""
     nodes: Ids
+    """By entry: v."""
     counts: Ids
+    """By entry: (u, v) contributes no more than this."""
 
 
 Elsewhere: TypeAlias = Callable[[Task, Wave], Iterable[Windows]]
-"""What rebuilds the rows of a wave somewhere else; every row must come back once, in any order."""
+"""Rebuilds the rows of a wave somewhere else; every row must come back once, in any order."""
 
 
 class Waves:
-    """The waves of one run: which rows go elsewhere, and when."""
+    """Decides which rows of one run are rebuilt elsewhere, and when."""
 
     def __init__(self, task: Task, start: Overlay | None, elsewhere: Elsewhere) -> None:
         self.task, self.start, self.elsewhere = task, start, elsewhere
         self.due: dict[bool, tuple[tuple[int, int], int]] = {}
 
-    def offer(self, run: _Run, u: Ids, v: Ids) -> None:
+    def offer(self, run: LevelRun) -> None:
         """Have the rows that a sweep is about to need rebuilt elsewhere, if that is worth it."""
         from meshwright.greedy.kernels.state import LEVEL, ROW
 
-        for sweep in (run.whole, run.calm):
+        for sweep in (run.whole, run.sparing):
             rows = rows_ahead(sweep)
             if not len(rows) or not self._worth(run.state, sweep, rows):
                 continue
             level, place = int(sweep.cursor[LEVEL]), run.whole.cursor
-            snapshot = (
-                (u, v) if self.start is None else (np.append(self.start.u, u), np.append(self.start.v, v))
-            )
-            wave = Wave(*snapshot, rows, level, sweep.calm, int(place[LEVEL]), int(place[ROW]))
+            u, v, _ = run.driver.links()
+            if self.start is not None:
+                u, v = np.append(self.start.u, u), np.append(self.start.v, v)
+            wave = Wave(u, v, rows, level, sweep.sparing, int(place[LEVEL]), int(place[ROW]))
             for windows in self.elsewhere(self.task, wave):
-                built = level if windows.calm == sweep.calm else None
-                take(run.state, run.calm if windows.calm else run.whole, windows, built)
+                built = level if windows.sparing == sweep.sparing else None
+                take_windows(run.state, run.sparing if windows.sparing else run.whole, windows, built)
             missing = int((sweep.built[rows] != level).sum())
             if missing:
-                raise AssertionError(f"{missing} rows of a wave did not come back: this is a fault of ours")
+                raise AssertionError(
+                    f"{missing} rows of a wave did not come back: this is a bug, please report it"
+                )
 
     def _worth(self, state: State, sweep: Sweep, rows: Ids) -> bool:
-        """Say whether the work is enough, and was not about to vanish by itself."""
+        """Return whether the work is large enough, and still is after the sweep has done some itself."""
         from meshwright.greedy.kernels.state import LEVEL, TOP_DEGREE, WORK
 
         most = work_of(state, rows, np.diff(state.node_ptr)[rows])
         if most < LEAST_WORK:
             return False
-        if not sweep.calm and not sweep.built.any():
-            return True  # the first wave: no edge was added yet, so nothing vanishes
+        # In the first wave no link was added yet, so no work can become unnecessary.
+        if not sweep.sparing and not sweep.built.any():
+            return True
         place, now = (int(sweep.cursor[LEVEL]), int(state.tally[TOP_DEGREE])), int(state.tally[WORK])
-        known, due = self.due.get(sweep.calm, ((-1, -1), 0))
+        known, due = self.due.get(sweep.sparing, ((-1, -1), 0))
         if known != place:
-            self.due[sweep.calm] = place, now + most // PATIENCE
+            self.due[sweep.sparing] = place, now + most // PATIENCE
         elif now >= due:
-            self.due[sweep.calm] = place, now + most // PATIENCE
+            self.due[sweep.sparing] = place, now + most // PATIENCE
             return work_of(state, rows, open_topics(state)[rows]) >= LEAST_WORK
         return False
+
+
+def stale_rows(sweep: Sweep) -> Ids:
+    """Return the open rows whose windows do not reach down to the sweep's level, and are not rebuilt at it."""
+    from meshwright.greedy.kernels.state import LEVEL
+
+    level = sweep.cursor[LEVEL]
+    stale = (sweep.bound >= level) & (sweep.threshold > level) & (sweep.built != level)
+    return np.flatnonzero(stale & _open_nodes(sweep)).astype(np.int32)
 
 
 def rows_ahead(sweep: Sweep) -> Ids:
     """Return the rows that a sweep will have to rebuild at its level, as far as is known now.
 
-    Before anything was built, these are all rows: each has to be built sooner or later, and once it is, its
-    bound is no more its number of topics, and the sweep comes down to where edges are at once.
+    Before anything is built, these are all rows with topics: each has to be built once,
+    and then its bound is no longer its number of topics, and the sweep skips to the levels that have links.
     """
     from meshwright.greedy.kernels.state import FRESH, INDEX, LEVEL, ROW
-    from meshwright.greedy.layout import open_rows
 
-    level, first = sweep.cursor[LEVEL], int(sweep.cursor[ROW])
-    if sweep.fixed or level == 0:
+    if sweep.fixed or sweep.cursor[LEVEL] == 0:
         return np.zeros(0, dtype=np.int32)
-    if sweep.cursor[INDEX] != FRESH:
-        first += 1  # the sweep is in the middle of that row
-    if sweep.calm or sweep.built.any():
-        wanted = (sweep.bound >= level) & (sweep.threshold > level) & (sweep.built != level)
-        wanted[:first] = False
-    else:
-        wanted = sweep.bound > 0
-    return np.flatnonzero(wanted & open_rows(sweep, len(wanted))).astype(np.int32)
+    if not sweep.sparing and not sweep.built.any():
+        return np.flatnonzero((sweep.bound > 0) & _open_nodes(sweep)).astype(np.int32)
+    # A row that the sweep is in the middle of is not ahead.
+    first = int(sweep.cursor[ROW]) + int(sweep.cursor[INDEX] != FRESH)
+    stale = stale_rows(sweep)
+    return stale[stale >= first]
+
+
+def _open_nodes(sweep: Sweep) -> NDArray[np.bool_]:
+    """Return which nodes are open in a sweep."""
+    bits = np.unpackbits(sweep.open_nodes.view(np.uint8), bitorder="little")
+    return bits[: len(sweep.bound)].astype(bool)
 
 
 def work_of(state: State, rows: Ids, topics: Ids) -> int:
-    """Return about how many words of bits it takes to rebuild rows with so many topics."""
+    """Return about how many words of bits it takes to rebuild rows, given how many topics each sums."""
     words = state.bits.shape[1] - (rows >> 6).astype(np.int64)
     return int(((topics + np.int64(16)) * words).sum())
 
@@ -165,11 +196,11 @@ def open_topics(state: State) -> Ids:
     return np.diff(counted[state.node_ptr]).astype(np.int32)
 
 
-def take(state: State, sweep: Sweep, windows: Windows, built: int | None) -> None:
+def take_windows(state: State, sweep: Sweep, windows: Windows, built: int | None) -> None:
     """Put rebuilt rows into their sweep.
 
-    `built` is the level of the wave if that was for this sweep. If not, it is the whole sweep, which keeps
-    what is better than what the calm one's wave found on the way.
+    `built` is the level of the wave if the wave was for this sweep. If it is None, this is the whole sweep, and
+    a window that the sparing sweep's wave found on the way replaces its own only if it is no worse.
     """
     rows, length = windows.rows, windows.length
     state.limit[rows] = np.minimum(state.limit[rows], windows.limit)
@@ -179,7 +210,8 @@ def take(state: State, sweep: Sweep, windows: Windows, built: int | None) -> Non
         better = np.ones(len(rows), dtype=bool)
         sweep.built[rows] = built
     kept, rows = np.repeat(better, length), rows[better]
-    place = np.arange(len(kept)) - np.repeat(np.cumsum(length) - length, length)  # of entries in windows
+    # The place of each entry in its window.
+    place = np.arange(len(kept)) - np.repeat(np.cumsum(length) - length, length)
     at = np.repeat(sweep.window_ptr[rows], length[better]) + place[kept]
     sweep.window_node[at], sweep.window_count[at] = windows.nodes[kept], windows.counts[kept]
     sweep.length[rows], sweep.threshold[rows] = length[better], windows.threshold[better]

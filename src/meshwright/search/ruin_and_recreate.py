@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.arrays import bit_rows, frozen
+from meshwright.greedy.driver import limit_of
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from meshwright.search.kernels.improve import StepLinks
     from meshwright.search.kernels.net import Net
 
-NO_LIMIT = np.iinfo(np.int32).max
 WORD = 64
 MOST_RECORDS = 4096
 """A ruin that cuts off more nodes, counted once for each topic, is too large to be worth mending."""
@@ -62,7 +62,7 @@ class RuinAndRecreate:
 
         if not len(self):
             return
-        limits = Limits(self.ruin, NO_LIMIT if max_degree is None else max_degree, lowering)
+        limits = Limits(self.ruin, limit_of(max_degree), lowering)
         improve(self.net, self.groups, self.records, self.partners, self.step_links, steps, limits)
 
     def prune(self) -> None:

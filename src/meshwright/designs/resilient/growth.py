@@ -1,4 +1,4 @@
-"""Linking every topic in two ways: greedy growth by weighted contributions."""
+"""Grow towards 2-connected topics: a picker on the engine's state, with the blocks of every topic."""
 
 from __future__ import annotations
 
@@ -8,55 +8,60 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.arrays import frozen
-from meshwright.interest import Interest
-from meshwright.measure import contributions
+from meshwright.greedy import Tuning, layout
+from meshwright.greedy.candidates import everything
+from meshwright.greedy.driver import NO_LIMIT, ROOM, Driver
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
-    from meshwright.designs.resilient.kernels.blocks import State
-    from meshwright.designs.resilient.kernels.growth import Links, Rows
+    from meshwright.designs.resilient.kernels.blocks import Blocks
+    from meshwright.designs.resilient.kernels.growth import CountedRow
+    from meshwright.greedy.kernels.state import Goal, Links
+    from meshwright.interest import Interest
     from meshwright.progress import Progress
 
 WINDOW = 32
 """How many of its best pairs a row keeps."""
-STRIDE = 100_000_000
-"""Work between two looks at progress and at Ctrl-C: some tenths of a second."""
-WORKING = "linking"
 
 
-def grow_twofold(
+def grow_biconnected(
     interest: Interest,
     phases: Sequence[tuple[int, int, int]],
     *,
     progress: Progress | None = None,
     window: int = WINDOW,
 ) -> Overlay:
-    """Add, one at a time, the link that counts most, until none counts, in one phase after the other.
+    """Add, one at a time, the link that counts most, until no link counts, in one phase after the other.
 
-    A phase is a triple of weights. In each topic of both its ends a link counts the first if they are in
-    different components, the second for each of them that has less than two links there (or less than one,
-    if it is one of two subscribers), and the third if they share no block. Ties go to the smallest (u, v). If
-    the last phase weighs blocks, no failure of one node splits a topic. `window` changes the speed only.
+    A phase is a triple of weights. In each topic of both its ends a link counts the first weight if the ends
+    are in different components; the second for each end with fewer than two links there (fewer than one, in a
+    topic of two subscribers); and the third if the ends share no block. Ties go to the smallest (u, v).
+
+    If the last phase weighs blocks, every topic survives the failure of any one node. `window` changes the
+    speed only.
     """
-    from meshwright.designs.resilient.kernels.blocks import WORK
-    from meshwright.designs.resilient.kernels.growth import LINKS, Weights, begin, sweep
+    from meshwright.designs.resilient.kernels.growth import Weights, begin, run
 
-    state = _lay_out_state(interest)
-    links = _lay_out_links(interest, int(state.wanting.sum() + state.merges.sum()))
-    rows = _lay_out_rows(interest, max((sum(weights) + weights[1] for weights in phases), default=0), window)
-    whole = max(1, int(state.merges.sum()))
+    state = layout.lay_out_components(interest, NO_LIMIT)
+    sweep = layout.lay_out_sweep(interest, everything, state, Tuning(window=window), sparing=False)
+    blocks, row = _lay_out_blocks(interest), _lay_out_row(interest, phases)
+    to_merge = max(1, int(blocks.merges.sum()))
+
+    def share() -> float:
+        return 1 - float(blocks.merges.sum()) / to_merge
+
+    # A visit of a row may link it to all others before it returns.
+    driver = Driver(state, progress=progress, share=share, room=max(ROOM, interest.num_nodes))
     for phase in phases:
         weights = Weights(*phase)
-        begin(state, rows, weights)
-        done = False
-        while not done:
-            done = sweep(state, links, rows, weights, state.tally[WORK] + STRIDE)
-            if progress is not None:
-                progress(int(rows.cursor[LINKS]), 1 - float(state.merges.sum()) / whole, WORKING)
-    count = int(rows.cursor[LINKS])
-    u, v = links.u[:count], links.v[:count]
-    return Overlay(interest, u, v, contributions(interest, u, v))
+        begin(state, blocks, sweep, weights)
+
+        def step(goal: Goal, links: Links, weights: Weights = weights) -> int:
+            return run(state, blocks, sweep, row, weights, goal, links)
+
+        driver.run(step)
+    return Overlay(interest, *driver.links())
 
 
 def slots_of(interest: Interest) -> Ids:
@@ -66,61 +71,41 @@ def slots_of(interest: Interest) -> Ids:
     return slots
 
 
-def wanted_links(interest: Interest) -> Ids:
-    """Return, by position in `topic_nodes`, how many links the subscriber must have in the topic."""
+def needed_links(interest: Interest) -> Ids:
+    """Return, by position in `topic_nodes`, how many links the subscriber needs in the topic."""
     popularity = np.diff(interest.topic_ptr)
     return np.repeat(np.clip(popularity - 1, 0, 2), popularity).astype(np.int32)
 
 
-def _lay_out_state(interest: Interest) -> State:
-    """Return the state before any link: each subscriber a component, and no block."""
-    from meshwright.designs.resilient.kernels.blocks import State
+def _lay_out_blocks(interest: Interest) -> Blocks:
+    """Return the blocks before any link: there are none."""
+    from meshwright.designs.resilient.kernels.blocks import Blocks
 
     slots, popularity = interest.num_subscriptions, np.diff(interest.topic_ptr)
-    return State(
-        node_ptr=frozen(interest.node_ptr, np.int64),
-        node_topics=frozen(interest.node_topics, np.int32),
-        topic_ptr=frozen(interest.topic_ptr, np.int64),
-        topic_nodes=frozen(interest.topic_nodes, np.int32),
+    wanting, merges = popularity * np.clip(popularity - 1, 0, 2), np.maximum(2 * popularity - 3, 0)
+    return Blocks(
         slot=frozen(slots_of(interest), np.int32),
         label=np.arange(slots, dtype=np.int32),
-        following=np.arange(slots, dtype=np.int32),
-        size=np.ones(slots, dtype=np.int32),
         above=np.full(slots, -1, dtype=np.int32),
         top=np.full(slots, -1, dtype=np.int32),
         joined=np.arange(slots, dtype=np.int32),
         passed=np.zeros(slots, dtype=np.int64),
-        missing=wanted_links(interest),
-        pieces=popularity.astype(np.int32),
-        wanting=popularity * np.clip(popularity - 1, 0, 2),
-        merges=np.maximum(2 * popularity - 3, 0),
-        tally=np.zeros(2, dtype=np.int64),
+        stamp=np.zeros(1, dtype=np.int64),
+        missing=needed_links(interest),
+        wanting=wanting,
+        merges=merges,
+        # Each link lowers one of these two sums; memory that is never touched is never taken.
+        earlier=np.empty(int(wanting.sum() + merges.sum()), dtype=np.int32),
+        latest=np.full(interest.num_nodes, -1, dtype=np.int32),
     )
 
 
-def _lay_out_links(interest: Interest, room: int) -> Links:
-    """Return room for links; what is never touched takes no memory."""
-    from meshwright.designs.resilient.kernels.growth import Links
+def _lay_out_row(interest: Interest, phases: Sequence[tuple[int, int, int]]) -> CountedRow:
+    """Return the working memory for counting a row."""
+    from meshwright.designs.resilient.kernels.growth import CountedRow
 
-    u, v, earlier = (np.empty(room, dtype=np.int32) for _ in range(3))
-    return Links(u, v, earlier, latest=np.full(interest.num_nodes, -1, dtype=np.int32))
-
-
-def _lay_out_rows(interest: Interest, weight: int, window: int) -> Rows:
-    """Return empty windows; `weight` is the most that a link can count in a topic."""
-    from meshwright.designs.resilient.kernels.growth import Rows
-
-    nodes = interest.num_nodes
+    # The most that a link can count in one topic, and in all.
+    weight = max((components + 2 * missing + blocks for components, missing, blocks in phases), default=0)
     most = weight * int(np.diff(interest.node_ptr).max(initial=0))
-    bound, threshold, length, counts, found = (np.zeros(nodes, dtype=np.int32) for _ in range(5))
-    return Rows(
-        bound=bound,
-        threshold=threshold,
-        length=length,
-        node=np.empty((nodes, window), dtype=np.int32),
-        most=np.empty((nodes, window), dtype=np.int32),
-        counts=counts,
-        found=found,
-        of_count=np.zeros(most + 1, dtype=np.int32),
-        cursor=np.zeros(3, dtype=np.int64),
-    )
+    counts, found = (np.zeros(interest.num_nodes, dtype=np.int32) for _ in range(2))
+    return CountedRow(counts, found, histogram=np.zeros(most + 1, dtype=np.int32))

@@ -1,16 +1,21 @@
-"""The engine's numba code.
+"""Numba code: the state, the operations on it, and the pickers that stand on it.
 
-The idea is the **level sweep**. Contributions only fall as edges are added. So the greedy order with ties to
-the smallest (u, v) is: for w from the largest contribution down to 1, for u ascending, for v > u ascending,
-take (u, v) if its contribution is exactly w now; a pair passed over at level w can never be w again. What
-remains is to skip almost all pairs, by an upper bound for each row u and a small window of its best pairs.
+The state:
 
-- `state`: what the kernels work on, as tuples of arrays;
-- `components`: which subscribers of a topic are connected, and what an edge would merge;
-- `pairs`: what light topics contribute to each pair, kept at hand where that pays;
-- `adders`: bit rows over nodes, summed into bit-sliced counters;
-- `selecting`: who has the largest counts;
-- `rows`: rebuilding the window of a row, for all v at once by these counters;
-- `sweep`: the descent through the levels, and the rules' main loop;
-- `beginning`: how a run begins, with edges that are there already.
+- `state`: the arrays, as named tuples;
+- `components`: which subscribers of a topic are connected, what a link would merge, and merging it;
+- `pair_counts`: what light topics contribute to each pair, where keeping that pays;
+- `start`: filling a new state, and adding the links of a starting overlay.
+
+The picker by contribution, in levels:
+
+- `bit_counters`: bit rows over nodes summed into bit-sliced counters, and the largest counts;
+- `rows`: the window of a row, rebuilt for all v at once by these counters;
+- `sweep`: the descent through the levels, and the main loop of the rules.
+
+The pickers by value:
+
+- `heap`: the largest value first;
+- `weighted_rows`, `weighted_sweep`: contribution over cost, for any pair;
+- `priced`: weighted topics, for listed pairs.
 """

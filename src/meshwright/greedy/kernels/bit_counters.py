@@ -1,8 +1,11 @@
 """Bit-sliced counters over nodes: carry-save adders that fill them, and selection of the largest counts.
 
-Bit v of slice k has the value 2^k in the count of node v. Rows are added from the block of word `low` on.
+The count of node v is spread over *slices*: bit v of slice k has the value 2^k. So one instruction works on
+the counters of 512 nodes, a block of eight words. Adding r bit rows of w words costs about r·w/8 block
+additions, selecting the largest counts one pass over the slices.
 
-Masks are looked at from the block of word `low` on: before `low` they must be empty.
+Everything works on the words from `low` to `high`, in whole blocks: from the block of `low` on. So a mask must
+be empty between the beginning of that block and `low`; counters there may hold anything.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ def block_of(low: np.uint64) -> np.uint64:
 
 @inlined
 def add_three(x: Any, y: Any, z: Any) -> tuple[Any, Any]:
-    """Add three blocks bit by bit: return the sum's ones and its twos."""
+    """Add three blocks bit by bit (a full adder): return the ones and the twos of the sum."""
     half = x ^ y
     return half ^ z, x ^ (half & (x ^ z))
 
@@ -43,7 +46,10 @@ def block(bits: Bits, rows: Rows, i: Int, j: Any) -> Any:
 def add_eight(
     bits: Bits, rows: Rows, i: Int, j: Any, one: Any, two: Any, four: Any
 ) -> tuple[Any, Any, Any, Any]:
-    """Add the blocks at word j of eight rows to a sum's ones, twos and fours; return these, and eights."""
+    """Add the blocks at word j of eight rows to a sum's ones, twos and fours; return these, and the eights.
+
+    A Harley-Seal tree of carry-save adders: seven full adders for eight rows, and one carry out.
+    """
     one, two_a = add_three(one, block(bits, rows, i, j), block(bits, rows, i + 1, j))
     one, two_b = add_three(one, block(bits, rows, i + 2, j), block(bits, rows, i + 3, j))
     two, four_a = add_three(two, two_a, two_b)
@@ -58,13 +64,13 @@ def add_eight(
 def add_rows(
     bits: Bits, rows: Rows, count: Int, slices: Bits, top: Int, low: np.uint64, high: np.uint64, fresh: bool
 ) -> None:
-    """Add the first `count` of some bit rows to the counters; behind them, `rows` must have eight empty ones.
+    """Add the first `count` of `rows` to the counters; behind them, `rows` must list eight empty rows.
 
-    Sixteen are added at a time, along the rows: large rows are read ahead by the machine. If the lowest four
-    counters are `fresh`, they are taken as empty, whatever they were.
+    With `fresh`, the lowest four slices count as empty, whatever they hold.
     """
     width = np.uint64(slices.shape[1])
     fours, eights = width + width, width + width + width
+    # Sixteen rows at a time, along the rows: the machine prefetches long rows.
     for i in range(0, count, 16):
         for j in range(block_of(low), high, EIGHT):
             one, two, four, eight = nothing(), nothing(), nothing(), nothing()
@@ -72,12 +78,14 @@ def add_rows(
                 one, two = load(slices, j), load(slices, j + width)
                 four, eight = load(slices, j + fours), load(slices, j + eights)
             one, two, four, eight_a = add_eight(bits, rows, i, j, one, two, four)
+            # A second eight only if there are any; the first eight may include empty rows.
             eight_b = nothing()
             if count - i > 8:
                 one, two, four, eight_b = add_eight(bits, rows, i + 8, j, one, two, four)
             eight, more = add_three(eight, eight_a, eight_b)
+            # Carry the sixteens through all higher slices: cheaper than testing whether a carry is left.
             place = j + eights
-            for _ in range(4, top):  # to go on without a carry is cheaper than to look for one
+            for _ in range(4, top):
                 place += width
                 digit = load(slices, place)
                 store(slices, place, digit ^ more)
@@ -101,9 +109,11 @@ def count_one(slices: Bits, v: np.uint64) -> None:
 
 @inlined
 def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: Int) -> Int:
-    """Return the (wanted + 1)-th largest count among the allowed nodes, by radix; 0 if there are fewer.
+    """Return the (wanted + 1)-th largest count among the allowed nodes, or 0 if there are fewer.
 
-    Afterwards `above` marks the nodes with a larger count, at most `wanted` of them.
+    Afterwards `above` marks the nodes with a larger count, at most `wanted` of them. Selection by radix, from
+    the highest slice down: `mask` holds the nodes whose higher bits equal those of the answer, `larger` counts
+    those already known to be above it.
     """
     mask, above, low = scratch.mask, scratch.above, block_of(low)
     digits, counts = scratch.slices[top - 1], nothing()
@@ -114,16 +124,18 @@ def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: 
         counts = counts + ones(left & load(digits, j))
     value = larger = np.int64(0)
     for k in range(top - 1, -1, -1):
-        # Narrow the mask by this slice, and count at once how many of the rest have the next bit.
+        # Narrow the mask by this slice, and count in the same pass how many of the rest have the next bit.
         digits, following = scratch.slices[k], scratch.slices[max(k - 1, 0)]
         count, counts = total(counts), nothing()
         if larger + count > wanted:
+            # More than wanted have this bit: so has the answer.
             value |= np.int64(1) << k
             for j in range(low, high, EIGHT):
                 left = load(mask, j) & load(digits, j)
                 store(mask, j, left)
                 counts = counts + ones(left & load(following, j))
         else:
+            # All that have this bit are above the answer.
             larger += count
             for j in range(low, high, EIGHT):
                 some, digit = load(mask, j), load(digits, j)
@@ -136,16 +148,16 @@ def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: 
 
 @inlined
 def list_marked(marks: Bits, marked: Ids, low: np.uint64, high: np.uint64, room: np.uint64) -> np.uint64:
-    """List the nodes that are marked, as many as there is room for, and return how many these are.
+    """List the marked nodes, ascending, up to `room` of them, and return how many were listed.
 
-    `marked` must hold those of a block more.
-    Two bits of a word are listed whether it has them or not, and the next ones over those that it has not: to
-    ask would take longer, as nobody can foresee the answer.
+    `marked` needs room for one more block of nodes.
     """
     count = NOTHING
     for block in range(block_of(low), high, EIGHT):
         if any_of(load(marks, block)) != NOTHING:
             for j in range(block, block + EIGHT):
+                # Write two bits of each word whether it has them or not; what it has not is overwritten next.
+                # Whether a word has a bit is unpredictable, so testing would cost more.
                 word = marks[j]
                 for _ in range(2):
                     marked[count] = np.int64((j << SIX) | lowest_bit(word))
@@ -163,8 +175,9 @@ def list_marked(marks: Bits, marked: Ids, low: np.uint64, high: np.uint64, room:
 
 @inlined
 def keep_largest(mask: Bits, slices: Bits, top: Int, low: np.uint64, high: np.uint64) -> Int:
-    """Narrow a mask to its nodes with the largest count, and return that; 0 narrows nothing."""
+    """Narrow a mask to its nodes with the largest count, and return that count; 0 narrows nothing."""
     value, low = np.int64(0), block_of(low)
+    # From the highest slice down: if any node left has the bit, only those that have it stay.
     for k in range(top - 1, -1, -1):
         digits, some = slices[k], nothing()
         for j in range(low, high, EIGHT):
@@ -188,7 +201,10 @@ def largest_count(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64) -
 
 @inner
 def at_least(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, level: Int) -> None:
-    """Mark in `above` the allowed nodes whose count is `level` or more."""
+    """Mark in `above` the allowed nodes whose count is `level` or more.
+
+    Compares bit by bit from the highest: `same` equals the level so far, `more` is already larger.
+    """
     slices = scratch.slices
     for j in range(block_of(low), high, EIGHT):
         same, more = load(scratch.allowed, j), nothing()

@@ -1,7 +1,19 @@
-"""Which subscribers of a topic are connected, and what an edge would merge.
+"""The components of every topic: what a link would merge (`contribution`), and merging it (`link`).
 
-Labels are compared in two ways. Where topics are few enough for a bit each, a node's bits say of most topics
-at once whether two nodes differ; elsewhere both sorted lists of topics are walked.
+This is the only union of components that the pickers have. Each subscription carries the label of its
+component; a merge relabels the smaller component, so a label is read in one step and a subscription is
+relabelled O(log n) times at most. Members form a circular list, and exchanging two successors joins two lists.
+
+Invariants after every link, for each topic:
+
+- two entries have the same label exactly when the links so far connect them;
+- `components` counts the labels, and `size` the members of each;
+- a node's bits over topics say where it is alone and where it is in the giant component;
+- an entry's bit row is its topic's, or "topic minus its component" where that component is large;
+- `pairs`, where used, counts for each pair the light topics whose labels differ.
+
+`contribution` costs O(|T|/64) words with bits, else O(|T(u)| + |T(v)|). `link` costs the same, plus the members
+of the smaller components that it merges.
 """
 
 from __future__ import annotations
@@ -25,9 +37,11 @@ if TYPE_CHECKING:
 def contribution(state: State, u: Int, v: Int, level: Int) -> Int:
     """Count the topics of both u and v, u < v, in which they are in different components.
 
-    If the count is below `level`, an upper bound below `level` may be returned instead.
+    Below `level` the exact count does not matter: then an upper bound that is also below `level` may be
+    returned instead.
     """
     light: Int = 0
+    # Where light topics are counted for each pair, exactly the heavy ones have bits.
     if len(state.pairs) > 0:
         light = np.int64(state.pairs[state.pair_begin[u] + np.uint64(v)])
     elif state.covered == 0:
@@ -37,12 +51,13 @@ def contribution(state: State, u: Int, v: Int, level: Int) -> Int:
 
 @inner
 def contribution_by_lists(state: State, u: Int, v: Int) -> int:
-    """Count by walking both sorted lists of topics."""
+    """Count by walking both sorted lists of topics, as in a merge sort."""
     i, j, count = state.node_ptr[u], state.node_ptr[v], 0
     while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
         first, second = state.node_topics[i], state.node_topics[j]
         if first == second:
             count += int(state.node_label[i] != state.node_label[j])
+        # Both may advance; without branches, since which one does is unpredictable.
         i += int(first <= second)
         j += int(second <= first)
     return count
@@ -50,21 +65,24 @@ def contribution_by_lists(state: State, u: Int, v: Int) -> int:
 
 @inlined
 def contribution_by_bits(state: State, u: Int, v: Int, level: Int) -> int:
-    """Count by words of topics; labels are compared only where the bits do not tell.
+    """Count by words of topics; labels are compared only where the bits do not decide.
 
-    A node that is alone in a topic differs from every other; two nodes in the giant do not differ; one in it
-    and one outside do.
+    A node that is alone in a topic differs from every other. Two nodes in the giant component do not differ;
+    one inside and one outside do. What remains are two nodes in components of medium size.
     """
     mine, yours = state.node_bits[u], state.node_bits[v]
     words = np.uint64(state.rank.shape[1] - 1)
+    # First pass: popcounts only. `certain` topics differ for sure, `unclear` ones may.
     certain = unclear = 0
     for j in range(words):
         common, alone = mine[j] & yours[j], mine[words + words + j] | yours[words + words + j]
         my_giants, your_giants = mine[words + j], yours[words + j]
         certain += popcount(common & (alone | (my_giants ^ your_giants)))
         unclear += popcount(common & ~(alone | my_giants | your_giants))
+    # Most pairs end here: the upper bound is already below the level.
     if unclear == 0 or certain + unclear < level:
         return certain + unclear
+    # Second pass: compare the labels of the unclear topics, bit by bit.
     for j in range(words):
         rest = mine[j] & yours[j]
         rest &= ~(mine[words + j] | yours[words + j] | mine[words + words + j] | yours[words + words + j])
@@ -72,7 +90,8 @@ def contribution_by_bits(state: State, u: Int, v: Int, level: Int) -> int:
             my_first = np.uint64(state.node_ptr[u]) + np.uint64(state.rank[u, j])
             your_first = np.uint64(state.node_ptr[v]) + np.uint64(state.rank[v, j])
             while rest != NOTHING:
-                before = (rest & (~rest + ONE)) - ONE  # the bits below the lowest one
+                # The rank of a topic among a node's topics is the number of the node's bits below it.
+                before = (rest & (~rest + ONE)) - ONE
                 i = my_first + np.uint64(popcount(mine[j] & before))
                 k = your_first + np.uint64(popcount(yours[j] & before))
                 certain += int(state.node_label[i] != state.node_label[k])
@@ -82,7 +101,7 @@ def contribution_by_bits(state: State, u: Int, v: Int, level: Int) -> int:
 
 @inner
 def enter_giant(state: State, topic: Int, component: Int) -> None:
-    """Note that the members of a component are in their topic's giant."""
+    """Set the giant bit of each member of a component."""
     word = np.uint64(state.rank.shape[1] - 1) + (np.uint64(topic) >> SIX)
     bit = ONE << (np.uint64(topic) & SIXTY_THREE)
     slot = component
@@ -95,12 +114,15 @@ def enter_giant(state: State, topic: Int, component: Int) -> None:
 
 @inner
 def join_bits(state: State, topic: Int, a: Int, b: Int) -> None:
-    """Keep the nodes' bits right when the components a and b, a the larger, are about to become one, a."""
+    """Update the nodes' bits before the components a and b, a the larger, become one, named a."""
+    # A component of one was a node alone: no longer.
     for component in (a, b):
         if state.size[component] == 1:
             words, bit = np.uint64(state.rank.shape[1] - 1), ONE << (np.uint64(topic) & SIXTY_THREE)
             word = words + words + (np.uint64(topic) >> SIX)
             state.node_bits[state.topic_nodes[component], word] &= ~bit
+    # The giant grows by what it merges with. A topic gets one as soon as a component is large enough, and
+    # keeps it: a second large component stays unclear until both merge.
     giant = state.giant[topic]
     if giant == a:
         enter_giant(state, topic, b)
@@ -117,7 +139,7 @@ def join_bits(state: State, topic: Int, a: Int, b: Int) -> None:
 def give_row(state: State, topic: Int, component: Int) -> None:
     """Give a component that has become large its bit row "topic minus component", if one is free.
 
-    Without one, rows of its members count the component too: more than needed, never less.
+    Without one, the rows of its members count the component's own members too: counts are then upper bounds.
     """
     free = state.tally[FREE_ROWS]
     if free == 0:
@@ -139,14 +161,14 @@ def give_row(state: State, topic: Int, component: Int) -> None:
 
 @inner
 def free_row(state: State, row: Int) -> None:
-    """Put the bit row of a component that is no more, or is all of its topic, back on the stack."""
+    """Put a bit row back on the stack: its component was merged into another, or is all of its topic."""
     state.free_rows[state.tally[FREE_ROWS]] = row
     state.tally[FREE_ROWS] += 1
 
 
 @inner
 def close(state: State, component: Int) -> None:
-    """Note that a component is all of its topic: from now on it contributes nothing."""
+    """Give all entries of a connected topic the empty bit row: it contributes nothing any more."""
     slot = component
     while True:
         state.node_row[state.entry[slot]] = 0
@@ -155,18 +177,23 @@ def close(state: State, component: Int) -> None:
             break
 
 
-@inner
+@inlined
 def merge(state: State, first: Int, second: Int) -> None:
-    """Merge the components of two entries of a topic: the smaller one is relabelled."""
+    """Merge the components of two entries of a topic: the smaller one, b, is relabelled to a.
+
+    Of two components of one size, that of the first entry keeps its label.
+    """
     topic = state.node_topics[first]
     if state.size[state.node_label[first]] < state.size[state.node_label[second]]:
         first, second = second, first
     a, b = state.node_label[first], state.node_label[second]
+    # These two need the components as they were.
     if topic < state.covered:
         join_bits(state, topic, a, b)
     row, other_row, topic_row = state.node_row[first], state.node_row[second], state.topic_row[topic]
     if len(state.pairs) > 0 and topic_row < 0:
         uncount_pairs(state, a, b)
+    # One walk over b's members does it all: label, bit row to sum, and the bits of a's own row.
     slot = b
     while True:
         entry = state.entry[slot]
@@ -174,11 +201,13 @@ def merge(state: State, first: Int, second: Int) -> None:
         if other_row != row:
             state.node_row[entry] = row
         if row != topic_row:
+            # The row of a is "topic minus a": what joins a leaves the row.
             v = np.uint64(state.topic_nodes[slot])
             state.bits[row, v >> SIX] &= ~(ONE << (v & SIXTY_THREE))
         slot = state.following[slot]
         if slot == b:
             break
+    # Exchanging the successors of one member each makes one circle of two.
     state.following[a], state.following[b] = state.following[b], state.following[a]
     state.size[a] += state.size[b]
     state.components[topic] -= 1
@@ -189,13 +218,14 @@ def merge(state: State, first: Int, second: Int) -> None:
         if row != topic_row:
             free_row(state, row)
         close(state, a)
+    # A component that owns no bit row gets one when it becomes large.
     elif row == topic_row and topic_row >= 0 and state.size[a] >= state.large[topic]:
         give_row(state, topic, a)
 
 
 @inlined
 def link(state: State, u: Int, v: Int) -> int:
-    """Add the edge (u, v) and return its contribution."""
+    """Add the link (u, v), merge what it connects, and return its contribution."""
     count = 0
     if state.covered > 0:
         count = link_by_bits(state, u, v)
@@ -208,7 +238,11 @@ def link(state: State, u: Int, v: Int) -> int:
 
 @inner
 def link_by_lists(state: State, u: Int, v: Int) -> int:
-    """Merge what the edge (u, v) joins in topics without bits: note where u has its topics, look up v's."""
+    """Merge what the link (u, v) connects in topics without bits, and return how many topics that are.
+
+    Note where u has each topic, then look up v's topics there. `noted` needs no clearing: what earlier links
+    left there lies outside of u's entries, or is right.
+    """
     words, count = state.rank.shape[1] - 1, 0
     begin, end = state.node_ptr[u] + state.rank[u, words], state.node_ptr[u + 1]
     for i in range(begin, end):
@@ -224,7 +258,11 @@ def link_by_lists(state: State, u: Int, v: Int) -> int:
 
 @inner
 def link_by_bits(state: State, u: Int, v: Int) -> int:
-    """Merge what the edge (u, v) joins in topics with bits, by words: two in the giant are joined already."""
+    """Merge what the link (u, v) connects in topics with bits, and return how many topics that are.
+
+    Go through common topics word by word, without those where both ends are in the giant. Merging changes
+    the giant bits of this topic only, and each topic is taken from `rest` before that.
+    """
     mine, yours = state.node_bits[u], state.node_bits[v]
     words, count = np.uint64(state.rank.shape[1] - 1), 0
     for j in range(words):
@@ -233,7 +271,7 @@ def link_by_bits(state: State, u: Int, v: Int) -> int:
             my_first = np.uint64(state.node_ptr[u]) + np.uint64(state.rank[u, j])
             your_first = np.uint64(state.node_ptr[v]) + np.uint64(state.rank[v, j])
             while rest != NOTHING:
-                before = (rest & (~rest + ONE)) - ONE  # the bits below the lowest one
+                before = (rest & (~rest + ONE)) - ONE
                 i = my_first + np.uint64(popcount(mine[j] & before))
                 k = your_first + np.uint64(popcount(yours[j] & before))
                 if state.node_label[i] != state.node_label[k]:

@@ -1,10 +1,13 @@
-"""What light topics contribute to each pair of nodes: a byte for a pair, exact at any time.
+"""What light topics contribute to each pair of nodes: one byte per pair, exact at any time.
 
-Rules that look at degrees rebuild every row in every phase. Where topics are many and have few subscribers,
-summing their bit rows again and again takes longer than keeping such counts: two subscribers of a topic are
-counted once, and uncounted when their components become one.
+MinMax-ODA and Low-ODA rebuild every row in every phase. Where topics are many and have few subscribers,
+summing their bit rows each time takes longer than maintaining these counts.
 
-Row u holds its counts from the word of node u + 1 on, so that 64 bytes of it meet a word of the bit rows.
+Invariant: the byte of (u, v), u < v, is the number of light topics in which u and v are in different
+components. Two subscribers of a topic are counted once and uncounted once, when their components merge, so all
+updates together cost O(Σ n_t²) over the light topics, and one pair is read in O(1).
+
+Row u holds its counts from the word of node u + 1 on, so that 64 bytes of it match a word of the bit rows.
 """
 
 from __future__ import annotations
@@ -28,12 +31,13 @@ LARGEST = 255
 
 @kernel
 def count_pairs(state: State) -> bool:
-    """Count the light topics of every pair, before any edge; give up, and say so, if a byte is too small."""
+    """Count the light topics of every pair, before any link; return False if a byte is too small for one."""
     for u in range(len(state.degree)):
         begin = state.pair_begin[u]
         for i in range(state.node_ptr[u], state.node_ptr[u + 1]):
             topic = state.node_topics[i]
             if state.topic_row[topic] < 0:
+                # Subscribers ascend: from the last one down to u, they are all partners v > u.
                 for slot in range(state.topic_ptr[topic + 1] - 1, state.topic_ptr[topic] - 1, -1):
                     if state.topic_nodes[slot] <= u:
                         break
@@ -47,7 +51,8 @@ def count_pairs(state: State) -> bool:
 
 @inner
 def uncount_pairs(state: State, a: Int, b: Int) -> None:
-    """Let each pair across two components of a light topic, about to become one, contribute one less."""
+    """Count one topic less for each pair across two components of a light topic that are about to merge."""
+    # Both components are circular lists: for each member of b, go around a.
     slot = b
     while True:
         mine, other = np.uint64(state.topic_nodes[slot]), a
@@ -64,8 +69,12 @@ def uncount_pairs(state: State, a: Int, b: Int) -> None:
 
 @inlined
 def slice_pairs(state: State, slices: Bits, u: Int, low: np.uint64, high: np.uint64) -> tuple[Int, Int]:
-    """Set the lowest counters to row u's counts; return a bound of these and how many slices are set."""
+    """Set the lowest counters to row u's counts; return a bound of these and how many slices are set.
+
+    Slice k is bit k of 64 bytes at a time; slices above the highest bit of any count are not set.
+    """
     begin = state.pair_begin[u]
+    # The OR of all counts has the highest bit of the largest one, so it bounds them all.
     seen = np.uint8(0)
     for place in range(begin + (low << SIX), begin + (high << SIX)):
         seen |= state.pairs[place]

@@ -1,28 +1,51 @@
-"""Greedy growth by weighted contributions over explicit pairs, evaluated lazily: values only fall."""
+"""The picker by prices: grow by weighted topics over listed pairs.
+
+A pair is worth the sum, over the topics that it would merge, of the larger weight of its two ends. Weights do
+not change, so values only fall as links are added, and lazy evaluation is exact: re-evaluate the pair at the
+top of the heap; if its value still holds, it is the best of all. Ties go to the pair listed first.
+
+An evaluation costs O(|T(u)| + |T(v)|) and O(log pairs) in the heap.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from meshwright.greedy.kernels.components import link
-from meshwright.jit.compiler import inlined, inner, kernel
+from meshwright.greedy.kernels.heap import build, drop_first, sink
+from meshwright.greedy.kernels.state import EDGES, EXHAUSTED, FULL, PAUSED, WORK
+from meshwright.jit.compiler import inlined, kernel
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from meshwright.arrays import Floats, Ids, Int, Offsets
+    from meshwright.greedy.kernels.state import Goal, Links, State
 
-    from numpy.typing import NDArray
+AN_EVALUATION = 128
+"""The work of evaluating a pair."""
 
-    from meshwright.arrays import Ids, Int
-    from meshwright.greedy.kernels.state import State
 
-    Weights: TypeAlias = NDArray[np.float64]
+class PricedPairs(NamedTuple):
+    """The pairs that may be linked, and what they are worth."""
+
+    weight: Floats
+    """By entry of `node_topics`: what connecting this subscription is worth."""
+    u: Ids
+    """By pair: the smaller end."""
+    v: Ids
+    """By pair: the larger end."""
+    value: Floats
+    """By pair: it is worth no more."""
+    heap: Ids
+    """The pairs that may be worth something, by value and then by number; see `heap`."""
+    size: Offsets
+    """One number: how many pairs are in the heap."""
 
 
 @inlined
-def value_of(state: State, weight: Weights, u: Int, v: Int) -> float:
-    """Return what an edge is worth: for each topic that it would merge, the larger weight of its ends."""
+def value_of(state: State, weight: Floats, u: Int, v: Int) -> float:
+    """Return what a link is worth: for each topic that it would merge, the larger weight of its ends."""
     i, j, value = state.node_ptr[u], state.node_ptr[v], 0.0
     while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
         first, second = state.node_topics[i], state.node_topics[j]
@@ -33,53 +56,48 @@ def value_of(state: State, weight: Weights, u: Int, v: Int) -> float:
     return value
 
 
-@inner
-def sift(heap: Ids, value: Weights, at: Int, size: Int) -> None:
-    """Let an entry of the heap sink to its place: the largest value, then the first pair, is on top."""
-    pair = heap[at]
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size:
-            left, right = heap[child], heap[child + 1]
-            if value[right] > value[left] or (value[right] == value[left] and right < left):
-                child += 1
-        other = heap[child]
-        if value[pair] > value[other] or (value[pair] == value[other] and pair < other):
-            break
-        heap[at] = other
-        at = child
-    heap[at] = pair
+@kernel
+def begin(state: State, pairs: PricedPairs) -> None:
+    """Evaluate all pairs and put them in the heap."""
+    for i in range(len(pairs.u)):
+        pairs.heap[i] = i
+        pairs.value[i] = value_of(state, pairs.weight, np.int64(pairs.u[i]), np.int64(pairs.v[i]))
+    pairs.size[0] = len(pairs.u)
+    build(pairs.heap, pairs.value, pairs.size[0])
 
 
 @kernel
-def grow_by_value(
-    state: State, weight: Weights, us: Ids, vs: Ids, heap: Ids, value: Weights, taken: Ids, gains: Ids
-) -> Int:
-    """Take the pair of the largest value, again and again, until none has any; return how many were taken.
+def run(state: State, pairs: PricedPairs, goal: Goal, links: Links) -> int:
+    """Take the pair of the largest value, again and again, until no pair is worth anything.
 
-    A pair that would push an end over the state's `max_degree` is none.
+    A pair that would push an end over the state's `max_degree` is worth nothing.
     """
-    for i in range(len(us)):
-        heap[i] = i
-        value[i] = value_of(state, weight, np.int64(us[i]), np.int64(vs[i]))
-    size = np.int64(len(us))
-    for at in range(size // 2 - 1, -1, -1):
-        sift(heap, value, np.int64(at), size)
-    count = np.int64(0)
-    while size > 0:
-        pair = heap[0]
-        u, v = np.int64(us[pair]), np.int64(vs[pair])
-        now = value_of(state, weight, u, v)
+    tally, size = state.tally, pairs.size[0]
+    status = EXHAUSTED
+    while size > 0 and tally[EDGES] < goal.max_edges:
+        if tally[EDGES] == len(links.u):
+            status = FULL
+            break
+        if tally[WORK] > goal.work:
+            status = PAUSED
+            break
+        pair = pairs.heap[0]
+        u, v = np.int64(pairs.u[pair]), np.int64(pairs.v[pair])
+        now = value_of(state, pairs.weight, u, v)
+        tally[WORK] += AN_EVALUATION
         if max(state.degree[u], state.degree[v]) >= state.max_degree:
             now = 0.0
-        if now == value[pair] and now > 0.0:
-            taken[count] = pair
-            gains[count] = link(state, u, v)
-            count += 1
+        if now == pairs.value[pair] and now > 0.0:
+            edge = tally[EDGES]
+            links.u[edge], links.v[edge] = u, v
+            links.contribution[edge] = link(state, u, v)
+            tally[EDGES] = edge + 1
+            # A linked pair merges nothing any more.
             now = 0.0
-        value[pair] = now
+        pairs.value[pair] = now
         if now == 0.0:
-            size -= 1
-            heap[0] = heap[size]
-        sift(heap, value, np.int64(0), size)
-    return count
+            size = drop_first(pairs.heap, pairs.value, size)
+        else:
+            sink(pairs.heap, pairs.value, np.int64(0), size)
+    pairs.size[0] = size
+    return status

@@ -1,8 +1,14 @@
-"""Rebuilding the window of a row u: count, for all v at once, the topics that the edge (u, v) would merge.
+"""Rebuild the window of a row u for the level sweep: count, for all v at once, what (u, v) would merge.
 
 Each heavy topic has a bit row over the nodes, and each of its large components one more, "topic minus
 component". The rows of u's topics are summed by carry-save adders into bit-sliced counters; light topics are
-added subscriber by subscriber. The best pairs are then selected by radix on the counters.
+added subscriber by subscriber, or read from the counts of pairs. The best pairs are then selected by radix.
+
+Invariant: counts are upper bounds of contributions. They are too high only by members of u's own components
+that are too small to own a bit row. So a window may be too high, never too low, and the sweep, which checks
+each pair before it takes it, stays exact.
+
+A rebuild costs O(|T(u)|·|V|/512) block additions, plus the subscribers of light topics.
 """
 
 from __future__ import annotations
@@ -33,10 +39,11 @@ if TYPE_CHECKING:
 
 @inner
 def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
-    """Add the subscribers of u's light topics to the counters, one by one."""
+    """Add the subscribers of u's light topics, from node `first` on, to the counters, one by one."""
     for i in range(state.node_ptr[u], state.node_ptr[u + 1]):
         if state.node_row[i] < 0:
             topic, mine = state.node_topics[i], state.node_label[i]
+            # Subscribers ascend: walk back from the last one until before `first`.
             for slot in range(state.topic_ptr[topic + 1] - 1, state.topic_ptr[topic] - 1, -1):
                 if state.topic_nodes[slot] < first:
                     break
@@ -46,9 +53,10 @@ def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
 
 @inlined
 def gather_rows(state: State, rows: Rows, u: Int, end: Int) -> tuple[Int, Int]:
-    """List the bit rows to be summed for u's open topics up to entry `end`; count these, and light topics.
+    """List the bit rows to sum for u's open topics up to entry `end`; count these, and the light topics.
 
-    It goes without branches, as these could not be foreseen.
+    Connected topics have row 0 and count as neither. There are no branches, since they are unpredictable: each
+    row is written, and overwritten by the next one if it does not count.
     """
     heavy = light = NOTHING
     for i in range(np.uint64(state.node_ptr[u]), np.uint64(end)):
@@ -63,23 +71,29 @@ def gather_rows(state: State, rows: Rows, u: Int, end: Int) -> tuple[Int, Int]:
 def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
     """Fill the counters of row u for the nodes from `first` on; return how many slices are used.
 
-    Counts may be too high by the members of u's own small components, never too low.
+    Counts may be too high by the members of u's own small components, never too low. 0 slices: no pair
+    contributes.
     """
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
     rows, slices = scratch.rows, scratch.slices
     bound: Int = 0
     filled: Int = 0
     end = state.node_ptr[u + 1]
+    # Counts of pairs, where they exist, replace the light topics. The heavy ones are u's first entries then,
+    # as topics are in order of popularity; `rank` knows how many.
     if len(state.pairs) > 0:
         bound, filled = slice_pairs(state, slices, u, low, high)
         end = state.node_ptr[u] + state.rank[u, state.rank.shape[1] - 1]
     heavy, light = gather_rows(state, rows, u, end)
+    # As many slices as the largest possible sum has binary digits.
     top, total = 0, heavy + light + bound
     while total > 0:
         top += 1
         total >>= 1
     if top == 0:
         return 0
+    # `add_rows` works on four slices at least, and takes the lowest four as empty if nothing filled them. All
+    # other slices must be emptied here.
     fresh = bool(filled == 0 and heavy > 0)
     top = max(top, 4) if heavy > 0 else top
     for k in range(4 if fresh else filled, top):
@@ -98,7 +112,7 @@ def count_row(state: State, scratch: Scratch, u: Int, first: Int) -> int:
 
 @inlined
 def allow(state: State, sweep: Sweep, scratch: Scratch, u: Int, first: Int) -> None:
-    """Set `allowed` to the nodes from `first` on that row u may be linked to in this sweep."""
+    """Set `allowed` to the nodes from `first` on that u may be linked to in this sweep: open, not barred."""
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
     allowed = scratch.allowed
     for j in range(block_of(low), low):
@@ -116,7 +130,10 @@ def allow(state: State, sweep: Sweep, scratch: Scratch, u: Int, first: Int) -> N
 def fill_window(
     sweep: Sweep, scratch: Scratch, u: Int, top: Int, low: np.uint64, high: np.uint64, level: Int
 ) -> Int:
-    """Put the nodes marked in `above` into row u's window, as many as fit; return the largest count."""
+    """Put the nodes marked in `above` into row u's window, as many as fit; return the largest count.
+
+    Counts are gathered from the slices, and capped at the level, which no pair exceeds.
+    """
     begin, slices = np.uint64(sweep.window_ptr[u]), scratch.slices
     length = list_marked(scratch.above, scratch.marked, low, high, np.uint64(sweep.window_ptr[u + 1]) - begin)
     most: Int = 0
@@ -135,7 +152,7 @@ def fill_window(
 
 @inlined
 def mostly_open(open_nodes: Bits, nodes: Int) -> bool:
-    """Say whether at least half of the nodes are open."""
+    """Return whether at least half of the nodes are open."""
     count = 0
     for j in range(np.uint64(len(open_nodes))):
         count += popcount(open_nodes[j])
@@ -146,7 +163,10 @@ def mostly_open(open_nodes: Bits, nodes: Int) -> bool:
 def refresh(
     state: State, whole: Sweep, scratch: Scratch, u: Int, top: Int, low: np.uint64, high: np.uint64
 ) -> None:
-    """Renew row u's window in the whole sweep, whose counters the calm one has just filled."""
+    """Renew row u's window in the whole sweep by the counters that the sparing sweep has just filled.
+
+    Only if the new window reaches at least as far down as the old one.
+    """
     level = whole.cursor[LEVEL]
     allow(state, whole, scratch, u, u + 1)
     threshold = select(scratch, top, low, high, whole.window_ptr[u + 1] - whole.window_ptr[u]) + 1
@@ -157,25 +177,25 @@ def refresh(
 
 
 @inlined
-def adopt(whole: Sweep, calm: Sweep, u: Int, level: Int) -> None:
-    """Let row u's window be that of the whole sweep: what holds of all pairs holds of calm ones."""
+def adopt(whole: Sweep, sparing: Sweep, u: Int, level: Int) -> None:
+    """Copy row u's window from the whole sweep: what bounds all pairs bounds the degree-sparing ones too."""
     begin = np.uint64(whole.window_ptr[u])
-    calm.threshold[u] = whole.threshold[u]
-    calm.bound[u] = min(whole.bound[u], level)
-    calm.length[u] = whole.length[u]
+    sparing.threshold[u] = whole.threshold[u]
+    sparing.bound[u] = min(whole.bound[u], level)
+    sparing.length[u] = whole.length[u]
     for i in range(begin, begin + np.uint64(whole.length[u])):
-        calm.window_node[i] = whole.window_node[i]
-        calm.window_count[i] = min(whole.window_count[i], level)
+        sparing.window_node[i] = whole.window_node[i]
+        sparing.window_count[i] = min(whole.window_count[i], level)
 
 
 @inner
 def rebuild(
     state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, u: Int, first: Int, level: Int
 ) -> None:
-    """Rebuild row u's window from the nodes v ≥ `first`, knowing that no pair contributes more than `level`.
+    """Rebuild row u's window from the nodes v ≥ `first`, given that no pair contributes more than `level`.
 
-    If more nodes than fit may contribute `level`, the window takes the first of them and `threshold` stays
-    above `level`: the row *overflows*, and goes on behind its last entry when the window is used up.
+    If more nodes than fit may contribute `level`, the row *overflows*: the window takes the first of them and
+    `threshold` stays above `level`. When the window is used up, the sweep rebuilds from behind its last entry.
     """
     sweep.built[u] = level
     sweep.length[u] = 0
@@ -187,7 +207,10 @@ def rebuild(
         sweep.bound[u] = 0
         return
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
-    if sweep.calm and first == u + 1:
+    # A sparing sweep shares what it has just counted, if it counted the whole row: it tightens the limit of u,
+    # and, while most nodes are open, also the window of the whole sweep, which it then takes over. It leaves
+    # the row alone that the whole sweep is in the middle of.
+    if sweep.sparing and first == u + 1:
         if mostly_open(sweep.open_nodes, len(state.degree)) and whole.cursor[ROW] != u:
             refresh(state, whole, scratch, u, top, low, high)
             state.limit[u] = min(state.limit[u], whole.bound[u])
@@ -199,6 +222,8 @@ def rebuild(
     allow(state, sweep, scratch, u, first)
     room = sweep.window_ptr[u + 1] - sweep.window_ptr[u]
     threshold = select(scratch, top, low, high, room) + 1
+    # On overflow, take the nodes that reach the level in order of v, not those with the largest counts:
+    # counts above the level are too high anyway.
     overflows = threshold > level
     if overflows:
         at_least(scratch, top, low, high, level)
@@ -209,7 +234,7 @@ def rebuild(
 
 @kernel
 def rebuild_rows(state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, rows: Ids, level: Int) -> None:
-    """Rebuild many rows against the state as it is: a part of a wave, on one of several threads."""
+    """Rebuild many rows against one state: a part of a wave, on one of several threads."""
     for i in range(len(rows)):
         u = np.int64(rows[i])
         rebuild(state, sweep, whole, scratch, u, u + 1, level)

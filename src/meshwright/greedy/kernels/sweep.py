@@ -1,4 +1,16 @@
-"""The descent through the levels, and the rules' main loop."""
+"""The picker by contribution, in levels: the descent of a sweep, and the main loop of the rules.
+
+Contributions only fall as links are added. So the greedy order, with ties to the smallest (u, v), is: for
+each level w from the largest contribution down to 1, for u ascending, for v > u ascending, take (u, v) if it
+contributes exactly w now. A pair passed over at level w can never contribute w again.
+
+Invariant of a sweep at level w, row u: no pair contributes more than w, and none before (u, v) contributes w.
+Bounds and windows (see `Sweep`) skip almost all pairs: a row is visited only if its bound reaches the level,
+and rebuilt only if pairs outside its window may. Scanning the bounds costs |V|/16 steps a level.
+
+MinMax-ODA and Low-ODA run two sweeps over one state: the *whole* one over all pairs, and the *sparing* one over
+the pairs that do not raise the maximum degree, which starts over each time the maximum degree rises (a phase).
+"""
 
 from __future__ import annotations
 
@@ -28,20 +40,21 @@ from meshwright.jit.compiler import inlined, inner, kernel, spliced
 from meshwright.jit.simd import SIXTEEN, largest, lowest_bit, reaching
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int
-    from meshwright.greedy.kernels.state import Scratch, State, Sweep
+    from meshwright.arrays import Bits, Int
+    from meshwright.greedy.kernels.state import Goal, Links, Scratch, State, Sweep
 
 
 @inlined
 def is_open(nodes: Bits, v: Int) -> bool:
-    """Say whether node v's bit is set."""
+    """Return whether node v's bit is set."""
     word = np.uint64(v)
     return bool((nodes[word >> SIX] >> (word & SIXTY_THREE)) & ONE)
 
 
 @inlined
 def next_row(sweep: Sweep, u: Int, level: Int) -> Int:
-    """Return the first open row from u on that may have a pair of the level, or how many rows there are."""
+    """Return the first open row from u on whose bound reaches the level, or the number of rows."""
+    # Sixteen rows at a time; `ahead` hides those before u in the first sixteen.
     at = np.uint64(u) & ~(SIXTEEN - ONE)
     ahead = ALL_ONES << (np.uint64(u) - at)
     while at < np.uint64(len(sweep.bound)):
@@ -63,13 +76,13 @@ def highest_bound(sweep: Sweep) -> Int:
 
 @inlined
 def open_ones(sweep: Sweep, at: Any) -> Any:
-    """Mark which of the sixteen nodes from `at` on, a multiple of sixteen, are open; marks go on behind."""
+    """Mark which of the sixteen nodes from `at` on, a multiple of sixteen, are open; ignore higher bits."""
     return sweep.open_nodes[at >> SIX] >> (at & SIXTY_THREE)
 
 
 @inlined
 def first_ones(count: np.uint64) -> Any:
-    """Mark the first `count` of sixteen, or all."""
+    """Mark the first `count` of sixteen, at most all."""
     return (ONE << min(count, SIXTEEN)) - ONE
 
 
@@ -79,33 +92,40 @@ def advance(
 ) -> int:
     """Move a sweep's cursor to the next pair that contributes exactly its level, not below level `floor`.
 
-    Pauses after some work, but one row at least, or before each new level if asked, so that the caller can
-    show progress or rebuild many rows at once.
+    Pauses when the work exceeds `work`, but not before one row is visited, and, with `by_level`, before each
+    new level, so that the caller can report progress or rebuild many rows at once.
     """
     cursor, visited = sweep.cursor, False
     while cursor[LEVEL] >= floor:
         level = cursor[LEVEL]
         u = next_row(sweep, cursor[ROW], level)
         while u < len(sweep.bound):
+            # Back in the same row, go on at the entry found last: whichever link was taken since, checking that
+            # entry again says whether it still contributes the level.
             if u != cursor[ROW]:
                 cursor[ROW], cursor[INDEX] = u, FRESH
             if visited and state.tally[WORK] > work:
                 return PAUSED
             visited = going = True
             closed = False
-            first = u + 1  # from where on a rebuild must look
+            # From where on a rebuild must look.
+            first = u + 1
             begin = np.uint64(sweep.window_ptr[u])
+            # A window is stale if pairs outside of it may contribute the level. Rebuilt at this very level it
+            # overflowed: then use it up first.
             stale = cursor[INDEX] == FRESH and sweep.threshold[u] > level and sweep.built[u] != level
             while going:
                 if stale:
                     rebuild(state, sweep, whole, scratch, u, first, level)
                     cursor[INDEX] = FRESH
                     if first > u + 1 and sweep.threshold[u] <= level:
-                        # What lies before has just been seen to contribute less than the level.
+                        # The entries before `first` were checked: they contribute less than the level, but
+                        # maybe more than the threshold of the new window, which does not hold them.
                         sweep.threshold[u] = level
                     elif sweep.bound[u] < level:
                         break
                 end = begin + np.uint64(sweep.length[u])
+                # Check the entries whose count reaches the level, found sixteen at a time.
                 for at in range(begin + np.uint64(max(cursor[INDEX], 0)), end, SIXTEEN):
                     marks = reaching(sweep.window_count, at, level) & first_ones(end - at)
                     while marks != NOTHING:
@@ -113,6 +133,8 @@ def advance(
                         marks &= marks - ONE
                         v = sweep.window_node[i]
                         count: Int = 0
+                        # A closed partner counts as 0 from now on: nodes only open again in a new phase,
+                        # which replaces all windows of the sweep.
                         if is_open(sweep.open_nodes, v):
                             count = contribution(state, u, v, level)
                         else:
@@ -123,20 +145,25 @@ def advance(
                             cursor[INDEX] = np.int64(i - begin)
                             cursor[NODE] = v
                             return FOUND
-                stale = sweep.threshold[u] > level  # the row overflowed: go on behind its last entry
+                # The row overflowed: rebuild it from behind its last entry.
+                stale = sweep.threshold[u] > level
                 if stale:
                     first = sweep.window_node[end - ONE] + 1
                 else:
                     going = False
-                    if closed:  # others likely are, too
+                    # One closed partner was met, so others are likely: drop them all, which lowers the bound.
+                    if closed:
                         for i in range(begin, end):
                             sweep.window_count[i] *= np.int32(is_open(sweep.open_nodes, sweep.window_node[i]))
+                    # The row is done at this level: its bound is the best that the window or what is
+                    # outside of it may still contribute.
                     highest = np.int64(sweep.threshold[u] - 1)
                     for at in range(begin, end, SIXTEEN):
                         highest = max(highest, largest(sweep.window_count, at, first_ones(end - at)))
                     sweep.bound[u] = highest
             cursor[INDEX] = FRESH
             u = next_row(sweep, u + 1, level)
+        # Skip levels that no row reaches.
         cursor[LEVEL] = min(level - 1, highest_bound(sweep))
         cursor[ROW], cursor[INDEX] = 0, FRESH
         if by_level and cursor[LEVEL] >= floor:
@@ -153,25 +180,34 @@ def close_full(state: State, sweep: Sweep, v: Int, limit: Int) -> None:
 
 
 @inner
-def begin_phase(state: State, whole: Sweep, calm: Sweep, level: Int) -> None:
-    """Begin a phase of the calm sweep: the maximum degree has risen, so that nodes are open again."""
+def begin_phase(state: State, whole: Sweep, sparing: Sweep, level: Int) -> None:
+    """Start the sparing sweep over: the maximum degree has risen, so nodes below it are open again.
+
+    No pair contributes more than `level`, the contribution of the link that raised the maximum degree.
+    """
     limit = min(state.tally[TOP_DEGREE], state.max_degree)
-    for j in range(len(calm.open_nodes)):
-        calm.open_nodes[j] = state.allowed_nodes[j]
+    for j in range(len(sparing.open_nodes)):
+        sparing.open_nodes[j] = state.allowed_nodes[j]
     for v in range(len(state.degree)):
-        close_full(state, calm, v, limit)
-        calm.built[v] = 0
-        adopt(whole, calm, v, level)
-        calm.bound[v] = min(calm.bound[v], state.limit[v])
-        calm.threshold[v] = min(calm.threshold[v], calm.bound[v] + 1)
-    calm.cursor[LEVEL] = level + 1  # one above, so that a pause comes before the first level too
-    calm.cursor[ROW] = 0
-    calm.cursor[INDEX] = FRESH
+        close_full(state, sparing, v, limit)
+        sparing.built[v] = 0
+        # The windows of the whole sweep bound these pairs too. `limit` is often tighter: earlier phases have
+        # counted the row more recently.
+        adopt(whole, sparing, v, level)
+        sparing.bound[v] = min(sparing.bound[v], state.limit[v])
+        sparing.threshold[v] = min(sparing.threshold[v], sparing.bound[v] + 1)
+    # One above the first level, so that a pause comes before that level too.
+    sparing.cursor[LEVEL] = level + 1
+    sparing.cursor[ROW] = 0
+    sparing.cursor[INDEX] = FRESH
 
 
 @inlined
-def lowest_calm_level(best: Int, k: float) -> Int:
-    """Return the lowest contribution w of a calm edge that is taken, w·k ≥ best (icdcs10, Alg. 1)."""
+def lowest_sparing_level(best: Int, k: float) -> Int:
+    """Return the lowest contribution w of a degree-sparing link that is taken, w·k ≥ best (icdcs10, Alg. 1).
+
+    The quotient is rounded, so it is corrected by comparing products, which is the rule itself.
+    """
     level = int(np.ceil(best / k))
     while level > 1 and (level - 1) * k >= best:
         level -= 1
@@ -184,56 +220,56 @@ def lowest_calm_level(best: Int, k: float) -> Int:
 def run(
     state: State,
     whole: Sweep,
-    calm: Sweep,
+    sparing: Sweep,
     scratch: Scratch,
     k: float,
-    max_edges: Int,
-    work: Int,
     by_level: bool,
-    us: Ids,
-    vs: Ids,
-    gains: Ids,
+    goal: Goal,
+    links: Links,
 ) -> int:
-    """Add edges by the rule until none contributes, a budget ends, or it is time to pause.
+    """Add links by the rule until none contributes, a budget is used up, or it is time to pause.
 
-    `k` is Low-ODA's; 0 stands for GM, which never asks the calm sweep, infinity for MinMax-ODA, which asks it
-    first. Low-ODA asks the whole sweep first, to know how good the best edge is.
+    `k` is Low-ODA's. 0 stands for GM, which never asks the sparing sweep; infinity for MinMax-ODA, which asks
+    it first. Low-ODA asks the whole sweep first, to know how good the best link is.
     """
     tally = state.tally
-    while tally[EDGES] < max_edges:
-        if tally[EDGES] == len(us):
+    while tally[EDGES] < goal.max_edges:
+        if tally[EDGES] == len(links.u):
             return FULL
         chosen = whole
         floor: Int = np.int64(1)
+        # One loop for both sweeps, so that the large `advance` is spliced in once. A pause in between loses
+        # nothing: a sweep that has found its pair finds it again at once.
         for turn in range(1 if k == 0.0 else 2):
-            ask_calm = (k == np.inf) == (turn == 0)
-            sweep = calm if ask_calm else whole
-            status = advance(state, sweep, whole, scratch, floor, work, by_level)
+            ask_sparing = (k == np.inf) == (turn == 0)
+            sweep = sparing if ask_sparing else whole
+            status = advance(state, sweep, whole, scratch, floor, goal.work, by_level)
             if status == PAUSED:
                 return PAUSED
-            if ask_calm:
+            if ask_sparing:
                 if status == FOUND:
-                    chosen = calm
+                    chosen = sparing
                     break
             elif status == EXHAUSTED:
                 return EXHAUSTED
             elif 0.0 < k < np.inf:
-                floor = lowest_calm_level(whole.cursor[LEVEL], k)
+                floor = lowest_sparing_level(whole.cursor[LEVEL], k)
         u, v, level = chosen.cursor[ROW], chosen.cursor[NODE], chosen.cursor[LEVEL]
         edge = tally[EDGES]
-        us[edge], vs[edge] = u, v
-        gains[edge] = link(state, u, v)
+        links.u[edge], links.v[edge] = u, v
+        links.contribution[edge] = link(state, u, v)
         tally[EDGES] = edge + 1
-        if gains[edge] != level:
-            return BROKEN  # a fault of ours: better no overlay than a wrong one
+        # `link` counts on its own, so this checks the sweep: better no overlay than a wrong one.
+        if links.contribution[edge] != level:
+            return BROKEN
         for end in (u, v):
             close_full(state, whole, end, state.max_degree)
         if k > 0.0:
             highest = max(state.degree[u], state.degree[v])
             if highest > tally[TOP_DEGREE]:
                 tally[TOP_DEGREE] = highest
-                begin_phase(state, whole, calm, level)
+                begin_phase(state, whole, sparing, level)
             else:
                 for end in (u, v):
-                    close_full(state, calm, end, min(tally[TOP_DEGREE], state.max_degree))
+                    close_full(state, sparing, end, min(tally[TOP_DEGREE], state.max_degree))
     return EXHAUSTED

@@ -49,7 +49,7 @@ def choose(interest: Interest, rule: Rule, parts: int | None = None, *, free: in
     """Choose how to plan an interest; `free` is the memory here in bytes, looked up unless told."""
     if parts is not None:
         return Choice(PARTS, f"{parts} parts were asked for", parts)
-    needed = engine_bytes(interest, calm=rule.k is not None)
+    needed = engine_bytes(interest, sparing=rule.k is not None)
     room = ROOM_SHARE * (free_memory() if free is None else free)
     if needed > room:
         # As many parts as cores are planned at once where the workers are this machine's.
@@ -68,16 +68,16 @@ def first_wave(interest: Interest) -> int:
     return int(((np.diff(interest.node_ptr) + 16) * (words - rows)).sum())
 
 
-def engine_bytes(interest: Interest, *, calm: bool) -> int:
+def engine_bytes(interest: Interest, *, sparing: bool) -> int:
     """Return about how much memory the engine takes at its peak: labels, bit rows, windows, edges.
 
-    `calm` is for the rules that look at degrees: they have a second set of windows.
+    `sparing` is for the rules that look at degrees: they have a second set of windows.
     """
     nodes, subscriptions = interest.num_nodes, interest.num_subscriptions
     popularity = np.bincount(interest.node_topics, minlength=interest.num_topics)
     heavy = int((popularity >= max(2, nodes // 400)).sum())
     rows = 3 * heavy + 16
-    return subscriptions * 28 + rows * (nodes // 8 + 64) + nodes * (280 * (2 if calm else 1) + 24 + 96)
+    return subscriptions * 28 + rows * (nodes // 8 + 64) + nodes * (280 * (2 if sparing else 1) + 24 + 96)
 
 
 def free_memory() -> int:

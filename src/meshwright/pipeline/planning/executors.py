@@ -96,7 +96,7 @@ HAND_ROWS = 4096
 BLOCK = 64
 """Rows are dealt in blocks: neighbours share pages of memory."""
 WAVE_COLUMNS = ("rows", "bound", "threshold", "limit", "length", "nodes", "counts")
-WAVE_SCHEMA = "calm boolean, " + ", ".join(f"{name} binary" for name in WAVE_COLUMNS)
+WAVE_SCHEMA = "sparing boolean, " + ", ".join(f"{name} binary" for name in WAVE_COLUMNS)
 
 
 class ClusterWaves:
@@ -124,7 +124,9 @@ class ClusterWaves:
         with watching(self.spark, f"rebuilding {len(wave.rows):,} rows", self._telling(len(wave.u))):
             table = dealt.toArrow()
         for record in table.to_pylist():
-            yield Windows(record["calm"], *(np.frombuffer(record[name], np.int32) for name in WAVE_COLUMNS))
+            yield Windows(
+                record["sparing"], *(np.frombuffer(record[name], np.int32) for name in WAVE_COLUMNS)
+            )
 
     def _telling(self, edges: int) -> Callable[[str, int, int], None] | None:
         told = self.progress
@@ -153,10 +155,12 @@ def _rebuild(
 
 def _record(windows: Windows) -> dict[str, Any]:
     named = windows._asdict()
-    return {"calm": named["calm"]} | {name: named[name].astype(np.int32).tobytes() for name in WAVE_COLUMNS}
+    return {"sparing": named["sparing"]} | {
+        name: named[name].astype(np.int32).tobytes() for name in WAVE_COLUMNS
+    }
 
 
 def _schema() -> pa.Schema:
     import pyarrow as pa
 
-    return pa.schema({"calm": pa.bool_()} | {name: pa.binary() for name in WAVE_COLUMNS})
+    return pa.schema({"sparing": pa.bool_()} | {name: pa.binary() for name in WAVE_COLUMNS})

@@ -1,11 +1,17 @@
-"""Which subscribers of a topic are linked, and which in two ways, as links are added.
+"""The blocks of every topic's sub-overlay, on top of the engine's components, as links are added.
 
-In the sub-overlay of a topic's subscribers, two of them are linked in two ways when no third one separates
-them. Its *blocks* are the largest sets in which that holds of all pairs; the two ends of a link always are in
-one. The blocks of a component hang from each other in a tree (the block-cut tree): each subscriber but the
-root is below one block, and each block is below one subscriber. So two subscribers share a block when both
-are below it, or when one is below and the other right above it. A link between two components is a new block;
-a link within one makes one block of all those on the way between its ends.
+In the sub-overlay of a topic's subscribers, a *block* is a largest set of them that no single other subscriber
+separates; the two ends of a link are always in a common block. A topic survives any single failure when all its
+subscribers are in one block.
+
+The blocks of a component form a tree (the block-cut tree), stored upwards: each subscriber but the root is
+*below* one block, and each block is below one subscriber, its *top*. So two subscribers share a block when both
+are below it, or when one is below it and the other is its top.
+
+A link between two components is a new block, and hangs the smaller component below the other. A link within a
+component merges all blocks on the tree path between its ends. Blocks merge as in union-find with path halving;
+components merge in the engine's state. Cost of a link: the size of the smaller component, or the length of the
+tree path.
 """
 
 from __future__ import annotations
@@ -14,35 +20,27 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.greedy.kernels.components import merge
 from meshwright.jit.compiler import inlined, inner
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int, Offsets
+    from meshwright.greedy.kernels.state import State
 
-WORK, STAMP = 0, 1
-"""The fields of `State.tally`."""
 NONE = np.int64(-1)
 
 
-class State(NamedTuple):
-    """The interest, and for each topic the components and blocks of its subscribers.
+class Blocks(NamedTuple):
+    """What the resilient design adds to the engine's `State`; slots and components are those of `State`.
 
-    A *slot* is a position in `topic_nodes`. A component is named by the slot of a member, and its members
-    form a circular list. A block is named by the component that it did away with when it began as a link.
+    A block is named by the component that disappeared when the block began as a link.
     """
 
-    node_ptr: Offsets
-    node_topics: Ids
-    topic_ptr: Offsets
-    topic_nodes: Ids
     slot: Ids
-    """By position in `node_topics`: the slot of the same subscription."""
+    """By entry of `node_topics`: the slot of the same subscription."""
     label: Ids
-    """By slot: the component."""
-    following: Ids
-    """By slot: the next member of the component."""
-    size: Ids
-    """By component: how many members."""
+    """By slot: the component. A copy of `State.node_label`, which is by entry: rows are counted slot by slot,
+    and through the entries each label would be a random access."""
     above: Ids
     """By slot: a block that is part of the one it is below; −1 for the root of a component."""
     top: Ids
@@ -50,127 +48,138 @@ class State(NamedTuple):
     joined: Ids
     """By block: itself, or a block that it has become part of."""
     passed: Offsets
-    """By slot: the last search for a meeting point that came by."""
+    """By slot: the last search for a common ancestor that came by."""
+    stamp: Offsets
+    """One number: how many such searches there were."""
     missing: Ids
-    """By slot: how many links to other subscribers it lacks; each wants two, or one if there is but one."""
-    pieces: Ids
-    """By topic: how many components."""
+    """By slot: how many links to other subscribers it still needs: two at first, or one if there is only one
+    other."""
     wanting: Offsets
-    """By topic: how many links its subscribers lack together."""
+    """By topic: the sum of `missing`."""
     merges: Offsets
-    """By topic: 2 · (components − 1) + blocks − 1; every link between two blocks lowers it, 0 is the end."""
-    tally: Offsets
+    """By topic: 2 · (components − 1) + blocks − 1. Every link between two blocks lowers it; 0 is the end."""
+    earlier: Ids
+    """By link: the link before it in the chain of its smaller end, or −1."""
+    latest: Ids
+    """By node u: the last link of its chain, which holds the links (u, v), u < v; or −1."""
 
 
 @inlined
-def block_above(state: State, slot: Int) -> Int:
+def block_above(blocks: Blocks, slot: Int) -> Int:
     """Return the block that a slot is below, or −1."""
-    block = state.above[slot]
-    if block >= 0 and state.joined[block] != block:
-        while state.joined[block] != block:
-            state.joined[block] = state.joined[state.joined[block]]
-            block = state.joined[block]
-        state.above[slot] = block
+    block = blocks.above[slot]
+    if block >= 0 and blocks.joined[block] != block:
+        # Halve the path, and remember the answer with the slot.
+        while blocks.joined[block] != block:
+            blocks.joined[block] = blocks.joined[blocks.joined[block]]
+            block = blocks.joined[block]
+        blocks.above[slot] = block
     return np.int64(block)
 
 
 @inlined
-def share_block(state: State, i: Int, j: Int) -> bool:
-    """Say whether two slots of a topic are in one block."""
-    mine, yours = block_above(state, i), block_above(state, j)
-    if mine >= 0 and (mine == yours or state.top[mine] == j):
+def share_block(blocks: Blocks, i: Int, j: Int) -> bool:
+    """Return whether two slots of a component are in one block."""
+    mine, yours = block_above(blocks, i), block_above(blocks, j)
+    if mine >= 0 and (mine == yours or blocks.top[mine] == j):
         return True
-    return bool(yours >= 0 and state.top[yours] == i)
+    return bool(yours >= 0 and blocks.top[yours] == i)
 
 
 @inner
-def reroot(state: State, slot: Int) -> None:
-    """Make a slot the root of its component."""
+def reroot(blocks: Blocks, slot: Int) -> None:
+    """Make a slot the root of its component: reverse the tree path from it to the old root."""
     below: Int = NONE
     while True:
-        block = block_above(state, slot)
-        state.above[slot] = below
+        block = block_above(blocks, slot)
+        blocks.above[slot] = below
         if block < 0:
             return
-        upper = np.int64(state.top[block])
-        state.top[block] = slot
+        upper = np.int64(blocks.top[block])
+        blocks.top[block] = slot
         slot, below = upper, block
 
 
-@inner
-def connect(state: State, topic: Int, i: Int, j: Int) -> None:
-    """Link two components: the smaller one is hung below the other by a new block, and relabelled."""
-    if state.size[state.label[i]] < state.size[state.label[j]]:
+@inlined
+def connect(state: State, blocks: Blocks, topic: Int, i: Int, j: Int) -> None:
+    """Link two components: hang the smaller one below the other by a new block, and merge them."""
+    # The same choice as in `merge`: of two components of one size, that of i keeps its label.
+    if state.size[blocks.label[i]] < state.size[blocks.label[j]]:
         i, j = j, i
-    a, b = state.label[i], state.label[j]
-    reroot(state, j)
-    state.above[j], state.top[b] = b, i
+    a, b = blocks.label[i], blocks.label[j]
+    reroot(blocks, j)
+    blocks.above[j], blocks.top[b] = b, i
     member = b
     while True:
-        state.label[member] = a
+        blocks.label[member] = a
         member = state.following[member]
         if member == b:
             break
-    state.following[a], state.following[b] = state.following[b], state.following[a]
-    state.size[a] += state.size[b]
-    state.pieces[topic] -= 1
-    state.merges[topic] -= 1
+    merge(state, np.int64(state.entry[i]), np.int64(state.entry[j]))
+    blocks.merges[topic] -= 1
 
 
 @inner
-def meeting(state: State, i: Int, j: Int) -> Int:
-    """Return the lowest slot that is above two slots, or is one of them, by steps from both in turn."""
-    state.tally[STAMP] += 1
-    stamp = state.tally[STAMP]
-    state.passed[i] = state.passed[j] = stamp
+def common_ancestor(blocks: Blocks, i: Int, j: Int) -> Int:
+    """Return the lowest slot that is above two slots, or is one of them.
+
+    Climbs from both in turn, so it costs no more than twice the length of the path between them.
+    """
+    blocks.stamp[0] += 1
+    stamp = blocks.stamp[0]
+    blocks.passed[i] = blocks.passed[j] = stamp
     while True:
-        block = block_above(state, i)
+        block = block_above(blocks, i)
         if block >= 0:
-            i = np.int64(state.top[block])
-            if state.passed[i] == stamp:
+            i = np.int64(blocks.top[block])
+            if blocks.passed[i] == stamp:
                 return i
-            state.passed[i] = stamp
+            blocks.passed[i] = stamp
         i, j = j, i
 
 
 @inner
-def climb(state: State, topic: Int, slot: Int, goal: Int) -> Int:
-    """Make one block of all those between a slot and one above it, and return it: −1 if it is the same."""
+def climb(blocks: Blocks, topic: Int, slot: Int, goal: Int) -> Int:
+    """Merge all blocks between a slot and one above it, and return the block; −1 if both are the same slot."""
     block: Int = NONE
     while slot != goal:
-        upper = block_above(state, slot)
+        upper = block_above(blocks, slot)
         if block >= 0:
-            state.joined[block] = upper
-            state.merges[topic] -= 1
-        block, slot = upper, np.int64(state.top[upper])
+            blocks.joined[block] = upper
+            blocks.merges[topic] -= 1
+        block, slot = upper, np.int64(blocks.top[upper])
     return block
 
 
 @inner
-def close_cycle(state: State, topic: Int, i: Int, j: Int) -> None:
-    """Link two slots of a component that share no block: the blocks between them become one."""
-    goal = meeting(state, i, j)
-    a, b = climb(state, topic, i, goal), climb(state, topic, j, goal)
+def close_cycle(blocks: Blocks, topic: Int, i: Int, j: Int) -> None:
+    """Link two slots of a component that share no block: the blocks on the path between them become one."""
+    goal = common_ancestor(blocks, i, j)
+    a, b = climb(blocks, topic, i, goal), climb(blocks, topic, j, goal)
     if a >= 0 and b >= 0 and a != b:
-        state.joined[a] = b
-        state.merges[topic] -= 1
+        blocks.joined[a] = b
+        blocks.merges[topic] -= 1
 
 
-@inner
-def link(state: State, u: Int, v: Int) -> None:
-    """Add the link (u, v) to every topic of both."""
-    i, j = state.node_ptr[u], state.node_ptr[v]
+@inlined
+def link(state: State, blocks: Blocks, u: Int, v: Int) -> int:
+    """Add the link (u, v) to every topic of both, and return in how many it merged two components."""
+    i, j, count = state.node_ptr[u], state.node_ptr[v], 0
     while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
         first, second = state.node_topics[i], state.node_topics[j]
         if first == second:
-            topic, mine, yours = np.int64(first), np.int64(state.slot[i]), np.int64(state.slot[j])
-            if state.label[mine] != state.label[yours]:
-                connect(state, topic, mine, yours)
-            elif not share_block(state, mine, yours):
-                close_cycle(state, topic, mine, yours)
+            topic, mine, yours = np.int64(first), np.int64(blocks.slot[i]), np.int64(blocks.slot[j])
+            if blocks.label[mine] != blocks.label[yours]:
+                connect(state, blocks, topic, mine, yours)
+                count += 1
+            elif not share_block(blocks, mine, yours):
+                close_cycle(blocks, topic, mine, yours)
             for end in (mine, yours):
-                if state.missing[end] > 0:
-                    state.missing[end] -= 1
-                    state.wanting[topic] -= 1
+                if blocks.missing[end] > 0:
+                    blocks.missing[end] -= 1
+                    blocks.wanting[topic] -= 1
         i += int(first <= second)
         j += int(second <= first)
+    state.degree[u] += 1
+    state.degree[v] += 1
+    return count

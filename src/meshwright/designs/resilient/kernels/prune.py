@@ -1,7 +1,12 @@
-"""Removal of the links that no topic needs to stay 2-connected.
+"""Remove the links that no topic needs to stay 2-connected.
 
-A topic that is linked in two ways stays so without the link between a and b exactly when two ways are left
-between a and b. One way is found by a search breadth first, and then a cut is looked for along it.
+The sub-overlays of all topics form one graph over slots, the *product*: a slot is a position in `topic_nodes`.
+A topic that is 2-connected stays so without the link between its slots a and b exactly when two disjoint paths
+are left between a and b (Menger). A search breadth first finds one path; then a cut is looked for along it: a
+slot of the path that everything before it needs to get beyond it.
+
+Links are tried from the last to the first. Each try costs O(links of the topic) for each common topic of its
+ends, usually far less.
 """
 
 from __future__ import annotations
@@ -19,32 +24,52 @@ if TYPE_CHECKING:
 
 
 class Product(NamedTuple):
-    """The graph, as links are taken away; a *slot* is a position in the interest's `topic_nodes`."""
+    """The graph over slots, as links are removed."""
 
     node_ptr: Offsets
+    """By node: where its entries in `node_topics` begin; one more at the end."""
     node_topics: Ids
+    """The topics of each node, ascending."""
     slot: Ids
-    """By position in `node_topics`: the slot of the same subscription."""
+    """By entry of `node_topics`: the slot of the same subscription."""
     u: Ids
+    """By link: the smaller end."""
     v: Ids
+    """By link: the larger end."""
     kept: NDArray[np.bool_]
-    """By link: whether it is still there."""
+    """By link: whether it still exists."""
     degree: Ids
     """By slot: how many neighbours are left."""
     ptr: Offsets
+    """By slot: where its neighbours begin in `slots` and `links`; one more at the end."""
     slots: Ids
-    """The neighbours of slot 0, then of slot 1, and so on."""
+    """The neighbours of slot 0, then of slot 1, and so on, removed ones included."""
     links: Ids
     """The link that leads to each of them."""
     mine: Ids
-    """For the link being looked at: the slots of u in the topics of both ends."""
+    """Working memory, for one link: the slots of u in the topics of both ends."""
     yours: Ids
-    """The slots of v in the same topics."""
+    """Working memory, for one link: the slots of v in the same topics."""
+
+
+class Search(NamedTuple):
+    """Working memory of searches, by slot."""
+
+    seen: Offsets
+    """The last search that reached it."""
+    before: Ids
+    """The slot that it was reached from."""
+    place: Ids
+    """Its place on the path between the ends, or −1."""
+    path: Ids
+    """By place on the path: the slot."""
+    queue: Ids
+    """The slots reached, in order."""
 
 
 @inner
 def common_slots(product: Product, link: Int) -> int:
-    """Write the slots of a link's ends in each topic of both, and return how many topics these are."""
+    """Write the slots of a link's ends in each topic of both, and return how many topics there are."""
     topics, u, v = product.node_topics, product.u[link], product.v[link]
     i, j, count = product.node_ptr[u], product.node_ptr[v], 0
     while i < product.node_ptr[u + 1] and j < product.node_ptr[v + 1]:
@@ -74,7 +99,7 @@ def count_neighbours(product: Product) -> None:
 
 @kernel
 def fill_neighbours(product: Product) -> None:
-    """Fill in the neighbours of every slot: entry s + 1 of `ptr` moves from slot s's begin to its end."""
+    """Fill in the neighbours of every slot: entry s + 1 of `ptr` moves from the begin of slot s to its end."""
     for link in range(len(product.u)):
         for k in range(common_slots(product, np.int64(link))):
             a, b = product.mine[k], product.yours[k]
@@ -84,23 +109,9 @@ def fill_neighbours(product: Product) -> None:
                 product.ptr[here + 1] = at + 1
 
 
-class Search(NamedTuple):
-    """Working memory, by slot."""
-
-    seen: Offsets
-    """The last search that came by."""
-    before: Ids
-    """Where it came from."""
-    place: Ids
-    """The place on the way between the ends, or −1."""
-    way: Ids
-    """By place: the slot."""
-    queue: Ids
-
-
 @inner
-def find_way(product: Product, search: Search, a: Int, b: Int, barred: Int, stamp: Int) -> int:
-    """Find a shortest way from a to b without the barred link, and return its length, or −1."""
+def find_path(product: Product, search: Search, a: Int, b: Int, barred: Int, stamp: Int) -> int:
+    """Find a shortest path from a to b without the barred link, and return its length, or −1."""
     seen, before, queue = search.seen, search.before, search.queue
     queue[0], seen[a], taken, reached = a, stamp, 0, 1
     while taken < reached and seen[b] != stamp:
@@ -114,22 +125,23 @@ def find_way(product: Product, search: Search, a: Int, b: Int, barred: Int, stam
                 reached += 1
     if seen[b] != stamp:
         return -1
+    # Walk back twice: for the length, then to number the places.
     length, here = 0, b
     while here != a:
         length += 1
         here = before[here]
     here = b
     for place in range(length, -1, -1):
-        search.way[place], search.place[here] = here, place
+        search.path[place], search.place[here] = here, place
         here = before[here]
     return length
 
 
 @inner
 def furthest_place(product: Product, search: Search, start: Int, barred: Int, stamp: Int, goal: Int) -> int:
-    """Search from a slot of the way, off the way, and return the furthest place of the way that is met.
+    """Search from a slot of the path, off the path, and return the furthest place of the path that is met.
 
-    What a search with the same stamp has seen is not looked at again. Ends early at the goal.
+    Slots that a search with the same stamp has seen are skipped. Ends early at the goal.
     """
     queue, furthest = search.queue, 0
     queue[0], taken, reached = start, 0, 1
@@ -139,6 +151,7 @@ def furthest_place(product: Product, search: Search, start: Int, barred: Int, st
         for i in range(product.ptr[here], product.ptr[here + 1]):
             there, by = product.slots[i], product.links[i]
             if by != barred and product.kept[by]:
+                # A slot of the path is met but not entered.
                 if search.place[there] >= 0:
                     furthest = max(furthest, search.place[there])
                 elif search.seen[there] != stamp:
@@ -149,44 +162,47 @@ def furthest_place(product: Product, search: Search, start: Int, barred: Int, st
 
 
 @inner
-def two_ways(product: Product, search: Search, a: Int, b: Int, barred: Int, stamp: Int) -> bool:
-    """Say whether a and b are linked without the barred link, and no third slot separates them.
+def have_two_paths(product: Product, search: Search, a: Int, b: Int, barred: Int, stamp: Int) -> bool:
+    """Return whether a and b are connected without the barred link, and no third slot separates them.
 
-    The slot at a place between them does if nothing before it leads, off the way, beyond it. The stamp must
-    be new, and so must the one after it.
+    Uses `stamp` and `stamp + 1`, which must be new.
     """
-    length = np.int64(find_way(product, search, a, b, barred, stamp))
+    length = np.int64(find_path(product, search, a, b, barred, stamp))
+    # Go along the path. `furthest` is the furthest place that the slots before `at`, and what hangs off them,
+    # lead to. If that is `at` itself, the slot there separates a from b.
     furthest = at = 0
     while furthest < length:
-        start = np.int64(search.way[at])
+        start = np.int64(search.path[at])
         furthest = max(furthest, furthest_place(product, search, start, barred, stamp + 1, length))
         at += 1
         if furthest == at:
             break
+    # Only the places that were set are cleared. Without a path, `length` is −1 and there are none.
     for place in range(length + 1):
-        search.place[search.way[place]] = -1
+        search.place[search.path[place]] = -1
     return furthest == length
 
 
 @kernel
-def take_spare_links(product: Product, search: Search, wants: Ids) -> None:
-    """Take away, from the last link to the first, each one that no topic needs.
+def drop_spare_links(product: Product, search: Search, needed: Ids) -> None:
+    """Remove, from the last link to the first, each one that no topic needs.
 
-    `wants` says by slot how many neighbours it must keep: where one has no more, no search is worthwhile.
+    `needed` says by slot how many neighbours it must keep.
     """
     stamp = np.int64(1)
     for i in range(len(product.u) - 1, -1, -1):
-        link, needed = np.int64(i), False
+        link, is_needed = np.int64(i), False
         count = common_slots(product, link)
+        # Most links end here: one end has no neighbour to spare, so no search is necessary.
         for k in range(count):
             for end in (product.mine[k], product.yours[k]):
-                needed |= product.degree[end] <= wants[end]
+                is_needed |= product.degree[end] <= needed[end]
         for k in range(count):
-            if needed:
+            if is_needed:
                 break
             a, b = np.int64(product.mine[k]), np.int64(product.yours[k])
-            needed = not two_ways(product, search, a, b, link, stamp)
+            is_needed = not have_two_paths(product, search, a, b, link, stamp)
             stamp += 2
-        if not needed:
+        if not is_needed:
             product.kept[link] = False
             change_degrees(product, link, np.int64(-1))

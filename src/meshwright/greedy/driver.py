@@ -1,0 +1,109 @@
+"""The one loop around every picker: strides, progress, room for the result, and the budgets.
+
+A picker is a kernel that adds links to a state until it is done or must pause. The driver calls it stride by
+stride. Between two strides Python runs: it reports progress, and Ctrl-C takes effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from meshwright.arrays import is_whole
+from meshwright.errors import InputError
+from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, MERGES, WORK, Goal, Links
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Ids
+    from meshwright.greedy.kernels.state import State
+    from meshwright.progress import Progress
+
+LINKING = "linking"
+"""The phase that progress reports while links are added."""
+NO_LIMIT = np.iinfo(np.int32).max
+"""What kernels take for no budget."""
+STRIDE = 300_000_000
+"""Work between two looks at progress and at Ctrl-C, as `State.tally` counts it: some tenths of a second."""
+ROOM = 1024
+"""The result columns start with room for this many links."""
+
+Step: TypeAlias = Callable[[Goal, Links], int]
+"""A picker's kernel with its arrays bound: it adds links and returns how it ended."""
+
+
+def check_budgets(max_edges: int | None, max_degree: int | None) -> None:
+    """Refuse a budget that is not a whole number of zero or more."""
+    for name, budget in (("max_edges", max_edges), ("max_degree", max_degree)):
+        if budget is not None and (not is_whole(budget) or budget < 0):
+            raise InputError(f"{name} is {budget}: give a whole number of zero or more, or leave it out")
+
+
+def limit_of(budget: int | None) -> int:
+    """Return a budget as kernels take it: `NO_LIMIT` for None or for more than 32 bits hold."""
+    return NO_LIMIT if budget is None else min(int(budget), NO_LIMIT)
+
+
+class Driver:
+    """Runs pickers over one state and keeps the links they add.
+
+    Parameters
+    ----------
+    state
+        The state that the pickers link.
+    max_edges
+        How many links may be added in all.
+    progress
+        Called after each stride; what it raises ends the run.
+    share
+        Returns how much is done, from 0 to 1; by default the part of all possible merges that is done, which
+        is the support.
+    room
+        How many links the columns have room for at first; a picker that adds many links before it returns
+        needs more.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        *,
+        max_edges: int | None = None,
+        progress: Progress | None = None,
+        share: Callable[[], float] | None = None,
+        room: int = ROOM,
+    ) -> None:
+        self.state, self.progress = state, progress
+        self.max_edges = limit_of(max_edges)
+        self.share = share or self._support
+        self.to_merge = max(1, int(np.maximum(np.diff(state.topic_ptr) - 1, 0).sum()))
+        u, v, contribution = (np.empty(min(room, self.max_edges), dtype=np.int32) for _ in range(3))
+        self.columns = Links(u, v, contribution)
+
+    def run(self, step: Step, before_stride: Callable[[], None] | None = None) -> None:
+        """Call a picker's kernel until it is exhausted."""
+        tally, status = self.state.tally, -1
+        while status != EXHAUSTED:
+            if before_stride is not None:
+                before_stride()
+            status = step(Goal(self.max_edges, int(tally[WORK]) + STRIDE), self.columns)
+            if status == BROKEN:
+                raise AssertionError(
+                    "the engine lost count of a contribution: this is a bug, please report it"
+                )
+            if status == FULL:
+                self.columns = Links(*(np.resize(column, 2 * len(column)) for column in self.columns))
+            self.report()
+
+    def report(self) -> None:
+        """Report the number of links and the share that is done."""
+        if self.progress is not None:
+            self.progress(int(self.state.tally[EDGES]), self.share(), LINKING)
+
+    def links(self) -> tuple[Ids, Ids, Ids]:
+        """Return a copy of the links added so far: u, v and contribution."""
+        u, v, contribution = (column[: self.state.tally[EDGES]].copy() for column in self.columns)
+        return u, v, contribution
+
+    def _support(self) -> float:
+        return min(1.0, float(self.state.tally[MERGES] / self.to_merge))
