@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.pipeline.dataset.encode import into_parts, into_piece, number
+from meshwright.pipeline.dataset.encode import split_into_parts, merge_part, number_names
 from meshwright.pipeline.readers import name_blocks
-from meshwright.pipeline.readers.name_blocks import binary, code, unpacked
+from meshwright.pipeline.readers.name_blocks import binary, to_blocks, unpack_names
 from strategies import wild_names
 
 Pairs = list[tuple[str | None, str | None]]
@@ -34,11 +34,11 @@ def batches_of(given: Pairs, cuts: Sequence[int]) -> list[pa.RecordBatch]:
 def blocks_of(given: Pairs, cuts: Sequence[int], most: int) -> list[pa.RecordBatch]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(name_blocks, "BYTES_IN_A_BLOCK", most)
-        return list(code(iter(batches_of(given, cuts))))
+        return list(to_blocks(iter(batches_of(given, cuts))))
 
 
 def names_in(block: pa.RecordBatch, kind: str) -> list[str | None]:
-    names: list[str | None] = unpacked(block.column(kind)[0].as_py()).to_pylist()
+    names: list[str | None] = unpack_names(block.column(kind)[0].as_py()).to_pylist()
     return names
 
 
@@ -73,7 +73,7 @@ def test_blocks_hold_the_pairs(given: Pairs, cuts: list[int], most: int) -> None
 def test_integers_are_names_too() -> None:
     """Integers become the texts of themselves."""
     table = pa.record_batch([pa.array([7, -1, 7], pa.int16()), pa.array(["x", "y", "x"])], "nt")
-    (block,) = code(iter([table]))
+    (block,) = to_blocks(iter([table]))
     assert decoded(block) == [("7", "x"), ("-1", "y"), ("7", "x")]
 
 
@@ -90,7 +90,7 @@ def test_pieces_are_the_sorted_pairs(given: Pairs, most: int, parts: int) -> Non
     """Blocks that are numbered, cut into parts and put together there give each pair once, in order."""
     blocks = blocks_of(given, range(0, len(given), 2), most)
     kinds = [
-        number([unpacked(block.column(kind)[0].as_py()) for block in blocks]) for kind in name_blocks.KINDS
+        number_names([unpack_names(block.column(kind)[0].as_py()) for block in blocks]) for kind in name_blocks.KINDS
     ]
     names = [found.to_pylist() for found, _ in kinds]
     for i in (0, 1):
@@ -103,11 +103,11 @@ def test_pieces_are_the_sorted_pairs(given: Pairs, most: int, parts: int) -> Non
         for i, block in enumerate(blocks)
     ]
     firsts = -(-np.arange(1, parts, dtype=np.int64) * len(names[0]) // parts) << 32
-    cut = list(into_parts(firsts, iter(numbered)))
+    cut = list(split_into_parts(firsts, iter(numbered)))
     found: list[tuple[str, str]] = []
     for part in range(parts):
         here = [batch.filter(pa.compute.equal(batch.column("part"), part)) for batch in cut]
-        for piece in into_piece(iter(here)):
+        for piece in merge_part(iter(here)):
             sizes, topics = (
                 np.frombuffer(piece.column(kind)[0].as_py(), "<i4") for kind in ("sizes", "topics")
             )

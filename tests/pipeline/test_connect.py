@@ -20,7 +20,7 @@ import pytest
 from connect_service import service
 from meshwright.errors import ClusterError, MissingDependencyError
 from meshwright.pipeline.session.connect import check_version
-from meshwright.pipeline.session.failures import told
+from meshwright.pipeline.session.failures import translate_error
 from meshwright.store import write_dataset
 from meshwright.workloads import unif
 from pipeline.cluster_program import expectation
@@ -239,7 +239,7 @@ def test_somebody_else_there() -> None:
         threading.Thread(target=lambda: taken.append(server.accept()[0]), daemon=True).start()
         master = f"sc://127.0.0.1:{server.getsockname()[1]}"
         program = (
-            f"from meshwright.pipeline.session.connect import connected\nconnected({master!r}, {{}}, {{}})"
+            f"from meshwright.pipeline.session.connect import connect\nconnected({master!r}, {{}}, {{}})"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
         for connection in taken:
@@ -259,11 +259,11 @@ def test_what_is_no_address() -> None:
 
 def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the packages of Spark Connect one line says which to install."""
-    from meshwright.pipeline.session.connect import connected
+    from meshwright.pipeline.session.connect import connect
 
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'pyspark\[connect\]'"):
-        connected("sc://127.0.0.1:1", {}, {})
+        connect("sc://127.0.0.1:1", {}, {})
 
 
 def test_a_service_that_is_too_old() -> None:
@@ -277,6 +277,6 @@ def test_a_service_that_is_too_old() -> None:
 def test_more_than_is_carried() -> None:
     """What is larger than Spark Connect carries at once is told in megabytes, with what to do instead."""
     text = 'rpc:\n\tdetails = "CLIENT: Sent message larger than max (209716275 vs. 134217728)"'
-    line = str(told(RuntimeError(text)))
+    line = str(translate_error(RuntimeError(text)))
     assert line.startswith("200 MB go to every task and Spark Connect carries 128 MB at once")
-    assert "closed" in str(told(RuntimeError('rpc:\n\tdetails = "the socket closed"\n>')))
+    assert "closed" in str(translate_error(RuntimeError('rpc:\n\tdetails = "the socket closed"\n>')))

@@ -121,7 +121,7 @@ def test_files_that_change_meanwhile(
     file = tmp_path / "a.csv"
     file.write_text("node,topic\na,x\n")
 
-    def listed(*words: object, **options: object) -> list[SourceFile]:
+    def list_files(*words: object, **options: object) -> list[SourceFile]:
         found = real(*words)  # type: ignore[arg-type]
         if change == "deleted":
             file.unlink()
@@ -129,8 +129,8 @@ def test_files_that_change_meanwhile(
             file.write_text("node,topic\na,x\nb,y\n")
         return found
 
-    real = sources.listed
-    monkeypatch.setattr(ingesting, "listed", listed)
+    real = sources.list_files
+    monkeypatch.setattr(ingesting, "list_files", list_files)
     with pytest.raises(FormatError if change == "grown" else Exception, match=r"a\.csv") as refused:
         ingest(spark, [file], tmp_path / "out", Reading("csv"))
     assert isinstance(refused.value, ValueError)

@@ -13,7 +13,7 @@ from meshwright.greedy import candidates, grow, rules
 from meshwright.greedy.rules import Rule
 from meshwright.overlay import Overlay
 from meshwright.pipeline.planning import divide as dividing
-from meshwright.pipeline.planning.divide import Loss, among, divide, loss, representatives, solve, split
+from meshwright.pipeline.planning.divide import Loss, restrict, divide, loss, representatives, solve, split
 from meshwright.workloads import zipf
 
 any_rule = st.sampled_from([rules.gm, rules.minmax, rules.low(3)])
@@ -59,7 +59,7 @@ def test_parts_are_joined_as_the_engine_would(
     """The last step adds the links that the engine adds among representatives, knowing all nodes."""
     whole = divide(interest, rule, parts=parts, coverage=coverage, seed=1)
     division = split(interest, parts, 1)
-    solved = [(nodes, solve(among(interest, nodes), rule, coverage)) for nodes in division.parts]
+    solved = [(nodes, solve(restrict(interest, nodes), rule, coverage)) for nodes in division.parts]
     allowed = [division.bulk, *(nodes[part.representatives] for nodes, part in solved)]
     u, v = (np.concatenate([nodes[getattr(part, end)] for nodes, part in solved]) for end in "uv")
     start = Overlay(interest, u, v, measure.contributions(interest, u, v))

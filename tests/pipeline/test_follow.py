@@ -18,7 +18,7 @@ from meshwright import Interest
 from meshwright.errors import InputError, OutputError
 from meshwright.pipeline.follow import follow as following
 from meshwright.pipeline.follow.batch import Node, Row
-from meshwright.pipeline.follow.follow import Followed, follow
+from meshwright.pipeline.follow.follow import BatchOutcome, follow
 from meshwright.pipeline.readers.options import Reading
 from meshwright.store import write_dataset
 
@@ -88,7 +88,7 @@ def test_following(spark: SparkSession, tmp_path: Path) -> None:
     """Files become events in order; late and idle rows are counted; the next run takes only what is new."""
     source, place = tmp_path / "in", tmp_path / "out"
     begun = write_dataset(Interest.from_dict({"oslo": {"x"}}), tmp_path / "data")
-    done: list[Followed] = []
+    done: list[BatchOutcome] = []
     drop(
         source,
         "1.csv",
@@ -97,7 +97,7 @@ def test_following(spark: SparkSession, tmp_path: Path) -> None:
         "unsubscribe,oslo,x,5",
         "dance,a,b,1",
     )
-    follow(spark, source, place, READING, start=begun, told_of=done.append)
+    follow(spark, source, place, READING, start=begun, report=done.append)
     assert [(event["event"], event["node"], event["topics"]) for event in events(place)] == [
         ("leave", "oslo", []),
         ("join", "berlin", ["x", "y"]),
@@ -110,8 +110,8 @@ def test_following(spark: SparkSession, tmp_path: Path) -> None:
         "unsubscribe,berlin,y,11",
         "subscribe,rome,z,",
     )
-    follow(spark, source, place, READING, start=begun, told_of=done.append)
-    follow(spark, source, place, READING, start=begun, told_of=done.append)
+    follow(spark, source, place, READING, start=begun, report=done.append)
+    follow(spark, source, place, READING, start=begun, report=done.append)
     told = events(place)
     assert [event["sequence"] for event in told] == list(range(len(told)))
     assert replayed([{"event": "join", "node": "oslo", "topics": ["x"]}, *told]) == {

@@ -19,7 +19,7 @@ def test_packed_files(spark: SparkSession) -> None:
     """Whatever the format, a packed file that Spark would take for text is refused by its name."""
     for kind in sorted(set(READERS) - {"parquet"}):
         for name in ("a.csv.xz", "a.log.deflate", "a.json.ZST", "a.txt.lz4"):
-            with pytest.raises(InputError, match=rf"^'/p/{name}' cannot be unpacked: .* \.gz or \.bz2$"):
+            with pytest.raises(InputError, match=rf"^'/p/{name}' cannot be decompressed: .* \.gz or \.bz2$"):
                 READERS[kind](spark, [SourceFile(f"/p/{name}", 1, "")], Reading(kind))
 
 

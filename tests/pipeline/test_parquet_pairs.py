@@ -49,7 +49,7 @@ def by_spark_alone(
 ) -> tuple[Outcome, dict[str, bytes]]:
     """Ingest as from files that only Spark can reach."""
     with monkeypatch.context() as patch:
-        patch.setattr(parquet_files, "coded_files", lambda *_: None)
+        patch.setattr(parquet_files, "encode_files", lambda *_: None)
         return written(spark, source, out)
 
 

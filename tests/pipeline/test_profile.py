@@ -16,7 +16,7 @@ from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.profile import Distribution, profile
 from meshwright.pipeline.dataset.sample import sample
-from meshwright.pipeline.dataset.subscriptions import handed_over, subscriptions
+from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.store import write_dataset
 from meshwright.workloads import zipf
 from terminal import meshwright
@@ -118,4 +118,4 @@ def test_a_topic_is_no_node_to_begin_with(spark: SparkSession) -> None:
     """Where nodes share topics, a search begins with nodes alone."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}})
     with pytest.raises(InputError, match="no node is named 'x'"):
-        sample(handed_over(spark, interest), 1, start=["x"], by="topics")
+        sample(from_interest(spark, interest), 1, start=["x"], by="topics")

@@ -12,7 +12,7 @@ from meshwright import load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.options import Reading
-from meshwright.pipeline.readers.sources import listed
+from meshwright.pipeline.readers.sources import list_files
 from terminal import meshwright
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_files_of_any_name_are_read(spark: SparkSession, tmp_path: Path) -> None
     """A folder stands for all that is below it, whatever names are made of; so do the files themselves."""
     files = [subscription(tmp_path / "in" / name, f"n{number}") for number, name in enumerate(ODD_NAMES)]
     for sources in ([tmp_path / "in"], files):
-        assert [Path(file.path) for file in listed(spark, sources)] == sorted(files)
+        assert [Path(file.path) for file in list_files(spark, sources)] == sorted(files)
         assert ingest(spark, sources, tmp_path / "out").kept == len(files)
 
 
@@ -66,7 +66,7 @@ def test_files_that_spark_leaves_out_are_refused(spark: SparkSession, tmp_path: 
     good, hidden = subscription(tmp_path / "b.csv", "b"), subscription(tmp_path / "_a.csv", "a")
     with pytest.raises(InputError, match="begins with _ or a dot"):
         ingest(spark, [good, hidden], tmp_path / "out")
-    assert [Path(file.path) for file in listed(spark, [tmp_path])] == [good]
+    assert [Path(file.path) for file in list_files(spark, [tmp_path])] == [good]
 
 
 def test_a_name_with_a_colon_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from meshwright.cli.options import Json, NodeColumn, OperationColumn, SequenceCo
 from meshwright.cli.spark import Conf, Master
 
 if TYPE_CHECKING:
-    from meshwright.pipeline.follow.follow import Followed
+    from meshwright.pipeline.follow.follow import BatchOutcome
 
 EXAMPLES = (
     "meshwright follow incoming --format jsonl --out events",
@@ -46,7 +46,7 @@ def follow(
     Events are in DIR/events, in order. A run that was killed goes on where it was; Ctrl-C ends it.
     """
     from meshwright.cli import output
-    from meshwright.cli.spark import opened
+    from meshwright.cli.spark import open_session
     from meshwright.errors import InputError
     from meshwright.pipeline.follow.follow import follow as followed
     from meshwright.pipeline.readers.options import Reading
@@ -54,9 +54,9 @@ def follow(
     if not Path(source).is_dir() and "://" not in source:
         raise InputError(f"no folder {source}: make it, then let files appear in it")
     reading = Reading(kind, node=node, topic=topic, time=time, operation=operation, sequence=sequence)
-    done: list[Followed] = []
+    done: list[BatchOutcome] = []
 
-    def told_of(batch: "Followed") -> None:
+    def report(batch: "BatchOutcome") -> None:
         done.append(batch)
         if not json:
             output.note(
@@ -65,8 +65,8 @@ def follow(
                 f"{batch.quarantined:,} quarantined; {batch.events:,} events"
             )
 
-    spark = opened(master, conf)
-    followed(spark, source, out, reading, start=start, every=None if once else every, told_of=told_of)
+    spark = open_session(master, conf)
+    followed(spark, source, out, reading, start=start, every=None if once else every, report=report)
     counts = {
         name: sum(getattr(batch, name) for batch in done)
         for name in ("read", "applied", "unchanged", "superseded", "quarantined", "events")

@@ -89,22 +89,22 @@ def ingest(
     """
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.errors import InputError
     from meshwright.pipeline.dataset import ingest as pipeline
-    from meshwright.pipeline.readers.formats import format_of
-    from meshwright.pipeline.readers.options import BRIDGES, Reading, moment
-    from meshwright.pipeline.readers.sources import listed
+    from meshwright.pipeline.readers.formats import common_format
+    from meshwright.pipeline.readers.options import BRIDGES, Reading, parse_time
+    from meshwright.pipeline.readers.sources import list_files
 
-    moment_asked = None if as_of is None else moment(as_of)
+    moment_asked = None if as_of is None else parse_time(as_of)
     if as_of is not None and moment_asked is None:
         raise InputError(f"--as-of {as_of} is no time: give ISO 8601, as in 2026-01-31T12:00:00Z, or seconds")
     check_target(out, "dataset")
     if kind is not None:
         Reading(kind)  # a name that is none is refused before Spark starts
-    spark = opened(master, conf)
+    spark = open_session(master, conf)
     reading = Reading(
-        kind or format_of(listed(spark, sources, but=out)),
+        kind or common_format(list_files(spark, sources, exclude=out)),
         node=node,
         topic=topic,
         time=time,
@@ -119,7 +119,7 @@ def ingest(
     )
     with StageDrawing(forced=progress) as drawing:
         outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
-    reasons = pipeline.reasons(out)
+    reasons = pipeline.quarantine_reasons(out)
     if json:
         output.answer_json({**outcome.described(), "reasons": reasons, "dataset": str(out)})
         return

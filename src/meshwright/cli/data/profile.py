@@ -42,18 +42,18 @@ def profile(
     What pairs of brokers have in common is told from 2000 of them, drawn at random.
     """
     from meshwright.cli import output
-    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.pipeline.dataset.profile import profile as profiled
     from meshwright.pipeline.dataset.subscriptions import subscriptions
-    from meshwright.pipeline.session.stages import watching
+    from meshwright.pipeline.session.stages import report_stages
     from meshwright.report.charts import ccdf_chart
     from meshwright.report.sheet import check_chart
 
     if chart is not None:
         check_chart(chart)
-    spark = opened(master, conf)
+    spark = open_session(master, conf)
     named = [source] if against is None else [source, against]
-    with StageDrawing(forced=progress) as drawing, watching(spark, "profiling", drawing):
+    with StageDrawing(forced=progress) as drawing, report_stages(spark, "profiling", drawing):
         profiles = {name: profiled(subscriptions(spark, name), seed=seed) for name in named}
     if chart is not None:
         sizes = {name: (made.sizes.values, made.sizes.ccdf) for name, made in profiles.items()}

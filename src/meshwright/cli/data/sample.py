@@ -41,15 +41,15 @@ def sample(
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
-    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.pipeline.dataset.sample import sample as sampled
     from meshwright.pipeline.dataset.subscriptions import subscriptions
-    from meshwright.pipeline.session.stages import watching
+    from meshwright.pipeline.session.stages import report_stages
     from meshwright.store import write_dataset
 
     check_target(out, "dataset")
-    spark = opened(master, conf)
-    with StageDrawing(forced=progress) as drawing, watching(spark, "sampling", drawing):
+    spark = open_session(master, conf)
+    with StageDrawing(forced=progress) as drawing, report_stages(spark, "sampling", drawing):
         made = sampled(subscriptions(spark, source), nodes, start=start or (), by=by, seed=seed)
     made_by = {"command": "sample", "nodes": nodes, "by": made.by, "from": made.seeds, "seed": seed}
     write_dataset(made.interest, out, sources=[source], made_by=made_by)

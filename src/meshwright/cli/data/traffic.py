@@ -53,10 +53,10 @@ def traffic(
     """Sum publish logs up: messages, bytes and rates of each publisher on each channel, and in all."""
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.pipeline.dataset.publications import Publications
     from meshwright.pipeline.dataset.publications import traffic as summed
-    from meshwright.pipeline.readers.quarantine import reasons_of
+    from meshwright.pipeline.readers.quarantine import count_reasons
     from meshwright.store.traffic import write_traffic
 
     asked = Publications(
@@ -72,12 +72,12 @@ def traffic(
         seconds=seconds,
     )
     check_target(out, "traffic")
-    spark = opened(master, conf)
+    spark = open_session(master, conf)
     with StageDrawing(forced=progress) as drawing:
         made = summed(spark, sources, asked, max_bad=max_bad, progress=drawing)
     write_traffic(made, out)
     counts = made.described["counts"]
-    reasons = {} if made.quarantine is None else reasons_of(made.quarantine)
+    reasons = {} if made.quarantine is None else count_reasons(made.quarantine)
     if json:
         found = {
             "publishers": len(made.publishers),

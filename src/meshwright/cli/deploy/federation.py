@@ -133,18 +133,22 @@ def federation(
         )
     with tempfile.TemporaryDirectory(prefix="meshwright-") as place, StageDrawing(forced=progress) as drawing:
         folder = Path(place) / "federation" if out is None else out
+
+        def report(phase: str, done: int, tasks: int) -> None:
+            drawing(done, done / tasks, phase)
+
         usual = "plain" if churn is None else "durable"
         settings = settings_of(profile or usual, mosquitto or installed, secret)
         if churn is None:
             told, lines, passed = _checked(
-                routed, links, folder, Path(place), storm, settings, picture, drawing, keep=keep
+                routed, links, folder, Path(place), storm, settings, picture, report, keep=keep
             )
         else:
             from meshwright.cli.deploy.federation_churn import churned
 
             told, lines, passed = churned(
                 routed, links, trees, churn, folder, Path(place), rate, seed, ingest, settings,
-                drawing, shown=progress,
+                report, shown=progress,
             )  # fmt: skip
     if json:
         output.answer_json({"plan": plan and str(plan), "passed": passed, **told, "out": out and str(out)})
@@ -181,15 +185,15 @@ def _checked(
     storm: bool,
     settings: "Settings",
     picture: Path | None,
-    drawing: Any,
+    report: Any,
     *,
     keep: bool,
 ) -> tuple[dict[str, Any], list[str], bool]:
     from meshwright.deploy.federation.run import publish_everywhere, running
     from meshwright.deploy.federation.storm import storm as unleash
 
-    with running(routed, folder, settings, progress=drawing) as here:
-        found = publish_everywhere(routed, here, progress=drawing)
+    with running(routed, folder, settings, progress=report) as here:
+        found = publish_everywhere(routed, here, progress=report)
         if keep:
             _kept(here, found)
     wiring = here.wiring

@@ -125,13 +125,13 @@ def _ingested(logs: Path, place: Path, expected: Interest) -> bool:
     """Read logs by Spark, and say whether they tell of the subscriptions that there are."""
     from urllib.parse import unquote
 
-    from meshwright.cli.spark import opened
+    from meshwright.cli.spark import open_session
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.pipeline.readers.options import Reading
     from meshwright.store import load_interest
 
     reading = Reading("mosquitto-log", node_from="broker", bridges=OURS)
-    ingest(opened(None, None), [logs], place / "dataset", reading)
+    ingest(open_session(None, None), [logs], place / "dataset", reading)
     found = load_interest(place / "dataset").to_arrow()
     pairs = zip(found.column("node").to_pylist(), found.column("topic").to_pylist(), strict=True)
     wanted = expected.to_arrow()

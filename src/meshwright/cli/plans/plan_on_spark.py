@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.cli.progress import ProgressDrawing
-from meshwright.cli.spark import opened
+from meshwright.cli.spark import open_session
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def make(
         return construct(
             interest,
             algorithm,
-            lambda: opened(master, conf),
+            lambda: open_session(master, conf),
             parameters=given,
             parts=parts,
             coverage=coverage,

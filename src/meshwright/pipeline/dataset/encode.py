@@ -17,7 +17,7 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.interest import MOST_SUBSCRIPTIONS
-from meshwright.pipeline.readers.name_blocks import KINDS, Codes, binary, united, unpacked
+from meshwright.pipeline.readers.name_blocks import KINDS, Codes, binary, distinct_values, unpack_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,26 +62,26 @@ class Names:
     """For each block, by its key, the numbers of its names."""
 
 
-def names_of(blocks: DataFrame) -> Names:
+def collect_names(blocks: DataFrame) -> Names:
     """Gather the names of blocks, and number them."""
     import pyarrow as pa
 
     found = blocks.select("key", "rows", *KINDS).collect()
     different = list({block.key: block for block in found}.values())
-    nodes, node_numbers = number([unpacked(block.nodes) for block in different])
-    topics, topic_numbers = number([unpacked(block.topics) for block in different])
+    nodes, node_numbers = number_names([unpack_names(block.nodes) for block in different])
+    topics, topic_numbers = number_names([unpack_names(block.topics) for block in different])
     columns = [pa.array([block.key for block in different], pa.string())]
     columns += [binary(node_numbers), binary(topic_numbers)]
     numbers = pa.table(columns, ["key", "node_numbers", "topic_numbers"])
     return Names(nodes, topics, sum(block.rows for block in found), numbers)
 
 
-def number(blocks: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
+def number_names(blocks: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
     """Return the distinct names of all blocks, sorted, and for each block the places of its names there."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names, places = united(blocks) if blocks else (pa.array([], pa.string()), [])
+    names, places = distinct_values(blocks) if blocks else (pa.array([], pa.string()), [])
     order = pc.sort_indices(names)
     numbers = np.empty(len(names), dtype="<i4")
     numbers[order.to_numpy()] = np.arange(len(names), dtype="<i4")
@@ -99,9 +99,9 @@ def encode(blocks: DataFrame, names: Names) -> Encoded:
     firsts = -(-np.arange(1, parts, dtype=np.int64) * len(names.nodes) // parts) << 32
     numbers = sf.broadcast(spark.createDataFrame(names.numbers, NUMBERS))
     known = blocks.drop("rows", *KINDS).join(numbers, "key").drop("key")
-    cut = known.mapInArrow(partial(into_parts, firsts), PART)
-    pieces = cut.repartitionById(parts, sf.col("part")).mapInArrow(into_piece, PIECE)
-    return _counted(pieces.persist(StorageLevel.MEMORY_AND_DISK), names)
+    cut = known.mapInArrow(partial(split_into_parts, firsts), PART)
+    pieces = cut.repartitionById(parts, sf.col("part")).mapInArrow(merge_part, PIECE)
+    return _collect_sizes(pieces.persist(StorageLevel.MEMORY_AND_DISK), names)
 
 
 def _cores(spark: SparkSession) -> int:
@@ -109,7 +109,7 @@ def _cores(spark: SparkSession) -> int:
     return int(spark.conf.get("spark.sql.shuffle.partitions", "2") or 2)
 
 
-def into_parts(firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def split_into_parts(firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Turn the codes of blocks into pairs (node · 2³² + topic), cut where a part begins, each but part 0."""
     import pyarrow as pa
 
@@ -127,7 +127,7 @@ def into_parts(firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch]) -> 
             yield pa.record_batch(made, ["part", "keys"])
 
 
-def into_piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def merge_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Turn what came to one part into one piece: the sizes and topics of its nodes, each topic once."""
     import pyarrow as pa
 
@@ -148,7 +148,7 @@ def into_piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield pa.record_batch(columns, ["first", "given", "sizes", "topics"])
 
 
-def _counted(pieces: DataFrame, names: Names) -> Encoded:
+def _collect_sizes(pieces: DataFrame, names: Names) -> Encoded:
     """Make all pieces at once, and count from them."""
     sizes = np.zeros(len(names.nodes), dtype=np.int64)
     given = 0

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.formatting import percentage
-from meshwright.pipeline.dataset.encode import Encoded, Names, encode, names_of
-from meshwright.pipeline.readers.formats import READERS, format_of
-from meshwright.pipeline.readers.name_blocks import coded, kept
+from meshwright.pipeline.dataset.encode import Encoded, Names, encode, collect_names
+from meshwright.pipeline.readers.formats import READERS, common_format
+from meshwright.pipeline.readers.name_blocks import encode_blocks, cache_blocks
 from meshwright.pipeline.readers.options import BROKER_FORMATS, Reading
-from meshwright.pipeline.readers.parquet_files import plain_pairs
-from meshwright.pipeline.readers.quarantine import quarantined, reasons_of
+from meshwright.pipeline.readers.parquet_files import pair_blocks
+from meshwright.pipeline.readers.quarantine import quarantine_table, count_reasons
 from meshwright.pipeline.readers.rows import name_reasons
-from meshwright.pipeline.readers.sources import SourceFile, check_unchanged, listed
-from meshwright.pipeline.session.failures import telling
-from meshwright.pipeline.session.stages import Progress, watching
+from meshwright.pipeline.readers.sources import SourceFile, check_unchanged, list_files
+from meshwright.pipeline.session.failures import spark_errors
+from meshwright.pipeline.session.stages import Progress, report_stages
 from meshwright.store.datasets import QUARANTINE, write_relation
 from meshwright.store.tables import read_parts
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def folded(rows: DataFrame, as_of: float | None = None) -> DataFrame:
+def fold_events(rows: DataFrame, as_of: float | None = None) -> DataFrame:
     """Return the rows that hold at `as_of` (seconds since 1970), or at the end; the others are superseded.
 
     Rows that say the same of the same holder are all returned: repetitions are dropped, and counted, later.
@@ -51,7 +51,7 @@ def folded(rows: DataFrame, as_of: float | None = None) -> DataFrame:
     return seen.withColumn("undone", undone).where(~sf.col("undone")).drop("undone")
 
 
-SAID = {"time": "time", "operation": "leaves", "sequence": "sequence"}
+ROLE_COLUMNS = {"time": "time", "operation": "leaves", "sequence": "sequence"}
 """What a row may say beside its names, each with the column in which that is then not null."""
 MOST_BAD = 0.1
 """The share of rows that may be set aside, unless told otherwise."""
@@ -123,24 +123,24 @@ def ingest(
     """
     if not 0 <= max_bad <= 1:
         raise InputError(f"--max-bad {max_bad} is no share: give a number from 0 to 1")
-    with telling(), watching(spark, "reading", progress):
-        files = listed(spark, sources, but=out)
-        chosen = reading or Reading(format_of(files))
+    with spark_errors(), report_stages(spark, "reading", progress):
+        files = list_files(spark, sources, exclude=out)
+        chosen = reading or Reading(common_format(files))
         given = sorted(str(source) for source in sources)
         if chosen.format == "parquet" and chosen.as_of is None:
-            done = _clean(spark, files, chosen, Path(out), given)
+            done = _ingest_clean_pairs(spark, files, chosen, Path(out), given)
             if done is not None:
                 return done
         rows = READERS[chosen.format](spark, files, chosen)
         if chosen.format != "parquet":
             rows = rows.persist()
         try:
-            return _ingested(rows, files, chosen, max_bad, Path(out), given)
+            return _ingest_rows(rows, files, chosen, max_bad, Path(out), given)
         finally:
             rows.unpersist()
 
 
-def _ingested(
+def _ingest_rows(
     rows: DataFrame,
     files: Sequence[SourceFile],
     reading: Reading,
@@ -153,7 +153,7 @@ def _ingested(
     seen = rows.agg(
         sf.count("place").alias("read"),  # what the end of a session undoes is no row of a log
         sf.count(sf.when(sf.col("place").isNotNull(), sf.col("reason"))).alias("bad"),
-        *(sf.count(column).alias(what) for what, column in SAID.items()),
+        *(sf.count(column).alias(what) for what, column in ROLE_COLUMNS.items()),
         sf.coalesce(sf.max("leaves"), sf.lit(False)).alias("leaves"),
         sf.min("broker").alias("first"),
         sf.max("broker").alias("last"),
@@ -161,38 +161,38 @@ def _ingested(
     if not seen.read:
         raise InputError(f"nothing to read in {', '.join(sources[:5])}: the files hold no rows")
     check_bad(rows, files, seen.read, seen.bad, max_bad, both_ways=reading.both_ways)
-    check_said(reading, seen.asDict())
-    aside = quarantined(rows, files) if seen.bad else QUARANTINE.empty_table()
+    check_columns_used(reading, seen.asDict())
+    aside = quarantine_table(rows, files) if seen.bad else QUARANTINE.empty_table()
     chosen = reading
     if reading.format in BROKER_FORMATS and reading.node_from is None:
         chosen = replace(reading, node_from="client" if seen.first == seen.last else "broker")
     good = rows.where(sf.col("reason").isNull())
     folds = seen.leaves or chosen.as_of is not None
-    standing = folded(good, chosen.as_of) if folds else good
+    standing = fold_events(good, chosen.as_of) if folds else good
     node = sf.col("broker" if chosen.node_from == "broker" else "node")
-    with kept(coded(standing.select(node.alias("node"), "topic"))) as blocks:
-        encoded = encode(blocks, names_of(blocks))
+    with cache_blocks(encode_blocks(standing.select(node.alias("node"), "topic"))) as blocks:
+        encoded = encode(blocks, collect_names(blocks))
     outcome = _outcome(seen.read, seen.bad, encoded, chosen, folds=folds)
-    return _written(encoded, files, outcome, aside, chosen, out, sources)
+    return _write(encoded, files, outcome, aside, chosen, out, sources)
 
 
-def _clean(
+def _ingest_clean_pairs(
     spark: SparkSession, files: Sequence[SourceFile], reading: Reading, out: Path, sources: list[str]
 ) -> Outcome | None:
     """Ingest Parquet files in which every name can be used, by looking at distinct names alone; else None."""
-    pairs = plain_pairs(spark, files, reading)
+    pairs = pair_blocks(spark, files, reading)
     if pairs is None:
         return None
-    with kept(pairs) as blocks:
-        names = names_of(blocks)
-        if not names.rows or not _usable(names):
+    with cache_blocks(pairs) as blocks:
+        names = collect_names(blocks)
+        if not names.rows or not _all_usable(names):
             return None
         encoded = encode(blocks, names)
     outcome = _outcome(names.rows, 0, encoded, reading, folds=False)
-    return _written(encoded, files, outcome, QUARANTINE.empty_table(), reading, out, sources)
+    return _write(encoded, files, outcome, QUARANTINE.empty_table(), reading, out, sources)
 
 
-def _usable(names: Names) -> bool:
+def _all_usable(names: Names) -> bool:
     import pyarrow as pa
 
     try:
@@ -204,7 +204,7 @@ def _usable(names: Names) -> bool:
     return all(found.null_count == len(found) for found in reasons)
 
 
-def _written(
+def _write(
     encoded: Encoded,
     files: Sequence[SourceFile],
     outcome: Outcome,
@@ -249,9 +249,9 @@ def _outcome(read: int, bad: int, encoded: Encoded, reading: Reading, *, folds: 
     )
 
 
-def reasons(dataset: str | Path) -> dict[str, int]:
+def quarantine_reasons(dataset: str | Path) -> dict[str, int]:
     """Return why records of a dataset were set aside, and how many for each reason, the most first."""
-    return reasons_of(read_parts(Path(dataset) / "quarantine", QUARANTINE))
+    return count_reasons(read_parts(Path(dataset) / "quarantine", QUARANTINE))
 
 
 def check_bad(
@@ -270,7 +270,7 @@ def check_bad(
     records = bad + (read - bad) // 2 if both_ways else read
     if bad <= max_bad * records:
         return
-    first = quarantined(rows, files, most=1).to_pylist()[0]
+    first = quarantine_table(rows, files, most=1).to_pylist()[0]
     raise InputError(
         f"{bad} of {records} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
         f"the first is line {first['line']} of {first['source']} ({first['reason']}); "
@@ -278,9 +278,9 @@ def check_bad(
     )
 
 
-def check_said(reading: Reading, said: Mapping[str, int]) -> None:
+def check_columns_used(reading: Reading, said: Mapping[str, int]) -> None:
     """Refuse columns asked for by name that no row has, and a moment where no row has a time."""
-    for what in SAID:
+    for what in ROLE_COLUMNS:
         column = getattr(reading, what)
         if column is not None and not said[what]:
             option = "size" if reading.publications and what == "sequence" else what

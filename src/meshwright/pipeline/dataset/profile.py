@@ -11,7 +11,7 @@ import numpy as np
 
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.subscriptions import Subscriptions
-from meshwright.pipeline.session.failures import telling
+from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,11 +126,11 @@ def profile(source: Subscriptions, *, seed: int = 0) -> Profile:
     rng = np.random.Generator(np.random.PCG64(seed))
     sampled = min(SAMPLED_NODES, names.num_nodes)
     drawn = np.sort(rng.choice(names.num_nodes, size=sampled, replace=False)).astype(np.int32)
-    with telling():
-        seen = _looked(source, drawn)
+    with spark_errors():
+        seen = _count_on_executors(source, drawn)
     source.check(int(seen.sizes.sum()))
     hot = [(names.topic_names[topic].as_py(), count) for topic, count in _hottest(seen.popularity)]
-    related, shared = _alike(sampled, np.searchsorted(drawn, seen.nodes), seen.topics)
+    related, shared = _overlap(sampled, np.searchsorted(drawn, seen.nodes), seen.topics)
     return Profile(
         names.num_nodes,
         names.num_topics,
@@ -144,7 +144,7 @@ def profile(source: Subscriptions, *, seed: int = 0) -> Profile:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _Counts:
     """Topics of each node, subscribers of each topic, and the subscriptions of some nodes."""
 
     sizes: NDArray[np.int64]
@@ -153,18 +153,18 @@ class _Seen:
     topics: Ids
 
 
-def _looked(source: Subscriptions, drawn: Ids) -> _Seen:
+def _count_on_executors(source: Subscriptions, drawn: Ids) -> _Counts:
     """Look at all subscriptions, on the executors; a task hands back as many figures as there are names."""
     names = source.names
-    looking = partial(_look, names.num_nodes, names.num_topics, drawn)
+    looking = partial(_count_batches, names.num_nodes, names.num_topics, drawn)
     parts = source.packed(1).mapInArrow(looking, ", ".join(f"{name} binary" for name in SEEN)).toArrow()
     columns = {name: [part.as_buffer() for part in parts.column(name)] for name in SEEN}
     counted = (np.sum([np.frombuffer(part, "<i8") for part in columns[name]], axis=0) for name in SEEN[:2])
     listed = (np.concatenate([np.frombuffer(part, "<i4") for part in columns[name]]) for name in SEEN[2:])
-    return _Seen(*counted, *listed)
+    return _Counts(*counted, *listed)
 
 
-def _look(nodes: int, topics: int, drawn: Ids, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _count_batches(nodes: int, topics: int, drawn: Ids, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Count nodes and topics in packed subscriptions, and pick out those of the drawn nodes."""
     import pyarrow as pa
 
@@ -197,7 +197,7 @@ def _hottest(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(int(topic), int(counts[topic])) for topic in hottest if counts[topic]]
 
 
-def _alike(nodes: int, rows: NDArray[np.int64], topics: Ids) -> tuple[float, float]:
+def _overlap(nodes: int, rows: NDArray[np.int64], topics: Ids) -> tuple[float, float]:
     """Return the share of pairs of these nodes that share a topic, and how many topics those share."""
     from scipy.sparse import csr_array, triu
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
-from meshwright.pipeline.dataset.ingest import MOST_BAD, SAID, check_bad, check_said
-from meshwright.pipeline.readers.formats import READERS, format_of
+from meshwright.pipeline.dataset.ingest import MOST_BAD, ROLE_COLUMNS, check_bad, check_columns_used
+from meshwright.pipeline.readers.formats import READERS, common_format
 from meshwright.pipeline.readers.options import Reading
-from meshwright.pipeline.readers.quarantine import quarantined
-from meshwright.pipeline.readers.sources import check_unchanged, listed
-from meshwright.pipeline.session.failures import telling
-from meshwright.pipeline.session.stages import Progress, watching
+from meshwright.pipeline.readers.quarantine import quarantine_table
+from meshwright.pipeline.readers.sources import check_unchanged, list_files
+from meshwright.pipeline.session.failures import spark_errors
+from meshwright.pipeline.session.stages import Progress, report_stages
 from meshwright.store.traffic import CHANNELS, RATES, Traffic
 
 if TYPE_CHECKING:
@@ -88,20 +88,20 @@ def traffic(
     from pyspark.sql import functions as sf
 
     asked = asked or Publications()
-    with telling(), watching(spark, "reading", progress):
-        files = listed(spark, sources)
-        reading = asked.reading(asked.format or format_of(files))
+    with spark_errors(), report_stages(spark, "reading", progress):
+        files = list_files(spark, sources)
+        reading = asked.reading(asked.format or common_format(files))
         rows = READERS[reading.format](spark, files, reading)
         channel, wrong = _channel(asked)
         reason = sf.coalesce("reason", sf.when(sf.col("sequence") < 0, NEGATIVE), wrong)
         made = rows.withColumns(
-            {"channel": channel, "record": sf.coalesce("record", "topic"), "reason": _worded(reason, asked)}
+            {"channel": channel, "record": sf.coalesce("record", "topic"), "reason": _name_columns(reason, asked)}
         ).persist()
         try:
             seen = made.agg(
                 sf.count(sf.lit(1)).alias("read"),
                 sf.count("reason").alias("bad"),
-                *(sf.count(column).alias(what) for what, column in SAID.items()),
+                *(sf.count(column).alias(what) for what, column in ROLE_COLUMNS.items()),
                 sf.min(sf.when(sf.col("reason").isNull(), sf.col("time"))).alias("first"),
                 sf.max(sf.when(sf.col("reason").isNull(), sf.col("time"))).alias("last"),
             ).collect()[0]
@@ -110,16 +110,16 @@ def traffic(
                     f"nothing to read in {', '.join(map(str, sources[:5]))}: the files hold no rows"
                 )
             check_bad(made, files, seen.read, seen.bad, max_bad)
-            check_said(reading, seen.asDict())
-            aside = quarantined(made, files) if seen.bad else None
+            check_columns_used(reading, seen.asDict())
+            aside = quarantine_table(made, files) if seen.bad else None
             seconds = asked.seconds or ((seen.last - seen.first) if seen.first is not None else 0.0)
             if not seconds > 0:
                 raise InputError(
                     "the messages span no time: give --seconds, or a column of times with --time"
                 )
             good = made.where(sf.col("reason").isNull())
-            rates = _summed(good, ["node", "channel"], seconds).withColumnRenamed("node", "publisher")
-            channels = _summed(good, ["channel"], seconds, publishers=sf.count_distinct("node"))
+            rates = _sum_by(good, ["node", "channel"], seconds).withColumnRenamed("node", "publisher")
+            channels = _sum_by(good, ["channel"], seconds, publishers=sf.count_distinct("node"))
             tables = [
                 table.orderBy(*order).toArrow().select(schema.names).cast(schema)
                 for table, order, schema in (
@@ -132,11 +132,11 @@ def traffic(
             made.unpersist()
     counts = {"read": seen.read, "kept": seen.read - seen.bad, "quarantined": seen.bad}
     described = {"counts": counts, "seconds": seconds, "sources": sorted(map(str, sources))}
-    made_by = {"made_by": {"command": "traffic", **_stated(asked)}}
+    made_by = {"made_by": {"command": "traffic", **_non_default(asked)}}
     return Traffic(tables[0], tables[1], {**described, **made_by}, aside)
 
 
-def _stated(asked: Publications) -> dict[str, Any]:
+def _non_default(asked: Publications) -> dict[str, Any]:
     plain = asdict(Publications())
     return {name: value for name, value in asdict(asked).items() if value != plain[name]}
 
@@ -158,7 +158,7 @@ def _channel(asked: Publications) -> tuple[Column, Column]:
     )
 
 
-def _worded(reason: Column, asked: Publications) -> Column:
+def _name_columns(reason: Column, asked: Publications) -> Column:
     """Name columns of a publish log as such."""
     from pyspark.sql import functions as sf
 
@@ -168,7 +168,7 @@ def _worded(reason: Column, asked: Publications) -> Column:
     return reason
 
 
-def _summed(good: DataFrame, by: list[str], seconds: float, **more: Column) -> DataFrame:
+def _sum_by(good: DataFrame, by: list[str], seconds: float, **more: Column) -> DataFrame:
     from pyspark.sql import functions as sf
 
     messages = sf.count(sf.lit(1)).alias("messages")

@@ -15,7 +15,7 @@ import numpy as np
 from meshwright.errors import InputError, first_five
 from meshwright.interest import Interest
 from meshwright.pipeline.dataset.subscriptions import Subscriptions
-from meshwright.pipeline.session.failures import telling
+from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,13 +65,13 @@ def sample(
         raise InputError(f"--by {by!r}: choose follow or topics")
     people = People(source.names)
     chosen = by or ("follow" if people.shared * 2 >= source.names.num_topics else "topics")
-    with telling():
+    with spark_errors():
         table = source.table.persist()
         try:
             source.check(table.count())
             search = Search(table, people, chosen, nodes, seed)
-            search.run(people.found(start, len(search.taken)))
-            interest = search.kept()
+            search.run(people.numbers_of(start, len(search.taken)))
+            interest = search.to_interest()
         finally:
             table.unpersist()
     return Sample(interest, [people.names[number].as_py() for number in search.seeds], search.levels, chosen)
@@ -94,7 +94,7 @@ class People:
         self.topic_of: NDArray[np.int64] = np.full(len(self.names), -1, dtype=np.int64)
         self.topic_of[self.of_topic] = np.arange(names.num_topics)
 
-    def found(self, start: Sequence[str], eligible: int) -> NDArray[np.int64]:
+    def numbers_of(self, start: Sequence[str], eligible: int) -> NDArray[np.int64]:
         """Return the numbers of names, which must be among the first so many."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -161,17 +161,17 @@ class Search:
     def _reached(table: DataFrame, column: str, ids: NDArray[np.int64], other: str) -> NDArray[np.int64]:
         """Return what stands in the other column beside these ids."""
         found: NDArray[np.int64] = (
-            _where(table, column, ids).select(other).distinct().toArrow().column(0).to_numpy()
+            _rows_with(table, column, ids).select(other).distinct().toArrow().column(0).to_numpy()
         )
         return found.astype(np.int64)
 
-    def kept(self) -> Interest:
+    def to_interest(self) -> Interest:
         """Return the relations among those taken, under their names."""
         names = self.people.interest
         nodes = np.flatnonzero(self.taken[: names.num_nodes])
-        rows = _where(self.table, "node", nodes)
+        rows = _rows_with(self.table, "node", nodes)
         if self.by == "follow":
-            rows = _where(rows, "topic", np.flatnonzero(self.taken[self.people.of_topic]))
+            rows = _rows_with(rows, "topic", np.flatnonzero(self.taken[self.people.of_topic]))
         found = rows.select("node", "topic").toArrow()
         return Interest.from_pairs(
             names.node_names.take(found.column("node").combine_chunks()),
@@ -180,7 +180,7 @@ class Search:
         )
 
 
-def _where(table: DataFrame, column: str, ids: NDArray[np.int64]) -> DataFrame:
+def _rows_with(table: DataFrame, column: str, ids: NDArray[np.int64]) -> DataFrame:
     import pyarrow as pa
     from pyspark.sql import functions as sf
 

@@ -65,7 +65,7 @@ def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
     """
     folder = Path(source)
     if not folder.is_dir():
-        return handed_over(spark, load_interest(str(source)))
+        return from_interest(spark, load_interest(str(source)))
     manifest = read_header(folder, DATASET)
     node_names, topic_names = (
         read_parts(folder / kind, NAMES).column("name") for kind in ("nodes", "topics")
@@ -81,7 +81,7 @@ def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
         np.zeros(0, dtype=np.int32),
     )
     names.__dict__["fingerprint"] = str(manifest.get("fingerprint"))  # that of the subscriptions left out
-    pieces = pieces_of((folder / "subscriptions").resolve())
+    pieces = row_groups((folder / "subscriptions").resolve())
     numbers = spark.range(len(pieces))
     return Subscriptions(
         names,
@@ -91,7 +91,7 @@ def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
     )
 
 
-def handed_over(spark: SparkSession, interest: Interest) -> Subscriptions:
+def from_interest(spark: SparkSession, interest: Interest) -> Subscriptions:
     """Hand an interest over to the cluster."""
     columns = interest.node_of_slot, interest.node_topics
     return Subscriptions(
@@ -107,7 +107,7 @@ def handed_over(spark: SparkSession, interest: Interest) -> Subscriptions:
 SCHEMA = "shard int, nodes binary, topics binary"
 
 
-def pieces_of(folder: Path) -> list[tuple[Path, int]]:
+def row_groups(folder: Path) -> list[tuple[Path, int]]:
     """Return the row groups of all Parquet parts of a folder: what one executor reads at a time."""
     import pyarrow.parquet as pq
 

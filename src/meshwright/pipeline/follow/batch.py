@@ -102,7 +102,7 @@ class Batch:
         self.kept.unpersist()
 
 
-def advanced(rows: DataFrame, known: DataFrame, first: int) -> Batch:
+def apply_batch(rows: DataFrame, known: DataFrame, first: int) -> Batch:
     """Apply the good rows of a batch, node by node on the executors; number its events from `first` on."""
     from pyspark.sql import functions as sf
 
@@ -111,7 +111,7 @@ def advanced(rows: DataFrame, known: DataFrame, first: int) -> Batch:
     )
     touched = good.select("node").distinct()
     concerned = known.join(touched, "node", "left_semi")
-    made = good.groupBy("node").cogroup(concerned.groupBy("node")).applyInArrow(_of_node, RESULT).persist()
+    made = good.groupBy("node").cogroup(concerned.groupBy("node")).applyInArrow(_apply_to_node, RESULT).persist()
     events = [
         {
             "sequence": first + number,
@@ -141,7 +141,7 @@ def advanced(rows: DataFrame, known: DataFrame, first: int) -> Batch:
     )
 
 
-def _of_node(given: pa.Table, known: pa.Table) -> pa.Table:
+def _apply_to_node(given: pa.Table, known: pa.Table) -> pa.Table:
     """Run on an executor: apply the rows of one node to what is known of it."""
     import pyarrow as pa
 

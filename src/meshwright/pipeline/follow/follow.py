@@ -18,20 +18,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.pipeline.follow.batch import STATE, Batch, advanced
+from meshwright.pipeline.follow.batch import STATE, Batch, apply_batch
 from meshwright.pipeline.readers.formats import READERS
 from meshwright.pipeline.readers.options import Reading
-from meshwright.pipeline.readers.quarantine import quarantined
+from meshwright.pipeline.readers.quarantine import quarantine_table
 from meshwright.pipeline.readers.rows import SCHEMA
-from meshwright.pipeline.readers.sources import escaped, listed, spelled
-from meshwright.pipeline.session.failures import telling, unescaped
+from meshwright.pipeline.readers.sources import escape_glob, list_files, spark_path
+from meshwright.pipeline.session.failures import spark_errors, strip_scheme
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
-class Followed:
+class BatchOutcome:
     """What became of the rows of a batch: read = applied + unchanged + superseded + quarantined."""
 
     batch: int
@@ -46,45 +46,45 @@ class Followed:
     """The number that the next event will have."""
 
 
-class Telling:
+class BatchReporter:
     """Tells of the batches that end after it was made; the latest one before may be done again."""
 
-    def __init__(self, place: Path, told_of: Callable[[Followed], None] | None) -> None:
-        self.place, self.told_of = place, told_of
+    def __init__(self, place: Path, report: Callable[[BatchOutcome], None] | None) -> None:
+        self.place, self.report = place, report
         self.latest, self.stamp = 0, 0
         self._look(None)
 
     def __call__(self) -> None:
         """Tell of what is new."""
-        self._look(self.told_of)
+        self._look(self.report)
 
-    def _look(self, told_of: Callable[[Followed], None] | None) -> None:
+    def _look(self, report: Callable[[BatchOutcome], None] | None) -> None:
         for number in count(self.latest):
-            file = file_of(self.place, number)
+            file = outcome_file(self.place, number)
             if not file.exists():
                 return
             stamp = file.stat().st_mtime_ns
             if (number, stamp) == (self.latest, self.stamp):
                 continue
             self.latest, self.stamp = number, stamp
-            if told_of is not None:
-                told_of(left_by(self.place, number))
+            if report is not None:
+                report(read_outcome(self.place, number))
 
 
-def left_by(place: Path, number: int) -> Followed:
+def read_outcome(place: Path, number: int) -> BatchOutcome:
     """Return what a batch that ended says of itself."""
-    return Followed(**json.loads(file_of(place, number).read_text(encoding="utf-8")))
+    return BatchOutcome(**json.loads(outcome_file(place, number).read_text(encoding="utf-8")))
 
 
-def file_of(place: Path, number: int) -> Path:
+def outcome_file(place: Path, number: int) -> Path:
     """Return the file that a batch leaves last."""
-    return place / "batches" / f"{name_of(number)}.json"
+    return place / "batches" / f"{batch_name(number)}.json"
 
 
-def name_of(number: int) -> str:
+def batch_name(number: int) -> str:
     """Return under which name a batch leaves what it gives.
 
-    >>> name_of(7)
+    >>> batch_name(7)
     'batch-00000007'
     """
     return f"batch-{number:08}"
@@ -106,7 +106,7 @@ def follow(
     *,
     start: str | Path | None = None,
     every: float | None = None,
-    told_of: Callable[[Followed], None] | None = None,
+    report: Callable[[BatchOutcome], None] | None = None,
 ) -> None:
     """Turn the files of a folder, and those that come to it, into events, until interrupted.
 
@@ -124,7 +124,7 @@ def follow(
         A dataset to begin with: its subscriptions are held already.
     every
         Look for new files so often, in seconds; None: take what is there, then end.
-    told_of
+    report
         Told of every batch.
 
     Raises
@@ -138,21 +138,21 @@ def follow(
         raise InputError(f"{reading.format} cannot be followed: choose one of {', '.join(FORMATS)}")
     if every is not None and not every > 0:
         raise InputError(f"to look every {every} s is not possible: give a time above zero")
-    place = Path(spelled(out))  # a Spark Connect service works in another folder
-    _open(place, start)
-    begun = None if start is None else spelled(start)
+    place = Path(spark_path(out))  # a Spark Connect service works in another folder
+    _open_folder(place, start)
+    begun = None if start is None else spark_path(start)
     files = (
         spark.readStream.format("binaryFile")
         .schema(FILES)
         .option("maxFileAge", ANY_AGE)
-        .load(spelled(source))
+        .load(spark_path(source))
         .select("path")
     )
     failed: list[Exception] = []
 
     def take(batch: DataFrame, number: int) -> None:
         try:
-            _batch(batch, number, place, reading, begun)
+            _run_batch(batch, number, place, reading, begun)
         except Exception as error:
             failed.append(error)  # Spark would only tell that there was one
             raise
@@ -161,11 +161,11 @@ def follow(
         {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
     )
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it would print the whole of an error that we tell
-    tell = Telling(place, told_of)
-    with telling():
+    tell = BatchReporter(place, report)
+    with spark_errors():
         query = (
             files.writeStream.foreachBatch(take)
-            .option("checkpointLocation", spelled(place / "checkpoint"))
+            .option("checkpointLocation", spark_path(place / "checkpoint"))
             .trigger(**trigger)
             .start()
         )
@@ -181,7 +181,7 @@ def follow(
             tell()
 
 
-def _open(place: Path, start: str | Path | None) -> None:
+def _open_folder(place: Path, start: str | Path | None) -> None:
     """Make the folder, or look that it is one of ours, begun with the same dataset."""
     header = place / "follow.json"
     described = {"format": "meshwright follow", "schema": 1, "start": None if start is None else str(start)}
@@ -203,24 +203,24 @@ def _open(place: Path, start: str | Path | None) -> None:
     beside.rename(header)
 
 
-def _batch(batch: DataFrame, number: int, place: Path, reading: Reading, start: str | Path | None) -> None:
+def _run_batch(batch: DataFrame, number: int, place: Path, reading: Reading, start: str | Path | None) -> None:
     """Work on one batch, and leave all it gives; doing so again gives the same."""
     spark = batch.sparkSession
-    paths = sorted(escaped(unescaped(row.path)) for row in batch.collect())  # without files of no bytes
-    files = listed(spark, paths) if paths else []
-    before = left_by(place, number - 1) if number else None
+    paths = sorted(escape_glob(strip_scheme(row.path)) for row in batch.collect())  # without files of no bytes
+    files = list_files(spark, paths) if paths else []
+    before = read_outcome(place, number - 1) if number else None
     read = READERS[reading.format](spark, files, reading) if files else spark.createDataFrame([], SCHEMA)
     rows = read.persist()
     try:
         known = (
-            spark.read.schema(STATE).parquet(spelled(place / "state" / name_of(number - 1)))
+            spark.read.schema(STATE).parquet(spark_path(place / "state" / batch_name(number - 1)))
             if before
-            else _begun(spark, start)
+            else _initial_state(spark, start)
         )
-        made = advanced(rows, known, before.next_sequence if before else 0)
-        aside = quarantined(rows, files).to_pylist()
-        _write_state(made, place / "state" / name_of(number))
-        done = Followed(
+        made = apply_batch(rows, known, before.next_sequence if before else 0)
+        aside = quarantine_table(rows, files).to_pylist()
+        _write_state(made, place / "state" / batch_name(number))
+        done = BatchOutcome(
             batch=number,
             files=len(files),
             read=made.read,
@@ -231,18 +231,18 @@ def _batch(batch: DataFrame, number: int, place: Path, reading: Reading, start: 
             events=len(made.events),
             next_sequence=(before.next_sequence if before else 0) + len(made.events),
         )
-        _write_lines(made.events, place / "events" / f"{name_of(number)}.jsonl")
+        _write_lines(made.events, place / "events" / f"{batch_name(number)}.jsonl")
         if aside:
-            _write_lines(aside, place / "quarantine" / f"{name_of(number)}.jsonl")
-        _write_lines([asdict(done)], file_of(place, number))
+            _write_lines(aside, place / "quarantine" / f"{batch_name(number)}.jsonl")
+        _write_lines([asdict(done)], outcome_file(place, number))
         made.release()
     finally:
         rows.unpersist()
     # The state before the last is needed no more: batch N is only ever worked on again from N − 1.
-    shutil.rmtree(place / "state" / name_of(number - 2), ignore_errors=True)
+    shutil.rmtree(place / "state" / batch_name(number - 2), ignore_errors=True)
 
 
-def _begun(spark: SparkSession, start: str | Path | None) -> DataFrame:
+def _initial_state(spark: SparkSession, start: str | Path | None) -> DataFrame:
     """Return the state before the first batch: nothing, or a dataset's subscriptions, older than all rows."""
     if start is None:
         return spark.createDataFrame([], STATE)
@@ -252,7 +252,7 @@ def _begun(spark: SparkSession, start: str | Path | None) -> DataFrame:
 
     opened = subscriptions(spark, start)
     names = {
-        kind: spark.read.parquet(spelled(Path(start) / f"{kind}s")).select(
+        kind: spark.read.parquet(spark_path(Path(start) / f"{kind}s")).select(
             sf.col("id").alias(kind), sf.col("name").alias(f"{kind}_name")
         )
         for kind in ("node", "topic")
@@ -270,7 +270,7 @@ def _begun(spark: SparkSession, start: str | Path | None) -> DataFrame:
 def _write_state(made: Batch, target: Path) -> None:
     beside = target.with_name(f".{target.name}.writing")
     shutil.rmtree(beside, ignore_errors=True)
-    made.state.write.parquet(spelled(beside))
+    made.state.write.parquet(spark_path(beside))
     shutil.rmtree(target, ignore_errors=True)
     beside.rename(target)
 

@@ -18,7 +18,7 @@ from meshwright.greedy import prepare, prepare_more, rules, waves
 from meshwright.overlay import Overlay
 from meshwright.pipeline.planning.divide import Loss, divide, loss
 from meshwright.pipeline.planning.executors import ClusterParts, ClusterWaves
-from meshwright.pipeline.session.failures import telling
+from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -176,7 +176,7 @@ def construct(
     waves = ClusterWaves(start(), progress) if chosen.way == WAVES else None
     running = {"threads": threads} if waves is None else {"elsewhere": waves}
     began = time.perf_counter()
-    with telling():
+    with spark_errors():
         overlay = find(algorithm).build(interest, **given, progress=progress, **running)
     assert isinstance(overlay, Overlay)  # as all designs that run on a cluster give
     plan = Plan(overlay, algorithm, given, seed, time.perf_counter() - began)
@@ -196,7 +196,7 @@ def _divided(
     """Plan in parts, and a sample of the nodes both ways to tell what that costs."""
     division = {"parts": stated["parts"], "coverage": stated["coverage"], "seed": seed}
     began = time.perf_counter()
-    with telling():
+    with spark_errors():
         overlay = divide(interest, rule, solver=ClusterParts(spark, progress), **division)
     plan = Plan(overlay, algorithm, stated, seed, time.perf_counter() - began)
     return Construction(plan, chosen, loss=loss(interest, rule, **division))

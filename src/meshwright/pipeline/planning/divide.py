@@ -60,7 +60,7 @@ def split(interest: Interest, parts: int, seed: int) -> Division:
     return Division(np.flatnonzero(heavy).astype(np.int32), [np.sort(dealt[i::parts]) for i in range(parts)])
 
 
-def among(interest: Interest, nodes: NDArray[Any]) -> Interest:
+def restrict(interest: Interest, nodes: NDArray[Any]) -> Interest:
     """Return the interest of some nodes, numbered by their position; topics keep their ids."""
     begin, sizes = interest.node_ptr[nodes], np.diff(interest.node_ptr)[nodes]
     node_ptr = np.concatenate(([0], np.cumsum(sizes)))
@@ -100,7 +100,7 @@ def join(
     """Link representatives and bulk nodes until every topic is connected."""
     standing = [nodes[part.representatives] for nodes, part in planned]
     nodes = np.sort(np.concatenate((division.bulk, *standing)))
-    small = among(interest, nodes)
+    small = restrict(interest, nodes)
     keys = np.unique(np.concatenate([_chains(small, np.searchsorted(nodes, own)) for own in standing]))
     ends = np.concatenate([end for pair in links for end in pair])
     degrees = np.bincount(ends, minlength=interest.num_nodes)
@@ -125,7 +125,7 @@ def _chains(small: Interest, own: NDArray[np.int64]) -> NDArray[np.int64]:
     A part has connected its topics by nodes that are not here; these pairs stand for that. They join nothing
     else: whatever topics such a pair shares, the part has connected.
     """
-    mine = among(small, own)
+    mine = restrict(small, own)
     order = np.argsort(mine.node_topics, kind="stable")
     topic, node = mine.node_topics[order], own[mine.node_of_slot[order]]
     same = topic[1:] == topic[:-1]
@@ -162,7 +162,7 @@ def divide(
 ) -> Overlay:
     """Plan parts of the nodes apart and join them; the same seed gives the same overlay, wherever it runs."""
     division = split(interest, parts, seed)
-    solved = solver([among(interest, nodes) for nodes in division.parts], rule, coverage)
+    solved = solver([restrict(interest, nodes) for nodes in division.parts], rule, coverage)
     planned = list(zip(division.parts, solved, strict=True))
     columns = [(nodes[part.u], nodes[part.v], part.contribution) for nodes, part in planned]
     columns.append(join(interest, rule, division, planned, [column[:2] for column in columns]))
@@ -177,6 +177,6 @@ def loss(interest: Interest, rule: Rule, *, parts: int, coverage: int, seed: int
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     nodes = np.sort(rng.permutation(interest.num_nodes)[:SAMPLE_NODES]).astype(np.int32)
-    sample = among(interest, nodes)
+    sample = restrict(interest, nodes)
     divided = divide(sample, rule, parts=parts, coverage=coverage, seed=seed)
     return Loss(len(nodes), len(grow(sample, rule)), len(divided))

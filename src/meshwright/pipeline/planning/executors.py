@@ -16,7 +16,7 @@ import pyarrow as pa
 from meshwright.greedy.waves import Task, Wave, Windows
 from meshwright.interest import Interest
 from meshwright.pipeline.planning.divide import Part, solve
-from meshwright.pipeline.session.stages import watching
+from meshwright.pipeline.session.stages import report_stages
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +54,7 @@ class ClusterParts:
         planned = apart.mapInArrow(partial(_solve, num_topics, rule, coverage), PART_SCHEMA)
         told = self.progress
         telling = None if told is None else lambda what, done, tasks: told(0, done / tasks, what)
-        with watching(self.spark, f"planning {len(interests)} parts", telling):
+        with report_stages(self.spark, f"planning {len(interests)} parts", telling):
             table = planned.toArrow().sort_by("part")
         for record in table.to_pylist():
             yield Part(*(np.frombuffer(record[name], np.int32) for name in PART_COLUMNS))
@@ -109,7 +109,7 @@ class ClusterWaves:
         # Each task makes a state of its own, and many hands from it.
         numbers = self.spark.range(0, hands, numPartitions=self.tasks)
         dealt = numbers.mapInArrow(partial(_rebuild, self._bare[1], wave, hands), WAVE_SCHEMA)
-        with watching(self.spark, f"rebuilding {len(wave.rows):,} rows", self._telling(len(wave.u))):
+        with report_stages(self.spark, f"rebuilding {len(wave.rows):,} rows", self._telling(len(wave.u))):
             table = dealt.toArrow()
         for record in table.to_pylist():
             yield Windows(record["calm"], *(np.frombuffer(record[name], np.int32) for name in WAVE_COLUMNS))

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from meshwright.errors import FormatError, first_five
 from meshwright.pipeline.readers import rows
 from meshwright.pipeline.readers.broker_names import is_private, topic_of
-from meshwright.pipeline.readers.rows import checked
-from meshwright.pipeline.readers.sources import STRICTLY, escaped
-from meshwright.pipeline.session.failures import plain
+from meshwright.pipeline.readers.rows import check_names
+from meshwright.pipeline.readers.sources import STRICT, escape_glob
+from meshwright.pipeline.session.failures import readable_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,14 +163,14 @@ def read_connz(spark: SparkSession, files: Sequence[SourceFile], reading: Readin
     told = _spans(pages, CONNZ)
     for server in sorted({page.series for page in told}):
         mine = [page for page in told if page.series == server]
-        held, missing = _covered(mine)
+        held, missing = _coverage(mine)
         total = max(page.total for page in mine)
         if held < total:
             raise FormatError(
                 f"the pages of NATS server {server} hold {held} of {total} connections: "
                 f"add the page that begins with offset={missing}"
             )
-    return _parsed(pages, CONNZ)
+    return _page_rows(pages, CONNZ)
 
 
 def read_emqx(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
@@ -182,7 +182,7 @@ def read_emqx(spark: SparkSession, files: Sequence[SourceFile], reading: Reading
     missing = next((number for number in range(1, last + 1) if number not in numbers), None)
     if missing is not None:
         raise FormatError(f"page {missing} of the EMQX subscriptions is missing: add it, by page={missing}")
-    return _parsed(pages, EMQX)
+    return _page_rows(pages, EMQX)
 
 
 def _pages(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
@@ -191,18 +191,18 @@ def _pages(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
     empty = [file.path for file in files if not file.size]
     if empty:
         raise FormatError(f"{first_five(empty)} is empty, and no page of subscriptions: fetch it again")
-    paths = [escaped(file.path) for file in files]
+    paths = [escape_glob(file.path) for file in files]
     return (
-        spark.read.options(**STRICTLY)
+        spark.read.options(**STRICT)
         .text(paths, wholetext=True)
         .select(sf.col("value").cast("binary").alias("value"), sf.col("_metadata.file_path").alias("source"))
     )
 
 
-def _read(batches: Iterator[pa.RecordBatch], kind: Kind) -> Iterator[tuple[str, Page]]:
+def _read_pages(batches: Iterator[pa.RecordBatch], kind: Kind) -> Iterator[tuple[str, Page]]:
     for batch in batches:
         for value, source in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-            yield plain(source), read_page(value, plain(source), kind)
+            yield readable_path(source), read_page(value, readable_path(source), kind)
 
 
 def _spans(pages: DataFrame, kind: Kind) -> list[Row]:
@@ -211,14 +211,14 @@ def _spans(pages: DataFrame, kind: Kind) -> list[Row]:
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        for _, page in _read(batches, kind):
+        for _, page in _read_pages(batches, kind):
             columns = {name: [getattr(page, name)] for name in ("series", "begin", "end", "total")}
             yield pa.RecordBatch.from_pydict(columns)
 
     return pages.mapInArrow(parse, SPANS).collect()
 
 
-def _covered(pages: Sequence[Row]) -> tuple[int, int]:
+def _coverage(pages: Sequence[Row]) -> tuple[int, int]:
     """Return how many connections pages hold, and the first one that they do not."""
     held, reached, missing = 0, 0, None
     for page in sorted(pages, key=lambda page: (page.begin, page.end)):
@@ -229,9 +229,9 @@ def _covered(pages: Sequence[Row]) -> tuple[int, int]:
     return held, reached if missing is None else missing
 
 
-def _parsed(pages: DataFrame, kind: Kind) -> DataFrame:
+def _page_rows(pages: DataFrame, kind: Kind) -> DataFrame:
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for source, page in _read(batches, kind):
+        for source, page in _read_pages(batches, kind):
             yield _records(page, source)
             # A broker without a subscription is a broker too.
             yield rows.batch(len(page.brokers), broker=page.brokers, reason=rows.NO_RECORD)
@@ -247,7 +247,7 @@ def _records(page: Page, source: str) -> pa.RecordBatch:
     topics = [None if name is None else topic_of(name) for name in held]
     records = [json.dumps(entry).encode() for entry in found]
     names = {"node": clients, "topic": topics, "broker": brokers, "held": held}
-    return checked(
+    return check_names(
         pa.array(records, pa.binary()),
         pa.nulls(len(found), pa.string()),
         source=source,

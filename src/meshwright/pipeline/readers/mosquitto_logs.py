@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError
 from meshwright.pipeline.readers import rows, text
-from meshwright.pipeline.readers.broker_names import is_private, logs_of, topic_of
-from meshwright.pipeline.readers.options import moment
-from meshwright.pipeline.readers.rows import NOT_UTF8, checked
+from meshwright.pipeline.readers.broker_names import is_private, log_files, topic_of
+from meshwright.pipeline.readers.options import parse_time
+from meshwright.pipeline.readers.rows import NOT_UTF8, check_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -155,7 +155,7 @@ class Log:
         stamp = STAMP.match(decoded)
         if stamp is not None:
             self.known = True
-            told = moment(stamp[1].replace(",", "."))
+            told = parse_time(stamp[1].replace(",", "."))
             # A log is in order, its clock may be set back.
             self.time = told if self.time is None else max(self.time, told or self.time)
         text = decoded[stamp.end() :] if stamp else decoded
@@ -210,11 +210,11 @@ class Log:
             self.known = True
         elif text.strip() and not DETAIL.match(text):
             self.strange = True
-            yield _aside(NOT_UTF8 if BROKEN.search(text) else UNKNOWN_CLIENT)
+            yield _bad_line(NOT_UTF8 if BROKEN.search(text) else UNKNOWN_CLIENT)
 
     def _event(self, client: str, name: str, leaves: bool) -> Iterator[Event]:
         if BROKEN.search(client) or BROKEN.search(name):
-            yield _aside(NOT_UTF8)
+            yield _bad_line(NOT_UTF8)
         elif client not in self.bridging and not is_private(topic_of(name)):
             filters = self.held.setdefault(client, {})
             if leaves:
@@ -233,7 +233,7 @@ class Log:
         return None
 
 
-def _aside(reason: str) -> Event:
+def _bad_line(reason: str) -> Event:
     return Event(None, None, leaves=False, reason=reason)
 
 
@@ -247,19 +247,19 @@ def read_mosquitto_logs(spark: SparkSession, files: Sequence[SourceFile], readin
     bridges = re.compile(reading.bridges)
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from _parsed(batches, bridges)
+        yield from _parse_lines(batches, bridges)
 
-    logs = logs_of([file.path for file in files])
+    logs = log_files([file.path for file in files])
     brokers = sorted({log.broker for log in logs})
     known = spark.createDataFrame([tuple(log) for log in logs], "source string, broker string, turn long")
-    lines = text.lines_of(spark, files).mapInArrow(_numbered, LINES).join(sf.broadcast(known), "source")
+    lines = text.read_lines(spark, files).mapInArrow(_number_lines, LINES).join(sf.broadcast(known), "source")
     order = ["broker", "turn", "source", "block", "place"]
     ordered = lines.repartition(len(brokers), "broker").sortWithinPartitions(*order)
     # A broker whose log says nothing is a broker too.
-    return ordered.mapInArrow(parse, rows.SCHEMA).union(rows.present(spark, brokers))
+    return ordered.mapInArrow(parse, rows.SCHEMA).union(rows.broker_rows(spark, brokers))
 
 
-def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _number_lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     for run in text.runs(batches):
@@ -268,11 +268,11 @@ def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch([sources, blocks, run.places, run.lines], ["source", "block", "place", "line"])
 
 
-def _parsed(batches: Iterator[pa.RecordBatch], bridges: re.Pattern[str]) -> Iterator[pa.RecordBatch]:
+def _parse_lines(batches: Iterator[pa.RecordBatch], bridges: re.Pattern[str]) -> Iterator[pa.RecordBatch]:
     broker, source = "", ""
     log = Log(bridges)
     for batch in batches:
-        made = _Rows()
+        made = _EventRows()
         for line in batch.to_pylist():
             if line["source"] != source:
                 _check_known(log, source)
@@ -295,7 +295,7 @@ def _check_known(log: Log, source: str) -> None:
     log.known = log.strange = False
 
 
-class _Rows:
+class _EventRows:
     """The rows of a batch, by columns."""
 
     def __init__(self) -> None:
@@ -330,4 +330,4 @@ class _Rows:
             if name != "record"
         }
         records, reasons = pa.array(self.columns["record"], pa.binary()), arrays.pop("reason")
-        return checked(records, reasons, **arrays)
+        return check_names(records, reasons, **arrays)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from meshwright.errors import InputError, first_five
 from meshwright.pipeline.readers import rows
-from meshwright.pipeline.readers.name_blocks import BLOCK, code, coded
+from meshwright.pipeline.readers.name_blocks import BLOCK, to_blocks, encode_blocks
 from meshwright.pipeline.readers.options import MILLISECONDS_FROM
 from meshwright.pipeline.readers.rows import name_reason
-from meshwright.pipeline.readers.sources import STRICTLY, escaped
+from meshwright.pipeline.readers.sources import STRICT, escape_glob
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,7 @@ class Stretch(NamedTuple):
     end: int
 
 
-def coded_files(spark: SparkSession, files: Sequence[SourceFile], columns: Columns) -> DataFrame | None:
+def encode_files(spark: SparkSession, files: Sequence[SourceFile], columns: Columns) -> DataFrame | None:
     """Return two columns of files as blocks; None if only Spark knows how to reach the files.
 
     A file that is not as expected gives a pair without names: then Spark is to tell what is the matter.
@@ -53,7 +53,7 @@ def coded_files(spark: SparkSession, files: Sequence[SourceFile], columns: Colum
     if not all(file.path.startswith("/") for file in files):
         return None
     cut = shares(files, BYTES_IN_A_SHARE)
-    return spark.range(0, len(cut), 1, len(cut)).mapInArrow(partial(_read, cut, columns), BLOCK)
+    return spark.range(0, len(cut), 1, len(cut)).mapInArrow(partial(_read_shares, cut, columns), BLOCK)
 
 
 def shares(files: Sequence[SourceFile], most: int) -> list[list[Stretch]]:
@@ -78,7 +78,7 @@ def shares(files: Sequence[SourceFile], most: int) -> list[list[Stretch]]:
     return cut
 
 
-def _read(
+def _read_shares(
     cut: Sequence[Sequence[Stretch]], columns: Columns, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Read, on an executor, the shares whose numbers come."""
@@ -86,13 +86,13 @@ def _read(
 
     stretches = (part for batch in batches for number in batch.column(0).to_pylist() for part in cut[number])
     try:
-        yield from code(found for part in stretches for found in _pairs(part, columns))
+        yield from to_blocks(found for part in stretches for found in _read_pairs(part, columns))
     except (pa.ArrowException, OSError):
         nameless = pa.nulls(1, pa.string())
-        yield from code(iter([pa.record_batch([nameless, nameless], ["node", "topic"])]))
+        yield from to_blocks(iter([pa.record_batch([nameless, nameless], ["node", "topic"])]))
 
 
-def _pairs(part: Stretch, columns: Columns) -> Iterator[pa.RecordBatch]:
+def _read_pairs(part: Stretch, columns: Columns) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -105,13 +105,13 @@ def _pairs(part: Stretch, columns: Columns) -> Iterator[pa.RecordBatch]:
         groups = [
             group
             for group in range(parquet.num_row_groups)
-            if part.begin <= _begin(parquet.metadata.row_group(group)) < part.end
+            if part.begin <= _first_byte(parquet.metadata.row_group(group)) < part.end
         ]
         for batch in parquet.iter_batches(ROWS_AT_ONCE, groups, names, use_threads=False):
             yield batch.select(names)
 
 
-def _begin(group: pq.RowGroupMetaData) -> int:
+def _first_byte(group: pq.RowGroupMetaData) -> int:
     """Return at which byte a row group begins."""
     first = group.column(0)
     return int(first.dictionary_page_offset or first.data_page_offset)
@@ -126,7 +126,7 @@ def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Read
     from pyspark.sql import functions as sf
 
     table = _table(spark, files)
-    found = columns_of(table, reading)
+    found = find_columns(table, reading)
     values = ("float", "double") if reading.publications else ()
     names = {what: _name(table, found[what], what, values) for what in ("node", "topic")}
     time, bad_time = _time(table, found.get("time"))
@@ -158,25 +158,25 @@ def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Read
     return table.select([value.alias(name) for name, value in made.items()])
 
 
-def plain_pairs(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame | None:
+def pair_blocks(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame | None:
     """Return nodes and topics as they are, in blocks of codes, unless rows are events."""
     table = _table(spark, files)
-    found = columns_of(table, reading)
+    found = find_columns(table, reading)
     if set(found) != {"node", "topic"}:
         return None
     names = [_name(table, found[what], what, ()).alias(what) for what in ("node", "topic")]
     kinds = dict(table.dtypes)
-    blocks = coded_files(spark, files, [(found[what], kinds[found[what]]) for what in ("node", "topic")])
-    return coded(table.select(*names)) if blocks is None else blocks
+    blocks = encode_files(spark, files, [(found[what], kinds[found[what]]) for what in ("node", "topic")])
+    return encode_blocks(table.select(*names)) if blocks is None else blocks
 
 
 def _table(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
     """Return the files as one table with the columns of all: a column that a file lacks is null there."""
-    paths = [escaped(file.path) for file in files]
-    return spark.read.options(**STRICTLY).option("mergeSchema", str(len(paths) > 1)).parquet(*paths)
+    paths = [escape_glob(file.path) for file in files]
+    return spark.read.options(**STRICT).option("mergeSchema", str(len(paths) > 1)).parquet(*paths)
 
 
-def columns_of(table: DataFrame, reading: Reading) -> dict[str, str]:
+def find_columns(table: DataFrame, reading: Reading) -> dict[str, str]:
     """Return which column is which; times, operations and sequences may be absent."""
     found = {}
     for what, column, needed in rows.column_roles(reading):
