@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.pipeline.dataset.encode import split_into_parts, merge_part, number_names
+from meshwright.pipeline.dataset.encode import merge_part, number_names, split_into_parts
 from meshwright.pipeline.readers import name_blocks
 from meshwright.pipeline.readers.name_blocks import binary, to_blocks, unpack_names
 from strategies import wild_names
@@ -90,7 +90,8 @@ def test_pieces_are_the_sorted_pairs(given: Pairs, most: int, parts: int) -> Non
     """Blocks that are numbered, cut into parts and put together there give each pair once, in order."""
     blocks = blocks_of(given, range(0, len(given), 2), most)
     kinds = [
-        number_names([unpack_names(block.column(kind)[0].as_py()) for block in blocks]) for kind in name_blocks.KINDS
+        number_names([unpack_names(block.column(kind)[0].as_py()) for block in blocks])
+        for kind in name_blocks.KINDS
     ]
     names = [found.to_pylist() for found, _ in kinds]
     for i in (0, 1):

@@ -13,7 +13,7 @@ from meshwright.greedy import candidates, grow, rules
 from meshwright.greedy.rules import Rule
 from meshwright.overlay import Overlay
 from meshwright.pipeline.planning import divide as dividing
-from meshwright.pipeline.planning.divide import Loss, restrict, divide, loss, representatives, solve, split
+from meshwright.pipeline.planning.divide import Loss, divide, loss, representatives, restrict, solve, split
 from meshwright.workloads import zipf
 
 any_rule = st.sampled_from([rules.gm, rules.minmax, rules.low(3)])

@@ -153,7 +153,9 @@ def test_the_longest_known_id_is_meant() -> None:
 )
 def test_clean_sessions_end(end: str) -> None:
     """Whatever ends a clean session drops its filters; a persistent one keeps them but for a clean start."""
-    dropped = [(event.filter, event.derived) for event in events_of(connect_line("c"), "c 0 t", end) if event.leaves]
+    dropped = [
+        (event.filter, event.derived) for event in events_of(connect_line("c"), "c 0 t", end) if event.leaves
+    ]
     assert dropped == [("t", True)]
     kept = [
         event

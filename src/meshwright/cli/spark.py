@@ -37,7 +37,9 @@ def open_session(master: str | None, conf: Sequence[str] | None) -> Session:
     for given in conf or ():
         key, found, value = given.partition("=")
         if not found or not key:
-            raise InputError(f"--conf {given} is not KEY=VALUE: give a setting such as spark.executor.memory=4g")
+            raise InputError(
+                f"--conf {given} is not KEY=VALUE: give a setting such as spark.executor.memory=4g"
+            )
         settings[key] = value
     with working("starting Spark"):
         return session(master, conf=settings)

@@ -1,9 +1,10 @@
-"""From pairs of names to dense ids: the same whatever the order, the partitions or the cores.
+"""Dense ids for pairs of names, independent of the order of rows, of partitions and of cores.
 
-The executors turn pairs into blocks of codes (see `coding`). Only the distinct names of the blocks come to
-the driver, which numbers them in the order of their UTF-8 bytes and hands each block the numbers of its
-names. The pairs stay on the executors: they are numbered, sent to the part that their node's number belongs
-to, sorted and freed of repetitions there, and come to the driver as a few large pieces, one after another.
+1. The executors turn pairs into blocks (see `name_blocks`).
+2. The driver collects the distinct names of the blocks, numbers them in the order of their UTF-8 bytes, and
+   sends each block the numbers of its names.
+3. The executors number the pairs, send each to the part of its node, sort it there and drop duplicates.
+4. Each part comes to the driver as one large piece, one after another.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS_IN_A_PART = 2_000_000
-"""So many pairs, or fewer, are sorted by one task."""
+"""One task sorts at most about this many pairs."""
 NUMBERS = "key string, node_numbers binary, topic_numbers binary"
 PART = "part int, keys binary"
 PIECE = "first int, given long, sizes binary, topics binary"
@@ -33,7 +34,7 @@ PIECE = "first int, given long, sizes binary, topics binary"
 
 @dataclass(frozen=True)
 class Encoded:
-    """Pairs by number, still on the executors; `node_ptr` is as in `Interest`."""
+    """Numbered pairs on the executors; `node_ptr` is as in `Interest`."""
 
     node_names: pa.Array
     topic_names: pa.Array
@@ -42,28 +43,28 @@ class Encoded:
     pieces: DataFrame
 
     def topics(self) -> Iterator[Codes]:
-        """Yield what `Interest.node_topics` is, piece by piece."""
+        """Yield `Interest.node_topics`, piece by piece."""
         for piece in self.pieces.select("topics").toLocalIterator(prefetchPartitions=True):
             yield np.frombuffer(piece.topics, dtype="<i4")
 
     def release(self) -> None:
-        """Let the executors forget the pieces."""
+        """Free the pieces on the executors."""
         self.pieces.unpersist()
 
 
 @dataclass(frozen=True)
 class Names:
-    """The distinct names of all blocks, each kind sorted by UTF-8 bytes, and how many pairs there are."""
+    """The distinct names of all blocks, sorted by UTF-8 bytes, and the number of pairs."""
 
     nodes: pa.Array
     topics: pa.Array
     rows: int
     numbers: pa.Table
-    """For each block, by its key, the numbers of its names."""
+    """The numbers of the names of each block, by its key."""
 
 
 def collect_names(blocks: DataFrame) -> Names:
-    """Gather the names of blocks, and number them."""
+    """Collect the names of all blocks, and number them."""
     import pyarrow as pa
 
     found = blocks.select("key", "rows", *KINDS).collect()
@@ -77,7 +78,7 @@ def collect_names(blocks: DataFrame) -> Names:
 
 
 def number_names(blocks: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
-    """Return the distinct names of all blocks, sorted, and for each block the places of its names there."""
+    """Return the distinct names of all blocks, sorted, and for each block the positions of its names there."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -89,13 +90,13 @@ def number_names(blocks: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
 
 
 def encode(blocks: DataFrame, names: Names) -> Encoded:
-    """Give the pairs of blocks their numbers, and drop repetitions."""
+    """Number the pairs of all blocks, and drop duplicates."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as sf
 
     spark = blocks.sparkSession
     parts = max(-(-names.rows // ROWS_IN_A_PART), min(_cores(spark), len(names.nodes)), 1)
-    # A node's number says which part it belongs to: parts in order, each sorted, are sorted as a whole.
+    # Parts are ranges of node numbers: sorted parts in order are sorted as a whole.
     firsts = -(-np.arange(1, parts, dtype=np.int64) * len(names.nodes) // parts) << 32
     numbers = sf.broadcast(spark.createDataFrame(names.numbers, NUMBERS))
     known = blocks.drop("rows", *KINDS).join(numbers, "key").drop("key")
@@ -105,12 +106,14 @@ def encode(blocks: DataFrame, names: Names) -> Encoded:
 
 
 def _cores(spark: SparkSession) -> int:
-    """Return how many parts are worth making at least."""
+    """Return the minimum number of parts that keeps all cores busy."""
     return int(spark.conf.get("spark.sql.shuffle.partitions", "2") or 2)
 
 
-def split_into_parts(firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn the codes of blocks into pairs (node · 2³² + topic), cut where a part begins, each but part 0."""
+def split_into_parts(
+    firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Turn blocks into keys (node · 2³² + topic), split at `firsts`, the first key of each part but part 0."""
     import pyarrow as pa
 
     columns = ("node_codes", "topic_codes", "node_numbers", "topic_numbers")
@@ -128,7 +131,7 @@ def split_into_parts(firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch
 
 
 def merge_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn what came to one part into one piece: the sizes and topics of its nodes, each topic once."""
+    """Merge the keys of one part into one piece: the sizes and the distinct topics of its nodes."""
     import pyarrow as pa
 
     blocks = [np.frombuffer(keys.as_buffer(), "<i8") for batch in batches for keys in batch.column("keys")]
@@ -149,7 +152,7 @@ def merge_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _collect_sizes(pieces: DataFrame, names: Names) -> Encoded:
-    """Make all pieces at once, and count from them."""
+    """Compute all pieces, and collect their sizes."""
     sizes = np.zeros(len(names.nodes), dtype=np.int64)
     given = 0
     for piece in pieces.select("first", "given", "sizes").collect():
@@ -158,7 +161,7 @@ def _collect_sizes(pieces: DataFrame, names: Names) -> Encoded:
         given += piece.given
     if given != names.rows:
         raise InputError(
-            f"{names.rows} rows at first, {given} later: the sources changed meanwhile; run this again"
+            f"the sources changed while they were read ({names.rows} rows, then {given}): run this again"
         )
     node_ptr = np.concatenate(([0], np.cumsum(sizes)))
     kept = int(node_ptr[-1])

@@ -111,7 +111,9 @@ def apply_batch(rows: DataFrame, known: DataFrame, first: int) -> Batch:
     )
     touched = good.select("node").distinct()
     concerned = known.join(touched, "node", "left_semi")
-    made = good.groupBy("node").cogroup(concerned.groupBy("node")).applyInArrow(_apply_to_node, RESULT).persist()
+    made = (
+        good.groupBy("node").cogroup(concerned.groupBy("node")).applyInArrow(_apply_to_node, RESULT).persist()
+    )
     events = [
         {
             "sequence": first + number,

@@ -203,10 +203,14 @@ def _open_folder(place: Path, start: str | Path | None) -> None:
     beside.rename(header)
 
 
-def _run_batch(batch: DataFrame, number: int, place: Path, reading: Reading, start: str | Path | None) -> None:
+def _run_batch(
+    batch: DataFrame, number: int, place: Path, reading: Reading, start: str | Path | None
+) -> None:
     """Work on one batch, and leave all it gives; doing so again gives the same."""
     spark = batch.sparkSession
-    paths = sorted(escape_glob(strip_scheme(row.path)) for row in batch.collect())  # without files of no bytes
+    paths = sorted(
+        escape_glob(strip_scheme(row.path)) for row in batch.collect()
+    )  # without files of no bytes
     files = list_files(spark, paths) if paths else []
     before = read_outcome(place, number - 1) if number else None
     read = READERS[reading.format](spark, files, reading) if files else spark.createDataFrame([], SCHEMA)

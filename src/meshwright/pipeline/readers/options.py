@@ -64,7 +64,9 @@ class Reading:
         try:
             re.compile(self.bridges)
         except re.error as error:
-            raise InputError(f"--bridges {self.bridges!r} is not a regular expression ({error}): correct it") from error
+            raise InputError(
+                f"--bridges {self.bridges!r} is not a regular expression ({error}): correct it"
+            ) from error
 
     def described(self) -> dict[str, Any]:
         """Return the options that differ from the defaults, for the manifest."""

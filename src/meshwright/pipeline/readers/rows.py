@@ -176,7 +176,9 @@ def _is_text(name: str | None) -> bool:
 
 def _time(given: object) -> tuple[float | None, str | None]:
     read = (
-        parse_time(str(given)) if isinstance(given, (str, int, float)) and not isinstance(given, bool) else None
+        parse_time(str(given))
+        if isinstance(given, (str, int, float)) and not isinstance(given, bool)
+        else None
     )
     return read, BAD_TIME if read is None else None
 

@@ -58,7 +58,9 @@ def list_files(
         raise InputError("no source: name at least one file, folder or glob")
     hidden = [str(source) for source in sources if re.search(r"(^|/)[_.][^/.][^/]*/*$", str(source))]
     if hidden:
-        raise InputError(f"Spark skips names that begin with _ or a dot, such as {first_five(hidden)}: rename them")
+        raise InputError(
+            f"Spark skips names that begin with _ or a dot, such as {first_five(hidden)}: rename them"
+        )
     with spark_errors():
         found = (
             spark.read.format("binaryFile")
@@ -79,7 +81,7 @@ def list_files(
         raise InputError(f"no file in {first_five(map(str, sources))}: give a folder or glob that has files")
     cut_off = sorted(path for path in empty if path.lower().endswith(NEVER_EMPTY))
     if cut_off:
-        raise FormatError(f"{first_five(cut_off)}: empty files; get the complete files, or leave them out")
+        raise FormatError(f"empty files {first_five(cut_off)}: get the complete files, or leave them out")
     return sorted(files | {SourceFile(path, 0, "") for path in empty})
 
 
@@ -97,7 +99,9 @@ def check_unchanged(spark: SparkSession, files: Sequence[SourceFile]) -> None:
         raise FormatError(f"files were deleted while they were read ({error}): run this again") from error
     changed = [file.path for file in files if file not in now]
     if changed:
-        raise FormatError(f"{first_five(changed)} changed while they were read: run this again, or read a copy")
+        raise FormatError(
+            f"{first_five(changed)} changed while they were read: run this again, or read a copy"
+        )
 
 
 def escape_glob(path: str) -> str:

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
-from meshwright.pipeline.session.cluster import REACH_SECONDS, check_reachable, check_workers, unreachable_error
+from meshwright.pipeline.session.cluster import (
+    REACH_SECONDS,
+    check_reachable,
+    check_workers,
+    unreachable_error,
+)
 from meshwright.pipeline.session.failures import translate_error
 
 if TYPE_CHECKING:

@@ -114,7 +114,9 @@ def _start(master: str | None, conf: Mapping[str, str]) -> SparkSession:
                 context.setLogLevel("ERROR")
                 started = SparkSession(context)
         except PySparkRuntimeError as error:
-            raise ClusterError(f"Spark does not start at {where}: {_startup_error(Path(log.name))}") from error
+            raise ClusterError(
+                f"Spark does not start at {where}: {_startup_error(Path(log.name))}"
+            ) from error
         except Exception as error:
             if type(error).__module__.startswith("py4j"):
                 raise ClusterError(f"Spark does not start at {where}: {_java_message(error)}") from error
