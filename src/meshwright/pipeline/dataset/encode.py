@@ -78,7 +78,7 @@ def collect_names(blocks: DataFrame) -> Names:
 
 
 def number_names(blocks: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
-    """Return the distinct names of all blocks, sorted, and for each block the positions of its names there."""
+    """Return the distinct names of all blocks, sorted, and the positions of the names of each block."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -90,7 +90,7 @@ def number_names(blocks: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
 
 
 def encode(blocks: DataFrame, names: Names) -> Encoded:
-    """Number the pairs of all blocks, and drop duplicates."""
+    """Give the pairs of all blocks their numbers, and drop duplicates."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as sf
 
@@ -113,7 +113,7 @@ def _cores(spark: SparkSession) -> int:
 def split_into_parts(
     firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Turn blocks into keys (node · 2³² + topic), split at `firsts`, the first key of each part but part 0."""
+    """Turn blocks into keys node · 2³² + topic, split at `firsts`, the first keys of parts 1 and up."""
     import pyarrow as pa
 
     columns = ("node_codes", "topic_codes", "node_numbers", "topic_numbers")

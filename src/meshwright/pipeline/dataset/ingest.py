@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def fold_events(rows: DataFrame, as_of: float | None = None) -> DataFrame:
-    """Return the rows that are valid at `as_of` (seconds since 1970), or at the end; the others are superseded.
+    """Return the rows that hold at `as_of` (seconds since 1970), or at the end; the others are superseded.
 
     Duplicates are all returned; a later step counts and drops them. Rows without a time come before all rows
     with one.
@@ -301,6 +301,4 @@ def check_columns_used(reading: Reading, counts: Mapping[str, int]) -> None:
             option = "size" if reading.publications and what == "sequence" else what
             raise InputError(f"no row has a value in {column!r}: name the right column with --{option}")
     if reading.as_of is not None and not counts["time"]:
-        raise InputError(
-            "--as-of needs times, and no row has one: name their column with --time, or leave it out"
-        )
+        raise InputError("--as-of needs times, and no row has one: name its column, or leave it out")

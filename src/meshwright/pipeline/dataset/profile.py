@@ -180,7 +180,7 @@ def _count_batches(
             for ids, known in ((node, nodes), (topic, topics)):
                 if ids.min(initial=0) < 0 or ids.max(initial=-1) >= known:
                     raise FormatError(
-                        "the dataset is damaged: some subscriptions have unknown nodes or topics; write it again"
+                        "the dataset is damaged: some subscriptions have unknown ids; make it again"
                     )
             sizes += np.bincount(node, minlength=nodes)
             popularity += np.bincount(topic, minlength=topics)

@@ -55,7 +55,7 @@ def choose(interest: Interest, rule: Rule, parts: int | None = None, *, free: in
     if needed > room:
         # If the workers run on this machine, each core plans a part at the same time.
         enough = max(2, -int(-needed * (os.cpu_count() or 1) // max(room, 1)))
-        why = f"the exact design needs about {_format_bytes(needed)} here, and {_format_bytes(room)} are available"
+        why = f"the exact design needs about {_format_bytes(needed)}, and {_format_bytes(room)} are available"
         return Choice(PARTS, why, enough)
     seconds = first_wave(interest) / WORK_A_SECOND
     if first_wave(interest) < waves.LEAST_WORK:
@@ -216,7 +216,7 @@ def check(algorithm: str, given: Mapping[str, Parameter], parts: int | None, cov
     barred = [algorithm] if algorithm not in DIVISIBLE else sorted(given.keys() - {"k"})
     if parts is not None and barred:
         raise InputError(
-            f"{' and '.join(barred)} cannot be planned in parts: choose gm, minmax or low without budgets and "
+            f"{' and '.join(barred)} cannot be planned in parts: use gm, minmax or low without budgets and "
             "rounds, or leave --parts out"
         )
     return RULES[algorithm](**given)

@@ -1,7 +1,7 @@
 """Planning work on executors: parts of a divided interest, and waves of rows of the engine.
 
-Executors keep no state between waves: each task receives the interest and the edges so far, and builds its own
-state from them. So losing a worker costs time, but does not change the result.
+Executors keep no state between waves: each task receives the interest and the edges so far, and builds its
+own state from them. So losing a worker costs time, but does not change the result.
 """
 
 from __future__ import annotations

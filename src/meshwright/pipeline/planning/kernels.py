@@ -1,8 +1,8 @@
 """Greedy set cover: few nodes that together cover all topics of a set of nodes.
 
-Each round takes the first node that meets the most remaining demand. The demand that a node meets never rises,
-so `bound` is an upper bound of it, and one pass per level finds the same nodes as evaluating all of them each
-round. The cost is the number of subscriptions for each level at which a node is evaluated.
+Each round takes the first node that meets the most remaining demand. The demand that a node meets never
+rises, so an earlier value is an upper bound, and one pass per level finds the same nodes as evaluating all of
+them in every round. An evaluation costs the number of topics of the node.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def _order(rotated: re.Match[str] | None) -> int:
 
 
 def _unique_names(series: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Return a unique name for each log, given by folder and file: the first candidate that no other log has."""
+    """Return a unique name for each log (folder, file): the first candidate that no other log has."""
     names: dict[tuple[str, str], str] = {}
     left = {one: _candidate_names(*one) for one in series}
     while left:

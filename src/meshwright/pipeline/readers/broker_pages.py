@@ -182,9 +182,7 @@ def read_emqx(spark: SparkSession, files: Sequence[SourceFile], reading: Reading
     last = max(page.total for page in spans if page.begin == max(numbers)) - 1
     missing = next((number for number in range(1, last + 1) if number not in numbers), None)
     if missing is not None:
-        raise FormatError(
-            f"page {missing} of the EMQX subscriptions is missing: fetch it with page={missing}, and add it"
-        )
+        raise FormatError(f"page {missing} of the EMQX subscriptions is missing: add it, with page={missing}")
     return _page_rows(pages, EMQX)
 
 

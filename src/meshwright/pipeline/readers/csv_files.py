@@ -66,9 +66,7 @@ class Layout:
             try:
                 names = _split_fields(header.decode(), self.delimiter)
             except (UnicodeDecodeError, BadQuotesError) as error:
-                raise FormatError(
-                    f"the first line of {source} is not a valid header: correct it, or give --no-header"
-                ) from error
+                raise FormatError(f"the first line of {source} is not a header: correct it") from error
         self.width = len(names)
         self.places = {
             what: _column_place(names, column, needed, what, source)

@@ -33,9 +33,7 @@ def check_packing(files: Sequence[SourceFile]) -> None:
     """
     packed = [file.path for file in files if UNREADABLE_PACKING.search(file.path)]
     if packed:
-        raise InputError(
-            f"{first_five(packed)} cannot be decompressed: decompress it, or compress it as .gz or .bz2"
-        )
+        raise InputError(f"{first_five(packed)} cannot be decompressed: unpack it, or use .gz or .bz2")
 
 
 def _refuse_packed(reader: Reader) -> Reader:
@@ -76,7 +74,5 @@ def common_format(files: Sequence[SourceFile]) -> str:
         )
     kinds = sorted({known for known in formats.values() if known is not None})
     if len(kinds) > 1:
-        raise InputError(
-            f"the files have several formats ({', '.join(kinds)}): ingest each format separately"
-        )
+        raise InputError(f"the files have several formats ({', '.join(kinds)}): ingest each by itself")
     return kinds[0]

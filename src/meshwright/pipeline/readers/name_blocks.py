@@ -62,7 +62,7 @@ def to_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def distinct_values(arrays: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
-    """Return the distinct values of non-empty arrays, and for each array the positions of its values there."""
+    """Return the distinct values of non-empty arrays, and the positions of the values of each array."""
     import pyarrow as pa
 
     # All chunks share one dictionary; a null is a value of it.

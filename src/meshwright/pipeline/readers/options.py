@@ -64,9 +64,7 @@ class Reading:
         try:
             re.compile(self.bridges)
         except re.error as error:
-            raise InputError(
-                f"--bridges {self.bridges!r} is not a regular expression ({error}): correct it"
-            ) from error
+            raise InputError(f"--bridges {self.bridges!r} is not a regular expression: {error}") from error
 
     def described(self) -> dict[str, Any]:
         """Return the options that differ from the defaults, for the manifest."""
@@ -99,8 +97,8 @@ def _bare(name: str) -> str:
 def parse_time(text: str) -> float | None:
     """Return the seconds since 1970 that a text states, or None if it is not a time.
 
-    >>> parse_time("2024-05-01T12:00:00Z"), parse_time("1714564800"), parse_time("1714564800000"), parse_time("noon")
-    (1714564800.0, 1714564800.0, 1714564800.0, None)
+    >>> [parse_time(text) for text in ("2024-05-01T12:00:00Z", "1714564800", "1714564800000", "noon")]
+    [1714564800.0, 1714564800.0, 1714564800.0, None]
     """
     try:
         number = float(text)

@@ -85,9 +85,7 @@ def name_column(table: DataFrame, column: str, what: str, further: Sequence[str]
 
     kind = dict(table.dtypes)[column]
     if kind not in ("string", *INTEGERS, *further):
-        raise InputError(
-            f"column {column!r} has type {kind}, and {what} names must be strings or integers: convert it"
-        )
+        raise InputError(f"column {column!r} is {kind}, but {what} names are strings or integers: convert it")
     return sf.col(f"`{column}`").cast("string")
 
 

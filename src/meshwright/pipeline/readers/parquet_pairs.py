@@ -1,7 +1,7 @@
 """Reader of Parquet pairs: files with only nodes and topics, read by the executors without Spark's rows.
 
 Spark would convert every value from columns to rows and back. Here, Arrow reads the files directly, and the
-names leave an executor only as blocks. Files that only Spark can reach, or with other types, go through Spark.
+executors turn them into blocks. Files that only Spark can reach, or with other types, go through Spark.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 | columns | meaning |
 | --- | --- |
-| `source`, `block`, `place` | position of the record: file, block of a large file, line or row in the block from 0 |
+| `source`, `block`, `place` | where the record is: file, block of a large file, place in the block from 0 |
 | `node`, `topic` | names |
 | `time`, `sequence` | order of events; null if the record does not state them |
 | `leaves` | true for an unsubscribe, false for a subscribe, null for a record without an operation |
@@ -63,7 +63,7 @@ def arrow_schema() -> pa.Schema:
 
 
 def batch(length: int, **given: Any) -> pa.RecordBatch:
-    """Return a batch of rows; a column is an Arrow array, a list or one value for all rows, by default null."""
+    """Return a batch of rows; a column is an Arrow array, a list or one value for all, by default null."""
     import pyarrow as pa
 
     arrays = []

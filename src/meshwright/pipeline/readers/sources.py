@@ -99,9 +99,7 @@ def check_unchanged(spark: SparkSession, files: Sequence[SourceFile]) -> None:
         raise FormatError(f"files were deleted while they were read ({error}): run this again") from error
     changed = [file.path for file in files if file not in now]
     if changed:
-        raise FormatError(
-            f"{first_five(changed)} changed while they were read: run this again, or read a copy"
-        )
+        raise FormatError(f"{first_five(changed)} changed while being read: run this again, or read a copy")
 
 
 def escape_glob(path: str) -> str:

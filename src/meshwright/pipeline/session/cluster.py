@@ -1,4 +1,4 @@
-"""Checks before any work starts: does the cluster answer, and can its workers run Meshwright?"""
+"""Checks before any work starts: the cluster answers, and its workers can run Meshwright."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ def check_workers(spark: SparkSession, seconds: float = WORK_SECONDS) -> None:
         ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
         where = ", where the service is started," if through_connect(spark) else ""
         raise ClusterError(
-            f"the workers' Python is unsuitable ({_relevant_line(why)}): set PYSPARK_PYTHON{where} to a Python "
-            f"{ours} that is on every worker and has meshwright installed"
+            f"the workers' Python is unsuitable ({_relevant_line(why)}): set PYSPARK_PYTHON{where} to a "
+            f"Python {ours} that is on every worker and has meshwright installed"
         )
 
 
