@@ -1,4 +1,4 @@
-"""Parquet files that the executors read by themselves give what Spark's own reading gives."""
+"""Parquet pairs: reading by the executors gives the same as reading through Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Sizes = list[int]
 
 @given(st.lists(st.integers(0, 50), max_size=8), st.integers(1, 20))
 def test_every_byte_is_in_one_share(sizes: Sizes, most: int) -> None:
-    """Each byte of each file is in exactly one stretch, and no share is larger than told."""
+    """Each byte of each file is in exactly one stretch, and no share exceeds the maximum."""
     files = [SourceFile(str(number), size, "") for number, size in enumerate(sizes)]
     cut = shares(files, most)
     covered = Counter(
@@ -44,10 +44,10 @@ def written(spark: SparkSession, source: Path, out: Path) -> tuple[Outcome, dict
     return outcome, {str(file.relative_to(out)): file.read_bytes() for file in out.rglob("*.*")}
 
 
-def by_spark_alone(
+def by_spark_only(
     spark: SparkSession, source: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Outcome, dict[str, bytes]]:
-    """Ingest as from files that only Spark can reach."""
+    """Ingest as if only Spark could reach the files."""
     with monkeypatch.context() as patch:
         patch.setattr(parquet_pairs, "encode_files", lambda *_: None)
         return written(spark, source, out)
@@ -59,7 +59,8 @@ def some_pairs(kind: str) -> pa.Table:
     topics = pa.array([f"t{number}é" for number in rng.zipf(1.5, 4000) % 90])
     if kind == "large":
         topics = topics.cast(pa.large_string())
-    elif kind == "categories":  # with a category that no row has
+    elif kind == "categories":
+        # One category has no row.
         codes = topics.dictionary_encode()
         words = pa.concat_arrays([codes.dictionary, pa.array(["never"])])
         topics = pa.DictionaryArray.from_arrays(codes.indices, words)
@@ -74,7 +75,7 @@ def some_pairs(kind: str) -> pa.Table:
 def test_both_ways_of_reading_agree(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Several files of several row groups, in many shares, give the bytes that Spark's own reading gives."""
+    """Several files with several row groups, in many shares, give the same bytes as through Spark."""
     monkeypatch.setattr(parquet_pairs, "BYTES_IN_A_SHARE", 9_000)
     (tmp_path / "in").mkdir()
     table = some_pairs(kind)
@@ -89,7 +90,7 @@ def test_both_ways_of_reading_agree(
 
 
 def test_a_damaged_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    """Of several files, the one that is cut off is named, and nothing is written."""
+    """The truncated one of several files is named, and nothing is written."""
     (tmp_path / "in").mkdir()
     for name in "ab":
         pq.write_table(some_pairs("plain"), tmp_path / "in" / f"{name}.parquet")
