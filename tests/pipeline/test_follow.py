@@ -18,7 +18,8 @@ from meshwright import Interest
 from meshwright.errors import InputError, OutputError
 from meshwright.pipeline.follow import follow as following
 from meshwright.pipeline.follow.batch import Node, Row
-from meshwright.pipeline.follow.follow import BatchOutcome, follow
+from meshwright.pipeline.follow.follow import follow
+from meshwright.pipeline.follow.outcome import BatchOutcome
 from meshwright.pipeline.readers.options import Reading
 from meshwright.store import write_dataset
 
@@ -85,7 +86,7 @@ def test_events_replay_to_the_latest_rows(given_rows: list[tuple[int, str, bool]
 
 
 def test_following(spark: SparkSession, tmp_path: Path) -> None:
-    """Files become events in order; late and unchanged rows are counted; the next run reads new files only."""
+    """Files become events; late and unchanged rows are counted; the next run reads only new files."""
     source, place = tmp_path / "in", tmp_path / "out"
     dataset = write_dataset(Interest.from_dict({"oslo": {"x"}}), tmp_path / "data")
     done: list[BatchOutcome] = []

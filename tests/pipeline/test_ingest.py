@@ -58,7 +58,7 @@ def same_content(one: Path, other: Path) -> bool:
 
 
 def test_every_format_gives_the_same_dataset(spark: SparkSession, tmp_path: Path) -> None:
-    """The same subscriptions as CSV, JSON lines, Parquet or edges, compressed or not, give the same tables."""
+    """The same subscriptions as CSV, JSON lines, Parquet or edges, plain or compressed, give equal tables."""
     interest = zipf(40, 12, size=4, seed=5)
     pairs = interest.canonical().to_arrow().to_pylist()
     expected = write_dataset(interest, tmp_path / "expected")

@@ -83,7 +83,7 @@ def test_both_ways_of_reading_agree(
     pq.write_table(table[2500:], tmp_path / "in" / "b [1].parquet", row_group_size=5000)
     pq.write_table(table[:0], tmp_path / "in" / "empty.parquet")
     outcome, content = written(spark, tmp_path / "in", tmp_path / "out")
-    assert (outcome, content) == by_spark_alone(spark, tmp_path / "in", tmp_path / "spark", monkeypatch)
+    assert (outcome, content) == by_spark_only(spark, tmp_path / "in", tmp_path / "spark", monkeypatch)
     pairs = {(row["node"], row["topic"]) for row in table.to_pylist() if (row["topic"] or " ") != " "}
     assert (outcome.read, outcome.kept) == (4000, len(pairs))
     assert outcome.quarantined == (2 if kind == "nulls" else 0)

@@ -60,7 +60,7 @@ class Publications:
     def reading(self, found: str) -> Reading:
         """Return how to read a log in a format: like subscriptions, with other column names."""
         if found not in FORMATS:
-            raise InputError(f"publish logs cannot have the format {found}: choose csv, jsonl or parquet with --format")
+            raise InputError(f"publish logs cannot have the format {found}: choose csv, jsonl or parquet")
         return Reading(
             found,
             node=self.publisher,
