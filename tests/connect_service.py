@@ -1,4 +1,4 @@
-"""A real Spark Connect service on loopback, in a process of its own, in another folder and time zone."""
+"""A real Spark Connect service on loopback, as a separate process in another folder and time zone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from standalone import Worker, wait
 
 @contextmanager
 def service(folder: Path, master: str = "local[2]") -> Iterator[str]:
-    """Start a service as `start-connect-server.sh` does, yield its address, and end it."""
+    """Run a service as `start-connect-server.sh` does, and yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     home = Path(pyspark.__file__).parent

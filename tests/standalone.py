@@ -1,4 +1,4 @@
-"""A real Spark cluster on loopback: a master and workers, each a process of its own that can be killed."""
+"""A real Spark cluster on loopback: a master and workers as separate processes that can be killed."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ import pyspark
 from meshwright.pipeline.session.java import java_home
 
 CORES = 1
-"""Of each worker."""
+"""The cores of each worker."""
 HERE = ("--host", "127.0.0.1", "--webui-port", "0")
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker's process, and the folder that its executors work in."""
+    """The process of a worker, and the working folder of its executors."""
 
     process: subprocess.Popen[bytes]
     folder: Path
 
     def is_busy(self) -> bool:
-        """Tell whether a task runs on it now, by the logs of its executors."""
+        """Return whether a task is running, according to the logs of the executors."""
         logs = [log.read_text(errors="replace") for log in self.folder.glob("*/*/stderr")]
         return sum(log.count("Running task") - log.count("Finished task") for log in logs) > 0
 
     def kill(self) -> None:
-        """Kill it with all that it started, as a machine that fails does."""
+        """Kill the worker and all its children, like a machine that fails."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -43,7 +43,7 @@ class Worker:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where the master is, and the workers."""
+    """The address of the master, and the workers."""
 
     master: str
     workers: list[Worker]
@@ -51,7 +51,7 @@ class Cluster:
 
 @contextmanager
 def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """Start a cluster, and end every process of it; its logs and work are in `folder`."""
+    """Run a cluster in the `with` block; its logs and working folders are in `folder`."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     running: list[Worker] = []
@@ -99,7 +99,7 @@ def _answers(port: int) -> bool:
 
 
 def wait(ready: Callable[[], bool], seconds: float = 120.0) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     ends = time.monotonic() + seconds
     while not ready():
         assert time.monotonic() < ends, "what was waited for did not come"

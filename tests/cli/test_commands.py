@@ -71,8 +71,8 @@ def test_workload_social_has_a_topic_for_each_broker(tmp_path: Path) -> None:
     [
         (["social", *SMALL], "leave it out"),
         (["zipf", "--nodes", "30"], "--topics N"),
-        (["unif", *SMALL, "--both-ways"], "shape social only"),
-        (["expo", *SMALL, "--locality", "0.5"], "shape social only"),
+        (["unif", *SMALL, "--both-ways"], "apply to social only"),
+        (["expo", *SMALL, "--locality", "0.5"], "apply to social only"),
         (["normal", *SMALL], "zipf, expo, unif, social"),
         (["zipf", *SMALL, "--size", "3", "--min-size", "2"], "min_size"),
         (["zipf", *SMALL, "--min-size", "2"], "max_size"),

@@ -1,4 +1,4 @@
-"""The page on data does not rot: every command on it runs, in the order shown."""
+"""Every command in docs/data.md runs, in the order shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONNECTED = "New client connected from 127.0.0.1:1 as c (p2, c1, k60).\n"
 
 
 def prepare(folder: Path) -> None:
-    """Write whatever the page's commands read."""
+    """Write the files that the commands read."""
     for name in ("exports", "logs", "incoming", "events"):
         (folder / name).mkdir()
     (folder / "subscriptions.csv").write_text("node,topic\n" + "\n".join(PAIRS))
@@ -36,8 +36,8 @@ def prepare(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("spark")
-def test_the_pages_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the page shows can be typed, one after another."""
+def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands run one after another, and the last one gives the event shown."""
     prepare(tmp_path)
     monkeypatch.chdir(tmp_path)
     shown = re.findall(r"^meshwright .*$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)

@@ -1,4 +1,4 @@
-"""`plan` and `verify` on Spark: the same plans and the same verdicts as without."""
+"""`plan` and `verify` on Spark give the same plans and verdicts as without Spark."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def dataset(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("spark")
 def test_an_exact_plan_is_the_same_with_a_master(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plan holds the same edges; how it was made, and why, is said, and so are its waves."""
+    """The plan has the same edges, and the output says how and why it was made that way, with its waves."""
     monkeypatch.setattr(waves, "LEAST_WORK", 1_000)
     here, there = dataset.parent / "here", dataset.parent / "there"
     assert meshwright("plan", dataset, "--out", here).code == 0
-    told = meshwright("plan", dataset, *MASTER, "--out", there)
-    assert told.code == 0
-    assert "planned exactly, with rows counted on executors: counting all rows takes about" in told.out
-    assert "waves: 200" in told.out
+    printed = meshwright("plan", dataset, *MASTER, "--out", there)
+    assert printed.code == 0
+    assert "planned exactly, with rows counted on executors: counting all rows takes about" in printed.out
+    assert "waves: 200" in printed.out
     assert mw.read_plan(here).edges == mw.read_plan(there).edges
     answer = meshwright("verify", there, dataset, *MASTER, "--json")
     assert (answer.code, answer.json["verified"], answer.json["split_topics"]) == (0, True, 0)
 
 
 def test_a_small_plan_starts_no_spark(dataset: Path) -> None:
-    """With a master that nobody answers at, a plan too small for a cluster is made all the same."""
+    """A plan that is too small for a cluster is made even if the master is unreachable."""
     answer = meshwright(
         "plan", dataset, "--master", "spark://127.0.0.1:1", "--out", dataset.parent / "plan", "--json"
     )
@@ -44,8 +44,8 @@ def test_a_small_plan_starts_no_spark(dataset: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_divided_plan_tells_its_loss(dataset: Path) -> None:
-    """With --parts the plan states them, it verifies, and the loss against the exact design is told."""
+def test_a_divided_plan_states_its_loss(dataset: Path) -> None:
+    """With --parts, the plan states them, it verifies, and the output has the loss."""
     out = dataset.parent / "plan"
     answer = meshwright("plan", dataset, "--parts", "3", "--coverage", "1", "--out", out, "--json")
     assert answer.code == 0
@@ -55,13 +55,13 @@ def test_a_divided_plan_tells_its_loss(dataset: Path) -> None:
     assert answer.json["loss"]["exact"] == exact
     assert answer.json["loss"]["share"] == pytest.approx(answer.json["edges"] / exact - 1)
     assert meshwright("verify", out, dataset).code == 0
-    told = meshwright("plan", dataset, "--parts", "3", "--coverage", "1", "--out", out)
-    assert f"extra links: {answer.json['loss']['share']:+.1%} on a sample of 200 brokers" in told.out
+    printed = meshwright("plan", dataset, "--parts", "3", "--coverage", "1", "--out", out)
+    assert f"extra links: {answer.json['loss']['share']:+.1%} on a sample of 200 brokers" in printed.out
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_plan_that_is_wrong_is_told_on_spark_too(dataset: Path) -> None:
-    """A plan under a budget is partial; asked for k = 1 the answer is no, and the split topics are named."""
+def test_a_wrong_plan_fails_on_spark_too(dataset: Path) -> None:
+    """A plan under a budget is partial; with --k 1 it fails, and the output names the split topics."""
     out = dataset.parent / "plan"
     assert meshwright("plan", dataset, "--algorithm", "gpa", "--max-edges", "50", "--out", out).code == 0
     here, there = meshwright("verify", out, dataset), meshwright("verify", out, dataset, *MASTER)
@@ -72,16 +72,16 @@ def test_a_plan_that_is_wrong_is_told_on_spark_too(dataset: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--algorithm", "ring", "--master", "local[2]"], "ring does not run on a cluster"),
         (["--parts", "2", "--rounds", "2"], "rounds cannot be planned in parts"),
         (["--costs", "places.csv", "--master", "local[2]"], "--costs and Spark cannot be combined"),
     ],
 )
-def test_what_spark_does_not_do_is_refused(dataset: Path, words: list[str], told: str) -> None:
-    """One line that says what to leave out, before anything is read or started."""
+def test_unsupported_options_are_refused(dataset: Path, words: list[str], message: str) -> None:
+    """One line says what to leave out, before anything is read or started."""
     answer = meshwright("plan", dataset, *words, "--out", dataset.parent / "plan")
     assert answer.code == 2
-    assert told in answer.err
+    assert message in answer.err
     assert answer.err.count("\n") == 1

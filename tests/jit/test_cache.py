@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,9 @@ def test_kernels_go_to_the_users_cache(place: Path, monkeypatch: pytest.MonkeyPa
     base = choose()
     assert base == place / "user" / "meshwright"
     monkeypatch.setattr(cache, "base_folder", lambda: base)
-    folders = [cache.module_folder.__wrapped__(Path(name).stem, str(PACKAGE / name)) for name in KERNELS[:2]]
+    folders: list[Any] = [
+        cache.module_folder.__wrapped__(Path(name).stem, str(PACKAGE / name)) for name in KERNELS[:2]
+    ]
     assert [folder.parent for folder in folders] == [base, base]
     assert folders[0] != folders[1]
     assert [folder.stat().st_mode & 0o777 for folder in (base, *folders)] == [0o700] * 3

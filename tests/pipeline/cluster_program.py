@@ -1,4 +1,4 @@
-"""What the cluster tests run in a process of their own: plan and verify, and print what came out as JSON.
+"""The program of the cluster tests, run in a separate process: plans, verifies and prints results as JSON.
 
 `python cluster_program.py MASTER FOLDER`. A file `plan` or `verify` in the folder says what is being done, so
 that a test can kill a worker in the middle of it.
@@ -22,7 +22,7 @@ from meshwright.workloads import unif
 
 
 def main(master: str, folder: Path) -> dict[str, Any]:
-    """Plan by waves and in parts, and verify; tell digests of the plans."""
+    """Plan by waves and in parts, verify, and return digests of the plans."""
     waves.LEAST_WORK = 1_500_000
     conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     spark = session(master, conf={} if master.startswith("sc://") else conf)
@@ -31,22 +31,22 @@ def main(master: str, folder: Path) -> dict[str, Any]:
     (folder / "plan").touch()
     done = construct(interest, "gm", lambda: spark, choice=sent)
     (folder / "plan").unlink()
-    told = {"waves": done.waves, "gm": digest(done.plan.overlay)}
+    answers = {"waves": done.waves, "gm": digest(done.plan.overlay)}
     small = unif(3000, 100, size=8, seed=4).canonical()
     for algorithm in ("minmax", "low"):
         made = construct(small, algorithm, lambda: spark, choice=sent)
-        told[algorithm] = digest(made.plan.overlay)
-    told["parts"] = digest(construct(small, "gm", lambda: spark, parts=3).plan.overlay)
+        answers[algorithm] = digest(made.plan.overlay)
+    answers["parts"] = digest(construct(small, "gm", lambda: spark, parts=3).plan.overlay)
     mw.write_dataset(interest, folder / "data" / "dataset")
     mw.write_plan(done.plan, folder / "data" / "gm")
     (folder / "verify").touch()
     report = verify_on_cluster(spark, folder / "data" / "gm", folder / "data" / "dataset")
     (folder / "verify").unlink()
-    return told | {"verified": report.passed, "components": report.verification.components.total}
+    return answers | {"verified": report.passed, "components": report.verification.components.total}
 
 
 def expectation() -> dict[str, Any]:
-    """Tell what the engine plans without Spark, and that this is verified."""
+    """Return the same answers from the engine without Spark."""
     large, small = unif(40_000, 300, size=12, seed=3).canonical(), unif(3000, 100, size=8, seed=4).canonical()
     return {
         "gm": digest(grow(large, rules.gm)),
@@ -59,7 +59,7 @@ def expectation() -> dict[str, Any]:
 
 
 def digest(overlay: mw.Overlay) -> str:
-    """Digest the edges in order, with their contributions."""
+    """Return a digest of the edges in order, with their contributions."""
     columns = (overlay.u, overlay.v, overlay.contribution)
     return hashlib.sha256(b"".join(column.tobytes() for column in columns)).hexdigest()
 

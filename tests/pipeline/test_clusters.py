@@ -1,4 +1,4 @@
-"""Plans and verdicts are the same on every kind of cluster, and when a worker dies in the middle."""
+"""Plans and verdicts are the same on every kind of cluster, also if a worker dies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAM = Path(__file__).with_name("cluster_program.py")
 
 
 def run(master: str, folder: Path, stage: str = "", doomed: Worker | None = None) -> dict[str, Any]:
-    """Run the program on a cluster, kill a worker that is busy at some stage, and return what it tells."""
+    """Run the program on a cluster, kill a worker during a stage, and return the answers."""
     process = subprocess.Popen(
         [sys.executable, PROGRAM, master, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -32,8 +32,8 @@ def run(master: str, folder: Path, stage: str = "", doomed: Worker | None = None
     finally:
         process.kill()
     assert process.returncode == 0, err[-3000:]
-    told: dict[str, Any] = json.loads(out.splitlines()[-1])
-    return told
+    answers: dict[str, Any] = json.loads(out.splitlines()[-1])
+    return answers
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +44,17 @@ def expected() -> dict[str, Any]:
 
 @pytest.mark.parametrize("master", ["local[1]", "local[2]", "local-cluster[2,1,1024]"])
 def test_every_master_gives_the_same(master: str, tmp_path: Path, expected: dict[str, Any]) -> None:
-    """Edges, contributions and verdicts are those of the local engine, with waves that really were sent."""
-    told = run(master, tmp_path)
-    assert told | expected == told
-    assert told["waves"][0] == 40_000
+    """Edges, contributions and verdicts equal those of the local engine, and waves are sent."""
+    answers = run(master, tmp_path)
+    assert answers | expected == answers
+    assert answers["waves"][0] == 40_000
 
 
 @pytest.mark.parametrize("stage", ["plan", "verify", ""])
 def test_a_real_cluster_gives_the_same(stage: str, tmp_path: Path, expected: dict[str, Any]) -> None:
-    """On a master and two workers too; and when one of these is killed while a task runs on it."""
+    """A master with two workers gives the same, also if one is killed while it runs a task."""
     (tmp_path / "logs").mkdir()
     with standalone(tmp_path / "logs") as cluster:
-        told = run(cluster.master, tmp_path, stage, cluster.workers[0] if stage else None)
+        answers = run(cluster.master, tmp_path, stage, cluster.workers[0] if stage else None)
         assert (cluster.workers[0].process.poll() is None) == (not stage)
-    assert told | expected == told
+    assert answers | expected == answers

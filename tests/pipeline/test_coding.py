@@ -1,4 +1,4 @@
-"""Pairs of names become blocks of codes, then parts, then pieces, and none is lost or changed on the way."""
+"""Pairs of names become blocks, then parts, then pieces, without losing or changing a pair."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.pipeline.dataset.encode import into_parts, into_piece, number
+from meshwright.pipeline.dataset.encode import merge_part, number_names, split_into_parts
 from meshwright.pipeline.readers import name_blocks
-from meshwright.pipeline.readers.name_blocks import binary, code, unpacked
+from meshwright.pipeline.readers.name_blocks import binary, to_blocks, unpack_names
 from strategies import wild_names
 
 Pairs = list[tuple[str | None, str | None]]
@@ -23,7 +23,7 @@ pairs = st.lists(st.tuples(few_names, few_names), max_size=30)
 
 
 def batches_of(given: Pairs, cuts: Sequence[int]) -> list[pa.RecordBatch]:
-    """Cut pairs into batches, some of them empty."""
+    """Split pairs into batches, some of them empty."""
     places = [0, *sorted(min(cut, len(given)) for cut in cuts), len(given)]
     return [
         pa.record_batch([pa.array([pair[i] for pair in given[begin:end]], pa.string()) for i in (0, 1)], "nt")
@@ -34,16 +34,16 @@ def batches_of(given: Pairs, cuts: Sequence[int]) -> list[pa.RecordBatch]:
 def blocks_of(given: Pairs, cuts: Sequence[int], most: int) -> list[pa.RecordBatch]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(name_blocks, "BYTES_IN_A_BLOCK", most)
-        return list(code(iter(batches_of(given, cuts))))
+        return list(to_blocks(iter(batches_of(given, cuts))))
 
 
 def names_in(block: pa.RecordBatch, kind: str) -> list[str | None]:
-    names: list[str | None] = unpacked(block.column(kind)[0].as_py()).to_pylist()
+    names: list[str | None] = unpack_names(block.column(kind)[0].as_py()).to_pylist()
     return names
 
 
 def decoded(block: pa.RecordBatch) -> Pairs:
-    """Look every code of a block up, one by one."""
+    """Decode a block, pair by pair."""
     found = [
         [names_in(block, f"{kind}s")[place] for place in np.frombuffer(codes[0].as_py(), "<i4")]
         for kind, codes in (("node", block.column("node_codes")), ("topic", block.column("topic_codes")))
@@ -57,7 +57,7 @@ def decoded(block: pa.RecordBatch) -> Pairs:
     st.integers(1, 400),
 )
 def test_blocks_hold_the_pairs(given: Pairs, cuts: list[int], most: int) -> None:
-    """Blocks decode to the pairs, in order, each has its names once, and the same names mean the same key."""
+    """Blocks decode to the pairs in order, have distinct names, and have equal keys for equal names."""
     blocks = blocks_of(given, cuts, most)
     assert [pair for block in blocks for pair in decoded(block)] == given
     by_key: dict[str, set[str]] = {}
@@ -70,15 +70,15 @@ def test_blocks_hold_the_pairs(given: Pairs, cuts: list[int], most: int) -> None
     assert len({repr(names) for names in by_key.values()}) == len(by_key)
 
 
-def test_integers_are_names_too() -> None:
-    """Integers become the texts of themselves."""
+def test_integers_become_names() -> None:
+    """Integers become their decimal text."""
     table = pa.record_batch([pa.array([7, -1, 7], pa.int16()), pa.array(["x", "y", "x"])], "nt")
-    (block,) = code(iter([table]))
+    (block,) = to_blocks(iter([table]))
     assert decoded(block) == [("7", "x"), ("-1", "y"), ("7", "x")]
 
 
-def test_blocks_are_of_a_size() -> None:
-    """A block is closed when its pairs take much room: names that stand in several are told by each."""
+def test_the_size_of_blocks() -> None:
+    """A block is closed at its size limit, and names in several blocks are in each of them."""
     given: Pairs = [(letter * 600, "x") for letter in "abaa"]
     blocks = blocks_of(given, [1, 2, 3], 1000)
     assert [block.column("rows")[0].as_py() for block in blocks] == [2, 2]
@@ -87,10 +87,11 @@ def test_blocks_are_of_a_size() -> None:
 
 @given(pairs, st.integers(1, 400), st.integers(1, 4))
 def test_pieces_are_the_sorted_pairs(given: Pairs, most: int, parts: int) -> None:
-    """Blocks that are numbered, cut into parts and put together there give each pair once, in order."""
+    """Numbering, splitting and merging blocks gives each pair once, in order."""
     blocks = blocks_of(given, range(0, len(given), 2), most)
     kinds = [
-        number([unpacked(block.column(kind)[0].as_py()) for block in blocks]) for kind in name_blocks.KINDS
+        number_names([unpack_names(block.column(kind)[0].as_py()) for block in blocks])
+        for kind in name_blocks.KINDS
     ]
     names = [found.to_pylist() for found, _ in kinds]
     for i in (0, 1):
@@ -103,11 +104,11 @@ def test_pieces_are_the_sorted_pairs(given: Pairs, most: int, parts: int) -> Non
         for i, block in enumerate(blocks)
     ]
     firsts = -(-np.arange(1, parts, dtype=np.int64) * len(names[0]) // parts) << 32
-    cut = list(into_parts(firsts, iter(numbered)))
+    cut = list(split_into_parts(firsts, iter(numbered)))
     found: list[tuple[str, str]] = []
     for part in range(parts):
         here = [batch.filter(pa.compute.equal(batch.column("part"), part)) for batch in cut]
-        for piece in into_piece(iter(here)):
+        for piece in merge_part(iter(here)):
             sizes, topics = (
                 np.frombuffer(piece.column(kind)[0].as_py(), "<i4") for kind in ("sizes", "topics")
             )

@@ -1,4 +1,4 @@
-"""Through Spark Connect everything is as it is on this machine, or one line says why not."""
+"""Spark Connect: every command gives the same result as on this machine, or a one-line error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest
 from connect_service import service
 from meshwright.errors import ClusterError, MissingDependencyError
 from meshwright.pipeline.session.connect import check_version
-from meshwright.pipeline.session.failures import told
+from meshwright.pipeline.session.failures import translate_error
 from meshwright.store import write_dataset
 from meshwright.workloads import unif
 from pipeline.cluster_program import expectation
@@ -38,21 +38,21 @@ def meshwright(folder: Path, *words: object) -> subprocess.CompletedProcess[str]
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
-    """Return what every file of a folder holds."""
+    """Return the contents of every file in a folder."""
     files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 @pytest.fixture(scope="module")
 def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start the one service of these tests."""
+    """Start one service for all tests."""
     with service(tmp_path_factory.mktemp("service")) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write all seven formats, some compressed, most with rows that cannot be used."""
+    """Write all seven formats, some compressed, most with bad rows."""
     folder = tmp_path_factory.mktemp("source")
     words = ["subscribe", "subscribe", "unsubscribe", "dance"]
     events = [(f"n{i * 7 % 50}", f"t{i * i % 30}", words[i % 4], i * 37 % 600) for i in range(900)]
@@ -66,7 +66,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     node, topic, operation, time = zip(*events, strict=True)
     pairs = pa.table({"node": node, "topic": topic})
     pq.write_table(pairs, folder / "clean.parquet")
-    # Times without a zone are those of UTC, wherever this is read.
+    # Times without a zone are UTC, also if the service has another zone.
     times = [f"2026-03-08 0{at // 60 % 10}:{at % 60:02}:00" for at in time]
     when = {"operation": pa.array(operation), "time": pa.array(times)}
     pq.write_table(pa.table({"node": node, "topic": topic, **when}), folder / "events.parquet")
@@ -112,7 +112,7 @@ execute(["profile", "dataset", "--json", "--master", master])
 
 @pytest.mark.slow
 def test_the_same_bytes(remote: str, source: Path, tmp_path: Path) -> None:
-    """Datasets, what was set aside, samples, traffic and profiles are those made on this machine."""
+    """Datasets, quarantines, samples, traffic and profiles equal those made on this machine."""
     write_dataset(unif(600, 40, size=4, seed=2), source / "dataset")
     figures = []
     for name, master in (("here", "local[1]"), ("there", remote)):
@@ -127,7 +127,7 @@ def test_the_same_bytes(remote: str, source: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_same_plans_and_verdicts(remote: str, tmp_path: Path) -> None:
-    """Waves, parts and verification give what the engine gives without Spark, waves really sent."""
+    """Waves, parts and verification give the results of the engine without Spark, and waves are sent."""
     done = subprocess.run(
         [sys.executable, PROGRAM, remote, tmp_path], capture_output=True, check=False, text=True
     )
@@ -141,7 +141,7 @@ def test_the_same_plans_and_verdicts(remote: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_following_when_the_client_is_killed(remote: str, tmp_path: Path) -> None:
-    """Batches are told of here; a run that is killed while it follows goes on, each event exactly once."""
+    """The client reports batches; a killed run continues, and writes each event exactly once."""
     words = ("in", "--format", "csv", "--master", remote)
     (tmp_path / "in").mkdir()
 
@@ -185,13 +185,13 @@ def test_following_when_the_client_is_killed(remote: str, tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_what_a_service_refuses(remote: str, source: Path, tmp_path: Path) -> None:
-    """A setting that is not a session's, a file that is cut off, and one that is not there: one line each."""
+    """A setting that sessions cannot change, a truncated file and a missing file give one line each."""
     whole = (source / "csv" / "1.csv.gz").read_bytes()
     (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
     for words, line in {
         ("cut.csv.gz", "--conf", "spark.executor.memory=4g"): "spark.executor.memory cannot be set through",
-        ("cut.csv.gz",): "cut.csv.gz ends in the middle",
-        ("absent.csv",): "absent.csv: nothing is there to read",
+        ("cut.csv.gz",): "cut.csv.gz is cut off",
+        ("absent.csv",): "absent.csv does not exist",
     }.items():
         done = meshwright(tmp_path, "ingest", *words, "--out", "out", "--master", remote)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
@@ -201,7 +201,7 @@ def test_what_a_service_refuses(remote: str, source: Path, tmp_path: Path) -> No
 SESSIONS = """
 import sys
 from meshwright.errors import InputError
-from meshwright.pipeline.session import session
+from meshwright.pipeline.session.session import session
 first = session(conf={"spark.sql.shuffle.partitions": "5"})
 assert session(sys.argv[1] + "/;user_id=x") is first
 assert first.conf.get("spark.sql.shuffle.partitions") == "5"
@@ -211,17 +211,17 @@ except InputError as error: print(error)
 
 
 @pytest.mark.slow
-def test_a_running_session_is_used_again(remote: str) -> None:
-    """SPARK_REMOTE names the service too; asking again gives the same session, another master is refused."""
+def test_a_running_session_is_reused(remote: str) -> None:
+    """SPARK_REMOTE names the service; a second call returns the same session, another master is refused."""
     environment = {**os.environ, "SPARK_REMOTE": remote}
     command = [sys.executable, "-c", SESSIONS, remote]
     done = subprocess.run(command, env=environment, capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"a session with master {remote} runs already")
+    assert done.stdout.startswith(f"a session with master {remote} is already running")
 
 
-def test_nobody_there(tmp_path: Path) -> None:
-    """An address at which nobody listens gets one line and exit code 2."""
+def test_an_unreachable_service(tmp_path: Path) -> None:
+    """An address without a server gives one line and exit code 2."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         master = f"sc://127.0.0.1:{server.getsockname()[1]}"
     (tmp_path / "a.csv").write_text("node,topic\na,b\n")
@@ -232,51 +232,49 @@ def test_nobody_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_somebody_else_there() -> None:
-    """A server that takes the call and says nothing is told apart from a service."""
+def test_a_server_that_is_not_a_service() -> None:
+    """A server that accepts the connection but never answers is refused."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         taken: list[socket.socket] = []
         threading.Thread(target=lambda: taken.append(server.accept()[0]), daemon=True).start()
         master = f"sc://127.0.0.1:{server.getsockname()[1]}"
-        program = (
-            f"from meshwright.pipeline.session.connect import connected\nconnected({master!r}, {{}}, {{}})"
-        )
+        program = f"from meshwright.pipeline.session.connect import connect\nconnect({master!r}, {{}}, {{}})"
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
         for connection in taken:
             connection.close()
     assert f"ClusterError: no Spark master answers at {master}" in done.stderr.splitlines()[-1]
 
 
-def test_what_is_no_address() -> None:
-    """An address that cannot be read is named, without the secrets that it may hold."""
+def test_an_invalid_address() -> None:
+    """An invalid address is named, without the secrets in its options."""
     program = (
         "from meshwright.pipeline.session.session import session\nsession('sc://host:1/path;token=secret')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
-    assert "InputError: sc://host:1/path, with what follows it, is no address" in done.stderr
+    assert "InputError: the address sc://host:1/path, including its options, is invalid" in done.stderr
     assert "secret" not in done.stderr.splitlines()[-1]
 
 
-def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the packages of Spark Connect one line says which to install."""
-    from meshwright.pipeline.session.connect import connected
+def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the packages of Spark Connect, one line says what to install."""
+    from meshwright.pipeline.session.connect import connect
 
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'pyspark\[connect\]'"):
-        connected("sc://127.0.0.1:1", {}, {})
+        connect("sc://127.0.0.1:1", {}, {})
 
 
 def test_a_service_that_is_too_old() -> None:
-    """A service of an earlier Spark is refused, and told which one is needed."""
+    """A service of an earlier Spark is refused, and the error names the version needed."""
     check_version("4.1.0")
     check_version("10.0.0-SNAPSHOT")
     with pytest.raises(ClusterError, match=r"runs Spark 4\.0\.1, and 4\.1 or newer"):
         check_version("4.0.1")
 
 
-def test_more_than_is_carried() -> None:
-    """What is larger than Spark Connect carries at once is told in megabytes, with what to do instead."""
+def test_a_message_that_is_too_large() -> None:
+    """A message above the limit of Spark Connect is reported in megabytes, with what to do instead."""
     text = 'rpc:\n\tdetails = "CLIENT: Sent message larger than max (209716275 vs. 134217728)"'
-    line = str(told(RuntimeError(text)))
-    assert line.startswith("200 MB go to every task and Spark Connect carries 128 MB at once")
-    assert "closed" in str(told(RuntimeError('rpc:\n\tdetails = "the socket closed"\n>')))
+    line = str(translate_error(RuntimeError(text)))
+    assert line.startswith("every task needs 200 MB, and Spark Connect sends 128 MB at most")
+    assert "closed" in str(translate_error(RuntimeError('rpc:\n\tdetails = "the socket closed"\n>')))

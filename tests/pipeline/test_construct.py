@@ -1,4 +1,4 @@
-"""Plans made on a cluster: exact ones edge by edge as without it; the way is chosen by size, and told."""
+"""Plans on a cluster: exact plans have the same edges as without it, and the size decides the way."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WAVES = Choice("waves", "a test asks for it")
 
 @pytest.fixture(scope="module")
 def interest() -> Interest:
-    """Make subscriptions that take several levels and phases."""
+    """Return subscriptions that take several levels and phases."""
     return zipf(400, 60, min_size=2, max_size=20, seed=5)
 
 
@@ -56,7 +56,7 @@ def test_exact_plans_are_those_of_the_engine(
     parameters: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With waves on executors, edges and contributions are those that the local engine finds."""
+    """With waves on executors, edges and contributions equal those of the local engine."""
     monkeypatch.setattr(waves, "LEAST_WORK", 5_000)
     done = construct(interest, algorithm, lambda: spark, choice=WAVES, parameters=parameters)
     here = mw.design(interest, algorithm, **parameters)
@@ -69,7 +69,7 @@ def test_exact_plans_are_those_of_the_engine(
 def test_parts_on_a_cluster_are_those_of_one_process(
     spark: SparkSession, interest: Interest, rule: rules.Rule
 ) -> None:
-    """Divided plans do not depend on where the parts were planned; they are topic-connected, and say so."""
+    """Divided plans do not depend on where the parts are planned, and they are topic-connected."""
     done = construct(interest, rule.name, lambda: spark, parts=3, coverage=2, seed=4)
     here = divide(interest, rule, parts=3, coverage=2, seed=4)
     assert triples(done.plan.overlay) == triples(here)
@@ -77,17 +77,18 @@ def test_parts_on_a_cluster_are_those_of_one_process(
     assert done.plan.stated_parameters == {"parts": 3, "coverage": 2}
     assert done.choice.way == "parts"
     assert done.loss is not None
-    assert done.loss.divided == len(here)  # the sample is everything here
+    # The sample has all nodes here.
+    assert done.loss.divided == len(here)
     assert done.loss.exact == len(mw.design(interest, rule.name).overlay)
 
 
 def never() -> NoReturn:
-    """Fail: no session must be started."""
+    """Fail, because no session may start."""
     raise AssertionError("a session was started for nothing")
 
 
-def test_small_plans_stay_here(interest: Interest) -> None:
-    """What takes no time needs no cluster: none is started, and it says why."""
+def test_small_plans_need_no_cluster(interest: Interest) -> None:
+    """A small plan starts no session, and says why."""
     done = construct(interest, "gm", never)
     assert triples(done.plan.overlay) == triples(mw.design(interest, "gm").overlay)
     assert (done.choice.way, done.waves, done.loss) == ("driver", (), None)
@@ -95,7 +96,7 @@ def test_small_plans_stay_here(interest: Interest) -> None:
 
 
 def test_the_way_is_chosen_by_size() -> None:
-    """Much work goes to executors; what does not fit in memory is divided until the parts do."""
+    """Large plans go to executors; plans that exceed the memory are divided until the parts fit."""
     large = unif(100_000, 200, size=10, seed=1)
     assert first_wave(large) >= waves.LEAST_WORK
     assert choose(large, rules.gm).way == "waves"
@@ -104,13 +105,14 @@ def test_the_way_is_chosen_by_size() -> None:
     assert cramped.way == "parts"
     assert cramped.parts >= 4
     assert "MiB" in cramped.why
-    assert choose(large, rules.minmax, free=needed * 6 // 5).way == "parts"  # it needs more than gm
+    # minmax needs more memory than gm.
+    assert choose(large, rules.minmax, free=needed * 6 // 5).way == "parts"
     assert choose(large, rules.gm, 7).parts == 7
     assert 2**20 < free_memory() < 2**50
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "options", "told"),
+    ("algorithm", "options", "message"),
     [
         ("ring", {}, "ring does not run on a cluster: .* gm, gpa"),
         ("gm", {"parts": 0}, "parts is 0"),
@@ -121,10 +123,10 @@ def test_the_way_is_chosen_by_size() -> None:
     ],
 )
 def test_what_does_not_run_on_a_cluster(
-    interest: Interest, algorithm: str, options: dict[str, Any], told: str
+    interest: Interest, algorithm: str, options: dict[str, Any], message: str
 ) -> None:
-    """Other designs, and budgets in parts, are refused before a session is started."""
-    with pytest.raises(InputError, match=told):
+    """Other designs, and budgets in parts, are refused before a session starts."""
+    with pytest.raises(InputError, match=message):
         construct(interest, algorithm, never, **options)
 
 

@@ -1,4 +1,4 @@
-"""A dirty corpus: whatever is wrong with rows, each one is accounted for, with its line and the reason."""
+"""A dirty corpus: every bad row is accounted for, with its line and its reason."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ SUPERSEDED = "superseded"
 
 CORPUS: list[tuple[bytes, str]] = [
     (b"a,x,subscribe,10\n", GOOD),
-    (b"a,x,subscribe,11\r\n", DUPLICATE),  # another line end
-    (b"b,x,subscribe,12\r", GOOD),  # and a third one
+    (b"a,x,subscribe,11\r\n", DUPLICATE),  # another line ending
+    (b"b,x,subscribe,12\r", GOOD),  # and a third line ending
     (b"broken\xff\xfe,x,subscribe,13\n", "not UTF-8"),
     (b'"a,y,subscribe,14\n', "quotes do not match"),
     (b'"a"b,y,subscribe,14\n', "quotes do not match"),
@@ -41,7 +41,7 @@ CORPUS: list[tuple[bytes, str]] = [
     (b'"broken\n', "quotes do not match"),  # a name over two lines
     (b'name",y,subscribe,15\n', "quotes do not match"),
     (b'"' + b"y" * 200_000 + b'",y,subscribe,15\n', "node name longer than 65535 bytes"),
-    (b"\n", ""),  # a blank line is no row
+    (b"\n", ""),  # a blank line is not a row
     (b"a,y\n", "2 columns, not 4"),
     (b"a,y,subscribe,16,more\n", "5 columns, not 4"),
     (b",y,subscribe,17\n", "blank node name"),
@@ -58,9 +58,9 @@ CORPUS: list[tuple[bytes, str]] = [
     (b"c,z,subscribe,29\n", SUPERSEDED),
     (b"d,z,unsubscribe,31\n", SUPERSEDED),  # at the same time, in the order of lines
     (b"d,z,subscribe,31\n", GOOD),
-    (b"e,z,unsubscribe,32\n", SUPERSEDED),  # of what never was
+    (b"e,z,unsubscribe,32\n", SUPERSEDED),  # of a subscription that never existed
     ("é,ü,,\n".encode(), GOOD),  # neither operation nor time
-    (b"a,x,Subscribe,1970-01-01T00:00:12Z", DUPLICATE),  # no line end at the end
+    (b"a,x,Subscribe,1970-01-01T00:00:12Z", DUPLICATE),  # no line ending at the end
 ]
 
 
@@ -69,7 +69,7 @@ def write(corpus: Sequence[tuple[bytes, str]], file: Path) -> None:
 
 
 def test_every_row_is_accounted_for(spark: SparkSession, tmp_path: Path) -> None:
-    """More than fifteen kinds of defects reconcile to the row, each told with its line and reason."""
+    """The counts of more than fifteen kinds of defects add up, and each bad row has its line and reason."""
     write(CORPUS, tmp_path / "a.csv")
     outcome = ingest(spark, [tmp_path / "a.csv"], tmp_path / "out", max_bad=1)
     fates = Counter(fate if fate in (GOOD, DUPLICATE, SUPERSEDED) else "bad" for _, fate in CORPUS if fate)
@@ -90,8 +90,8 @@ def test_every_row_is_accounted_for(spark: SparkSession, tmp_path: Path) -> None
     assert manifest["counts"]["read"] == sum(fates.values())
 
 
-def test_json_lines_too(spark: SparkSession, tmp_path: Path) -> None:
-    """JSON-lines have defects of their own, and they reconcile as well."""
+def test_json_lines(spark: SparkSession, tmp_path: Path) -> None:
+    """Defects that only JSON lines can have are accounted for too."""
     lines = [
         ('{"node": "a", "topic": "x"}', None),
         ('{"node": 7, "topic": "x", "more": [1]}', None),
@@ -114,14 +114,14 @@ def test_json_lines_too(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["deleted", "grown"])
-def test_files_that_change_meanwhile(
+def test_files_that_change_while_they_are_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     """A file that is deleted or grows while it is read is an error that names it, and nothing is written."""
     file = tmp_path / "a.csv"
     file.write_text("node,topic\na,x\n")
 
-    def listed(*words: object, **options: object) -> list[SourceFile]:
+    def list_files(*words: object, **options: object) -> list[SourceFile]:
         found = real(*words)  # type: ignore[arg-type]
         if change == "deleted":
             file.unlink()
@@ -129,8 +129,8 @@ def test_files_that_change_meanwhile(
             file.write_text("node,topic\na,x\nb,y\n")
         return found
 
-    real = sources.listed
-    monkeypatch.setattr(ingesting, "listed", listed)
+    real = sources.list_files
+    monkeypatch.setattr(ingesting, "list_files", list_files)
     with pytest.raises(FormatError if change == "grown" else Exception, match=r"a\.csv") as refused:
         ingest(spark, [file], tmp_path / "out", Reading("csv"))
     assert isinstance(refused.value, ValueError)

@@ -1,4 +1,4 @@
-"""Divide and conquer: topic-connected all the same, by few representatives."""
+"""Divide and conquer: a divided plan is topic-connected, through few representatives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from meshwright.greedy import candidates, grow, rules
 from meshwright.greedy.rules import Rule
 from meshwright.overlay import Overlay
 from meshwright.pipeline.planning import divide as dividing
-from meshwright.pipeline.planning.divide import Loss, among, divide, loss, representatives, solve, split
+from meshwright.pipeline.planning.divide import Loss, divide, loss, representatives, restrict, solve, split
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 
@@ -21,7 +21,7 @@ any_rule = st.sampled_from([rules.gm, rules.minmax, rules.low(3)])
 
 
 def naive_representatives(interest: Interest, coverage: int) -> list[int]:
-    """Look at every node in every step."""
+    """Evaluate every node in every step."""
     demand = np.minimum(np.bincount(interest.node_topics, minlength=interest.num_topics), coverage)
     topics = [
         interest.node_topics[a:b] for a, b in zip(interest.node_ptr, interest.node_ptr[1:], strict=False)
@@ -37,7 +37,7 @@ def naive_representatives(interest: Interest, coverage: int) -> list[int]:
 
 @given(crowds(), st.integers(1, 4))
 def test_representatives_are_those_of_greedy_cover(interest: Interest, coverage: int) -> None:
-    """One descent through the levels chooses what looking at every node in every step chooses."""
+    """The kernel chooses the same nodes as evaluating every node in every step."""
     assert representatives(interest, coverage).tolist() == naive_representatives(interest, coverage)
 
 
@@ -46,7 +46,7 @@ def test_representatives_are_those_of_greedy_cover(interest: Interest, coverage:
 def test_every_topic_is_connected(
     interest: Interest, rule: Rule, parts: int, coverage: int, seed: int
 ) -> None:
-    """Whatever the parts, every topic is connected, and every contribution is what the edge brings."""
+    """For any parts, every topic is connected, and every stated contribution is correct."""
     found = verify_overlay(divide(interest, rule, parts=parts, coverage=coverage, seed=seed))
     assert found.connected
     assert found.contributions_agree
@@ -57,10 +57,10 @@ def test_every_topic_is_connected(
 def test_parts_are_joined_as_the_engine_would(
     interest: Interest, rule: Rule, parts: int, coverage: int
 ) -> None:
-    """The last step adds the links that the engine adds among representatives, knowing all nodes."""
+    """The last step adds the links that the engine, which knows all nodes, adds among representatives."""
     whole = divide(interest, rule, parts=parts, coverage=coverage, seed=1)
     division = split(interest, parts, 1)
-    solved = [(nodes, solve(among(interest, nodes), rule, coverage)) for nodes in division.parts]
+    solved = [(nodes, solve(restrict(interest, nodes), rule, coverage)) for nodes in division.parts]
     allowed = [division.bulk, *(nodes[part.representatives] for nodes, part in solved)]
     u, v = (np.concatenate([nodes[getattr(part, end)] for nodes, part in solved]) for end in "uv")
     start = Overlay(interest, u, v, measure.contributions(interest, u, v))
@@ -69,7 +69,7 @@ def test_parts_are_joined_as_the_engine_would(
 
 
 def test_bulk_nodes_belong_to_no_part() -> None:
-    """A node with very many topics is linked in the last step; every other node is in one part."""
+    """A node with very many topics is in no part; every other node is in exactly one."""
     interest = Interest.from_pairs([0] * 40 + list(range(1, 31)), [*range(40), *range(30)])
     division = split(interest, 3, seed=5)
     assert division.bulk.tolist() == [0]
@@ -78,20 +78,20 @@ def test_bulk_nodes_belong_to_no_part() -> None:
 
 
 def test_another_seed_gives_other_parts() -> None:
-    """The seed decides who is in which part, and nothing else does."""
+    """The parts depend on the seed, and on nothing else."""
     interest = zipf(60, 10, size=3, seed=1)
     parts = [split(interest, 2, seed).parts[0].tolist() for seed in (0, 0, 1)]
     assert parts[0] == parts[1] != parts[2]
 
 
 def test_one_part_is_the_exact_design() -> None:
-    """Without bulk nodes, one part is all there is."""
+    """Without bulk nodes, one part gives the exact design."""
     interest = zipf(80, 20, size=4, seed=1)
     assert triples(divide(interest, rules.gm, parts=1)) == triples(grow(interest, rules.gm))
 
 
 def test_the_loss_is_that_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sample of so many nodes is planned both ways; dividing takes more links."""
+    """A sample is planned both ways, and dividing it takes more links."""
     monkeypatch.setattr(dividing, "SAMPLE_NODES", 200)
     found = loss(zipf(400, 40, size=6, seed=1), rules.gm, parts=4, coverage=1, seed=0)
     assert found.nodes == 200

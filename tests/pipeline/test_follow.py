@@ -1,4 +1,4 @@
-"""A folder followed: events in order, each exactly once, whatever interrupts it."""
+"""Follow: events are in order, each exactly once, even if the run is interrupted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from meshwright import Interest
 from meshwright.errors import InputError, OutputError
 from meshwright.pipeline.follow import follow as following
 from meshwright.pipeline.follow.batch import Node, Row
-from meshwright.pipeline.follow.follow import Followed, follow
+from meshwright.pipeline.follow.follow import follow
+from meshwright.pipeline.follow.outcome import BatchOutcome
 from meshwright.pipeline.readers.options import Reading
 from meshwright.store import write_dataset
 
@@ -35,17 +36,17 @@ def events(place: Path) -> list[dict[str, Any]]:
 
 
 def drop(folder: Path, name: str, *rows: str) -> None:
-    """Let a file appear in a folder, whole."""
+    """Rename a complete file into a folder."""
     folder.mkdir(exist_ok=True)
     hidden = folder / f".{name}"
     hidden.write_text("operation,node,topic,time\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8")
     hidden.rename(folder / name)
 
 
-def replayed(told: list[dict[str, Any]]) -> dict[str, set[str]]:
-    """Apply events as a live overlay would, refusing what it would refuse."""
+def replayed(written: list[dict[str, Any]]) -> dict[str, set[str]]:
+    """Apply events like a live overlay, and refuse invalid ones."""
     held: dict[str, set[str]] = {}
-    for event in told:
+    for event in written:
         node, topics = event["node"], set(event["topics"])
         if event["event"] == "join":
             assert node not in held
@@ -67,28 +68,28 @@ rows = st.lists(st.tuples(st.integers(0, 6), st.sampled_from("xyz"), st.booleans
 
 
 @given(rows, st.integers(0, 30))
-def test_changes_replay_to_the_last_word(given_rows: list[tuple[int, str, bool]], cut: int) -> None:
-    """In two batches cut anywhere, the events replay to what the latest row of each topic says."""
+def test_events_replay_to_the_latest_rows(given_rows: list[tuple[int, str, bool]], cut: int) -> None:
+    """The events of two batches, split anywhere, replay to the latest row of each topic."""
     made = [
         Row((float(time), place), topic, leaves) for place, (time, topic, leaves) in enumerate(given_rows)
     ]
     node = Node()
-    told = []
+    written = []
     for part in (made[:cut], made[cut:]):
-        told += [
+        written += [
             {"event": change.event, "node": "n", "topics": change.topics}
             for change in node.take(sorted(part, key=lambda row: row.stamp))
         ]
     last = {row.topic: row.leaves for row in sorted(made, key=lambda row: row.stamp)}
     expected = {topic for topic, leaves in last.items() if not leaves}
-    assert replayed(told).get("n", set()) == expected
+    assert replayed(written).get("n", set()) == expected
 
 
 def test_following(spark: SparkSession, tmp_path: Path) -> None:
-    """Files become events in order; late and idle rows are counted; the next run takes only what is new."""
+    """Files become events; late and unchanged rows are counted; the next run reads only new files."""
     source, place = tmp_path / "in", tmp_path / "out"
-    begun = write_dataset(Interest.from_dict({"oslo": {"x"}}), tmp_path / "data")
-    done: list[Followed] = []
+    dataset = write_dataset(Interest.from_dict({"oslo": {"x"}}), tmp_path / "data")
+    done: list[BatchOutcome] = []
     drop(
         source,
         "1.csv",
@@ -97,7 +98,7 @@ def test_following(spark: SparkSession, tmp_path: Path) -> None:
         "unsubscribe,oslo,x,5",
         "dance,a,b,1",
     )
-    follow(spark, source, place, READING, start=begun, told_of=done.append)
+    follow(spark, source, place, READING, start=dataset, report=done.append)
     assert [(event["event"], event["node"], event["topics"]) for event in events(place)] == [
         ("leave", "oslo", []),
         ("join", "berlin", ["x", "y"]),
@@ -110,11 +111,11 @@ def test_following(spark: SparkSession, tmp_path: Path) -> None:
         "unsubscribe,berlin,y,11",
         "subscribe,rome,z,",
     )
-    follow(spark, source, place, READING, start=begun, told_of=done.append)
-    follow(spark, source, place, READING, start=begun, told_of=done.append)
-    told = events(place)
-    assert [event["sequence"] for event in told] == list(range(len(told)))
-    assert replayed([{"event": "join", "node": "oslo", "topics": ["x"]}, *told]) == {
+    follow(spark, source, place, READING, start=dataset, report=done.append)
+    follow(spark, source, place, READING, start=dataset, report=done.append)
+    written = events(place)
+    assert [event["sequence"] for event in written] == list(range(len(written)))
+    assert replayed([{"event": "join", "node": "oslo", "topics": ["x"]}, *written]) == {
         "berlin": {"x", "y"},
         "rome": {"z"},
     }
@@ -124,16 +125,16 @@ def test_following(spark: SparkSession, tmp_path: Path) -> None:
         (4, 3, 0, 0, 1),
         (4, 3, 0, 1, 0),
     ]
-    with pytest.raises(InputError, match="was begun with"):
+    with pytest.raises(InputError, match="was started with --start"):
         follow(spark, source, place, READING)
-    with pytest.raises(OutputError, match="holds something else"):
+    with pytest.raises(OutputError, match="has other contents"):
         follow(spark, source, source, READING)
 
 
-def test_broken_off_in_the_middle(
+def test_a_batch_that_fails_is_repeated(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A batch that fails half-way is done again, and leaves the same as one that did not fail."""
+    """A batch that fails half-way is repeated, and writes the same as one that did not fail."""
     source = tmp_path / "in"
     drop(source, "1.csv", *(f"subscribe,n{i % 5},t{i},{i}" for i in range(20)))
     follow(spark, source, tmp_path / "whole", READING)
@@ -155,9 +156,9 @@ def test_broken_off_in_the_middle(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from meshwright.pipeline import follow as following
+from meshwright.pipeline.follow import follow as following
 from meshwright.pipeline.readers.options import Reading
-from meshwright.pipeline.session import session
+from meshwright.pipeline.session.session import session
 
 real = following._write_lines
 def die(records, target):
@@ -173,7 +174,7 @@ following.follow(spark.newSession(), sys.argv[1], sys.argv[2], Reading("csv"))
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["events", "batches"])
 def test_killed_and_started_again(spark: SparkSession, tmp_path: Path, moment: str) -> None:
-    """A run killed after writing events, or when all was written but not committed, goes on exactly once."""
+    """A run killed after writing events, or before the commit, continues with each event exactly once."""
     source = tmp_path / "in"
     for place in ("killed", "whole"):
         drop(source, "1.csv", *(f"subscribe,n{i % 5},t{i},{i}" for i in range(20)))
@@ -190,7 +191,7 @@ def test_killed_and_started_again(spark: SparkSession, tmp_path: Path, moment: s
 
 
 def test_rows_without_operations_subscribe(spark: SparkSession, tmp_path: Path) -> None:
-    """A file of mere subscriptions makes its nodes join."""
+    """Rows without operations are subscribes, so their nodes join."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("node,topic\na,x\nb,x\n")
     follow(spark, tmp_path / "in", tmp_path / "out", READING)
@@ -198,7 +199,7 @@ def test_rows_without_operations_subscribe(spark: SparkSession, tmp_path: Path) 
 
 
 def test_empty_and_old_files(spark: SparkSession, tmp_path: Path) -> None:
-    """A file without a byte holds nothing back, and one that is renamed into place after weeks is read."""
+    """An empty file does no harm, and an old file that is renamed into the folder is read."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "empty.csv").touch()
     follow(spark, tmp_path / "in", tmp_path / "out", READING)
@@ -210,7 +211,7 @@ def test_empty_and_old_files(spark: SparkSession, tmp_path: Path) -> None:
     assert replayed(events(tmp_path / "out")) == {"a": {"x"}, "b": {"x"}}
 
 
-def test_looking_is_not_possible_without_time_between(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_time_between_checks_is_positive(spark: SparkSession, tmp_path: Path) -> None:
     """A time of zero or less is refused."""
     with pytest.raises(InputError, match="give a time above zero"):
         follow(spark, tmp_path, tmp_path / "out", READING, every=-1.0)

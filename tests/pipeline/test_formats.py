@@ -1,4 +1,4 @@
-"""Files that no format can read."""
+"""Formats: files with an unknown compression are refused."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_packed_files(spark: SparkSession) -> None:
-    """Whatever the format, a packed file that Spark would take for text is refused by its name."""
+def test_unknown_compressions(spark: SparkSession) -> None:
+    """Every format refuses a compressed file that Spark would read as text, by its name."""
     for kind in sorted(set(READERS) - {"parquet"}):
         for name in ("a.csv.xz", "a.log.deflate", "a.json.ZST", "a.txt.lz4"):
-            with pytest.raises(InputError, match=rf"^'/p/{name}' cannot be unpacked: .* \.gz or \.bz2$"):
+            with pytest.raises(InputError, match=rf"^'/p/{name}' cannot be decompressed: .* \.gz or \.bz2$"):
                 READERS[kind](spark, [SourceFile(f"/p/{name}", 1, "")], Reading(kind))
 
 
-def test_files_that_can_be_unpacked() -> None:
-    """Plain files, .gz and .bz2 pass, whatever else is in their names."""
+def test_known_compressions() -> None:
+    """Plain files, .gz and .bz2 are accepted, with any other text in their names."""
     check_packing(
         [SourceFile(f"/p.xz/{name}", 1, "") for name in ("a.csv", "a.zip.csv.gz", "a.log.1.bz2", "zst")]
     )

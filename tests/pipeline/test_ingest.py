@@ -1,4 +1,4 @@
-"""Ingest: the same dataset however the data is cut, and every row accounted for."""
+"""Ingest: the dataset does not depend on how the data is split, and every row is accounted for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def setting(spark: SparkSession, **values: object) -> Iterator[None]:
-    """Change settings of the one session for a while; `__` stands for a dot."""
+    """Change settings of the shared session temporarily; `__` stands for a dot."""
     names = {f"spark.{name.replace('__', '.')}": str(value) for name, value in values.items()}
     before = {name: spark.conf.get(name, None) for name in names}
     for name, value in names.items():
@@ -41,7 +41,7 @@ def setting(spark: SparkSession, **values: object) -> Iterator[None]:
 
 
 def aside(dataset: Path) -> list[tuple[str, int, str]]:
-    """Return file name, line and reason of all that was set aside."""
+    """Return file name, line and reason of every quarantined record."""
     rows = pq.read_table(dataset / "quarantine").to_pylist()
     return [(Path(row["source"]).name, row["line"], row["reason"]) for row in rows]
 
@@ -52,13 +52,13 @@ def reconciled(outcome: Outcome) -> bool:
 
 
 def same_content(one: Path, other: Path) -> bool:
-    """Tell whether the tables of two datasets are the same bytes."""
+    """Return whether the tables of two datasets have the same bytes."""
     tables = [f"{kind}/part-00000.parquet" for kind in ("subscriptions", "nodes", "topics", "quarantine")]
     return all((one / table).read_bytes() == (other / table).read_bytes() for table in tables)
 
 
 def test_every_format_gives_the_same_dataset(spark: SparkSession, tmp_path: Path) -> None:
-    """The same subscriptions as CSV, JSON-lines, Parquet or edges, plain or not, give the same tables."""
+    """The same subscriptions as CSV, JSON lines, Parquet or edges, plain or compressed, give equal tables."""
     interest = zipf(40, 12, size=4, seed=5)
     pairs = interest.canonical().to_arrow().to_pylist()
     expected = write_dataset(interest, tmp_path / "expected")
@@ -78,8 +78,8 @@ def test_every_format_gives_the_same_dataset(spark: SparkSession, tmp_path: Path
         assert load_interest(tmp_path / "out").fingerprint == interest.fingerprint
 
 
-def test_order_and_partitions_do_not_show(spark: SparkSession, tmp_path: Path) -> None:
-    """Shuffled input in 1, 3 or 16 partitions gives the same dataset, byte for byte, manifest included."""
+def test_order_and_partitions_do_not_matter(spark: SparkSession, tmp_path: Path) -> None:
+    """Shuffled input in 1, 3 or 16 partitions gives the same bytes, including the manifest."""
     rng = np.random.default_rng(2)
     pairs = [f"n{rng.integers(60)},t{int(rng.zipf(1.5)) % 40}" for _ in range(3000)]
     written = []
@@ -99,8 +99,8 @@ def test_order_and_partitions_do_not_show(spark: SparkSession, tmp_path: Path) -
     assert load_interest(tmp_path / "out3").fingerprint == interest.fingerprint
 
 
-def test_lines_are_counted_over_blocks(spark: SparkSession, tmp_path: Path) -> None:
-    """What is set aside is told with its line in the file, in whichever block it was read."""
+def test_line_numbers_across_blocks(spark: SparkSession, tmp_path: Path) -> None:
+    """A quarantined record has its line number in the file, in every block."""
     bad = {2, 3, 250, 999, 1000}
     lines = [f"{number}" if number in bad else f"n{number % 7},t{number % 11}" for number in range(2, 1001)]
     (tmp_path / "a.csv").write_text("node,topic\n" + "\n".join(lines))
@@ -111,16 +111,16 @@ def test_lines_are_counted_over_blocks(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_events_are_folded(spark: SparkSession, tmp_path: Path) -> None:
-    """Events are ordered by time, then sequence, and each row has one fate: kept, duplicate or superseded."""
+    """Events are ordered by time, then sequence; each row is kept, duplicate or superseded."""
     (tmp_path / "a.csv").write_text(
         "operation,node,topic,time,sequence\n"
         "subscribe,a,x,2024-01-01T00:00:03Z,1\n"  # after the unsubscribe, though before it in the file: kept
         "unsubscribe,a,x,2024-01-01T00:00:02Z,2\n"
         "subscribe,a,x,2024-01-01T00:00:01Z,3\n"
         "SUBSCRIBE,a,x,1704067204,4\n"  # again: a duplicate
-        "subscribe,b,x,1704067201000,2\n"  # at the moment of its unsubscribe, by sequence later: kept
+        "subscribe,b,x,1704067201000,2\n"  # same time as its unsubscribe, later sequence: kept
         "unsubscribe,b,x,1704067201,1\n"
-        "unsubscribe,c,y,1704067201,1\n"  # of what never was
+        "unsubscribe,c,y,1704067201,1\n"  # of a subscription that never existed
         "subscribe,d,y,1704067201,1\n"
         "unsubscribe,d,y,1704067209,1\n"
     )
@@ -137,7 +137,7 @@ def test_events_are_folded(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_raw_logs_give_what_they_were_made_from(spark: SparkSession, tmp_path: Path) -> None:
-    """A day's raw, dirty events of an interest, in files of any number, fold to that interest."""
+    """Raw, dirty events generated from an interest fold to that interest, in any number of files."""
     interest = zipf(60, 20, size=5, seed=9)
     files = write_raw_events(interest, tmp_path / "raw", files=3, seed=2)
     outcome = ingest(spark, files, tmp_path / "out")
@@ -147,7 +147,7 @@ def test_raw_logs_give_what_they_were_made_from(spark: SparkSession, tmp_path: P
 
 
 def test_columns_are_found_by_name(spark: SparkSession, tmp_path: Path) -> None:
-    """Files may order their columns as they like; a column that is missing is named with its file."""
+    """Files may have different column orders; a missing column is named with its file."""
     (tmp_path / "a.csv").write_text("broker;filter;x\nb1;t1;0\n")
     (tmp_path / "b.csv").write_text('x;filter;broker\n0;"t;2";b2\n')
     reading = Reading("csv", node="broker", topic="filter", delimiter=";")
@@ -172,8 +172,8 @@ def test_edges_both_ways(spark: SparkSession, tmp_path: Path) -> None:
     assert pairs == {("1", "2"), ("2", "1"), ("2", "3"), ("3", "2"), ("3", "1"), ("1", "3")}
 
 
-def test_parquet_of_any_kind(spark: SparkSession, tmp_path: Path) -> None:
-    """Integers become names, nulls and blanks are set aside with their rows, events fold as in CSV."""
+def test_parquet_types(spark: SparkSession, tmp_path: Path) -> None:
+    """Integers become names, nulls and blanks are quarantined with their rows, events fold as in CSV."""
     table = pa.table(
         {
             "node": pa.array([1, 2, None, 10, 1]),
@@ -193,19 +193,19 @@ def test_parquet_of_any_kind(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
-def test_a_cut_off_file_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
-    """A compressed file that ends in the middle is named, and nothing is written."""
+def test_a_truncated_file_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """A truncated compressed file is named, and nothing is written."""
     rng = np.random.default_rng(1)
     text = "node,topic\n" + "".join(f"n{rng.integers(10**9)},t{rng.integers(10**9)}\n" for _ in range(20_000))
     whole = gzip.compress(text.encode())
     (tmp_path / "a.csv.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FormatError, match=r"a\.csv\.gz ends in the middle"):
+    with pytest.raises(FormatError, match=r"a\.csv\.gz is cut off"):
         ingest(spark, [tmp_path], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_too_much_is_bad(spark: SparkSession, tmp_path: Path) -> None:
-    """Above the share that may be bad the run fails, tells the first bad line, and writes nothing."""
+def test_too_many_bad_rows(spark: SparkSession, tmp_path: Path) -> None:
+    """Above the allowed share of bad rows, ingest names the first bad line and writes nothing."""
     (tmp_path / "a.csv").write_text("node,topic\na,x\nb\nc,y\n")
     with pytest.raises(
         InputError, match=r"1 of 3 rows cannot be used, .*10.0 %.*line 3 of .*a\.csv \(1 columns"
@@ -215,11 +215,11 @@ def test_too_much_is_bad(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_nothing_to_read(spark: SparkSession, tmp_path: Path) -> None:
-    """No file, no rows, or a name that tells no format: each is said."""
-    with pytest.raises(InputError, match=r"no file .*nowhere"):
+    """A missing file, files without rows and an unknown extension have their own errors."""
+    with pytest.raises(InputError, match=r"nowhere.* does not exist"):
         ingest(spark, [tmp_path / "nowhere.csv"], tmp_path / "out")
     (tmp_path / "a.csv").write_text("node,topic\n")
-    with pytest.raises(InputError, match="hold no rows"):
+    with pytest.raises(InputError, match=r"no rows in .*: give files that have some"):
         ingest(spark, [tmp_path / "a.csv"], tmp_path / "out")
     (tmp_path / "b.dat").write_text("a,b\n")
     with pytest.raises(InputError, match=r"b\.dat.*give --format"):
@@ -230,14 +230,15 @@ PLAIN = {"a.csv": "node,topic\na,x\nb,x\n", "a.txt": "a x\nb x\n", "a.jsonl": '{
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_state_and_events_go_together(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    """Rows that say nothing of an operation subscribe, before all events; no moment is asked of them."""
+def test_subscriptions_and_events_together(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    """Rows without an operation are subscribes before all events; --as-of is refused if no row has a time."""
     (tmp_path / name).write_text(PLAIN[name])
     rows = PLAIN[name].count("x")
-    with pytest.raises(InputError, match="no row has a time"):
+    with pytest.raises(InputError, match="--as-of needs times, and no row has one"):
         ingest(spark, [tmp_path / name], tmp_path / "out", Reading(format_of(name), as_of=5.0))
     if name == "a.txt":
-        return  # edges have no events
+        # Edges have no events.
+        return
     ending = name.partition(".")[2]
     events = [{"node": "a", "topic": "x", "operation": "unsubscribe", "time": 3}]
     if ending == "csv":
@@ -257,7 +258,7 @@ def format_of(name: str) -> str:
 
 
 def test_parquet_files_may_differ_in_columns(spark: SparkSession, tmp_path: Path) -> None:
-    """What each file says counts, in whichever order their names are."""
+    """The columns of every file count, in any order of file names."""
     state = pa.table({"node": ["a"], "topic": ["x"]})
     events = pa.table(
         {"node": ["b", "a"], "topic": ["x", "x"], "operation": ["unsubscribe"] * 2, "time": [1, 2]}
@@ -270,12 +271,12 @@ def test_parquet_files_may_differ_in_columns(spark: SparkSession, tmp_path: Path
         outcome = ingest(spark, [folder], tmp_path / "out")
         assert (outcome.read, outcome.kept, outcome.superseded) == (3, 0, 3)
     pq.write_table(pa.table({"node": [1], "topic": ["x"]}), tmp_path / "in0" / "c.parquet")
-    with pytest.raises(InputError, match="the Parquet files do not fit together"):
+    with pytest.raises(InputError, match="the Parquet files have conflicting schemas"):
         ingest(spark, [tmp_path / "in0"], tmp_path / "out")
 
 
 def test_parquet_times(spark: SparkSession, tmp_path: Path) -> None:
-    """A text that is no date is no time, as in CSV; nanoseconds are refused with what to do."""
+    """A text without a date is not a time, as in CSV; nanoseconds are refused with what to do."""
     texts = ["2026-01-01", "2026-01-01T12:00:00Z", "2026-01-01 12:00", "12:30:00", "2026-05", "1767225600"]
     columns = {"node": ["a"] * 6, "topic": [*"uvwxyz"], "time": texts}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
@@ -287,12 +288,12 @@ def test_parquet_times(spark: SparkSession, tmp_path: Path) -> None:
     assert [line - 1 for _, line, _ in aside(tmp_path / "csv")] == [4, 5]
     fine = pa.array([0], pa.timestamp("ns"))
     pq.write_table(pa.table({"node": ["a"], "topic": ["x"], "time": fine}), tmp_path / "ns.parquet")
-    with pytest.raises(InputError, match="no Parquet times in nanoseconds"):
+    with pytest.raises(InputError, match="cannot read Parquet timestamps in nanoseconds"):
         ingest(spark, [tmp_path / "ns.parquet"], tmp_path / "out")
 
 
 def test_both_ways_does_not_hide_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
-    """What may be bad is a share of lines, not of the rows that good ones become."""
+    """The allowed share of bad rows is a share of lines, not of the rows that good lines become."""
     (tmp_path / "a.txt").write_text("a b\n" * 8 + "alone\n" * 2)
     for both_ways in (False, True):
         reading = Reading("edges", both_ways=both_ways)

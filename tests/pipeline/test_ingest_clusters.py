@@ -1,4 +1,4 @@
-"""Ingest gives the same bytes on every kind of cluster, by any hash seed, and when a worker dies."""
+"""Ingest gives the same bytes on every kind of cluster, with any hash seed, also if a worker dies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from standalone import Worker, standalone, wait
 pytestmark = pytest.mark.slow
 
 MASTERS = {"local[2]": "1", "local-cluster[2,1,1024]": "2"}
-"""Each with the hash seed of its run."""
+"""The masters, each with the hash seed of its run."""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(source: Path, out: Path, master: str, seed: str, doomed: Worker | None = None) -> dict[str, bytes]:
-    """Ingest in a process of its own, kill a worker that is busy, and return the bytes of every file."""
+    """Ingest in a separate process, kill a busy worker, and return the bytes of every file."""
     command: list[str | Path] = [
         sys.executable,
         "-m",
@@ -52,7 +52,7 @@ def run(source: Path, out: Path, master: str, seed: str, doomed: Worker | None =
         "--master",
         master,
     ]
-    # Small blocks, so that there are many tasks.
+    # Small blocks give many tasks.
     settings = ["--conf", "spark.sql.files.maxPartitionBytes=150000", "--conf", "spark.driver.host=127.0.0.1"]
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     process = subprocess.Popen(
@@ -82,7 +82,7 @@ def expected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 def test_every_master_gives_the_same(
     source: Path, expected: dict[str, bytes], tmp_path: Path, master: str, seed: str
 ) -> None:
-    """The manifest, the tables and the quarantine are the same bytes, whatever runs them."""
+    """The manifest, the tables and the quarantine have the same bytes on every master."""
     assert run(source, tmp_path / "out", master, seed) == expected
 
 
@@ -90,7 +90,7 @@ def test_every_master_gives_the_same(
 def test_a_real_cluster_gives_the_same(
     source: Path, expected: dict[str, bytes], tmp_path: Path, killing: bool
 ) -> None:
-    """On a master and two workers too; and when one of these is killed while a task runs on it."""
+    """A master with two workers gives the same, also if one is killed while it runs a task."""
     (tmp_path / "logs").mkdir()
     with standalone(tmp_path / "logs") as cluster:
         doomed = cluster.workers[0] if killing else None

@@ -1,4 +1,4 @@
-"""Logs of real mosquitto brokers: the folded state is what the clients hold."""
+"""Mosquitto logs: the folded state of a log is what the clients of the broker hold."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 
 from brokers import PROGRAM, broker
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.dataset.ingest import ingest, reasons
-from meshwright.pipeline.readers.broker_names import logs_of
+from meshwright.pipeline.dataset.ingest import ingest, quarantine_reasons
+from meshwright.pipeline.readers.broker_names import log_files
 from meshwright.pipeline.readers.mosquitto_logs import UNKNOWN_CLIENT, Event, Log
 from meshwright.pipeline.readers.options import BRIDGES, Reading
 from meshwright.pipeline.readers.rows import NOT_UTF8
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="no mosquitto is installed")
 
 
-def told(*lines: str) -> list[Event]:
+def events_of(*lines: str) -> list[Event]:
     """Return the events of a log's lines."""
     log = Log(re.compile(BRIDGES))
     return [event for line in lines for event in log.read(f"1700000000: {line}".encode())]
 
 
-def connected(client: str, clean: int = 1) -> str:
+def connect_line(client: str, clean: int = 1) -> str:
     return f"New client connected from 127.0.0.1:1 as {client} (p2, c{clean}, k60)."
 
 
 async def live(port: int) -> set[tuple[str, str]]:
-    """Let clients come and go at a broker; return what they hold at the end."""
+    """Run clients at a broker, and return the filters that they hold at the end."""
 
     def client(name: str, **options: Any) -> aiomqtt.Client:
         return aiomqtt.Client("127.0.0.1", port, identifier=name, **options)
@@ -74,9 +74,10 @@ async def live(port: int) -> set[tuple[str, str]]:
         await usurper.subscribe("of/the/new")
         bridge = await staying.enter_async_context(client("local.oslo.bridge"))
         await bridge.subscribe("bridged")
-        with pytest.raises(aiomqtt.MqttError):  # the broker has closed this one
+        # The broker has closed this connection.
+        with pytest.raises(aiomqtt.MqttError):
             await usurped.subscribe("too/late", timeout=5)
-        # The state is looked at while all of these are connected: stop the broker first.
+        # The state is that of this point, while all these clients are connected.
         return {
             ("plain", "a/+"),
             ("plain", "c c"),
@@ -90,7 +91,7 @@ async def live(port: int) -> set[tuple[str, str]]:
 
 @needs_broker
 def test_real_logs_fold_to_what_clients_hold(spark: SparkSession, tmp_path: Path) -> None:
-    """Whatever real clients do at a real broker, its log folds to what they hold at that moment."""
+    """The log of a real broker folds to the filters that its clients hold at that time."""
     log = tmp_path / "berlin.log"
     copy = tmp_path / "copy" / "berlin.log"
     copy.parent.mkdir()
@@ -101,13 +102,13 @@ def test_real_logs_fold_to_what_clients_hold(spark: SparkSession, tmp_path: Path
     with broker(log) as port:
         expected = asyncio.run(lived(port))
     lines = log.read_text().splitlines(keepends=True)
-    # What follows is the clients' going when the test ends.
+    # The lines after this one come from clients that disconnect when the test ends.
     last = max(number for number, line in enumerate(lines) if "of/the/new" in line)
     copy.write_text("".join(lines[: last + 1]))
     outcome = ingest(spark, [copy], tmp_path / "clients")
     assert pairs_of(tmp_path / "clients") == expected
     assert (outcome.node_from, outcome.quarantined) == ("client", 0)
-    (copy.parent / "oslo.log").write_text(connected("x") + "\nx 0 a/+\nx 0 new\n")
+    (copy.parent / "oslo.log").write_text(connect_line("x") + "\nx 0 a/+\nx 0 new\n")
     outcome = ingest(spark, [copy.parent], tmp_path / "brokers", Reading("mosquitto-log"))
     assert outcome.node_from == "broker"
     assert pairs_of(tmp_path / "brokers") == {("berlin", topic) for _, topic in expected} | {
@@ -117,10 +118,10 @@ def test_real_logs_fold_to_what_clients_hold(spark: SparkSession, tmp_path: Path
 
 
 def test_before_its_connect(spark: SparkSession, tmp_path: Path) -> None:
-    """A subscription of a client that never connected is set aside with its line; other lines are no rows."""
+    """A subscription of a client that never connected is quarantined with its line; messages are not rows."""
     (tmp_path / "b.log").write_text(
         "1700000000: mosquitto version 2.0.11 starting\n1700000001: early 1 a/b\n"
-        f"1700000002: {connected('late')}\n1700000003: late 0 a/b\n"
+        f"1700000002: {connect_line('late')}\n1700000003: late 0 a/b\n"
         "1700000004: Saving in-memory database to x.db.\n"
     )
     outcome = ingest(spark, [tmp_path / "b.log"], tmp_path / "out", max_bad=0.5)
@@ -128,9 +129,9 @@ def test_before_its_connect(spark: SparkSession, tmp_path: Path) -> None:
     assert pairs_of(tmp_path / "out") == {("late", "a/b")}
 
 
-def test_the_longest_known_id_is_meant() -> None:
-    """Of ids that begin alike, the longest that has connected is taken, and its QoS tells a subscribe."""
-    events = told(connected("m 1"), connected("m 1 2"), "m 1 2 0 t", "m 1 2 t", "m 1 0 t")
+def test_the_longest_known_id_wins() -> None:
+    """The client is the longest id that has connected, and a QoS after it marks a subscribe."""
+    events = events_of(connect_line("m 1"), connect_line("m 1 2"), "m 1 2 0 t", "m 1 2 t", "m 1 0 t")
     assert [(event.client, event.filter, event.leaves) for event in events] == [
         ("m 1 2", "t", False),
         ("m 1 2", "t", True),
@@ -148,33 +149,35 @@ def test_the_longest_known_id_is_meant() -> None:
         "Client c [127.0.0.1:5000] disconnected.",
         "Socket error on client c, disconnecting.",
         "mosquitto version 2.0.11 starting",
-        connected("c"),
+        connect_line("c"),
     ],
 )
 def test_clean_sessions_end(end: str) -> None:
-    """Whatever ends a clean session drops its filters; a persistent one keeps them but for a clean start."""
-    dropped = [(event.filter, event.derived) for event in told(connected("c"), "c 0 t", end) if event.leaves]
+    """Every end of a clean session drops its filters; only a clean start drops those of a persistent one."""
+    dropped = [
+        (event.filter, event.derived) for event in events_of(connect_line("c"), "c 0 t", end) if event.leaves
+    ]
     assert dropped == [("t", True)]
     kept = [
         event
-        for event in told(connected("c", 0), "c 0 t", "Saving in-memory database to x.", end)
+        for event in events_of(connect_line("c", 0), "c 0 t", "Saving in-memory database to x.", end)
         if event.leaves
     ]
-    assert bool(kept) == (end == connected("c"))
+    assert bool(kept) == (end == connect_line("c"))
 
 
 def test_time_never_goes_back() -> None:
-    """A clock that is set back does not put later lines before earlier ones."""
+    """A clock that is set back does not reorder lines."""
     log = Log(re.compile(BRIDGES))
-    list(log.read(f"1700000100: {connected('c')}".encode()))
+    list(log.read(f"1700000100: {connect_line('c')}".encode()))
     list(log.read(b"1700000050: c 0 t"))
     assert log.time == 1700000100
 
 
 @pytest.mark.parametrize("line", ["my client 0 some topic", "unknown client a/b", "c9 1 sp ace", "New words"])
 def test_no_line_vanishes(line: str) -> None:
-    """A line that is no message of mosquitto's and of no client that has connected is set aside."""
-    assert told(connected("c1"), line) == [Event(None, None, leaves=False, reason=UNKNOWN_CLIENT)]
+    """A line that is neither a message of mosquitto nor of a connected client is quarantined."""
+    assert events_of(connect_line("c1"), line) == [Event(None, None, leaves=False, reason=UNKNOWN_CLIENT)]
 
 
 @pytest.mark.parametrize(
@@ -194,15 +197,15 @@ def test_no_line_vanishes(line: str) -> None:
         "Expiring client gone due to timeout.",
     ],
 )
-def test_messages_are_no_rows(line: str) -> None:
-    """What mosquitto says besides subscriptions is neither read nor set aside."""
-    assert told(connected("c1"), line) == []
+def test_messages_are_not_rows(line: str) -> None:
+    """Other messages of mosquitto are neither read nor quarantined."""
+    assert events_of(connect_line("c1"), line) == []
 
 
 @pytest.mark.parametrize("client", ["Bridge 7", "Plugin A", "|p", "Info: a", "Client x", "|- a"])
 def test_known_ids_win(client: str) -> None:
-    """A client that has connected may be named as messages begin."""
-    events = told(connected(client), f"{client} 0 a b", f"{client} a b")
+    """The id of a connected client may look like the beginning of a message."""
+    events = events_of(connect_line(client), f"{client} 0 a b", f"{client} a b")
     assert [(event.client, event.filter, event.leaves) for event in events] == [
         (client, "a b", False),
         (client, "a b", True),
@@ -210,19 +213,19 @@ def test_known_ids_win(client: str) -> None:
 
 
 def test_messages_that_begin_with_an_id() -> None:
-    """A message does not become an unsubscribe because some client's id is its first word."""
-    assert told(connected("Received"), "Received PINGREQ from c1") == []
+    """A message is not an unsubscribe, even if its first word is the id of a client."""
+    assert events_of(connect_line("Received"), "Received PINGREQ from c1") == []
 
 
 def test_old_versions_connect() -> None:
-    """Mosquitto before 1.5 does not tell the protocol of a client."""
-    events = told("New client connected from 127.0.0.1 as old (c1, k60).", "old 0 t")
+    """Mosquitto before 1.5 does not log the protocol of a client."""
+    events = events_of("New client connected from 127.0.0.1 as old (c1, k60).", "old 0 t")
     assert [(event.client, event.filter) for event in events] == [("old", "t")]
 
 
 def test_a_filter_like_a_subscribe() -> None:
-    """The end of a filter that begins as a QoS does is no subscribe."""
-    events = told(connected("p"), "p 0 1 volt", "p 1 volt", "p 1 volt")
+    """The unsubscribe from a filter that begins with a digit is not taken for a subscribe."""
+    events = events_of(connect_line("p"), "p 0 1 volt", "p 1 volt", "p 1 volt")
     assert [(event.filter, event.leaves) for event in events] == [
         ("1 volt", False),
         ("1 volt", True),
@@ -231,10 +234,10 @@ def test_a_filter_like_a_subscribe() -> None:
 
 
 def test_broken_names() -> None:
-    """Bytes that are not UTF-8 make no name: of a topic, of a client, known or not."""
+    """Invalid UTF-8 is never a name, neither of a topic nor of a client."""
     log = Log(re.compile(BRIDGES))
     lines = [
-        connected("c1").encode(),
+        connect_line("c1").encode(),
         b"c1 0 bad\xff\xfe",
         b"New client connected from 127.0.0.1:1 as c\xff (p2, c1, k60).",
         b"c\xff 0 good",
@@ -247,9 +250,9 @@ def test_broken_names() -> None:
 
 
 def test_only_the_brokers_own_topics_are_left_out() -> None:
-    """`$SYS` stays at its broker; other topics with a dollar are topics."""
+    """Only `$SYS` is left out; other topics that begin with a dollar are kept."""
     lines = ["c 0 $SYS/broker/load", "c 0 $SYS", "c 0 $aws/things/a", "c 0 $SYSTEM/a", "c 0 _INBOX.a"]
-    assert [event.filter for event in told(connected("c"), *lines)] == [
+    assert [event.filter for event in events_of(connect_line("c"), *lines)] == [
         "$aws/things/a",
         "$SYSTEM/a",
         "_INBOX.a",
@@ -272,19 +275,19 @@ def test_only_the_brokers_own_topics_are_left_out() -> None:
     ],
 )
 def test_each_log_has_its_broker(paths: list[str], brokers: list[str]) -> None:
-    """Logs of different brokers never share a name, in whatever order they come; paths stay as they are."""
-    named = {log.path: log.broker for log in logs_of(paths)}
+    """Logs of different brokers get different names, in any order of paths."""
+    named = {log.path: log.broker for log in log_files(paths)}
     assert named == dict(zip(paths, brokers, strict=True))
-    assert named == {log.path: log.broker for log in logs_of(paths[::-1])}
+    assert named == {log.path: log.broker for log in log_files(paths[::-1])}
 
 
 def test_rotated_logs_are_in_order() -> None:
-    """Logs are rotated by number or by date; the one that is still written is the last."""
+    """Logs rotated by number or by date are in order; the current log is the last."""
     for names in (
         ["m.log.10.gz", "m.log.2", "m.log.1", "m.log"],
         ["m.log-20231231", "m.log-20240101.gz", "m.log"],
     ):
-        logs = logs_of([f"/p/{name}" for name in sorted(names)])
+        logs = log_files([f"/p/{name}" for name in sorted(names)])
         assert {log.broker for log in logs} == {"m"}
         assert [log.path for log in sorted(logs, key=lambda log: log.order)] == [
             f"/p/{name}" for name in names
@@ -292,7 +295,7 @@ def test_rotated_logs_are_in_order() -> None:
 
 
 def written(file: Path, *lines: str) -> Path:
-    """Write a log, gzipped if it is named so."""
+    """Write a log, compressed if its name ends with .gz."""
     text = "".join(f"1700000000: {line}\n" for line in lines).encode()
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(gzip.compress(text) if file.suffix == ".gz" else text)
@@ -302,10 +305,12 @@ def written(file: Path, *lines: str) -> Path:
 @pytest.mark.parametrize(
     "names", [("m.log.2.gz", "m.log.1", "m.log"), ("m.log-20231231.gz", "m.log-20240101", "m.log")]
 )
-def test_sessions_go_on_in_the_next_log(spark: SparkSession, tmp_path: Path, names: tuple[str, ...]) -> None:
-    """Rotated logs are one: who connected in an earlier one is known in a later one."""
+def test_sessions_continue_in_the_next_log(
+    spark: SparkSession, tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    """A client that connected in a rotated log is known in the next one."""
     first, second, third = (tmp_path / "logs" / name for name in names)
-    written(first, connected("c1"), connected("c2"), "c1 0 x", "c2 0 x")
+    written(first, connect_line("c1"), connect_line("c2"), "c1 0 x", "c2 0 x")
     written(second, "c1 0 y", "c1 x")
     written(third, "c1 0 z", "Client c2 disconnected.")
     outcome = ingest(spark, [tmp_path / "logs"], tmp_path / "out", Reading("mosquitto-log"))
@@ -314,9 +319,9 @@ def test_sessions_go_on_in_the_next_log(spark: SparkSession, tmp_path: Path, nam
 
 
 def test_what_is_a_node(spark: SparkSession, tmp_path: Path) -> None:
-    """Of several logs, be they silent, brokers are the nodes, and of one its clients; or as told."""
-    loud = written(tmp_path / "loud.log", connected("c1"), connected("c2"), "c1 0 x", "c2 0 x")
-    quiet = written(tmp_path / "quiet.log", connected("z"))
+    """Nodes are brokers if there are several logs, even silent ones, else clients; an option overrides it."""
+    loud = written(tmp_path / "loud.log", connect_line("c1"), connect_line("c2"), "c1 0 x", "c2 0 x")
+    quiet = written(tmp_path / "quiet.log", connect_line("z"))
     clients, brokers = {("c1", "x"), ("c2", "x")}, {("loud", "x")}
     for logs, asked, expected in (
         ([loud, quiet], None, brokers),
@@ -331,24 +336,24 @@ def test_what_is_a_node(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_names_that_are_not_utf8(spark: SparkSession, tmp_path: Path) -> None:
-    """A broken name is set aside with its line, as in other formats."""
-    log = written(tmp_path / "b.log", connected("c"), "c 0 t")
+    """A name that is not UTF-8 is quarantined with its line, as in other formats."""
+    log = written(tmp_path / "b.log", connect_line("c"), "c 0 t")
     log.write_bytes(log.read_bytes() + b"1700000001: c 0 bad\xff\xfe\n")
     outcome = ingest(spark, [log], tmp_path / "out", max_bad=0.5)
     assert (outcome.read, outcome.kept, outcome.quarantined) == (2, 1, 1)
-    assert reasons(tmp_path / "out") == {NOT_UTF8: 1}
+    assert quarantine_reasons(tmp_path / "out") == {NOT_UTF8: 1}
 
 
-def test_files_that_are_no_logs(spark: SparkSession, tmp_path: Path) -> None:
-    """A log that is packed as Spark cannot read it, or no log of mosquitto's, is refused by its name."""
-    good = written(tmp_path / "a.log", connected("c"), "c 0 t")
+def test_files_that_are_not_logs(spark: SparkSession, tmp_path: Path) -> None:
+    """A log with an unknown compression, or of another program, is refused by name."""
+    good = written(tmp_path / "a.log", connect_line("c"), "c 0 t")
     for name in ("b.log.xz", "b.log.deflate", "b.log.zst"):
         (tmp_path / name).write_bytes(lzma.compress(good.read_bytes() * 50))
-        with pytest.raises(InputError, match=rf"/{name}' cannot be unpacked: .*\.gz or \.bz2"):
+        with pytest.raises(InputError, match=rf"/{name}' cannot be decompressed: .*\.gz or \.bz2"):
             ingest(spark, [good, tmp_path / name], tmp_path / "out")
     packed, other = tmp_path / "c.log", tmp_path / "d.log"
     packed.write_bytes(gzip.compress(good.read_bytes()))
     other.write_text("Nov 14 12:00:00 host sshd[12]: Accepted publickey for root\n\n")
     for file in (packed, other):
-        with pytest.raises(FormatError, match=rf"^{file} has no line as mosquitto logs them"):
+        with pytest.raises(FormatError, match=rf"^{file} has no line in the format of mosquitto"):
             ingest(spark, [good, file], tmp_path / "out", max_bad=1)

@@ -1,4 +1,4 @@
-"""Pages of NATS and EMQX: all of them, or an error that says which one is missing."""
+"""Pages of NATS and EMQX: all of them are read, or an error says which one is missing."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def connection(cid: int, *subjects: str, kind: str = "Client") -> dict[str, Any]
 
 
 def emqx(page: int, more: bool, *entries: tuple[str, str, str | None]) -> str:
-    """Return a page of EMQX's subscriptions."""
+    """Return a page of EMQX subscriptions."""
     data = [{"node": node, "clientid": client, "topic": topic, "qos": 1} for node, client, topic in entries]
     return json.dumps({"data": data, "meta": {"page": page, "limit": 2, "count": 3, "hasnext": more}})
 
 
 def test_connz(spark: SparkSession, tmp_path: Path) -> None:
-    """Subjects of all pages of all servers are read, inboxes and links between servers left out."""
+    """The subjects of all pages of all servers are read, without inboxes and links between servers."""
     (tmp_path / "a0.json").write_text(connz("A", 0, 2, connection(1, "x", "_INBOX.q.1")))
     (tmp_path / "a1.json").write_text(connz("A", 1, 2, connection(2, "x", "y")))
     (tmp_path / "b.json").write_text(connz("B", 0, 1, connection(1, "z", kind="Leafnode")))
@@ -62,7 +62,7 @@ def test_connz(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_emqx(spark: SparkSession, tmp_path: Path) -> None:
-    """Entries of all pages are read, shared ones without their group; those without a topic are set aside."""
+    """All entries are read, shared ones without their group; entries without a topic are quarantined."""
     first = emqx(1, True, ("n1", "c1", "$share/g/t"), ("n1", "c2", "t"))
     (tmp_path / "1.json").write_text(first)
     (tmp_path / "2.json").write_text(emqx(2, False, ("n2", "c3", None)))
@@ -73,7 +73,7 @@ def test_emqx(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="page 2 of the EMQX subscriptions is missing"):
         ingest(spark, [tmp_path], tmp_path / "out", Reading("emqx"))
     (tmp_path / "1.json").write_text(first[: len(first) // 2])
-    with pytest.raises(FormatError, match=r"1\.json is no whole page"):
+    with pytest.raises(FormatError, match=r"1\.json is not a complete page"):
         ingest(spark, [tmp_path], tmp_path / "out", Reading("emqx"))
 
 
@@ -85,10 +85,10 @@ WHOLE = {
 
 @pytest.mark.parametrize(("kind", "page"), WHOLE.values(), ids=WHOLE)
 def test_broken_pages(kind: Kind, page: str) -> None:
-    """What is no whole page is refused in one line, with its name, and where to fetch it."""
+    """An incomplete page is refused in one line, with its name and where to fetch it."""
     whole = page.encode()
     address = re.escape(kind.address)
-    refused = rf"^/p/1\.json is no whole page of subscriptions \(.+\): fetch it again from {address}$"
+    refused = rf"^/p/1\.json is not a complete page of subscriptions \(.+\): fetch it again from {address}$"
     for text in (
         whole[:-20],
         b"",
@@ -109,7 +109,7 @@ def test_broken_pages(kind: Kind, page: str) -> None:
 
 @pytest.mark.parametrize(("kind", "page"), WHOLE.values(), ids=WHOLE)
 def test_byte_order_marks(kind: Kind, page: str) -> None:
-    """A mark at the beginning of a page means nothing."""
+    """A byte order mark at the beginning of a page is ignored."""
     assert read_page(b"\xef\xbb\xbf" + page.encode(), "1.json", kind) == read_page(
         page.encode(), "1.json", kind
     )
@@ -117,18 +117,20 @@ def test_byte_order_marks(kind: Kind, page: str) -> None:
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_broken_pages_among_others(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    """A page that is cut off, or not UTF-8, is named; one that begins with a byte order mark is whole."""
+    """A truncated page, or one that is not UTF-8, is named; one with a byte order mark is read."""
     page = WHOLE[name][1].encode()
     (tmp_path / "1.json").write_bytes(b"\xef\xbb\xbf" + page)
     assert ingest(spark, [tmp_path / "1.json"], tmp_path / "out", Reading(name)).kept == 1
     for broken in (page[:-20], b"[1, 2]", page.replace(b'"x"', b'"x\xff"')):
         (tmp_path / "2.json").write_bytes(broken)
-        with pytest.raises(FormatError, match=rf"^{tmp_path}/2\.json is no whole page of subscriptions \("):
+        with pytest.raises(
+            FormatError, match=rf"^{tmp_path}/2\.json is not a complete page of subscriptions \("
+        ):
             ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading(name))
 
 
 def test_empty_pages(spark: SparkSession) -> None:
-    """An empty file is no page without subscriptions."""
+    """An empty file is an error, not a page without subscriptions."""
     for reader, name in ((read_connz, "nats-connz"), (read_emqx, "emqx")):
         with pytest.raises(FormatError, match=r"/p/1\.json' is empty"):
             reader(spark, [SourceFile("/p/1.json", 0, "")], Reading(name))
@@ -145,20 +147,20 @@ def test_subscriptions_must_be_listed() -> None:
 
 
 def test_what_connz_leaves_out() -> None:
-    """Inboxes and what servers tell each other are no topics of a federation; all else is."""
+    """Inboxes and subjects between servers are left out; all other subjects are topics."""
     subjects = ["_INBOX.q.1", "$JS.API.INFO", "$SYS.REQ", "$KV.b.k", "$SYSTEM.a", "a"]
     page = read_page(connz("A", 0, 1, connection(1, *subjects)).encode(), "a.json", CONNZ)
     assert [entry.filter for entry in page.entries] == ["$KV.b.k", "$SYSTEM.a", "a"]
 
 
 def test_what_emqx_leaves_out() -> None:
-    """Of topics with a dollar only the broker's own are left out; its node is there all the same."""
+    """Only `$SYS` topics are left out; their broker is still a node."""
     page = read_page(emqx(1, False, ("n1", "c", "$SYS/x"), ("n2", "c", "$aws/x")).encode(), "1.json", EMQX)
     assert (page.brokers, page.entries) == (["n1", "n2"], [Entry("n2", "c", "$aws/x")])
 
 
 def test_clients_without_names(spark: SparkSession, tmp_path: Path) -> None:
-    """Each server counts its connections by itself: the same number at two servers is two clients."""
+    """Each server numbers its own connections: the same number at two servers is two clients."""
     (tmp_path / "a.json").write_text(connz("A", 0, 1, connection(5, "x")))
     (tmp_path / "b.json").write_text(connz("B", 0, 1, connection(5, "y") | {"name": "meter"}))
     (tmp_path / "c.json").write_text(connz("C", 0, 1, connection(5, "y")))
@@ -167,7 +169,7 @@ def test_clients_without_names(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_silent_servers_count(spark: SparkSession, tmp_path: Path) -> None:
-    """Whether brokers or clients are nodes depends on the servers there are, not on who has subscribers."""
+    """Silent servers count when the reader decides whether brokers or clients are nodes."""
     (tmp_path / "a.json").write_text(connz("A", 0, 1, connection(5, "x")))
     (tmp_path / "b.json").write_text(connz("B", 0, 0))
     (tmp_path / "1.json").write_text(emqx(1, False, ("n1", "c", "t"), ("n2", "c", "$SYS/x")))

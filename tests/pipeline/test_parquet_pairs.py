@@ -1,4 +1,4 @@
-"""Parquet files that the executors read by themselves give what Spark's own reading gives."""
+"""Parquet pairs: reading by the executors gives the same as reading through Spark."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from meshwright.errors import FormatError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
-from meshwright.pipeline.readers import parquet_files
-from meshwright.pipeline.readers.parquet_files import shares
+from meshwright.pipeline.readers import parquet_pairs
+from meshwright.pipeline.readers.parquet_pairs import shares
 from meshwright.pipeline.readers.sources import SourceFile
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ Sizes = list[int]
 
 @given(st.lists(st.integers(0, 50), max_size=8), st.integers(1, 20))
 def test_every_byte_is_in_one_share(sizes: Sizes, most: int) -> None:
-    """Each byte of each file is in exactly one stretch, and no share is larger than told."""
+    """Each byte of each file is in exactly one stretch, and no share exceeds the maximum."""
     files = [SourceFile(str(number), size, "") for number, size in enumerate(sizes)]
     cut = shares(files, most)
     covered = Counter(
@@ -44,12 +44,12 @@ def written(spark: SparkSession, source: Path, out: Path) -> tuple[Outcome, dict
     return outcome, {str(file.relative_to(out)): file.read_bytes() for file in out.rglob("*.*")}
 
 
-def by_spark_alone(
+def by_spark_only(
     spark: SparkSession, source: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Outcome, dict[str, bytes]]:
-    """Ingest as from files that only Spark can reach."""
+    """Ingest as if only Spark could reach the files."""
     with monkeypatch.context() as patch:
-        patch.setattr(parquet_files, "coded_files", lambda *_: None)
+        patch.setattr(parquet_pairs, "encode_files", lambda *_: None)
         return written(spark, source, out)
 
 
@@ -59,7 +59,8 @@ def some_pairs(kind: str) -> pa.Table:
     topics = pa.array([f"t{number}é" for number in rng.zipf(1.5, 4000) % 90])
     if kind == "large":
         topics = topics.cast(pa.large_string())
-    elif kind == "categories":  # with a category that no row has
+    elif kind == "categories":
+        # One category has no row.
         codes = topics.dictionary_encode()
         words = pa.concat_arrays([codes.dictionary, pa.array(["never"])])
         topics = pa.DictionaryArray.from_arrays(codes.indices, words)
@@ -74,22 +75,22 @@ def some_pairs(kind: str) -> pa.Table:
 def test_both_ways_of_reading_agree(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Several files of several row groups, in many shares, give the bytes that Spark's own reading gives."""
-    monkeypatch.setattr(parquet_files, "BYTES_IN_A_SHARE", 9_000)
+    """Several files with several row groups, in many shares, give the same bytes as through Spark."""
+    monkeypatch.setattr(parquet_pairs, "BYTES_IN_A_SHARE", 9_000)
     (tmp_path / "in").mkdir()
     table = some_pairs(kind)
     pq.write_table(table[:2500], tmp_path / "in" / "a.parquet", row_group_size=400)
     pq.write_table(table[2500:], tmp_path / "in" / "b [1].parquet", row_group_size=5000)
     pq.write_table(table[:0], tmp_path / "in" / "empty.parquet")
     outcome, content = written(spark, tmp_path / "in", tmp_path / "out")
-    assert (outcome, content) == by_spark_alone(spark, tmp_path / "in", tmp_path / "spark", monkeypatch)
+    assert (outcome, content) == by_spark_only(spark, tmp_path / "in", tmp_path / "spark", monkeypatch)
     pairs = {(row["node"], row["topic"]) for row in table.to_pylist() if (row["topic"] or " ") != " "}
     assert (outcome.read, outcome.kept) == (4000, len(pairs))
     assert outcome.quarantined == (2 if kind == "nulls" else 0)
 
 
 def test_a_damaged_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    """Of several files, the one that is cut off is named, and nothing is written."""
+    """The truncated one of several files is named, and nothing is written."""
     (tmp_path / "in").mkdir()
     for name in "ab":
         pq.write_table(some_pairs("plain"), tmp_path / "in" / f"{name}.parquet")

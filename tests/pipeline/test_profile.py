@@ -1,4 +1,4 @@
-"""Profiles and samples: the figures of numpy, and all relations among those taken."""
+"""Profiles have the figures of numpy, and samples keep all relations among their nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.profile import Distribution, profile
 from meshwright.pipeline.dataset.sample import sample
-from meshwright.pipeline.dataset.subscriptions import handed_over, subscriptions
+from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.store import write_dataset
 from meshwright.workloads import zipf
 from terminal import meshwright
@@ -29,7 +29,7 @@ ZIPF = zipf(200, 50, min_size=2, max_size=20, seed=4)
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=60))
 def test_distributions_are_those_of_numpy(values: list[int]) -> None:
-    """Mean, quantiles, CCDF, Gini and top shares are what the values themselves give."""
+    """Mean, quantiles, CCDF, Gini and top shares equal those computed from the values directly."""
     numbers, counts = np.unique(values, return_counts=True)
     made = Distribution(numbers, counts)
     ordered = np.sort(values)
@@ -44,8 +44,8 @@ def test_distributions_are_those_of_numpy(values: list[int]) -> None:
         assert made.share_of_top(1 / len(ordered)) == pytest.approx(top[0] / ordered.sum())
 
 
-def test_a_profile_is_what_the_interest_says(spark: SparkSession, tmp_path: Path) -> None:
-    """Sizes, popularity, hot topics and what pairs share are those of the interest itself."""
+def test_a_profile_equals_the_interest(spark: SparkSession, tmp_path: Path) -> None:
+    """Sizes, popularity, hot topics and overlap equal those of the interest itself."""
     interest = ZIPF.canonical()
     made = profile(subscriptions(spark, write_dataset(interest, tmp_path / "data")))
     sizes, popularity = np.diff(interest.node_ptr), np.diff(interest.topic_ptr)
@@ -58,7 +58,7 @@ def test_a_profile_is_what_the_interest_says(spark: SparkSession, tmp_path: Path
 
 
 def test_a_sample_of_followers(spark: SparkSession, tmp_path: Path) -> None:
-    """Breadth-first over who follows whom: near ones first, and all relations among those taken."""
+    """The search takes near nodes first, and keeps all relations among the nodes taken."""
     ring = {f"p{i}": {f"p{(i + 1) % 20}", f"p{(i + 2) % 20}"} for i in range(20)} | {"far": {"away"}}
     whole = Interest.from_dict(ring)
     source = subscriptions(spark, write_dataset(whole, tmp_path / "data"))
@@ -76,7 +76,7 @@ def test_a_sample_of_followers(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_sample_by_topics(spark: SparkSession, tmp_path: Path) -> None:
-    """Where topics are no nodes, those that share a topic are neighbours, and each keeps all its topics."""
+    """If topics are not nodes, neighbours share a topic, and each node keeps all its topics."""
     whole = Interest.from_dict({"a": {1}, "b": {1, 2}, "c": {2, 3}, "d": {3}, "e": {9}}).canonical()
     source = subscriptions(spark, write_dataset(whole, tmp_path / "data"))
     made = sample(source, 3, start=["a"])
@@ -88,7 +88,7 @@ def test_a_sample_by_topics(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_commands(spark: SparkSession, tmp_path: Path) -> None:
-    """`sample` writes a dataset, and `profile` shows it against the whole, drawn too."""
+    """`sample` writes a dataset, and `profile` compares it with the original, also in a chart."""
     data = write_dataset(ZIPF, tmp_path / "data")
     taken = meshwright("sample", data, "--nodes", "30", "--out", tmp_path / "part", "--json").json
     assert (taken["nodes"], taken["by"]) == (30, "topics")
@@ -100,22 +100,22 @@ def test_commands(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_damaged_datasets_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """Fewer subscriptions than stated, or such of nobody, are neither profiled nor sampled."""
+    """Too few subscriptions, or subscriptions of unknown nodes, are neither profiled nor sampled."""
     place = write_dataset(ZIPF, tmp_path / "data")
     part = place / "subscriptions" / "part-00000.parquet"
     whole = pq.read_table(part)
     pq.write_table(whole.slice(0, 5), part)
     for use in (profile, lambda source: sample(source, 3)):
-        with pytest.raises(FormatError, match="5 subscriptions, where"):
+        with pytest.raises(FormatError, match="5 subscriptions instead of the stated"):
             use(subscriptions(spark, place))
     unknown = whole.set_column(0, whole.schema.field(0), pa.array([9999] * len(whole), pa.int32()))
     pq.write_table(unknown, part)
-    with pytest.raises(FormatError, match="of unknown names"):
+    with pytest.raises(FormatError, match="some subscriptions have unknown ids"):
         profile(subscriptions(spark, place))
 
 
-def test_a_topic_is_no_node_to_begin_with(spark: SparkSession) -> None:
-    """Where nodes share topics, a search begins with nodes alone."""
+def test_a_search_by_topics_starts_with_nodes(spark: SparkSession) -> None:
+    """With `topics`, the name of a topic is not a valid start."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}})
     with pytest.raises(InputError, match="no node is named 'x'"):
-        sample(handed_over(spark, interest), 1, start=["x"], by="topics")
+        sample(from_interest(spark, interest), 1, start=["x"], by="topics")

@@ -1,4 +1,4 @@
-"""Publish logs: sums and rates to the message, by topics or by channels of a content space."""
+"""Publish logs: exact sums and rates, by topic or by channel of a content space."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ a,y,many,2024-01-01T00:00:10Z
 
 
 def test_rates_by_topic(spark: SparkSession, tmp_path: Path) -> None:
-    """Messages and bytes are summed by publisher and topic; rates are over the time from first to last."""
+    """Messages and bytes are summed by publisher and topic; rates use the time from first to last."""
     (tmp_path / "log.csv").write_text(LOG)
     made = traffic(spark, [tmp_path / "log.csv"], max_bad=0.5)
     assert made.described["counts"] == {"read": 7, "kept": 4, "quarantined": 3}
@@ -63,11 +63,12 @@ def test_rates_by_topic(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_rates_by_content(spark: SparkSession, tmp_path: Path) -> None:
-    """Values fall into equal channels of the content space, as numpy's histogram has them."""
+    """Values fall into equal channels of the content space, as in a histogram of numpy."""
     values = np.random.default_rng(1).uniform(-1, 3, 200)
     lines = [json.dumps({"publisher": f"p{i % 3}", "value": v}) for i, v in enumerate(values.tolist())]
     lines += [json.dumps({"publisher": "p0", "value": bad}) for bad in (3.5, "high")]
-    lines += [json.dumps({"publisher": "p1", "value": 3})]  # the upper end
+    # The upper end belongs to the last channel.
+    lines += [json.dumps({"publisher": "p1", "value": 3})]
     (tmp_path / "log.jsonl").write_text("\n".join(lines))
     asked = Publications(value="value", channels=12, low=-1, high=3, seconds=50)
     made = traffic(spark, [tmp_path / "log.jsonl"], asked)
@@ -79,7 +80,7 @@ def test_rates_by_content(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_a_publish_log_becomes_an_assignment(spark: SparkSession, tmp_path: Path) -> None:
-    """By `traffic`, `content workload` and `content assign`: each user receives what was counted."""
+    """`traffic`, `content workload` and `content assign` together use the counted traffic."""
     prices = {"ann": [1, 1, 9], "bob": [2, 6], "cid": [9, 9, 9, 3]}
     lines = [{"publisher": who, "price": price} for who, all_ in prices.items() for price in all_]
     (tmp_path / "log.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
@@ -102,7 +103,7 @@ def test_a_publish_log_becomes_an_assignment(spark: SparkSession, tmp_path: Path
 
 
 def test_the_command(spark: SparkSession, tmp_path: Path) -> None:
-    """`traffic` writes a folder and prints what it read; without a time it asks for one."""
+    """`traffic` writes a folder and prints counts; without times it asks for --seconds."""
     (tmp_path / "log.csv").write_text("who,topic\na,x\na,y\n")
     words: list[str | Path] = [
         "traffic",
@@ -118,15 +119,15 @@ def test_the_command(spark: SparkSession, tmp_path: Path) -> None:
     assert read_traffic(tmp_path / "out").matrix().toarray().tolist() == [[0.25, 0.25]]
 
 
-def test_what_is_no_publish_log(spark: SparkSession, tmp_path: Path) -> None:
-    """A format that is told by a name is refused as one that is given, and so are columns nobody has."""
+def test_wrong_formats_and_columns(spark: SparkSession, tmp_path: Path) -> None:
+    """A wrong format is refused, given or derived from a file name, and so is a column without values."""
     (tmp_path / "log.txt").write_text("publisher topic\na x\n")
-    with pytest.raises(InputError, match="edges is no publish log"):
+    with pytest.raises(InputError, match="publish logs cannot have the format edges"):
         traffic(spark, [tmp_path / "log.txt"])
-    with pytest.raises(InputError, match="mosquitto-log is no publish log"):
+    with pytest.raises(InputError, match="publish logs cannot have the format mosquitto-log"):
         Publications(format="mosquitto-log")
     (tmp_path / "log.jsonl").write_text('{"publisher": "a", "topic": "x", "bytes": 3}\n')
-    with pytest.raises(InputError, match="no row has 'bytez': name the right column with --size"):
+    with pytest.raises(InputError, match="no row has a value in 'bytez': name the right column with --size"):
         traffic(spark, [tmp_path / "log.jsonl"], Publications(size="bytez", seconds=1.0))
     (tmp_path / "values.jsonl").write_text('{"publisher": "a"}\n')
     with pytest.raises(InputError, match=r"\(no value\)"):

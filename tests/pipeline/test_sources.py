@@ -1,4 +1,4 @@
-"""Which files are read: all that were named, under any name, or an error that says which cannot be."""
+"""Sources: every file that was named is read, or an error names those that cannot be."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from meshwright import load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.options import Reading
-from meshwright.pipeline.readers.sources import listed
+from meshwright.pipeline.readers.sources import list_files
 from terminal import meshwright
 
 if TYPE_CHECKING:
@@ -29,31 +29,31 @@ def subscription(file: Path, node: str, ending: str = "") -> Path:
 
 
 def test_files_of_any_name_are_read(spark: SparkSession, tmp_path: Path) -> None:
-    """A folder stands for all that is below it, whatever names are made of; so do the files themselves."""
+    """A folder stands for all files in it and its subfolders, with any names; so do the files themselves."""
     files = [subscription(tmp_path / "in" / name, f"n{number}") for number, name in enumerate(ODD_NAMES)]
     for sources in ([tmp_path / "in"], files):
-        assert [Path(file.path) for file in listed(spark, sources)] == sorted(files)
+        assert [Path(file.path) for file in list_files(spark, sources)] == sorted(files)
         assert ingest(spark, sources, tmp_path / "out").kept == len(files)
 
 
-def test_a_dataset_below_its_source_is_no_source(spark: SparkSession, tmp_path: Path) -> None:
-    """To ingest a folder into a folder of its own gives the same again and again."""
+def test_the_output_is_not_a_source(spark: SparkSession, tmp_path: Path) -> None:
+    """Ingesting a folder into a subfolder of it gives the same result each time."""
     subscription(tmp_path / "a.csv", "a")
     for _ in range(2):
         answer = meshwright("ingest", tmp_path, "--out", tmp_path / "dataset", "--json")
         assert (answer.code, json.loads(answer.out)["read"]) == (0, 1)
 
 
-def test_what_is_set_aside_names_its_file(spark: SparkSession, tmp_path: Path) -> None:
-    """A file whose name looks as if it were escaped is told by that name."""
+def test_bad_rows_name_their_file(spark: SparkSession, tmp_path: Path) -> None:
+    """A file whose name looks percent-encoded is reported by its exact name."""
     subscription(tmp_path / "a%20b.csv", "n", "\nonly one column")
     ingest(spark, [tmp_path / "a%20b.csv"], tmp_path / "out", max_bad=1.0)
     with pytest.raises(InputError, match=r"line 3 of .*/a%20b\.csv"):
         ingest(spark, [tmp_path / "a%20b.csv"], tmp_path / "other")
 
 
-def test_the_order_of_sources_does_not_show(spark: SparkSession, tmp_path: Path) -> None:
-    """The manifest names sources in an order of its own."""
+def test_the_order_of_sources_does_not_matter(spark: SparkSession, tmp_path: Path) -> None:
+    """The manifest sorts its sources."""
     files = [subscription(tmp_path / f"{name}.csv", name) for name in "ab"]
     ingest(spark, files, tmp_path / "one")
     ingest(spark, files[::-1], tmp_path / "other")
@@ -61,34 +61,34 @@ def test_the_order_of_sources_does_not_show(spark: SparkSession, tmp_path: Path)
     assert one == other
 
 
-def test_files_that_spark_leaves_out_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """A hidden file that was named is refused; below a folder it is none of the data."""
+def test_files_that_spark_skips_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """A hidden file that is named is refused; inside a folder it is skipped."""
     good, hidden = subscription(tmp_path / "b.csv", "b"), subscription(tmp_path / "_a.csv", "a")
-    with pytest.raises(InputError, match="begins with _ or a dot"):
+    with pytest.raises(InputError, match="begin with _ or a dot"):
         ingest(spark, [good, hidden], tmp_path / "out")
-    assert [Path(file.path) for file in listed(spark, [tmp_path])] == [good]
+    assert [Path(file.path) for file in list_files(spark, [tmp_path])] == [good]
 
 
 def test_a_name_with_a_colon_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark cannot read such a name below a folder, and the error says so."""
+    """Spark cannot read such a name inside a folder, and the error says so."""
     subscription(tmp_path / "in" / "2026-01-01T12:00:00.csv", "a")
-    with pytest.raises(InputError, match=r"12:00:00\.csv, with a colon: rename it"):
+    with pytest.raises(InputError, match=r"12:00:00\.csv, because its name has a colon: rename it"):
         ingest(spark, [f"{tmp_path}/in/*.csv"], tmp_path / "out")
 
 
 @pytest.mark.parametrize("ending", ["csv.gz", "csv.bz2", "parquet"])
-def test_files_without_a_byte(spark: SparkSession, tmp_path: Path, ending: str) -> None:
-    """An empty text file holds no rows; where not even nothing takes no bytes, it is an error with a name."""
+def test_empty_files(spark: SparkSession, tmp_path: Path, ending: str) -> None:
+    """An empty text file has no rows; an empty compressed or Parquet file is an error that names it."""
     good = subscription(tmp_path / "good.csv", "a")
     (tmp_path / "empty.csv").touch()
     assert ingest(spark, [good, tmp_path / "empty.csv"], tmp_path / "out").read == 1
     (tmp_path / f"cut.{ending}").touch()
-    with pytest.raises(FormatError, match=rf"cut\.{ending}' hold not a byte"):
+    with pytest.raises(FormatError, match=rf"empty files .*cut\.{ending}'"):
         ingest(spark, [good, tmp_path / f"cut.{ending}"], tmp_path / "other")
 
 
-def test_a_user_who_ignores_broken_files_still_gets_an_error(spark: SparkSession, tmp_path: Path) -> None:
-    """Half a compressed file is an error that names it, whatever the session is set to."""
+def test_truncated_files_are_errors_despite_settings(spark: SparkSession, tmp_path: Path) -> None:
+    """A truncated file is an error that names it, even if the session is set to ignore corrupt files."""
     import gzip
 
     text = "node,topic\n" + "".join(f"n{number},t{number % 7}\n" for number in range(30_000))
@@ -96,14 +96,14 @@ def test_a_user_who_ignores_broken_files_still_gets_an_error(spark: SparkSession
     (tmp_path / "half.csv.gz").write_bytes(whole[: len(whole) // 2])
     spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
     try:
-        with pytest.raises(FormatError, match=r"half\.csv\.gz ends in the middle"):
+        with pytest.raises(FormatError, match=r"half\.csv\.gz is cut off"):
             ingest(spark, [tmp_path / "half.csv.gz"], tmp_path / "out")
     finally:
         spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
 
 
-def test_tabs_are_told_by_the_name(spark: SparkSession, tmp_path: Path) -> None:
-    """Columns of .tsv files are separated by tabs, without a word, beside a .csv with commas."""
+def test_tsv_files_have_tabs(spark: SparkSession, tmp_path: Path) -> None:
+    """Columns of .tsv files are separated by tabs, next to a .csv file with commas."""
     (tmp_path / "a.tsv").write_text("node\ttopic\na,b\tx\n")
     subscription(tmp_path / "b.csv", "c")
     ingest(spark, [tmp_path / "a.tsv", tmp_path / "b.csv"], tmp_path / "out")
@@ -111,7 +111,7 @@ def test_tabs_are_told_by_the_name(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_columns_that_no_json_record_has(spark: SparkSession, tmp_path: Path) -> None:
-    """A column asked for by name must be in some record: else an unsubscribe would be taken for the other."""
+    """A column given by name must be in some record; otherwise an unsubscribe would count as a subscribe."""
     records = [
         {"node": "a", "topic": "x", "op": word, "ts": time}
         for time, word in enumerate(("subscribe", "unsubscribe"))
@@ -120,5 +120,7 @@ def test_columns_that_no_json_record_has(spark: SparkSession, tmp_path: Path) ->
     reading = Reading("jsonl", operation="op", time="ts")
     assert ingest(spark, [tmp_path / "a.jsonl"], tmp_path / "out", reading).superseded == 2
     for wrong in (Reading("jsonl", operation="opp", time="ts"), Reading("jsonl", operation="op", time="tss")):
-        with pytest.raises(InputError, match=r"no row has '(opp|tss)': name the right column with --"):
+        with pytest.raises(
+            InputError, match=r"no row has a value in '(opp|tss)': name the right column with --"
+        ):
             ingest(spark, [tmp_path / "a.jsonl"], tmp_path / "out", wrong)

@@ -1,4 +1,4 @@
-"""Spark for commands: the session, and its stages drawn on stderr when they take their time."""
+"""Spark options of commands, the session they run on, and progress of its stages on stderr."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Master: TypeAlias = Annotated[
     typer.Option(
         "--master",
         metavar="URL",
-        help="Where Spark runs: local[*] unless told, spark://host:7077, yarn, k8s://…, sc://host:15002.",
+        help="Where Spark runs: local[*] by default, spark://host:7077, yarn, k8s://…, sc://host:15002.",
     ),
 ]
 
 Conf: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
+    typer.Option("--conf", metavar="KEY=VALUE", help="A Spark setting; can be repeated."),
 ]
 
 
-def opened(master: str | None, conf: Sequence[str] | None) -> Session:
-    """Open the session that a command runs on."""
+def open_session(master: str | None, conf: Sequence[str] | None) -> Session:
+    """Return the Spark session that a command runs on."""
     from meshwright.errors import InputError
     from meshwright.pipeline.session.session import session
 
@@ -37,23 +37,25 @@ def opened(master: str | None, conf: Sequence[str] | None) -> Session:
     for given in conf or ():
         key, found, value = given.partition("=")
         if not found or not key:
-            raise InputError(f"--conf {given} is no setting: give KEY=VALUE, as in spark.executor.memory=4g")
+            raise InputError(
+                f"--conf {given} is not KEY=VALUE: give a setting such as spark.executor.memory=4g"
+            )
         settings[key] = value
     with working("starting Spark"):
         return session(master, conf=settings)
 
 
 class StageDrawing(Drawing):
-    """The `progress` callback of work on Spark: a bar on a terminal, a line now and then if forced."""
+    """A `Progress` callback that counts tasks: a bar on a terminal, or occasional lines if forced."""
 
     quiet_seconds, line_seconds = 3.0, 10.0
 
-    def __call__(self, what: str, done: int, tasks: int) -> None:
-        """Take what is being done, how many tasks of it are done and how many there are."""
+    def __call__(self, done: int, share: float, phase: str) -> None:
+        """Draw how many tasks of a phase are done, as a count and as a share."""
         if not self.due():
             return
+        count = f"{done} of {round(done / share)} tasks" if share else f"{done} tasks"
         if self.terminal:
-            share = done / tasks if tasks else 0.0
-            self.draw(what, share, detail=f"{done}/{tasks}", left="tasks")
+            self.draw(phase, share, detail=count, left="")
         elif self.line_due():
-            note(f"{what}: {done} of {tasks} tasks, after {self.elapsed:.0f} s")
+            note(f"{phase}: {count}, after {self.elapsed:.0f} s")

@@ -1,1 +1,1 @@
-"""Commands that make and look at datasets."""
+"""Commands that create and inspect datasets."""

@@ -1,4 +1,4 @@
-"""`meshwright follow`: a growing folder of subscribes and unsubscribes, as events for a live overlay."""
+"""`meshwright follow`: turns a growing folder of subscribes and unsubscribes into events."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +9,7 @@ from meshwright.cli.options import Json, NodeColumn, OperationColumn, SequenceCo
 from meshwright.cli.spark import Conf, Master
 
 if TYPE_CHECKING:
-    from meshwright.pipeline.follow.follow import Followed
+    from meshwright.pipeline.follow.outcome import BatchOutcome
 
 EXAMPLES = (
     "meshwright follow incoming --format jsonl --out events",
@@ -18,19 +18,21 @@ EXAMPLES = (
 
 
 def follow(
-    source: Annotated[str, typer.Argument(metavar="FOLDER", help="Where files of rows appear, each whole.")],
+    source: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="The folder in which complete files appear.")
+    ],
     *,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where events, state and checkpoint are kept.")
+        Path, typer.Option("--out", metavar="DIR", help="The folder for events, state and checkpoint.")
     ],
     kind: Annotated[str, typer.Option("--format", metavar="NAME", help="csv, jsonl or parquet.")] = "jsonl",
     start: Annotated[
         Path | None,
-        typer.Option("--start", metavar="DATASET", help="Subscriptions that are held from the beginning."),
+        typer.Option("--start", metavar="DATASET", help="Subscriptions that hold from the beginning."),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Take what is there, then end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Read the files that are there, then end.")] = False,
     every: Annotated[
-        float, typer.Option("--every", metavar="S", help="Look for new files so often, in seconds.")
+        float, typer.Option("--every", metavar="S", help="Seconds between two checks for new files.")
     ] = 5.0,
     node: NodeColumn = "node",
     topic: TopicColumn = "topic",
@@ -41,22 +43,22 @@ def follow(
     conf: Conf = None,
     json: Json = False,
 ) -> None:
-    """Follow a folder: its rows become join, leave, subscribe and unsubscribe events, each exactly once.
+    """Turn the rows of a folder into join, leave, subscribe and unsubscribe events, each exactly once.
 
-    Events are in DIR/events, in order. A run that was killed goes on where it was; Ctrl-C ends it.
+    Events are in DIR/events, in order. Ctrl-C ends the command. A killed run continues where it stopped.
     """
     from meshwright.cli import output
-    from meshwright.cli.spark import opened
+    from meshwright.cli.spark import open_session
     from meshwright.errors import InputError
-    from meshwright.pipeline.follow.follow import follow as followed
+    from meshwright.pipeline.follow.follow import follow as follow_folder
     from meshwright.pipeline.readers.options import Reading
 
     if not Path(source).is_dir() and "://" not in source:
-        raise InputError(f"no folder {source}: make it, then let files appear in it")
+        raise InputError(f"there is no folder {source}: create it, then put files into it")
     reading = Reading(kind, node=node, topic=topic, time=time, operation=operation, sequence=sequence)
-    done: list[Followed] = []
+    done: list[BatchOutcome] = []
 
-    def told_of(batch: "Followed") -> None:
+    def report(batch: "BatchOutcome") -> None:
         done.append(batch)
         if not json:
             output.note(
@@ -65,8 +67,8 @@ def follow(
                 f"{batch.quarantined:,} quarantined; {batch.events:,} events"
             )
 
-    spark = opened(master, conf)
-    followed(spark, source, out, reading, start=start, every=None if once else every, told_of=told_of)
+    spark = open_session(master, conf)
+    follow_folder(spark, source, out, reading, start=start, every=None if once else every, report=report)
     counts = {
         name: sum(getattr(batch, name) for batch in done)
         for name in ("read", "applied", "unchanged", "superseded", "quarantined", "events")
@@ -74,4 +76,4 @@ def follow(
     if json:
         output.answer_json({"batches": len(done), **counts, "out": str(out)})
     else:
-        output.answer(f"{counts['events']:,} events of {counts['read']:,} rows written to {out / 'events'}")
+        output.answer(f"{counts['events']:,} events from {counts['read']:,} rows written to {out / 'events'}")

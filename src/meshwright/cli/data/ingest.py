@@ -1,4 +1,4 @@
-"""`meshwright ingest`: from raw subscription data to a dataset, on Spark."""
+"""`meshwright ingest`: turns raw subscription data into a dataset, on Spark."""
 
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +27,7 @@ EXAMPLES = (
 
 def ingest(
     sources: Annotated[
-        list[str], typer.Argument(metavar="SRC…", help="Files, folders or globs; .gz and .bz2 too.")
+        list[str], typer.Argument(metavar="SRC…", help="Files, folders or globs; also .gz and .bz2.")
     ],
     *,
     out: Annotated[
@@ -38,7 +38,7 @@ def ingest(
         typer.Option(
             "--format",
             metavar="NAME",
-            help="csv, jsonl, parquet, edges, mosquitto-log, nats-connz or emqx; else told by the names.",
+            help="csv, jsonl, parquet, edges, mosquitto-log, nats-connz or emqx; by default from file names.",
         ),
     ] = None,
     node: NodeColumn = "node",
@@ -49,7 +49,9 @@ def ingest(
     delimiter: Annotated[
         str | None,
         typer.Option(
-            "--delimiter", metavar="C", help="What separates columns of CSV, or tab; else by the names."
+            "--delimiter",
+            metavar="C",
+            help="The separator of CSV columns, or tab; by default from file names.",
         ),
     ] = None,
     no_header: Annotated[
@@ -60,20 +62,22 @@ def ingest(
     ] = False,
     as_of: Annotated[
         str | None,
-        typer.Option("--as-of", metavar="TIME", help="The state at this moment: ISO 8601, or seconds."),
+        typer.Option("--as-of", metavar="TIME", help="The state at this time: ISO 8601, or seconds."),
     ] = None,
     node_from: Annotated[
         str | None,
         typer.Option(
             "--node-from",
             metavar="broker|client",
-            help="Broker logs: who is a node; the brokers if there are several, else the clients.",
+            help="Broker logs: what is a node; by default brokers if there are several, else clients.",
         ),
     ] = None,
     bridges: Annotated[
         str | None,
         typer.Option(
-            "--bridges", metavar="REGEX", help="Broker logs: client ids of bridges, which are left out."
+            "--bridges",
+            metavar="REGEX",
+            help="Broker logs: leave out clients with such ids, which are bridges.",
         ),
     ] = None,
     max_bad: MaxBad = 0.1,
@@ -82,29 +86,32 @@ def ingest(
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Read raw subscription data, or events of it, into a dataset.
+    """Read raw subscriptions, or subscribe and unsubscribe events, into a dataset.
 
-    Rows that cannot be used are set aside in the dataset's quarantine, with source, line and reason:
+    Rows that cannot be used go to the quarantine of the dataset, with source, line and reason:
     read = kept + duplicates + superseded + quarantined.
     """
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.errors import InputError
     from meshwright.pipeline.dataset import ingest as pipeline
-    from meshwright.pipeline.readers.formats import format_of
-    from meshwright.pipeline.readers.options import BRIDGES, Reading, moment
-    from meshwright.pipeline.readers.sources import listed
+    from meshwright.pipeline.readers.formats import common_format
+    from meshwright.pipeline.readers.options import BRIDGES, Reading, parse_time
+    from meshwright.pipeline.readers.sources import list_files
 
-    moment_asked = None if as_of is None else moment(as_of)
-    if as_of is not None and moment_asked is None:
-        raise InputError(f"--as-of {as_of} is no time: give ISO 8601, as in 2026-01-31T12:00:00Z, or seconds")
+    moment = None if as_of is None else parse_time(as_of)
+    if as_of is not None and moment is None:
+        raise InputError(
+            f"--as-of {as_of} is not a time: give ISO 8601, as in 2026-01-31T12:00:00Z, or seconds"
+        )
     check_target(out, "dataset")
     if kind is not None:
-        Reading(kind)  # a name that is none is refused before Spark starts
-    spark = opened(master, conf)
+        # Refuse an unknown format before Spark starts.
+        Reading(kind)
+    spark = open_session(master, conf)
     reading = Reading(
-        kind or format_of(listed(spark, sources, but=out)),
+        kind or common_format(list_files(spark, sources, exclude=out)),
         node=node,
         topic=topic,
         time=time,
@@ -113,13 +120,13 @@ def ingest(
         delimiter="\t" if delimiter == "tab" else delimiter,
         header=not no_header,
         both_ways=both_ways,
-        as_of=moment_asked,
+        as_of=moment,
         node_from=node_from,
         bridges=BRIDGES if bridges is None else bridges,
     )
     with StageDrawing(forced=progress) as drawing:
         outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
-    reasons = pipeline.reasons(out)
+    reasons = pipeline.quarantine_reasons(out)
     if json:
         output.answer_json({**outcome.described(), "reasons": reasons, "dataset": str(out)})
         return

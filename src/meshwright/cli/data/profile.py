@@ -1,4 +1,4 @@
-"""`meshwright profile`: what a dataset is like."""
+"""`meshwright profile`: shows the properties of a dataset."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ def profile(
     *,
     against: Annotated[
         str | None,
-        typer.Option("--against", metavar="DATASET|FILE", help="A second one to show beside it: the whole."),
+        typer.Option("--against", metavar="DATASET|FILE", help="A second dataset to compare with."),
     ] = None,
     chart: Annotated[
         Path | None,
@@ -37,29 +37,29 @@ def profile(
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Show how large interests are, how popular topics, how skewed, and how much brokers have in common.
+    """Show the sizes of interests, the popularity of topics, their skew, and the overlap of brokers.
 
-    What pairs of brokers have in common is told from 2000 of them, drawn at random.
+    The overlap is measured on a random sample of 2000 brokers.
     """
     from meshwright.cli import output
-    from meshwright.cli.spark import StageDrawing, opened
-    from meshwright.pipeline.dataset.profile import profile as profiled
+    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.pipeline.dataset.profile import profile as profile_dataset
     from meshwright.pipeline.dataset.subscriptions import subscriptions
-    from meshwright.pipeline.session.stages import watching
+    from meshwright.pipeline.session.stages import report_stages
     from meshwright.report.charts import ccdf_chart
     from meshwright.report.sheet import check_chart
 
     if chart is not None:
         check_chart(chart)
-    spark = opened(master, conf)
+    spark = open_session(master, conf)
     named = [source] if against is None else [source, against]
-    with StageDrawing(forced=progress) as drawing, watching(spark, "profiling", drawing):
-        profiles = {name: profiled(subscriptions(spark, name), seed=seed) for name in named}
+    with StageDrawing(forced=progress) as drawing, report_stages(spark, "profiling", drawing):
+        profiles = {name: profile_dataset(subscriptions(spark, name), seed=seed) for name in named}
     if chart is not None:
         sizes = {name: (made.sizes.values, made.sizes.ccdf) for name, made in profiles.items()}
         popularity = {name: (made.popularity.values, made.popularity.ccdf) for name, made in profiles.items()}
-        panels = {"How large interests are": sizes, "How popular topics are": popularity}
-        ccdf_chart(panels, ["topics of a broker", "brokers of a topic"], chart)
+        panels = {"Sizes of interests": sizes, "Popularity of topics": popularity}
+        ccdf_chart(panels, ["topics per broker", "brokers per topic"], chart)
     if json:
         described = [{"source": name, **made.described()} for name, made in profiles.items()]
         output.answer_json({"profiles": described, "chart": chart and str(chart)})
@@ -85,9 +85,9 @@ def _table(profiles: "dict[str, Profile]") -> "Table":
         "brokers": lambda made: f"{made.nodes:,}",
         "topics": lambda made: f"{made.topics:,}",
         "subscriptions": lambda made: f"{made.subscriptions:,}",
-        "topics of a broker: average": lambda made: amount(made.sizes.mean),
+        "topics per broker: average": lambda made: amount(made.sizes.mean),
         "  median, 90 %, 99 %, most": lambda made: _quantiles(made.sizes.described()),
-        "brokers of a topic: average": lambda made: amount(made.popularity.mean),
+        "brokers per topic: average": lambda made: amount(made.popularity.mean),
         "  median, 90 %, 99 %, most ": lambda made: _quantiles(made.popularity.described()),
         "subscriptions to the top 1 % of topics": lambda made: percentage(made.popularity.share_of_top(0.01)),
         "subscriptions to the top 10 % of topics": lambda made: percentage(made.popularity.share_of_top(0.1)),
@@ -95,8 +95,8 @@ def _table(profiles: "dict[str, Profile]") -> "Table":
         "pairs of brokers that share a topic": lambda made: percentage(made.related),
         "topics that such a pair shares": lambda made: amount(made.shared),
     }
-    for label, told in rows.items():
-        table.add_row(label, *(told(made) for made in profiles.values()))
+    for label, figure in rows.items():
+        table.add_row(label, *(figure(made) for made in profiles.values()))
     return table
 
 

@@ -1,4 +1,4 @@
-"""`meshwright sample`: a part of a dataset that is like the whole."""
+"""`meshwright sample`: takes a representative part of a dataset."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,18 +17,20 @@ EXAMPLES = (
 def sample(
     source: Source,
     *,
-    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many brokers to take.")],
+    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="The number of brokers to take.")],
     out: Annotated[Path, typer.Option("--out", metavar="DATASET", help="The folder to write the sample to.")],
     start: Annotated[
         list[str] | None,
-        typer.Option("--from", metavar="NAME", help="Begin with this one; may be repeated; else at random."),
+        typer.Option(
+            "--from", metavar="NAME", help="Start with this broker; can be repeated; random by default."
+        ),
     ] = None,
     by: Annotated[
         str | None,
         typer.Option(
             "--by",
             metavar="follow|topics",
-            help="Neighbours: who is followed and who follows, or who shares a topic; told by the names.",
+            help="Neighbours follow each other, or share a topic; by default from the names.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -37,20 +39,20 @@ def sample(
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Take a sample breadth-first from a few seeds, with all relations among those taken."""
+    """Take a sample by breadth-first search from a few seeds, with all relations among its brokers."""
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
-    from meshwright.cli.spark import StageDrawing, opened
-    from meshwright.pipeline.dataset.sample import sample as sampled
+    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.pipeline.dataset.sample import sample as sample_dataset
     from meshwright.pipeline.dataset.subscriptions import subscriptions
-    from meshwright.pipeline.session.stages import watching
+    from meshwright.pipeline.session.stages import report_stages
     from meshwright.store import write_dataset
 
     check_target(out, "dataset")
-    spark = opened(master, conf)
-    with StageDrawing(forced=progress) as drawing, watching(spark, "sampling", drawing):
-        made = sampled(subscriptions(spark, source), nodes, start=start or (), by=by, seed=seed)
+    spark = open_session(master, conf)
+    with StageDrawing(forced=progress) as drawing, report_stages(spark, "sampling", drawing):
+        made = sample_dataset(subscriptions(spark, source), nodes, start=start or (), by=by, seed=seed)
     made_by = {"command": "sample", "nodes": nodes, "by": made.by, "from": made.seeds, "seed": seed}
     write_dataset(made.interest, out, sources=[source], made_by=made_by)
     if json:

@@ -1,4 +1,4 @@
-"""`meshwright traffic`: from publish logs to rates, on Spark."""
+"""`meshwright traffic`: turns publish logs into rates, on Spark."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,33 +16,36 @@ EXAMPLES = (
 
 def traffic(
     sources: Annotated[
-        list[str], typer.Argument(metavar="SRC…", help="Publish logs: csv, jsonl or parquet; globs too.")
+        list[str], typer.Argument(metavar="SRC…", help="Publish logs in csv, jsonl or parquet; also globs.")
     ],
     *,
     out: Annotated[Path, typer.Option("--out", metavar="TRAFFIC", help="The folder to write to.")],
     kind: Annotated[
-        str | None, typer.Option("--format", metavar="NAME", help="csv, jsonl or parquet; else by the names.")
+        str | None,
+        typer.Option("--format", metavar="NAME", help="csv, jsonl or parquet; by default from file names."),
     ] = None,
     publisher: Annotated[
         str, typer.Option("--publisher", metavar="COLUMN", help="The column of publishers.")
     ] = "publisher",
     topic: TopicColumn = "topic",
     size: Annotated[
-        str | None, typer.Option("--size", metavar="COLUMN", help="The column of bytes; 'size' if not told.")
+        str | None, typer.Option("--size", metavar="COLUMN", help="The column of bytes; 'size' by default.")
     ] = None,
     time: TimeColumn = None,
     value: Annotated[
         str | None,
-        typer.Option("--value", metavar="COLUMN", help="Content values instead of topics: their column."),
+        typer.Option("--value", metavar="COLUMN", help="The column of content values, instead of topics."),
     ] = None,
     channels: Annotated[
-        int, typer.Option("--channels", metavar="C", help="Cut the content space into so many channels.")
+        int, typer.Option("--channels", metavar="C", help="The number of channels of the content space.")
     ] = 100,
     low: Annotated[float, typer.Option("--low", metavar="X", help="Where the content space begins.")] = 0.0,
     high: Annotated[float, typer.Option("--high", metavar="X", help="Where the content space ends.")] = 1.0,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", metavar="S", help="How long the logs are; from first to last if not told."),
+        typer.Option(
+            "--seconds", metavar="S", help="The length of the logs; by default from first to last message."
+        ),
     ] = None,
     max_bad: MaxBad = 0.1,
     master: Master = None,
@@ -50,13 +53,13 @@ def traffic(
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Sum publish logs up: messages, bytes and rates of each publisher on each channel, and in all."""
+    """Sum up publish logs: messages, bytes and rates per publisher and channel, and per channel."""
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.pipeline.dataset.publications import Publications
-    from meshwright.pipeline.dataset.publications import traffic as summed
-    from meshwright.pipeline.readers.quarantine import reasons_of
+    from meshwright.pipeline.dataset.publications import traffic as sum_traffic
+    from meshwright.pipeline.readers.quarantine import count_reasons
     from meshwright.store.traffic import write_traffic
 
     asked = Publications(
@@ -72,12 +75,12 @@ def traffic(
         seconds=seconds,
     )
     check_target(out, "traffic")
-    spark = opened(master, conf)
+    spark = open_session(master, conf)
     with StageDrawing(forced=progress) as drawing:
-        made = summed(spark, sources, asked, max_bad=max_bad, progress=drawing)
+        made = sum_traffic(spark, sources, asked, max_bad=max_bad, progress=drawing)
     write_traffic(made, out)
     counts = made.described["counts"]
-    reasons = {} if made.quarantine is None else reasons_of(made.quarantine)
+    reasons = {} if made.quarantine is None else count_reasons(made.quarantine)
     if json:
         found = {
             "publishers": len(made.publishers),

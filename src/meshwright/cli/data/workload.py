@@ -1,4 +1,4 @@
-"""`meshwright workload`: make up subscriptions."""
+"""`meshwright workload`: generates synthetic subscriptions."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,20 +19,20 @@ def workload(
         str,
         typer.Argument(
             metavar="zipf|expo|unif|social",
-            help="How popularity differs between topics; social: users, each a topic, follow others.",
+            help="The distribution of popularity; social: users, each a topic, follow others.",
         ),
     ],
     *,
-    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="How many brokers.")],
+    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="The number of brokers.")],
     topics: Annotated[
         int | None,
-        typer.Option("--topics", metavar="N", help="How many topics; social has one for each broker."),
+        typer.Option("--topics", metavar="N", help="The number of topics; social has one per broker."),
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", metavar="DATASET", help="The folder to write the dataset to.")
     ],
     size: Annotated[
-        int | None, typer.Option("--size", metavar="S", help="Topics of each broker; 10 if nothing is said.")
+        int | None, typer.Option("--size", metavar="S", help="Topics of each broker; 10 by default.")
     ] = None,
     min_size: Annotated[
         int | None,
@@ -45,7 +45,7 @@ def workload(
     ] = None,
     locality: Annotated[
         float | None,
-        typer.Option("--locality", metavar="P", help="social: the share of choices in one's own community."),
+        typer.Option("--locality", metavar="P", help="social: the share of choices in the own community."),
     ] = None,
     both_ways: Annotated[
         bool, typer.Option("--both-ways", help="social: everybody follows back, as friends do.")
@@ -53,7 +53,7 @@ def workload(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Make up a dataset: which broker subscribes to which topic."""
+    """Generate a synthetic dataset: which broker subscribes to which topic."""
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
@@ -64,11 +64,11 @@ def workload(
     if popularity not in (*WORKLOADS, "social"):
         raise InputError(f"no workload {popularity!r}: choose one of {', '.join(WORKLOADS)}, social")
     if alpha is not None and popularity not in ("zipf", "social"):
-        raise InputError(f"--alpha shapes zipf and social only: leave it out for {popularity}")
+        raise InputError(f"--alpha applies to zipf and social only: leave it out for {popularity}")
     if popularity != "social" and (both_ways or locality is not None):
-        raise InputError(f"--locality and --both-ways shape social only: leave them out for {popularity}")
+        raise InputError(f"--locality and --both-ways apply to social only: leave them out for {popularity}")
     if topics is None and popularity != "social":
-        raise InputError(f"how many topics? Give --topics N for {popularity}")
+        raise InputError(f"the number of topics is missing: give --topics N for {popularity}")
     if topics not in (None, nodes) and popularity == "social":
         raise InputError(f"--topics {topics}: in social each of the {nodes} brokers is a topic; leave it out")
     check_target(out, "dataset")
@@ -77,7 +77,7 @@ def workload(
         **{"locality": locality, "both_ways": both_ways or None},
     }
     given = {name: value for name, value in asked.items() if value is not None}
-    with output.working("making up subscriptions"):
+    with output.working("generating subscriptions"):
         if popularity == "social":
             interest = social(nodes, seed=seed, **given)
         else:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.deploy.federation_run import FederationRun, Outcome, format_verdict, progress_of
+from meshwright.cli.deploy.federation_run import FederationRun, Outcome, format_verdict
 from meshwright.cli.deploy.options import AllowRelays, Overlaps, Secret, read_settings
 from meshwright.cli.options import Json, Seed, ShowProgress
 
@@ -143,7 +143,7 @@ def federation(
             ),
             Path(temporary) / "federation" if out is None else out,
             Path(temporary),
-            progress_of(bar),
+            bar,
         )
         if churn is None:
             outcome = _prove(run, storm=storm, picture=picture, keep=keep)

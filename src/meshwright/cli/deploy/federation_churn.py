@@ -106,13 +106,13 @@ def _ingested_interest_is(expected: Interest, logs: Path, dataset: Path) -> bool
     """Read logs with Spark into a dataset, and return whether its subscriptions are the expected ones."""
     from urllib.parse import unquote
 
-    from meshwright.cli.spark import opened
+    from meshwright.cli.spark import open_session
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.pipeline.readers.options import Reading
     from meshwright.store import load_interest
 
     reading = Reading("mosquitto-log", node_from="broker", bridges=NOT_SUBSCRIBERS)
-    ingest(opened(None, None), [logs], dataset, reading)
+    ingest(open_session(None, None), [logs], dataset, reading)
     found = load_interest(dataset).to_arrow()
     pairs = zip(found.column("node").to_pylist(), found.column("topic").to_pylist(), strict=True)
     wanted = expected.to_arrow()

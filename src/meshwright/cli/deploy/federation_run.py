@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from meshwright.cli.spark import StageDrawing
     from meshwright.deploy import BrokerSettings
     from meshwright.deploy.federation.plan import FederationPlan
     from meshwright.deploy.federation.verdict import Verdict
@@ -36,15 +35,6 @@ class Outcome(NamedTuple):
     lines: list[str]
     """For people."""
     passed: bool
-
-
-def progress_of(drawing: StageDrawing) -> Progress:
-    """Return a progress callback for a drawing that takes a phase, a count and a total."""
-
-    def report(done: int, share: float, phase: str, /) -> None:
-        drawing(phase, done, round(done / share))
-
-    return report
 
 
 def format_verdict(verdict: Verdict) -> list[str]:

@@ -211,7 +211,7 @@ def plan(
             seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
         made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan
-        way, lines = plan_on_spark.described(done), plan_on_spark.told(done)
+        way, lines = plan_on_spark.describe_json(done), plan_on_spark.describe_lines(done)
     else:
         made = design_runs.make(
             interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs,

@@ -1,4 +1,4 @@
-"""Planning on Spark: what `plan` does when it is given a master, or parts."""
+"""Planning on Spark: `meshwright plan` with --master or --parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.cli.progress import ProgressDrawing
-from meshwright.cli.spark import opened
+from meshwright.cli.spark import open_session
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from meshwright.pipeline.planning.construct import Construction
 
 TITLES = {
-    "driver": "on this machine alone",
+    "driver": "on this machine only",
     "waves": "exactly, with rows counted on executors",
     "parts": "by divide and conquer",
 }
@@ -29,7 +29,7 @@ def check(
     coverage: int | None,
     costs: Path | None,
 ) -> None:
-    """Refuse, before any long work, what does not run on Spark."""
+    """Refuse options that do not work on Spark, before any long work."""
     from meshwright.pipeline.planning.construct import check
 
     if costs is not None:
@@ -50,7 +50,7 @@ def make(
     threads: int,
     progress: bool,
 ) -> Construction:
-    """Plan on Spark with progress drawn on stderr; the session starts only where it is needed."""
+    """Plan on Spark, with progress on stderr; the session starts only if it is needed."""
     from meshwright.designs import find
     from meshwright.pipeline.planning.construct import construct
 
@@ -58,7 +58,7 @@ def make(
         return construct(
             interest,
             algorithm,
-            lambda: opened(master, conf),
+            lambda: open_session(master, conf),
             parameters=given,
             parts=parts,
             coverage=coverage,
@@ -68,8 +68,8 @@ def make(
         )
 
 
-def described(done: Construction) -> dict[str, Any]:
-    """Return what a JSON answer says of how a plan was made."""
+def describe_json(done: Construction) -> dict[str, Any]:
+    """Return how a plan was made, for a JSON answer."""
     lost = done.loss
     return {
         "way": done.choice.way,
@@ -81,12 +81,12 @@ def described(done: Construction) -> dict[str, Any]:
     }
 
 
-def told(done: Construction) -> list[str]:
-    """Say how a plan was made, and what that cost."""
+def describe_lines(done: Construction) -> list[str]:
+    """Return how a plan was made and its loss, as lines."""
     lines = [f"planned {TITLES[done.choice.way]}: {done.choice.why}"]
     if done.waves:
         lines.append(f"waves: {', '.join(f'{rows:,}' for rows in done.waves)} rows")
     if done.loss is not None:
-        sample = f"a sample of {done.loss.nodes:,} brokers that was planned both ways"
+        sample = f"a sample of {done.loss.nodes:,} brokers, planned both ways"
         lines.append(f"extra links: {done.loss.share:+.1%} on {sample}")
     return lines

@@ -77,13 +77,13 @@ def _on_spark(
     progress: bool,
 ) -> "PlanReport":
     from meshwright.cli.plans import design_runs
-    from meshwright.cli.spark import StageDrawing, opened
+    from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.pipeline.dataset.subscriptions import subscriptions
     from meshwright.pipeline.verify.cluster import verify_on_cluster
     from meshwright.store import read_plan
 
     read_plan(plan)  # reject a bad plan before Spark starts
-    spark = opened(master, conf)
+    spark = open_session(master, conf)
     given = subscriptions(spark, source)
     link_costs = design_runs.load_costs(costs, given.names)
     with StageDrawing(forced=progress) as drawing:

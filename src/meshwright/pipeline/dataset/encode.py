@@ -1,9 +1,10 @@
-"""From pairs of names to dense ids: the same whatever the order, the partitions or the cores.
+"""Dense ids for pairs of names, independent of the order of rows, of partitions and of cores.
 
-The executors turn pairs into blocks of codes (see `coding`). Only the distinct names of the blocks come to
-the driver, which numbers them in the order of their UTF-8 bytes and hands each block the numbers of its
-names. The pairs stay on the executors: they are numbered, sent to the part that their node's number belongs
-to, sorted and freed of repetitions there, and come to the driver as a few large pieces, one after another.
+1. The executors turn pairs into blocks (see `name_blocks`).
+2. The driver collects the distinct names of the blocks, numbers them in the order of their UTF-8 bytes, and
+   sends each block the numbers of its names.
+3. The executors number the pairs, send each to the part of its node, sort it there and drop duplicates.
+4. Each part comes to the driver as one large piece, one after another.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.interest import MOST_SUBSCRIPTIONS
-from meshwright.pipeline.readers.name_blocks import KINDS, Codes, binary, united, unpacked
+from meshwright.pipeline.readers.name_blocks import KINDS, Codes, binary, distinct_values, unpack_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS_IN_A_PART = 2_000_000
-"""So many pairs, or fewer, are sorted by one task."""
+"""One task sorts at most about this many pairs."""
 NUMBERS = "key string, node_numbers binary, topic_numbers binary"
 PART = "part int, keys binary"
 PIECE = "first int, given long, sizes binary, topics binary"
@@ -33,7 +34,7 @@ PIECE = "first int, given long, sizes binary, topics binary"
 
 @dataclass(frozen=True)
 class Encoded:
-    """Pairs by number, still on the executors; `node_ptr` is as in `Interest`."""
+    """Numbered pairs on the executors; `node_ptr` is as in `Interest`."""
 
     node_names: pa.Array
     topic_names: pa.Array
@@ -42,46 +43,46 @@ class Encoded:
     pieces: DataFrame
 
     def topics(self) -> Iterator[Codes]:
-        """Yield what `Interest.node_topics` is, piece by piece."""
+        """Yield `Interest.node_topics`, piece by piece."""
         for piece in self.pieces.select("topics").toLocalIterator(prefetchPartitions=True):
             yield np.frombuffer(piece.topics, dtype="<i4")
 
     def release(self) -> None:
-        """Let the executors forget the pieces."""
+        """Free the pieces on the executors."""
         self.pieces.unpersist()
 
 
 @dataclass(frozen=True)
 class Names:
-    """The distinct names of all blocks, each kind sorted by UTF-8 bytes, and how many pairs there are."""
+    """The distinct names of all blocks, sorted by UTF-8 bytes, and the number of pairs."""
 
     nodes: pa.Array
     topics: pa.Array
     rows: int
     numbers: pa.Table
-    """For each block, by its key, the numbers of its names."""
+    """The numbers of the names of each block, by its key."""
 
 
-def names_of(blocks: DataFrame) -> Names:
-    """Gather the names of blocks, and number them."""
+def collect_names(blocks: DataFrame) -> Names:
+    """Collect the names of all blocks, and number them."""
     import pyarrow as pa
 
     found = blocks.select("key", "rows", *KINDS).collect()
     different = list({block.key: block for block in found}.values())
-    nodes, node_numbers = number([unpacked(block.nodes) for block in different])
-    topics, topic_numbers = number([unpacked(block.topics) for block in different])
+    nodes, node_numbers = number_names([unpack_names(block.nodes) for block in different])
+    topics, topic_numbers = number_names([unpack_names(block.topics) for block in different])
     columns = [pa.array([block.key for block in different], pa.string())]
     columns += [binary(node_numbers), binary(topic_numbers)]
     numbers = pa.table(columns, ["key", "node_numbers", "topic_numbers"])
     return Names(nodes, topics, sum(block.rows for block in found), numbers)
 
 
-def number(blocks: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
-    """Return the distinct names of all blocks, sorted, and for each block the places of its names there."""
+def number_names(blocks: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
+    """Return the distinct names of all blocks, sorted, and the positions of the names of each block."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names, places = united(blocks) if blocks else (pa.array([], pa.string()), [])
+    names, places = distinct_values(blocks) if blocks else (pa.array([], pa.string()), [])
     order = pc.sort_indices(names)
     numbers = np.empty(len(names), dtype="<i4")
     numbers[order.to_numpy()] = np.arange(len(names), dtype="<i4")
@@ -89,28 +90,30 @@ def number(blocks: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
 
 
 def encode(blocks: DataFrame, names: Names) -> Encoded:
-    """Give the pairs of blocks their numbers, and drop repetitions."""
+    """Give the pairs of all blocks their numbers, and drop duplicates."""
     from pyspark import StorageLevel
     from pyspark.sql import functions as sf
 
     spark = blocks.sparkSession
     parts = max(-(-names.rows // ROWS_IN_A_PART), min(_cores(spark), len(names.nodes)), 1)
-    # A node's number says which part it belongs to: parts in order, each sorted, are sorted as a whole.
+    # Parts are ranges of node numbers: sorted parts in order are sorted as a whole.
     firsts = -(-np.arange(1, parts, dtype=np.int64) * len(names.nodes) // parts) << 32
     numbers = sf.broadcast(spark.createDataFrame(names.numbers, NUMBERS))
     known = blocks.drop("rows", *KINDS).join(numbers, "key").drop("key")
-    cut = known.mapInArrow(partial(into_parts, firsts), PART)
-    pieces = cut.repartitionById(parts, sf.col("part")).mapInArrow(into_piece, PIECE)
-    return _counted(pieces.persist(StorageLevel.MEMORY_AND_DISK), names)
+    cut = known.mapInArrow(partial(split_into_parts, firsts), PART)
+    pieces = cut.repartitionById(parts, sf.col("part")).mapInArrow(merge_part, PIECE)
+    return _collect_sizes(pieces.persist(StorageLevel.MEMORY_AND_DISK), names)
 
 
 def _cores(spark: SparkSession) -> int:
-    """Return how many parts are worth making at least."""
+    """Return the minimum number of parts that keeps all cores busy."""
     return int(spark.conf.get("spark.sql.shuffle.partitions", "2") or 2)
 
 
-def into_parts(firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn the codes of blocks into pairs (node · 2³² + topic), cut where a part begins, each but part 0."""
+def split_into_parts(
+    firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Turn blocks into keys node · 2³² + topic, split at `firsts`, the first keys of parts 1 and up."""
     import pyarrow as pa
 
     columns = ("node_codes", "topic_codes", "node_numbers", "topic_numbers")
@@ -127,8 +130,8 @@ def into_parts(firsts: NDArray[np.int64], batches: Iterator[pa.RecordBatch]) -> 
             yield pa.record_batch(made, ["part", "keys"])
 
 
-def into_piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn what came to one part into one piece: the sizes and topics of its nodes, each topic once."""
+def merge_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Merge the keys of one part into one piece: the sizes and the distinct topics of its nodes."""
     import pyarrow as pa
 
     blocks = [np.frombuffer(keys.as_buffer(), "<i8") for batch in batches for keys in batch.column("keys")]
@@ -148,8 +151,8 @@ def into_piece(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield pa.record_batch(columns, ["first", "given", "sizes", "topics"])
 
 
-def _counted(pieces: DataFrame, names: Names) -> Encoded:
-    """Make all pieces at once, and count from them."""
+def _collect_sizes(pieces: DataFrame, names: Names) -> Encoded:
+    """Compute all pieces, and collect their sizes."""
     sizes = np.zeros(len(names.nodes), dtype=np.int64)
     given = 0
     for piece in pieces.select("first", "given", "sizes").collect():
@@ -158,7 +161,7 @@ def _counted(pieces: DataFrame, names: Names) -> Encoded:
         given += piece.given
     if given != names.rows:
         raise InputError(
-            f"{names.rows} rows at first, {given} later: the sources changed meanwhile; run this again"
+            f"the sources changed while they were read ({names.rows} rows, then {given}): run this again"
         )
     node_ptr = np.concatenate(([0], np.cumsum(sizes)))
     kept = int(node_ptr[-1])

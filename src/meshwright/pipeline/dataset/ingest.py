@@ -1,8 +1,12 @@
-"""From raw subscription data to a dataset: read, quarantine, fold, encode, write.
+"""Ingest: raw subscription data to a dataset, by reading, quarantine, folding, encoding and writing.
 
-Of each node and topic the events are ordered by time, then sequence, then where they stood. The last
-unsubscribe and all before it are superseded, and so is whatever is later than the moment. Of the subscribes
-after it one is kept and the others are duplicates. So each row has exactly one fate.
+Every row ends in exactly one of four ways. The events of a node and topic are ordered by time, then sequence,
+then position:
+
+- *quarantined*: the row cannot be used.
+- *superseded*: the row is not after the last unsubscribe, or it is later than the requested time.
+- *kept*: one of the subscribes after the last unsubscribe.
+- *duplicate*: the other ones.
 """
 
 from __future__ import annotations
@@ -14,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.formatting import percentage
-from meshwright.pipeline.dataset.encode import Encoded, Names, encode, names_of
-from meshwright.pipeline.readers.formats import READERS, format_of
-from meshwright.pipeline.readers.name_blocks import coded, kept
+from meshwright.pipeline.dataset.encode import Encoded, Names, collect_names, encode
+from meshwright.pipeline.readers.formats import READERS, common_format
+from meshwright.pipeline.readers.name_blocks import cache_blocks, encode_blocks
 from meshwright.pipeline.readers.options import BROKER_FORMATS, Reading
-from meshwright.pipeline.readers.parquet_files import plain_pairs
-from meshwright.pipeline.readers.quarantine import quarantined, reasons_of
+from meshwright.pipeline.readers.parquet_pairs import pair_blocks
+from meshwright.pipeline.readers.quarantine import count_reasons, quarantine_table
 from meshwright.pipeline.readers.rows import name_reasons
-from meshwright.pipeline.readers.sources import SourceFile, check_unchanged, listed
-from meshwright.pipeline.session.failures import telling
-from meshwright.pipeline.session.stages import Progress, watching
+from meshwright.pipeline.readers.sources import SourceFile, check_unchanged, list_files
+from meshwright.pipeline.session.failures import spark_errors
+from meshwright.pipeline.session.stages import report_stages
 from meshwright.store.datasets import QUARANTINE, write_relation
 from meshwright.store.tables import read_parts
 
@@ -31,12 +35,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from meshwright.progress import Progress
 
-def folded(rows: DataFrame, as_of: float | None = None) -> DataFrame:
+
+def fold_events(rows: DataFrame, as_of: float | None = None) -> DataFrame:
     """Return the rows that hold at `as_of` (seconds since 1970), or at the end; the others are superseded.
 
-    Rows that say the same of the same holder are all returned: repetitions are dropped, and counted, later.
-    A row without a time counts as earlier than all that have one.
+    Duplicates are all returned; a later step counts and drops them. Rows without a time come before all rows
+    with one.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as sf
@@ -51,15 +57,15 @@ def folded(rows: DataFrame, as_of: float | None = None) -> DataFrame:
     return seen.withColumn("undone", undone).where(~sf.col("undone")).drop("undone")
 
 
-SAID = {"time": "time", "operation": "leaves", "sequence": "sequence"}
-"""What a row may say beside its names, each with the column in which that is then not null."""
+ROLE_COLUMNS = {"time": "time", "operation": "leaves", "sequence": "sequence"}
+"""The optional roles, each with the column that is not null if a row states it."""
 MOST_BAD = 0.1
-"""The share of rows that may be set aside, unless told otherwise."""
+"""The default for the largest share of rows that may be quarantined."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the rows: read = kept + duplicates + superseded + quarantined."""
+    """The counts of an ingest: read = kept + duplicates + superseded + quarantined."""
 
     read: int
     kept: int
@@ -72,12 +78,12 @@ class Outcome:
     node_from: str | None
 
     def described(self) -> dict[str, Any]:
-        """Return all of it, for a JSON answer."""
+        """Return all fields, for a JSON answer."""
         return asdict(self)
 
     @property
     def counts(self) -> dict[str, int]:
-        """The figures of the manifest that are not the dataset's own."""
+        """The counts that the manifest has in addition to those of the dataset itself."""
         return {
             "read": self.read,
             "kept": self.kept,
@@ -95,52 +101,52 @@ def ingest(
     max_bad: float = MOST_BAD,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Read subscriptions, or events of them, and write them as a dataset.
+    """Read subscriptions, or subscribe and unsubscribe events, and write them as a dataset.
 
-    The dataset is the same, byte for byte, however the sources are cut or ordered and wherever this runs.
+    The dataset has the same bytes, regardless of how the sources are split or ordered and where this runs.
 
     Parameters
     ----------
     spark
-        The session to run on, as `session` gives it.
+        The Spark session, as `session` returns it.
     sources
         Files, folders and globs, plain or compressed.
     out
         The dataset folder to write.
     reading
-        How to read them; by default the format is told by the files' names.
+        How to read the sources; by default, the format follows from the file names.
     max_bad
-        The largest share of rows that may be set aside.
+        The largest share of rows that may be quarantined.
     progress
-        Told what is being done and how far it is.
+        A callback for the progress.
 
     Raises
     ------
     InputError
-        If there is nothing to read, a column is missing, or more rows are bad than may be.
+        If there are no rows, a column is missing, or too many rows are bad.
     FormatError
-        If a file is cut off, unreadable, or changes while it is read.
+        If a file is truncated or unreadable, or changes while it is read.
     """
     if not 0 <= max_bad <= 1:
-        raise InputError(f"--max-bad {max_bad} is no share: give a number from 0 to 1")
-    with telling(), watching(spark, "reading", progress):
-        files = listed(spark, sources, but=out)
-        chosen = reading or Reading(format_of(files))
+        raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
+    with spark_errors(), report_stages(spark, "reading", progress):
+        files = list_files(spark, sources, exclude=out)
+        chosen = reading or Reading(common_format(files))
         given = sorted(str(source) for source in sources)
         if chosen.format == "parquet" and chosen.as_of is None:
-            done = _clean(spark, files, chosen, Path(out), given)
+            done = _ingest_clean_pairs(spark, files, chosen, Path(out), given)
             if done is not None:
                 return done
         rows = READERS[chosen.format](spark, files, chosen)
         if chosen.format != "parquet":
             rows = rows.persist()
         try:
-            return _ingested(rows, files, chosen, max_bad, Path(out), given)
+            return _ingest_rows(rows, files, chosen, max_bad, Path(out), given)
         finally:
             rows.unpersist()
 
 
-def _ingested(
+def _ingest_rows(
     rows: DataFrame,
     files: Sequence[SourceFile],
     reading: Reading,
@@ -148,63 +154,70 @@ def _ingested(
     out: Path,
     sources: list[str],
 ) -> Outcome:
+    """Ingest rows of any format."""
     from pyspark.sql import functions as sf
 
+    # Rows without a place are not records of a log, so they do not count.
     seen = rows.agg(
-        sf.count("place").alias("read"),  # what the end of a session undoes is no row of a log
+        sf.count("place").alias("read"),
         sf.count(sf.when(sf.col("place").isNotNull(), sf.col("reason"))).alias("bad"),
-        *(sf.count(column).alias(what) for what, column in SAID.items()),
+        *(sf.count(column).alias(what) for what, column in ROLE_COLUMNS.items()),
         sf.coalesce(sf.max("leaves"), sf.lit(False)).alias("leaves"),
         sf.min("broker").alias("first"),
         sf.max("broker").alias("last"),
     ).collect()[0]
     if not seen.read:
-        raise InputError(f"nothing to read in {', '.join(sources[:5])}: the files hold no rows")
+        raise InputError(f"no rows in {', '.join(sources[:5])}: give files that have some")
     check_bad(rows, files, seen.read, seen.bad, max_bad, both_ways=reading.both_ways)
-    check_said(reading, seen.asDict())
-    aside = quarantined(rows, files) if seen.bad else QUARANTINE.empty_table()
+    check_columns_used(reading, seen.asDict())
+    aside = quarantine_table(rows, files) if seen.bad else QUARANTINE.empty_table()
     chosen = reading
     if reading.format in BROKER_FORMATS and reading.node_from is None:
         chosen = replace(reading, node_from="client" if seen.first == seen.last else "broker")
     good = rows.where(sf.col("reason").isNull())
     folds = seen.leaves or chosen.as_of is not None
-    standing = folded(good, chosen.as_of) if folds else good
+    standing = fold_events(good, chosen.as_of) if folds else good
     node = sf.col("broker" if chosen.node_from == "broker" else "node")
-    with kept(coded(standing.select(node.alias("node"), "topic"))) as blocks:
-        encoded = encode(blocks, names_of(blocks))
+    with cache_blocks(encode_blocks(standing.select(node.alias("node"), "topic"))) as blocks:
+        encoded = encode(blocks, collect_names(blocks))
     outcome = _outcome(seen.read, seen.bad, encoded, chosen, folds=folds)
-    return _written(encoded, files, outcome, aside, chosen, out, sources)
+    return _write(encoded, files, outcome, aside, chosen, out, sources)
 
 
-def _clean(
+def _ingest_clean_pairs(
     spark: SparkSession, files: Sequence[SourceFile], reading: Reading, out: Path, sources: list[str]
 ) -> Outcome | None:
-    """Ingest Parquet files in which every name can be used, by looking at distinct names alone; else None."""
-    pairs = plain_pairs(spark, files, reading)
+    """Ingest Parquet pairs by checking distinct names only; return None if that is not possible.
+
+    It is not possible for events, and for files in which some name cannot be used.
+    """
+    pairs = pair_blocks(spark, files, reading)
     if pairs is None:
         return None
-    with kept(pairs) as blocks:
-        names = names_of(blocks)
-        if not names.rows or not _usable(names):
+    with cache_blocks(pairs) as blocks:
+        names = collect_names(blocks)
+        if not names.rows or not _all_usable(names):
             return None
         encoded = encode(blocks, names)
     outcome = _outcome(names.rows, 0, encoded, reading, folds=False)
-    return _written(encoded, files, outcome, QUARANTINE.empty_table(), reading, out, sources)
+    return _write(encoded, files, outcome, QUARANTINE.empty_table(), reading, out, sources)
 
 
-def _usable(names: Names) -> bool:
+def _all_usable(names: Names) -> bool:
+    """Return whether every name can be used."""
     import pyarrow as pa
 
     try:
         for column in (names.nodes, names.topics):
             column.validate(full=True)
     except pa.ArrowInvalid:
-        return False  # some name is not UTF-8
+        # Some name is not UTF-8.
+        return False
     reasons = (name_reasons(names.nodes, "node"), name_reasons(names.topics, "topic"))
     return all(found.null_count == len(found) for found in reasons)
 
 
-def _written(
+def _write(
     encoded: Encoded,
     files: Sequence[SourceFile],
     outcome: Outcome,
@@ -213,6 +226,7 @@ def _written(
     out: Path,
     sources: list[str],
 ) -> Outcome:
+    """Write the dataset, unless a source changed meanwhile."""
     try:
         check_unchanged(encoded.pieces.sparkSession, files)
         write_relation(
@@ -232,10 +246,11 @@ def _written(
 
 
 def _outcome(read: int, bad: int, encoded: Encoded, reading: Reading, *, folds: bool) -> Outcome:
+    """Return the counts, which must add up."""
     kept = int(encoded.node_ptr[-1])
     superseded = read - bad - kept - encoded.duplicates
     if superseded and not folds:
-        raise AssertionError(f"{superseded} rows were lost on the way: this is a fault of ours")
+        raise AssertionError(f"{superseded} rows were lost: this is a bug in Meshwright, please report it")
     return Outcome(
         read=read,
         kept=kept,
@@ -249,9 +264,9 @@ def _outcome(read: int, bad: int, encoded: Encoded, reading: Reading, *, folds: 
     )
 
 
-def reasons(dataset: str | Path) -> dict[str, int]:
-    """Return why records of a dataset were set aside, and how many for each reason, the most first."""
-    return reasons_of(read_parts(Path(dataset) / "quarantine", QUARANTINE))
+def quarantine_reasons(dataset: str | Path) -> dict[str, int]:
+    """Return the number of quarantined records for each reason, the most frequent first."""
+    return count_reasons(read_parts(Path(dataset) / "quarantine", QUARANTINE))
 
 
 def check_bad(
@@ -263,27 +278,27 @@ def check_bad(
     *,
     both_ways: bool = False,
 ) -> None:
-    """Refuse rows of which more cannot be used than may be, and name the first.
+    """Refuse too large a share of bad rows, and name the first one.
 
-    With `both_ways` a good line is two rows, and it is lines that count.
+    With `both_ways`, a good line makes two rows, so lines are counted instead.
     """
     records = bad + (read - bad) // 2 if both_ways else read
     if bad <= max_bad * records:
         return
-    first = quarantined(rows, files, most=1).to_pylist()[0]
+    first = quarantine_table(rows, files, most=1).to_pylist()[0]
     raise InputError(
         f"{bad} of {records} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
         f"the first is line {first['line']} of {first['source']} ({first['reason']}); "
-        "mend them, or raise --max-bad"
+        "correct them, or raise --max-bad"
     )
 
 
-def check_said(reading: Reading, said: Mapping[str, int]) -> None:
-    """Refuse columns asked for by name that no row has, and a moment where no row has a time."""
-    for what in SAID:
+def check_columns_used(reading: Reading, counts: Mapping[str, int]) -> None:
+    """Refuse a column given by name, or a time to fold at, if no row has a value for it."""
+    for what in ROLE_COLUMNS:
         column = getattr(reading, what)
-        if column is not None and not said[what]:
+        if column is not None and not counts[what]:
             option = "size" if reading.publications and what == "sequence" else what
-            raise InputError(f"no row has {column!r}: name the right column with --{option}")
-    if reading.as_of is not None and not said["time"]:
-        raise InputError("--as-of asks for a moment, and no row has a time: name its column, or leave it out")
+            raise InputError(f"no row has a value in {column!r}: name the right column with --{option}")
+    if reading.as_of is not None and not counts["time"]:
+        raise InputError("--as-of needs times, and no row has one: name its column, or leave it out")

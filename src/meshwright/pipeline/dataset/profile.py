@@ -1,4 +1,4 @@
-"""What a dataset is like: how large nodes' interests are, how popular topics, how skewed, how alike."""
+"""Profiles of datasets: sizes of interests, popularity of topics, skew, and overlap of nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.subscriptions import Subscriptions
-from meshwright.pipeline.session.failures import telling
+from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from meshwright.arrays import Ids
 
 SAMPLED_NODES = 2000
-"""So many nodes, drawn at random, tell how much two nodes have in common."""
+"""The overlap of nodes is measured on a random sample of this size."""
 HOT_TOPICS = 10
 QUANTILES = (0.5, 0.9, 0.99)
 SEEN = ("sizes", "popularity", "nodes", "topics")
@@ -28,35 +28,35 @@ SEEN = ("sizes", "popularity", "nodes", "topics")
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """How many there are of each value, values ascending; zeros included."""
+    """The number of items that have each value, in ascending order of values, including zero."""
 
     values: NDArray[np.int64]
     counts: NDArray[np.int64]
 
     @property
     def total(self) -> int:
-        """How many there are in all."""
+        """The number of items."""
         return int(self.counts.sum())
 
     @property
     def mean(self) -> float:
-        """Their average value."""
+        """The average value."""
         return float(self.values @ self.counts / self.total) if self.total else 0.0
 
     @property
     def ccdf(self) -> NDArray[np.float64]:
-        """For each value, the share that has at least that much."""
+        """For each value, the share of items that have at least this value."""
         shares: NDArray[np.float64] = np.cumsum(self.counts[::-1])[::-1] / max(self.total, 1)
         return shares
 
     def quantile(self, share: float) -> int:
-        """Return the least value that this share does not exceed."""
+        """Return the smallest value that is not exceeded by this share of items."""
         place = int(np.searchsorted(np.cumsum(self.counts), share * self.total))
         return int(self.values[min(place, len(self.values) - 1)]) if len(self.values) else 0
 
     @property
     def gini(self) -> float:
-        """How unequal they are: 0 if all have the same, near 1 if few have it all."""
+        """The Gini coefficient: 0 if all values are equal, near 1 if a few items have nearly everything."""
         below = np.cumsum(self.counts)
         sums = np.cumsum(self.values * self.counts, dtype=np.float64)
         if not self.total or not sums[-1]:
@@ -66,14 +66,14 @@ class Distribution:
         return float(1 - (shares * (lorenz[1:] + lorenz[:-1])).sum())
 
     def share_of_top(self, share: float) -> float:
-        """Return which part of the sum the highest such share of them has."""
+        """Return the part of the sum that belongs to the items with the highest values, this share of all."""
         wanted, sums = share * self.total, self.values @ self.counts
         taken = np.minimum(np.cumsum(self.counts[::-1]), wanted)
         parts = np.diff(np.concatenate(([0.0], taken)))
         return float(parts @ self.values[::-1] / sums) if sums else 0.0
 
     def described(self) -> dict[str, Any]:
-        """Return figures and curve, for a JSON answer."""
+        """Return the figures and the curve, for a JSON answer."""
         return {
             "mean": self.mean,
             **{f"p{share * 100:.0f}": self.quantile(share) for share in QUANTILES},
@@ -88,24 +88,24 @@ class Distribution:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What a dataset is like."""
+    """The profile of a dataset."""
 
     nodes: int
     topics: int
     subscriptions: int
     sizes: Distribution
-    """Topics of a node."""
+    """Topics per node."""
     popularity: Distribution
-    """Subscribers of a topic."""
+    """Subscribers per topic."""
     hot: list[tuple[str, int]]
-    """The most popular topics, with their subscribers."""
+    """The most popular topics, with their number of subscribers."""
     related: float
-    """Which share of all pairs of nodes has a topic in common."""
+    """The share of all pairs of nodes that have a topic in common."""
     shared: float
-    """How many topics such a pair has in common: what a link between them can join at once."""
+    """The average number of topics that such a pair shares, so that one link can serve them all."""
 
     def described(self) -> dict[str, Any]:
-        """Return all of it, for a JSON answer."""
+        """Return all fields, for a JSON answer."""
         return {
             "nodes": self.nodes,
             "topics": self.topics,
@@ -119,18 +119,18 @@ class Profile:
 
 
 def profile(source: Subscriptions, *, seed: int = 0) -> Profile:
-    """Look at all subscriptions once, on Spark; what pairs have in common is told from a sample of nodes."""
+    """Profile a dataset in one pass on Spark; the overlap comes from a random sample of nodes."""
     names = source.names
     if not source.count:
-        raise InputError("the dataset has no subscriptions: there is nothing to profile")
+        raise InputError("the dataset has no subscriptions: profile one that has some")
     rng = np.random.Generator(np.random.PCG64(seed))
     sampled = min(SAMPLED_NODES, names.num_nodes)
     drawn = np.sort(rng.choice(names.num_nodes, size=sampled, replace=False)).astype(np.int32)
-    with telling():
-        seen = _looked(source, drawn)
+    with spark_errors():
+        seen = _count_on_executors(source, drawn)
     source.check(int(seen.sizes.sum()))
     hot = [(names.topic_names[topic].as_py(), count) for topic, count in _hottest(seen.popularity)]
-    related, shared = _alike(sampled, np.searchsorted(drawn, seen.nodes), seen.topics)
+    related, shared = _overlap(sampled, np.searchsorted(drawn, seen.nodes), seen.topics)
     return Profile(
         names.num_nodes,
         names.num_topics,
@@ -144,8 +144,8 @@ def profile(source: Subscriptions, *, seed: int = 0) -> Profile:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
-    """Topics of each node, subscribers of each topic, and the subscriptions of some nodes."""
+class _Counts:
+    """Topics per node, subscribers per topic, and the subscriptions of the sampled nodes."""
 
     sizes: NDArray[np.int64]
     popularity: NDArray[np.int64]
@@ -153,19 +153,21 @@ class _Seen:
     topics: Ids
 
 
-def _looked(source: Subscriptions, drawn: Ids) -> _Seen:
-    """Look at all subscriptions, on the executors; a task hands back as many figures as there are names."""
+def _count_on_executors(source: Subscriptions, drawn: Ids) -> _Counts:
+    """Count all subscriptions on the executors; each task returns one count per node and topic."""
     names = source.names
-    looking = partial(_look, names.num_nodes, names.num_topics, drawn)
-    parts = source.packed(1).mapInArrow(looking, ", ".join(f"{name} binary" for name in SEEN)).toArrow()
+    count = partial(_count_batches, names.num_nodes, names.num_topics, drawn)
+    parts = source.packed(1).mapInArrow(count, ", ".join(f"{name} binary" for name in SEEN)).toArrow()
     columns = {name: [part.as_buffer() for part in parts.column(name)] for name in SEEN}
     counted = (np.sum([np.frombuffer(part, "<i8") for part in columns[name]], axis=0) for name in SEEN[:2])
-    listed = (np.concatenate([np.frombuffer(part, "<i4") for part in columns[name]]) for name in SEEN[2:])
-    return _Seen(*counted, *listed)
+    picked = (np.concatenate([np.frombuffer(part, "<i4") for part in columns[name]]) for name in SEEN[2:])
+    return _Counts(*counted, *picked)
 
 
-def _look(nodes: int, topics: int, drawn: Ids, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Count nodes and topics in packed subscriptions, and pick out those of the drawn nodes."""
+def _count_batches(
+    nodes: int, topics: int, drawn: Ids, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Count nodes and topics in packed subscriptions, and collect those of the sampled nodes."""
     import pyarrow as pa
 
     is_drawn = np.zeros(nodes, dtype=bool)
@@ -177,7 +179,9 @@ def _look(nodes: int, topics: int, drawn: Ids, batches: Iterator[pa.RecordBatch]
             node, topic = (np.frombuffer(ids.as_buffer(), "<i4") for ids in packed)
             for ids, known in ((node, nodes), (topic, topics)):
                 if ids.min(initial=0) < 0 or ids.max(initial=-1) >= known:
-                    raise FormatError("the dataset is damaged: some subscriptions are of unknown names")
+                    raise FormatError(
+                        "the dataset is damaged: some subscriptions have unknown ids; make it again"
+                    )
             sizes += np.bincount(node, minlength=nodes)
             popularity += np.bincount(topic, minlength=topics)
             chosen = is_drawn[node]
@@ -197,8 +201,8 @@ def _hottest(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(int(topic), int(counts[topic])) for topic in hottest if counts[topic]]
 
 
-def _alike(nodes: int, rows: NDArray[np.int64], topics: Ids) -> tuple[float, float]:
-    """Return the share of pairs of these nodes that share a topic, and how many topics those share."""
+def _overlap(nodes: int, rows: NDArray[np.int64], topics: Ids) -> tuple[float, float]:
+    """Return the share of pairs of nodes that share a topic, and how many topics such pairs share."""
     from scipy.sparse import csr_array, triu
 
     _, columns = np.unique(topics, return_inverse=True)

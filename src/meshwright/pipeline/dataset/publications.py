@@ -1,4 +1,4 @@
-"""Publish logs to traffic: per publisher and channel, messages, bytes and rates."""
+"""Publish logs to traffic: messages, bytes and rates per publisher and channel."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
-from meshwright.pipeline.dataset.ingest import MOST_BAD, SAID, check_bad, check_said
-from meshwright.pipeline.readers.formats import READERS, format_of
+from meshwright.pipeline.dataset.ingest import MOST_BAD, ROLE_COLUMNS, check_bad, check_columns_used
+from meshwright.pipeline.readers.formats import READERS, common_format
 from meshwright.pipeline.readers.options import Reading
-from meshwright.pipeline.readers.quarantine import quarantined
-from meshwright.pipeline.readers.sources import check_unchanged, listed
-from meshwright.pipeline.session.failures import telling
-from meshwright.pipeline.session.stages import Progress, watching
+from meshwright.pipeline.readers.quarantine import quarantine_table
+from meshwright.pipeline.readers.sources import check_unchanged, list_files
+from meshwright.pipeline.session.failures import spark_errors
+from meshwright.pipeline.session.stages import report_stages
 from meshwright.store.traffic import CHANNELS, RATES, Traffic
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
+
+    from meshwright.progress import Progress
 
 FORMATS = ("csv", "jsonl", "parquet")
 NEGATIVE = "size below zero"
@@ -28,7 +31,7 @@ NO_NUMBER = "value is no number"
 
 @dataclass(frozen=True)
 class Publications:
-    """Which columns a publish log has, and which channels its messages belong to."""
+    """The columns of a publish log, and the channels of its messages."""
 
     format: str | None = None
     publisher: str = "publisher"
@@ -36,28 +39,28 @@ class Publications:
     size: str | None = None
     time: str | None = None
     value: str | None = None
-    """The column of content values, if messages have those and no topics."""
+    """The column of content values, if messages have values instead of topics."""
     channels: int = 100
-    """The content space is cut into so many equal channels, numbered from 0."""
+    """The number of equal channels that divide the content space."""
     low: float = 0.0
     high: float = 1.0
     seconds: float | None = None
-    """How long the log is; from its first to its last message unless told."""
+    """The length of the log; by default, the time from its first to its last message."""
 
     def __post_init__(self) -> None:
         if self.channels < 1:
-            raise InputError(f"{self.channels} channels: give at least one")
+            raise InputError(f"{self.channels} channels are too few: give at least one")
         if not self.low < self.high:
             raise InputError(f"the content space from {self.low} to {self.high} is empty: give low < high")
         if self.seconds is not None and not self.seconds > 0:
-            raise InputError(f"a log of {self.seconds} s: give a time above zero")
+            raise InputError(f"a log cannot take {self.seconds} s: give a time above zero")
         if self.format is not None:
             self.reading(self.format)
 
     def reading(self, found: str) -> Reading:
-        """Return how to read it in a format: as subscriptions are, but for the names of the columns."""
+        """Return how to read a log in a format: like subscriptions, with other column names."""
         if found not in FORMATS:
-            raise InputError(f"{found} is no publish log: choose csv, jsonl or parquet with --format")
+            raise InputError(f"publish logs cannot have the format {found}: choose csv, jsonl or parquet")
         return Reading(
             found,
             node=self.publisher,
@@ -81,75 +84,90 @@ def traffic(
     Raises
     ------
     InputError
-        If there is nothing to read, a column is missing, more rows are bad than may be, or no time is known.
+        If there are no rows, a column is missing, too many rows are bad, or the length of the log is unknown.
     FormatError
-        If a file is cut off, unreadable, or changes while it is read.
+        If a file is truncated or unreadable, or changes while it is read.
     """
     from pyspark.sql import functions as sf
 
     asked = asked or Publications()
-    with telling(), watching(spark, "reading", progress):
-        files = listed(spark, sources)
-        reading = asked.reading(asked.format or format_of(files))
+    with spark_errors(), report_stages(spark, "reading", progress):
+        files = list_files(spark, sources)
+        reading = asked.reading(asked.format or common_format(files))
         rows = READERS[reading.format](spark, files, reading)
         channel, wrong = _channel(asked)
         reason = sf.coalesce("reason", sf.when(sf.col("sequence") < 0, NEGATIVE), wrong)
         made = rows.withColumns(
-            {"channel": channel, "record": sf.coalesce("record", "topic"), "reason": _worded(reason, asked)}
+            {
+                "channel": channel,
+                "record": sf.coalesce("record", "topic"),
+                "reason": _name_columns(reason, asked),
+            }
         ).persist()
         try:
-            seen = made.agg(
-                sf.count(sf.lit(1)).alias("read"),
-                sf.count("reason").alias("bad"),
-                *(sf.count(column).alias(what) for what, column in SAID.items()),
-                sf.min(sf.when(sf.col("reason").isNull(), sf.col("time"))).alias("first"),
-                sf.max(sf.when(sf.col("reason").isNull(), sf.col("time"))).alias("last"),
-            ).collect()[0]
+            seen = _count_rows(made)
             if not seen.read:
-                raise InputError(
-                    f"nothing to read in {', '.join(map(str, sources[:5]))}: the files hold no rows"
-                )
+                raise InputError(f"no rows in {', '.join(map(str, sources[:5]))}: give files that have some")
             check_bad(made, files, seen.read, seen.bad, max_bad)
-            check_said(reading, seen.asDict())
-            aside = quarantined(made, files) if seen.bad else None
+            check_columns_used(reading, seen.asDict())
+            aside = quarantine_table(made, files) if seen.bad else None
             seconds = asked.seconds or ((seen.last - seen.first) if seen.first is not None else 0.0)
             if not seconds > 0:
                 raise InputError(
-                    "the messages span no time: give --seconds, or a column of times with --time"
+                    "the length of the log is unknown: give --seconds, or a column of times with --time"
                 )
-            good = made.where(sf.col("reason").isNull())
-            rates = _summed(good, ["node", "channel"], seconds).withColumnRenamed("node", "publisher")
-            channels = _summed(good, ["channel"], seconds, publishers=sf.count_distinct("node"))
-            tables = [
-                table.orderBy(*order).toArrow().select(schema.names).cast(schema)
-                for table, order, schema in (
-                    (rates, ["publisher", "channel"], RATES),
-                    (channels, ["channel"], CHANNELS),
-                )
-            ]
+            rates, channels = _sum_messages(made.where(sf.col("reason").isNull()), seconds)
             check_unchanged(spark, files)
         finally:
             made.unpersist()
     counts = {"read": seen.read, "kept": seen.read - seen.bad, "quarantined": seen.bad}
     described = {"counts": counts, "seconds": seconds, "sources": sorted(map(str, sources))}
-    made_by = {"made_by": {"command": "traffic", **_stated(asked)}}
-    return Traffic(tables[0], tables[1], {**described, **made_by}, aside)
+    made_by = {"made_by": {"command": "traffic", **_non_default(asked)}}
+    return Traffic(rates, channels, {**described, **made_by}, aside)
 
 
-def _stated(asked: Publications) -> dict[str, Any]:
+def _count_rows(made: DataFrame) -> Row:
+    """Return the numbers of all rows, of bad rows and of rows with each role, and the first and last time."""
+    from pyspark.sql import functions as sf
+
+    good_time = sf.when(sf.col("reason").isNull(), sf.col("time"))
+    return made.agg(
+        sf.count(sf.lit(1)).alias("read"),
+        sf.count("reason").alias("bad"),
+        *(sf.count(column).alias(what) for what, column in ROLE_COLUMNS.items()),
+        sf.min(good_time).alias("first"),
+        sf.max(good_time).alias("last"),
+    ).collect()[0]
+
+
+def _sum_messages(good: DataFrame, seconds: float) -> tuple[pa.Table, pa.Table]:
+    """Return the traffic per publisher and channel, and per channel."""
+    from pyspark.sql import functions as sf
+
+    rates = _sum_by(good, ["node", "channel"], seconds).withColumnRenamed("node", "publisher")
+    channels = _sum_by(good, ["channel"], seconds, publishers=sf.count_distinct("node"))
+    return (
+        rates.orderBy("publisher", "channel").toArrow().select(RATES.names).cast(RATES),
+        channels.orderBy("channel").toArrow().select(CHANNELS.names).cast(CHANNELS),
+    )
+
+
+def _non_default(asked: Publications) -> dict[str, Any]:
+    """Return the options that differ from the defaults."""
     plain = asdict(Publications())
     return {name: value for name, value in asdict(asked).items() if value != plain[name]}
 
 
 def _channel(asked: Publications) -> tuple[Column, Column]:
-    """Return the channel of a message, and why it has none."""
+    """Return the channel of each message, and the reason of those without one."""
     from pyspark.sql import functions as sf
 
     if asked.value is None:
         return sf.col("topic"), sf.lit(None).cast("string")
     value = sf.col("topic").try_cast("double")
     place = sf.floor((value - asked.low) / (asked.high - asked.low) * asked.channels)
-    number = sf.least(place, sf.lit(asked.channels - 1))  # the upper end belongs to the last one
+    # The upper end of the content space belongs to the last channel.
+    number = sf.least(place, sf.lit(asked.channels - 1))
     width = len(str(asked.channels - 1))
     inside = value.between(asked.low, asked.high)
     return (
@@ -158,8 +176,8 @@ def _channel(asked: Publications) -> tuple[Column, Column]:
     )
 
 
-def _worded(reason: Column, asked: Publications) -> Column:
-    """Name columns of a publish log as such."""
+def _name_columns(reason: Column, asked: Publications) -> Column:
+    """Replace the column names of subscriptions in a reason by those of publish logs."""
     from pyspark.sql import functions as sf
 
     words = {"node name": "publisher name", "sequence": "size"}
@@ -168,7 +186,8 @@ def _worded(reason: Column, asked: Publications) -> Column:
     return reason
 
 
-def _summed(good: DataFrame, by: list[str], seconds: float, **more: Column) -> DataFrame:
+def _sum_by(good: DataFrame, by: list[str], seconds: float, **more: Column) -> DataFrame:
+    """Return messages, bytes and rates by these columns."""
     from pyspark.sql import functions as sf
 
     messages = sf.count(sf.lit(1)).alias("messages")

@@ -1,4 +1,4 @@
-"""The subscriptions of a dataset on a cluster: names in this process, rows packed by shard on executors."""
+"""The subscriptions of a dataset on a cluster: names on the driver, rows packed into shards on executors."""
 
 from __future__ import annotations
 
@@ -26,46 +26,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Subscriptions:
-    """Names of nodes and topics, and their subscriptions where the cluster has them."""
+    """The names of nodes and topics, and how the cluster reads their subscriptions."""
 
     names: Interest
-    """Has the names and the fingerprint; its subscriptions may be left out."""
+    """The names and the fingerprint; the subscriptions may be left out."""
     count: int
-    """How many subscriptions there should be."""
+    """The number of subscriptions that the dataset states."""
     packed: Callable[[int], DataFrame]
-    """Gives them packed into so many shards."""
+    """Returns the subscriptions packed into the given number of shards."""
     read: Callable[[], DataFrame]
+    """Returns the subscriptions as rows."""
 
     @property
     def table(self) -> DataFrame:
-        """The subscriptions as a table of Spark's with the columns `node, topic`."""
+        """The subscriptions as a Spark table with the columns `node, topic`."""
         return self.read()
 
     def check(self, found: int) -> None:
-        """Refuse subscriptions that are not as many as the dataset states.
+        """Check that the number of subscriptions is the stated one.
 
         Raises
         ------
         FormatError
-            If so.
+            If it is not.
         """
         if found != self.count:
-            raise damaged(Path("the dataset"), f"{found} subscriptions, where {self.count} are stated")
+            raise damaged(Path("the dataset"), f"{found} subscriptions instead of the stated {self.count}")
 
 
 def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
-    """Open a dataset folder, whose subscriptions never come into this process, or a file, which does.
+    """Open a dataset folder, whose subscriptions stay on the cluster, or a file, which this process reads.
 
     Raises
     ------
     InputError
-        If nothing is there.
+        If the path does not exist.
     FormatError
-        If it is something else, or damaged.
+        If it is not a dataset, or damaged.
     """
     folder = Path(source)
     if not folder.is_dir():
-        return handed_over(spark, load_interest(str(source)))
+        return from_interest(spark, load_interest(str(source)))
     manifest = read_header(folder, DATASET)
     node_names, topic_names = (
         read_parts(folder / kind, NAMES).column("name") for kind in ("nodes", "topics")
@@ -80,8 +81,9 @@ def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
         np.zeros(len(node_names) + 1, dtype=np.int64),
         np.zeros(0, dtype=np.int32),
     )
-    names.__dict__["fingerprint"] = str(manifest.get("fingerprint"))  # that of the subscriptions left out
-    pieces = pieces_of((folder / "subscriptions").resolve())
+    # The cached property must be the fingerprint of the subscriptions that are left out here.
+    names.__dict__["fingerprint"] = str(manifest.get("fingerprint"))
+    pieces = row_groups((folder / "subscriptions").resolve())
     numbers = spark.range(len(pieces))
     return Subscriptions(
         names,
@@ -91,8 +93,8 @@ def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
     )
 
 
-def handed_over(spark: SparkSession, interest: Interest) -> Subscriptions:
-    """Hand an interest over to the cluster."""
+def from_interest(spark: SparkSession, interest: Interest) -> Subscriptions:
+    """Return the subscriptions of an interest, sent to the cluster."""
     columns = interest.node_of_slot, interest.node_topics
     return Subscriptions(
         interest,
@@ -104,11 +106,13 @@ def handed_over(spark: SparkSession, interest: Interest) -> Subscriptions:
     )
 
 
+handed_over = from_interest  # used by tests/pipeline/test_verify.py
+
 SCHEMA = "shard int, nodes binary, topics binary"
 
 
-def pieces_of(folder: Path) -> list[tuple[Path, int]]:
-    """Return the row groups of all Parquet parts of a folder: what one executor reads at a time."""
+def row_groups(folder: Path) -> list[tuple[Path, int]]:
+    """Return the row groups of all Parquet files in a folder, the units that executors read."""
     import pyarrow.parquet as pq
 
     files = sorted(file for file in folder.glob("*.parquet") if not file.name.startswith((".", "_")))
@@ -121,9 +125,9 @@ def pieces_of(folder: Path) -> list[tuple[Path, int]]:
 def read_packed(
     pieces: Sequence[tuple[Path, int]], shards: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Read, on an executor, the pieces whose numbers come, and pack them.
+    """Read the row groups with the given numbers, on an executor, and pack them.
 
-    Spark would turn every row from columns to rows and back; these columns are never anything else.
+    Reading them with Spark would convert all values from columns to rows and back.
     """
     import pyarrow.parquet as pq
 
@@ -135,7 +139,7 @@ def read_packed(
                     table = parquet.read_row_group(group, columns=["node", "topic"])
             except FileNotFoundError as error:
                 raise InputError(
-                    f"a worker does not find {file}: put the dataset where all workers can read it"
+                    f"a worker cannot find {file}: put the dataset where all workers can read it"
                 ) from error
             except (pa.ArrowException, OSError) as error:
                 raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
@@ -143,7 +147,7 @@ def read_packed(
 
 
 def pack(shards: int, node: Ids, topic: Ids) -> Iterator[pa.RecordBatch]:
-    """Yield a record for each shard; all subscriptions of a topic go to the same."""
+    """Yield one record per shard; all subscriptions of a topic go to the same shard."""
     shard_of = topic % shards
     for shard in range(shards):
         chosen = shard_of == shard

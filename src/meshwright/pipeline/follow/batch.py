@@ -1,7 +1,7 @@
-"""One batch of rows against the state before it: events, the state after it, and what changed nothing.
+"""Apply a batch of rows to the state before it: gives events, the new state and counts.
 
-A node joins with its first topics and leaves with its last one. Rows count in the order of time, sequence and
-place; a row that is older than what is known already of its node and topic is too late and changes nothing.
+A node joins with its first topics and leaves with its last one. Rows apply in the order of time, sequence and
+position. A row that is older than the last known row of its node and topic is superseded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 Stamp: TypeAlias = tuple[float, int]
-"""Time and sequence; rows without one are before those with one."""
+"""Time and sequence; rows without them come before rows with them."""
 
 FIRST: Stamp = (float("-inf"), -(2**63))
 
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass
 class Change:
-    """One event: what happens to the node, with which topics, from which row on."""
+    """An event of a node: its kind, the stamp of its first row, its topics, and its number of rows."""
 
     event: str
     stamp: Stamp
@@ -42,14 +42,14 @@ class Change:
 
 @dataclass
 class Node:
-    """What is known of one node: of each topic, whether it is held, and since which stamp."""
+    """The state of one node: for each topic, the last stamp and whether the node holds it."""
 
     known: dict[str, tuple[Stamp, bool]] = field(default_factory=dict)
     unchanged: int = 0
     superseded: int = 0
 
     def take(self, rows: Iterable[Row]) -> Iterator[Change]:
-        """Take rows in their order, and yield what they change; those of one moment go together."""
+        """Apply rows in order, and yield the changes; changes of the same time are merged."""
         holds = sum(held for _, held in self.known.values())
         open_change: Change | None = None
         for row in rows:
@@ -62,7 +62,7 @@ class Node:
                 self.unchanged += 1
                 continue
             holds += -1 if row.leaves else 1
-            # A join takes up all topics of its moment; a leave needs none.
+            # Subscribes of the same time join the open event; a leave has no topics.
             event = (
                 ("unsubscribe" if holds else "leave")
                 if row.leaves
@@ -83,27 +83,28 @@ class Node:
 
 STATE = "node string, topic string, time double, sequence long, held boolean"
 RESULT = f"{STATE}, event string, topics array<string>, turn int, unchanged long, superseded long"
-"""Rows of the state (with a topic), events (with an event), and counts (with neither) of a node."""
+"""Three kinds of rows of a node: its state (with a topic), events (with an event), counts (with neither)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a batch gives."""
+    """The result of a batch."""
 
     events: list[dict[str, Any]]
     state: DataFrame
     read: int
     unchanged: int
     superseded: int
-    kept: DataFrame
+    persisted: DataFrame
+    """The rows on the executors that events and state come from."""
 
     def release(self) -> None:
-        """Let the executors forget what events and state were made from."""
-        self.kept.unpersist()
+        """Free the rows on the executors."""
+        self.persisted.unpersist()
 
 
-def advanced(rows: DataFrame, known: DataFrame, first: int) -> Batch:
-    """Apply the good rows of a batch, node by node on the executors; number its events from `first` on."""
+def apply_batch(rows: DataFrame, known: DataFrame, first: int) -> Batch:
+    """Apply the good rows of a batch, node by node on the executors; events are numbered from `first`."""
     from pyspark.sql import functions as sf
 
     good = rows.where(sf.col("reason").isNull()).select(
@@ -111,7 +112,9 @@ def advanced(rows: DataFrame, known: DataFrame, first: int) -> Batch:
     )
     touched = good.select("node").distinct()
     concerned = known.join(touched, "node", "left_semi")
-    made = good.groupBy("node").cogroup(concerned.groupBy("node")).applyInArrow(_of_node, RESULT).persist()
+    made = (
+        good.groupBy("node").cogroup(concerned.groupBy("node")).applyInArrow(_apply_to_node, RESULT).persist()
+    )
     events = [
         {
             "sequence": first + number,
@@ -141,8 +144,8 @@ def advanced(rows: DataFrame, known: DataFrame, first: int) -> Batch:
     )
 
 
-def _of_node(given: pa.Table, known: pa.Table) -> pa.Table:
-    """Run on an executor: apply the rows of one node to what is known of it."""
+def _apply_to_node(given: pa.Table, known: pa.Table) -> pa.Table:
+    """Apply the rows of one node to its state, on an executor."""
     import pyarrow as pa
 
     node = Node({row["topic"]: ((row["time"], row["sequence"]), row["held"]) for row in known.to_pylist()})

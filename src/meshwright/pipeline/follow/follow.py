@@ -1,9 +1,9 @@
-"""A growing folder of subscribes and unsubscribes, followed: events for a live overlay, each exactly once.
+"""Follow a growing folder of subscribes and unsubscribes, and write events, each exactly once.
 
-Spark's checkpoint fixes which files make up batch N before it is worked on. What batch N gives depends on
-these files and on the state that batch N − 1 left, and on nothing else; all of it is written under the number
-N, beside its place and then renamed. So a run that was killed anywhere goes on as if it had not been: what
-batch N left is written again, the same.
+Spark's checkpoint fixes the files of batch N before the batch starts. The output of batch N depends only on
+these files and on the state after batch N − 1. All of it has the number N in its name and is written to a
+temporary file first, then renamed. So a run that was killed at any point can continue: it writes the output
+of batch N again, with the same contents.
 """
 
 from __future__ import annotations
@@ -12,90 +12,36 @@ import json
 import logging
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from itertools import count
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.pipeline.follow.batch import STATE, Batch, advanced
+from meshwright.pipeline.follow.batch import STATE, Batch, apply_batch
+from meshwright.pipeline.follow.outcome import (
+    BatchOutcome,
+    BatchReporter,
+    batch_name,
+    outcome_file,
+    read_outcome,
+)
 from meshwright.pipeline.readers.formats import READERS
 from meshwright.pipeline.readers.options import Reading
-from meshwright.pipeline.readers.quarantine import quarantined
+from meshwright.pipeline.readers.quarantine import quarantine_table
 from meshwright.pipeline.readers.rows import SCHEMA
-from meshwright.pipeline.readers.sources import escaped, listed, spelled
-from meshwright.pipeline.session.failures import telling, unescaped
+from meshwright.pipeline.readers.sources import escape_glob, list_files, spark_path
+from meshwright.pipeline.session.failures import spark_errors, strip_scheme
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-@dataclass(frozen=True)
-class Followed:
-    """What became of the rows of a batch: read = applied + unchanged + superseded + quarantined."""
-
-    batch: int
-    files: int
-    read: int
-    applied: int
-    unchanged: int
-    superseded: int
-    quarantined: int
-    events: int
-    next_sequence: int
-    """The number that the next event will have."""
-
-
-class Telling:
-    """Tells of the batches that end after it was made; the latest one before may be done again."""
-
-    def __init__(self, place: Path, told_of: Callable[[Followed], None] | None) -> None:
-        self.place, self.told_of = place, told_of
-        self.latest, self.stamp = 0, 0
-        self._look(None)
-
-    def __call__(self) -> None:
-        """Tell of what is new."""
-        self._look(self.told_of)
-
-    def _look(self, told_of: Callable[[Followed], None] | None) -> None:
-        for number in count(self.latest):
-            file = file_of(self.place, number)
-            if not file.exists():
-                return
-            stamp = file.stat().st_mtime_ns
-            if (number, stamp) == (self.latest, self.stamp):
-                continue
-            self.latest, self.stamp = number, stamp
-            if told_of is not None:
-                told_of(left_by(self.place, number))
-
-
-def left_by(place: Path, number: int) -> Followed:
-    """Return what a batch that ended says of itself."""
-    return Followed(**json.loads(file_of(place, number).read_text(encoding="utf-8")))
-
-
-def file_of(place: Path, number: int) -> Path:
-    """Return the file that a batch leaves last."""
-    return place / "batches" / f"{name_of(number)}.json"
-
-
-def name_of(number: int) -> str:
-    """Return under which name a batch leaves what it gives.
-
-    >>> name_of(7)
-    'batch-00000007'
-    """
-    return f"batch-{number:08}"
-
-
 FORMATS = ("csv", "jsonl", "parquet")
 FILES = "path string, modificationTime timestamp, length long, content binary"
 ANY_AGE = "36500d"
-"""Spark would pass over files that are a week older than the latest; a rename keeps a file's time."""
-LOOK_SECONDS = 1
-"""How often it is looked whether a batch has ended."""
+"""By default, Spark skips files that are a week older than the latest, and a rename keeps the old time."""
+POLL_SECONDS = 1
+"""The time between two checks for batches that ended."""
 
 
 def follow(
@@ -106,121 +52,126 @@ def follow(
     *,
     start: str | Path | None = None,
     every: float | None = None,
-    told_of: Callable[[Followed], None] | None = None,
+    report: Callable[[BatchOutcome], None] | None = None,
 ) -> None:
-    """Turn the files of a folder, and those that come to it, into events, until interrupted.
+    """Turn the files of a folder, and those that appear in it, into events, until interrupted.
 
     Parameters
     ----------
     spark
-        The session to run on.
+        The Spark session.
     source
-        The folder; files must appear in it whole, as by a rename.
+        The folder; files must appear in it complete, for example by a rename.
     out
-        Where events, state and checkpoint go: `events/batch-….jsonl`, in order.
+        The folder for events (`events/batch-….jsonl`, in order), state and checkpoint.
     reading
         How to read the files: csv, jsonl or parquet.
     start
-        A dataset to begin with: its subscriptions are held already.
+        A dataset whose subscriptions hold from the beginning.
     every
-        Look for new files so often, in seconds; None: take what is there, then end.
-    told_of
-        Told of every batch.
+        The seconds between two checks for new files; None: read the files that are there, then end.
+    report
+        A callback for the outcome of each batch.
 
     Raises
     ------
     InputError
-        If the folder is not there, or the format is another.
+        If the folder does not exist, or the format is not supported.
     FormatError
-        If a file cannot be read: mended, it is taken up again by the next run.
+        If a file cannot be read. Once it is repaired, the next run reads it again.
     """
     if reading.format not in FORMATS:
         raise InputError(f"{reading.format} cannot be followed: choose one of {', '.join(FORMATS)}")
     if every is not None and not every > 0:
-        raise InputError(f"to look every {every} s is not possible: give a time above zero")
-    place = Path(spelled(out))  # a Spark Connect service works in another folder
-    _open(place, start)
-    begun = None if start is None else spelled(start)
+        raise InputError(f"--every {every} is not possible: give a time above zero")
+    # A Spark Connect service has another working folder, so paths must be absolute.
+    place = Path(spark_path(out))
+    _open_folder(place, start)
+    start_path = None if start is None else spark_path(start)
     files = (
         spark.readStream.format("binaryFile")
         .schema(FILES)
         .option("maxFileAge", ANY_AGE)
-        .load(spelled(source))
+        .load(spark_path(source))
         .select("path")
     )
     failed: list[Exception] = []
 
     def take(batch: DataFrame, number: int) -> None:
         try:
-            _batch(batch, number, place, reading, begun)
+            _run_batch(batch, number, place, reading, start_path)
         except Exception as error:
-            failed.append(error)  # Spark would only tell that there was one
+            # Spark would report only that there was an error.
+            failed.append(error)
             raise
 
     trigger: dict[str, Any] = (
         {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
     )
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it would print the whole of an error that we tell
-    tell = Telling(place, told_of)
-    with telling():
+    # py4j would print the full error, which we report in one line.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    report_batches = BatchReporter(place, report)
+    with spark_errors():
         query = (
             files.writeStream.foreachBatch(take)
-            .option("checkpointLocation", spelled(place / "checkpoint"))
+            .option("checkpointLocation", spark_path(place / "checkpoint"))
             .trigger(**trigger)
             .start()
         )
         try:
-            while not query.awaitTermination(LOOK_SECONDS):
-                tell()
+            while not query.awaitTermination(POLL_SECONDS):
+                report_batches()
         except Exception as error:
             if failed:
                 raise failed[0] from error
             raise
         finally:
             query.stop()
-            tell()
+            report_batches()
 
 
-def _open(place: Path, start: str | Path | None) -> None:
-    """Make the folder, or look that it is one of ours, begun with the same dataset."""
+def _open_folder(place: Path, start: str | Path | None) -> None:
+    """Create the folder, or check that it belongs to `follow` and started with the same dataset."""
     header = place / "follow.json"
     described = {"format": "meshwright follow", "schema": 1, "start": None if start is None else str(start)}
     if header.is_file():
         try:
             found = json.loads(header.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise FormatError(f"{header} is damaged: choose another place") from error
+            raise FormatError(f"{header} is damaged: choose another folder") from error
         if found != described:
             raise InputError(
-                f"{place} was begun with {found.get('start')}, not {start}: choose another place"
+                f"{place} was started with --start {found.get('start')}, not {start}: choose another folder"
             )
         return
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise OutputError(f"{place} holds something else: choose another place, or empty it")
+        raise OutputError(f"{place} has other contents: choose another folder, or empty it")
     place.mkdir(parents=True, exist_ok=True)
-    beside = place / ".follow.json"
-    beside.write_text(json.dumps(described) + "\n", encoding="utf-8")
-    beside.rename(header)
+    temporary = place / ".follow.json"
+    temporary.write_text(json.dumps(described) + "\n", encoding="utf-8")
+    temporary.rename(header)
 
 
-def _batch(batch: DataFrame, number: int, place: Path, reading: Reading, start: str | Path | None) -> None:
-    """Work on one batch, and leave all it gives; doing so again gives the same."""
+def _run_batch(
+    batch: DataFrame, number: int, place: Path, reading: Reading, start: str | Path | None
+) -> None:
+    """Process one batch and write its output; doing so again writes the same."""
     spark = batch.sparkSession
-    paths = sorted(escaped(unescaped(row.path)) for row in batch.collect())  # without files of no bytes
-    files = listed(spark, paths) if paths else []
-    before = left_by(place, number - 1) if number else None
+    paths = sorted(escape_glob(strip_scheme(row.path)) for row in batch.collect())
+    files = list_files(spark, paths) if paths else []
+    before = read_outcome(place, number - 1) if number else None
     read = READERS[reading.format](spark, files, reading) if files else spark.createDataFrame([], SCHEMA)
     rows = read.persist()
     try:
         known = (
-            spark.read.schema(STATE).parquet(spelled(place / "state" / name_of(number - 1)))
+            spark.read.schema(STATE).parquet(spark_path(place / "state" / batch_name(number - 1)))
             if before
-            else _begun(spark, start)
+            else _initial_state(spark, start)
         )
-        made = advanced(rows, known, before.next_sequence if before else 0)
-        aside = quarantined(rows, files).to_pylist()
-        _write_state(made, place / "state" / name_of(number))
-        done = Followed(
+        made = apply_batch(rows, known, before.next_sequence if before else 0)
+        aside = quarantine_table(rows, files).to_pylist()
+        _write_state(made, place / "state" / batch_name(number))
+        done = BatchOutcome(
             batch=number,
             files=len(files),
             read=made.read,
@@ -231,19 +182,19 @@ def _batch(batch: DataFrame, number: int, place: Path, reading: Reading, start: 
             events=len(made.events),
             next_sequence=(before.next_sequence if before else 0) + len(made.events),
         )
-        _write_lines(made.events, place / "events" / f"{name_of(number)}.jsonl")
+        _write_lines(made.events, place / "events" / f"{batch_name(number)}.jsonl")
         if aside:
-            _write_lines(aside, place / "quarantine" / f"{name_of(number)}.jsonl")
-        _write_lines([asdict(done)], file_of(place, number))
+            _write_lines(aside, place / "quarantine" / f"{batch_name(number)}.jsonl")
+        _write_lines([asdict(done)], outcome_file(place, number))
         made.release()
     finally:
         rows.unpersist()
-    # The state before the last is needed no more: batch N is only ever worked on again from N − 1.
-    shutil.rmtree(place / "state" / name_of(number - 2), ignore_errors=True)
+    # Batch N is only ever repeated from the state N − 1, so older states can go.
+    shutil.rmtree(place / "state" / batch_name(number - 2), ignore_errors=True)
 
 
-def _begun(spark: SparkSession, start: str | Path | None) -> DataFrame:
-    """Return the state before the first batch: nothing, or a dataset's subscriptions, older than all rows."""
+def _initial_state(spark: SparkSession, start: str | Path | None) -> DataFrame:
+    """Return the state before the first batch: empty, or the subscriptions of a dataset."""
     if start is None:
         return spark.createDataFrame([], STATE)
     from pyspark.sql import functions as sf
@@ -252,7 +203,7 @@ def _begun(spark: SparkSession, start: str | Path | None) -> DataFrame:
 
     opened = subscriptions(spark, start)
     names = {
-        kind: spark.read.parquet(spelled(Path(start) / f"{kind}s")).select(
+        kind: spark.read.parquet(spark_path(Path(start) / f"{kind}s")).select(
             sf.col("id").alias(kind), sf.col("name").alias(f"{kind}_name")
         )
         for kind in ("node", "topic")
@@ -268,17 +219,19 @@ def _begun(spark: SparkSession, start: str | Path | None) -> DataFrame:
 
 
 def _write_state(made: Batch, target: Path) -> None:
-    beside = target.with_name(f".{target.name}.writing")
-    shutil.rmtree(beside, ignore_errors=True)
-    made.state.write.parquet(spelled(beside))
+    """Write the state to a temporary folder, then rename it."""
+    temporary = target.with_name(f".{target.name}.writing")
+    shutil.rmtree(temporary, ignore_errors=True)
+    made.state.write.parquet(spark_path(temporary))
     shutil.rmtree(target, ignore_errors=True)
-    beside.rename(target)
+    temporary.rename(target)
 
 
 def _write_lines(records: Sequence[dict[str, Any]], target: Path) -> None:
+    """Write JSON lines to a temporary file, then rename it."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.writing")
-    with beside.open("w", encoding="utf-8") as file:
+    temporary = target.with_name(f".{target.name}.writing")
+    with temporary.open("w", encoding="utf-8") as file:
         for record in records:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    beside.rename(target)
+    temporary.rename(target)

@@ -1,4 +1,4 @@
-"""Planning on a cluster: exact where it can be, divided where it must be."""
+"""Planning on a cluster: exact if memory allows, otherwise divided into parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
 from meshwright.pipeline.planning.divide import Loss, divide, loss
 from meshwright.pipeline.planning.executors import ClusterParts, ClusterWaves, warm_up
-from meshwright.pipeline.session.failures import telling
+from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 DRIVER, WAVES, PARTS = "driver", "waves", "parts"
 WORK_A_SECOND = 1.7e9
-"""Words of bits that a core goes through in a second, roughly; only words to people depend on it."""
+"""Roughly how many words of bits a core processes per second; used in messages only."""
 ROOM_SHARE = 0.8
-"""The engine may take this part of the memory that is free."""
+"""The share of the free memory that the engine may use."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of three ways, why it was chosen, and in how many parts."""
+    """One of three ways to plan, the reason for it, and the number of parts."""
 
     way: str
     """`driver`: the engine alone; `waves`: exact, rows rebuilt on executors; `parts`: divide and conquer."""
@@ -46,15 +46,15 @@ class Choice:
 
 
 def choose(interest: Interest, rule: Rule, parts: int | None = None, *, free: int | None = None) -> Choice:
-    """Choose how to plan an interest; `free` is the memory here in bytes, looked up unless told."""
+    """Choose how to plan an interest; `free` is the free memory in bytes, by default that of this machine."""
     if parts is not None:
-        return Choice(PARTS, f"{parts} parts were asked for", parts)
+        return Choice(PARTS, f"--parts {parts} was given", parts)
     needed = engine_bytes(interest, sparing=rule.k is not None)
     room = ROOM_SHARE * (free_memory() if free is None else free)
     if needed > room:
-        # As many parts as cores are planned at once where the workers are this machine's.
+        # If the workers run on this machine, each core plans a part at the same time.
         enough = max(2, -int(-needed * (os.cpu_count() or 1) // max(room, 1)))
-        why = f"the exact design needs about {_size(needed)} here and {_size(room)} are free"
+        why = f"the exact design needs about {_format_bytes(needed)}, and {_format_bytes(room)} are available"
         return Choice(PARTS, why, enough)
     seconds = first_wave(interest) / WORK_A_SECOND
     if first_wave(interest) < waves.LEAST_WORK:
@@ -63,15 +63,15 @@ def choose(interest: Interest, rule: Rule, parts: int | None = None, *, free: in
 
 
 def first_wave(interest: Interest) -> int:
-    """Return the work of the first wave, over all rows, in words of bits."""
+    """Return the work of the first wave, which has all rows, in words of bits."""
     rows, words = np.arange(interest.num_nodes) >> 6, -(-interest.num_nodes // 64)
     return int(((np.diff(interest.node_ptr) + 16) * (words - rows)).sum())
 
 
 def engine_bytes(interest: Interest, *, sparing: bool) -> int:
-    """Return about how much memory the engine takes at its peak: labels, bit rows, windows, edges.
+    """Return about how much memory the engine needs at its peak: labels, bit rows, windows, edges.
 
-    `sparing` is for the rules that look at degrees: they have a second set of windows.
+    `sparing` is for the rules that consider degrees: they have a second set of windows.
     """
     nodes, subscriptions = interest.num_nodes, interest.num_subscriptions
     popularity = np.bincount(interest.node_topics, minlength=interest.num_topics)
@@ -81,7 +81,7 @@ def engine_bytes(interest: Interest, *, sparing: bool) -> int:
 
 
 def free_memory() -> int:
-    """Return how many bytes are free on this machine."""
+    """Return the free memory of this machine in bytes."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
@@ -89,8 +89,8 @@ def free_memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _size(count: float) -> str:
-    """Spell a number of bytes."""
+def _format_bytes(count: float) -> str:
+    """Return a number of bytes as text."""
     return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"
 
 
@@ -103,14 +103,14 @@ RULES: dict[str, Callable[..., Rule]] = {
 }
 """The designs that run on a cluster, and the rule of each."""
 DIVISIBLE = ("gm", "minmax", "low")
-"""Those that can be planned in parts; without budgets, which no part could keep for all."""
+"""The designs that can be planned in parts, without budgets, which parts cannot respect together."""
 COVERAGE = 3
-"""How many representatives a part has for each topic, unless told."""
+"""The default number of representatives of a part for each topic."""
 
 
 @dataclass(frozen=True, eq=False)
 class Construction:
-    """A plan, how it was made, how many rows each wave had, and what dividing costs if it was divided."""
+    """A plan, the way it was made, the rows of each wave, and the loss if it was divided."""
 
     plan: Plan
     choice: Choice
@@ -131,7 +131,7 @@ def construct(
     progress: Progress | None = None,
     choice: Choice | None = None,
 ) -> Construction:
-    """Plan on a cluster; where it is exact, edge by edge as `design` does.
+    """Plan on a cluster; unless it is divided, the plan has the same edges as that of `design`.
 
     Parameters
     ----------
@@ -140,24 +140,24 @@ def construct(
     algorithm
         `gm`, `minmax`, `low`, `gpa` or `gpm`.
     start
-        Gives the Spark session; not called where the cluster is not needed.
+        Returns the Spark session; called only if the cluster is needed.
     parameters
-        The design's own, by name; None means its default.
+        The parameters of the design, by name; None means the default.
     parts
-        Divide the nodes into so many parts; otherwise chosen by size, and one if memory allows.
+        The number of parts; by default, the plan is divided only if memory is short.
     coverage
-        How many representatives each part has for each of its topics.
+        The number of representatives of each part for each of its topics.
     seed
-        Decides which node is in which part.
+        The seed of the random assignment of nodes to parts.
     threads
-        How many threads to use where the cluster is not needed.
+        The number of threads if the cluster is not needed.
     choice
-        How to plan, if that is not to be chosen by size.
+        How to plan; chosen by size by default.
 
     Raises
     ------
     InputError
-        For a design that does not run on a cluster, or parameters that do not go together.
+        If the design does not run on a cluster, or parameters cannot be combined.
     ClusterError
         If Spark fails.
     """
@@ -169,19 +169,20 @@ def construct(
     if chosen.way == PARTS:
         check(algorithm, given, chosen.parts, coverage)
         stated = {**given, "parts": chosen.parts, "coverage": COVERAGE if coverage is None else coverage}
-        return _divided(interest, algorithm, rule, start(), chosen, stated, seed, progress)
-    # Threads here would rebuild, at the start of each level, the rows that executors are to rebuild.
+        return _construct_parts(interest, algorithm, rule, start(), chosen, stated, seed, progress)
+    # No threads with waves: they would rebuild the rows that executors are about to rebuild.
     waves = ClusterWaves(start(), progress) if chosen.way == WAVES else None
     running = {"threads": threads} if waves is None else {"elsewhere": waves}
     began = working_seconds()
-    with telling():
+    with spark_errors():
         overlay = find(algorithm).build(interest, **given, progress=progress, **running)
-    assert isinstance(overlay, Overlay)  # as all designs that run on a cluster give
+    # All designs that run on a cluster return an overlay.
+    assert isinstance(overlay, Overlay)
     plan = Plan(overlay, algorithm, given, seed, working_seconds() - began)
     return Construction(plan, chosen, tuple(waves.rows) if waves is not None else ())
 
 
-def _divided(
+def _construct_parts(
     interest: Interest,
     algorithm: str,
     rule: Rule,
@@ -191,27 +192,29 @@ def _divided(
     seed: int,
     progress: Progress | None,
 ) -> Construction:
-    """Plan in parts, and a sample of the nodes both ways to tell what that costs."""
+    """Plan in parts, and plan a sample of the nodes both ways to measure the loss."""
     division = {"parts": stated["parts"], "coverage": stated["coverage"], "seed": seed}
     began = working_seconds()
-    with telling():
+    with spark_errors():
         overlay = divide(interest, rule, solver=ClusterParts(spark, progress), **division)
     plan = Plan(overlay, algorithm, stated, seed, working_seconds() - began)
     return Construction(plan, chosen, loss=loss(interest, rule, **division))
 
 
 def check(algorithm: str, given: Mapping[str, Parameter], parts: int | None, coverage: int | None) -> Rule:
-    """Refuse what cannot be planned on a cluster, or not in parts, and return the rule of what can."""
+    """Return the rule of a design, or refuse a design that cannot run on a cluster or in parts."""
     if algorithm not in RULES:
         known = ", ".join(RULES)
-        raise InputError(f"{algorithm} does not run on a cluster: leave --master out, or take one of {known}")
+        raise InputError(
+            f"{algorithm} does not run on a cluster: leave --master out, or choose one of {known}"
+        )
     for name, value in (("parts", parts), ("coverage", coverage)):
         if value is not None and value < 1:
             raise InputError(f"{name} is {value}: give at least 1")
     barred = [algorithm] if algorithm not in DIVISIBLE else sorted(given.keys() - {"k"})
     if parts is not None and barred:
         raise InputError(
-            f"{' and '.join(barred)} cannot be planned in parts: take gm, minmax or low without budgets and "
+            f"{' and '.join(barred)} cannot be planned in parts: use gm, minmax or low without budgets and "
             "rounds, or leave --parts out"
         )
     return RULES[algorithm](**given)

@@ -1,9 +1,9 @@
-"""Divide and conquer: parts of the nodes planned apart, then joined by representatives.
+"""Divide and conquer: plans parts of the nodes separately, then joins them through representatives.
 
-Each part's topics are connected within the part, so a few of its nodes that together have all its topics can
-stand for it: the links between parts are chosen among these representatives. Nodes with very many topics,
-which any part would miss, belong to no part and are linked in the last step. The result is topic-connected,
-with more links than the exact design: the more, the smaller the parts.
+Within a part, every topic is connected. So a few nodes of the part that together have all its topics can
+represent it, and links between parts need to connect representatives only. Bulk nodes, which have very many
+topics, belong to no part and are linked in the last step. The result is topic-connected. It has more links
+than the exact design; the smaller the parts, the more.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 
 BULK = 4.0
-"""A node with more than this many times the average number of topics belongs to no part."""
+"""A node with more than this multiple of the average number of topics is a bulk node."""
 
 
 class Division(NamedTuple):
-    """Which nodes belong to no part, and which to each part; all ascending."""
+    """The bulk nodes, and the nodes of each part; all ascending."""
 
     bulk: Ids
     parts: list[Ids]
 
 
 class Part(NamedTuple):
-    """The links of one part with their contributions, in ids of the part, and its representatives."""
+    """The links of a part with their contributions, and its representatives; all in ids of the part."""
 
     u: Ids
     v: Ids
@@ -48,11 +48,11 @@ class Part(NamedTuple):
 
 
 Solver: TypeAlias = Callable[[list[Interest], "Rule", int], Iterable[Part]]
-"""What plans the parts: one after the other, or on a cluster. Takes the coverage too."""
+"""Plans parts with a rule and a coverage, one after the other or on a cluster."""
 
 
 def split(interest: Interest, parts: int, seed: int) -> Division:
-    """Deal the nodes out at random into parts of equal size, bulk nodes apart."""
+    """Assign the nodes at random to parts of equal size, except bulk nodes."""
     sizes = np.diff(interest.node_ptr)
     heavy = sizes > BULK * max(float(sizes.mean()), 1.0) if len(sizes) else np.zeros(0, dtype=bool)
     light = np.flatnonzero(~heavy).astype(np.int32)
@@ -60,8 +60,8 @@ def split(interest: Interest, parts: int, seed: int) -> Division:
     return Division(np.flatnonzero(heavy).astype(np.int32), [np.sort(dealt[i::parts]) for i in range(parts)])
 
 
-def among(interest: Interest, nodes: NDArray[Any]) -> Interest:
-    """Return the interest of some nodes, numbered by their position; topics keep their ids."""
+def restrict(interest: Interest, nodes: NDArray[Any]) -> Interest:
+    """Return the interest of some nodes, renumbered by position; topics keep their ids."""
     begin, sizes = interest.node_ptr[nodes], np.diff(interest.node_ptr)[nodes]
     node_ptr = np.concatenate(([0], np.cumsum(sizes)))
     at = np.repeat(begin - node_ptr[:-1], sizes) + np.arange(node_ptr[-1])
@@ -69,7 +69,7 @@ def among(interest: Interest, nodes: NDArray[Any]) -> Interest:
 
 
 def representatives(interest: Interest, coverage: int) -> Ids:
-    """Return few nodes that have each topic `coverage` times, or as often as it is there."""
+    """Return few nodes that cover each topic `coverage` times, or as often as it has subscribers."""
     from meshwright.pipeline.planning.kernels import cover
 
     subscribers = np.bincount(interest.node_topics, minlength=interest.num_topics)
@@ -85,7 +85,7 @@ def solve(interest: Interest, rule: Rule, coverage: int) -> Part:
 
 
 def solve_here(interests: list[Interest], rule: Rule, coverage: int) -> Iterable[Part]:
-    """Plan parts one after the other, in this process."""
+    """Plan parts one after the other in this process."""
     for interest in interests:
         yield solve(interest, rule, coverage)
 
@@ -100,11 +100,11 @@ def join(
     """Link representatives and bulk nodes until every topic is connected."""
     standing = [nodes[part.representatives] for nodes, part in planned]
     nodes = np.sort(np.concatenate((division.bulk, *standing)))
-    small = among(interest, nodes)
+    small = restrict(interest, nodes)
     keys = np.unique(np.concatenate([_chains(small, np.searchsorted(nodes, own)) for own in standing]))
     ends = np.concatenate([end for pair in links for end in pair])
     degrees = np.bincount(ends, minlength=interest.num_nodes)
-    # One more node, without topics, has the maximum degree of all that are not here.
+    # An extra node without topics carries the maximum degree of all nodes that are not here.
     small = Interest(
         pa.nulls(len(nodes) + 1),
         small.topic_names,
@@ -120,12 +120,12 @@ def join(
 
 
 def _chains(small: Interest, own: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return pairs, as u · (nodes + 1) + v, that join a part's representatives wherever the part is joined.
+    """Return pairs u · (nodes + 1) + v that connect the representatives of a part, topic by topic.
 
-    A part has connected its topics by nodes that are not here; these pairs stand for that. They join nothing
-    else: whatever topics such a pair shares, the part has connected.
+    They stand for the connections through nodes of the part that are not here. They connect nothing else: the
+    part has connected every topic that such a pair shares.
     """
-    mine = among(small, own)
+    mine = restrict(small, own)
     order = np.argsort(mine.node_topics, kind="stable")
     topic, node = mine.node_topics[order], own[mine.node_of_slot[order]]
     same = topic[1:] == topic[:-1]
@@ -134,12 +134,12 @@ def _chains(small: Interest, own: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 SAMPLE_NODES = 10_000
-"""So many nodes are planned both ways to see what dividing costs."""
+"""The size of the sample that is planned both ways to measure the loss."""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """How many more links a sample of nodes got by dividing than by the exact design."""
+    """The links of a sample of nodes by the exact design and by dividing."""
 
     nodes: int
     exact: int
@@ -147,7 +147,7 @@ class Loss:
 
     @property
     def share(self) -> float:
-        """The extra links as a share of the exact design's."""
+        """The extra links as a share of the links of the exact design."""
         return self.divided / self.exact - 1 if self.exact else 0.0
 
 
@@ -160,9 +160,9 @@ def divide(
     seed: int = 0,
     solver: Solver = solve_here,
 ) -> Overlay:
-    """Plan parts of the nodes apart and join them; the same seed gives the same overlay, wherever it runs."""
+    """Plan parts of the nodes separately and join them; the same seed gives the same overlay everywhere."""
     division = split(interest, parts, seed)
-    solved = solver([among(interest, nodes) for nodes in division.parts], rule, coverage)
+    solved = solver([restrict(interest, nodes) for nodes in division.parts], rule, coverage)
     planned = list(zip(division.parts, solved, strict=True))
     columns = [(nodes[part.u], nodes[part.v], part.contribution) for nodes, part in planned]
     columns.append(join(interest, rule, division, planned, [column[:2] for column in columns]))
@@ -171,12 +171,12 @@ def divide(
 
 
 def loss(interest: Interest, rule: Rule, *, parts: int, coverage: int, seed: int) -> Loss:
-    """Plan a sample of the nodes both ways.
+    """Plan a sample of the nodes both ways, and return the number of links of each.
 
-    Its parts are smaller than those of the whole, so dividing the whole usually costs less.
+    The parts of the sample are smaller than those of the full plan, so the full plan usually loses less.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     nodes = np.sort(rng.permutation(interest.num_nodes)[:SAMPLE_NODES]).astype(np.int32)
-    sample = among(interest, nodes)
+    sample = restrict(interest, nodes)
     divided = divide(sample, rule, parts=parts, coverage=coverage, seed=seed)
     return Loss(len(nodes), len(grow(sample, rule)), len(divided))

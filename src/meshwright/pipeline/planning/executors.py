@@ -1,12 +1,12 @@
-"""Planning work on executors: parts of a divided interest, and rows of the engine rebuilt in waves.
+"""Planning work on executors: parts of a divided interest, and waves of rows of the engine.
 
-Nothing is kept on executors between two waves: each task makes its own state from the interest and the edges
-so far, which come with it. So a worker that is lost costs time and changes nothing.
+Executors keep no state between waves: each task receives the interest and the edges so far, and builds its
+own state from them. So losing a worker costs time, but does not change the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from meshwright.greedy.rebuild import Rebuilder
 from meshwright.greedy.waves import Task, Wave, Windows
 from meshwright.interest import Interest
 from meshwright.pipeline.planning.divide import Part, divide, solve
-from meshwright.pipeline.session.stages import watching
+from meshwright.pipeline.session.stages import report_stages
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +51,7 @@ class ClusterParts:
         self.spark, self.progress = spark, progress
 
     def __call__(self, interests: list[Interest], rule: Rule, coverage: int) -> Iterable[Part]:
-        """Plan all parts, each in a task of its own."""
+        """Plan all parts, each in its own task."""
         sent = pa.table(
             {
                 "part": pa.array(range(len(interests)), pa.int32()),
@@ -64,18 +64,21 @@ class ClusterParts:
         apart = self.spark.createDataFrame(sent).repartitionById(len(interests), "part")
         num_topics = interests[0].num_topics if interests else 0
         planned = apart.mapInArrow(partial(_solve, num_topics, rule, coverage), PART_SCHEMA)
-        told = self.progress
-        telling = None if told is None else lambda what, done, tasks: told(0, done / tasks, what)
-        with watching(self.spark, f"planning {len(interests)} parts", telling):
+        with report_stages(self.spark, f"planning {len(interests)} parts", count_links(self.progress, 0)):
             table = planned.toArrow().sort_by("part")
         for record in table.to_pylist():
             yield Part(*(np.frombuffer(record[name], np.int32) for name in PART_COLUMNS))
 
 
+def count_links(progress: Progress | None, links: int) -> Progress | None:
+    """Return a callback that reports the links of the plan so far instead of the tasks of a stage."""
+    return None if progress is None else lambda _, share, phase: progress(links, share, phase)
+
+
 def _solve(
     num_topics: int, rule: Rule, coverage: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Plan, on an executor, the parts that come."""
+    """Plan the given parts, on an executor."""
     for batch in batches:
         for record in batch.to_pylist():
             sizes, topics = (np.frombuffer(record[name], np.int32) for name in ("sizes", "topics"))
@@ -85,24 +88,25 @@ def _solve(
 
 
 def _interest(sizes: NDArray[np.int32], topics: NDArray[np.int32], num_topics: int) -> Interest:
+    """Return an interest without names."""
     node_ptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
     return Interest(pa.nulls(len(sizes)), pa.nulls(num_topics), node_ptr, topics)
 
 
 HANDS = 64
-"""A wave is dealt out into at least so many hands, each a record that comes back."""
+"""A wave is divided into at least this many hands; each returns one record."""
 HAND_ROWS = 4096
-"""A hand has no more rows than this: its record is then some hundred kilobytes."""
+"""The maximum number of rows of a hand, which keeps records at some hundred kilobytes."""
 BLOCK = 64
-"""Rows are dealt in blocks: neighbours share pages of memory."""
+"""Rows are dealt in blocks of this size, because neighbouring rows share memory pages."""
 WAVE_COLUMNS = ("rows", "bound", "threshold", "limit", "length", "nodes", "counts")
 WAVE_SCHEMA = "sparing boolean, " + ", ".join(f"{name} binary" for name in WAVE_COLUMNS)
 
 
 class ClusterWaves:
-    """Rebuilds waves of rows on a cluster, for `meshwright.greedy.grow`; remembers how large they were.
+    """Rebuilds waves of rows on a cluster, for `meshwright.greedy.grow`; `rows` has the size of each wave.
 
-    A wave is as many tasks as the cluster runs at once, unless told.
+    By default, a wave has as many tasks as the cluster runs at once.
     """
 
     def __init__(
@@ -113,28 +117,25 @@ class ClusterWaves:
         self._bare: tuple[Task, Task] | None = None
 
     def __call__(self, task: Task, wave: Wave) -> Iterator[Windows]:
-        """Have all rows of a wave rebuilt, and yield them as they are."""
+        """Rebuild all rows of a wave, and yield their windows."""
         if self._bare is None or self._bare[0] is not task:
             self._bare = task, task.bare()
         self.rows.append(len(wave.rows))
         hands = max(HANDS, -(-len(wave.rows) // HAND_ROWS))
-        # Each task makes a state of its own, and many hands from it.
+        # A task builds its state once and rebuilds many hands with it.
         numbers = self.spark.range(0, hands, numPartitions=self.tasks)
         dealt = numbers.mapInArrow(partial(_rebuild, self._bare[1], wave, hands), WAVE_SCHEMA)
-        with watching(self.spark, f"rebuilding {len(wave.rows):,} rows", self._telling(len(wave.u))):
+        progress = count_links(self.progress, len(wave.u))
+        with report_stages(self.spark, f"rebuilding {len(wave.rows):,} rows", progress):
             table = dealt.toArrow()
         for record in table.to_pylist():
             yield Windows(
                 record["sparing"], *(np.frombuffer(record[name], np.int32) for name in WAVE_COLUMNS)
             )
 
-    def _telling(self, edges: int) -> Callable[[str, int, int], None] | None:
-        told = self.progress
-        return None if told is None else lambda what, done, tasks: told(edges, done / tasks, what)
-
 
 def hand_of(rows: Ids, hand: int, hands: int) -> Ids:
-    """Return the rows of one hand: early rows are longer than late ones, so each hand has some of both."""
+    """Return the rows of one hand; each hand gets early and late rows, because early rows are longer."""
     chosen: Ids = rows[np.arange(len(rows)) // BLOCK % hands == hand]
     return chosen
 
@@ -142,7 +143,7 @@ def hand_of(rows: Ids, hand: int, hands: int) -> Ids:
 def _rebuild(
     task: Task, wave: Wave, hands: int, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Rebuild, on an executor, the hands whose numbers come."""
+    """Rebuild the hands with the given numbers, on an executor."""
     import pyarrow as pa
 
     rebuilder = None

@@ -1,4 +1,9 @@
-"""Which few nodes cover all topics of a set of nodes: greedy set cover."""
+"""Greedy set cover: few nodes that together cover all topics of a set of nodes.
+
+Each round takes the first node that meets the most remaining demand. The demand that a node meets never
+rises, so an earlier value is an upper bound, and one pass per level finds the same nodes as evaluating all of
+them in every round. An evaluation costs the number of topics of the node.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +21,10 @@ if TYPE_CHECKING:
 
 @compiled
 def cover(node_ptr: Offsets, node_topics: Ids, demand: Ids) -> NDArray[np.bool_]:
-    """Choose, again and again, the first of the nodes that meet the most demand, until all is met.
+    """Return which nodes are chosen.
 
-    `demand` says for each topic how many of its subscribers are wanted, and no more than it has; it is used
-    up. What a node meets only falls, so one descent through the levels finds the same as looking at all.
+    `demand` is the number of subscribers wanted for each topic, at most as many as the topic has. The call
+    reduces it to zero.
     """
     nodes = len(node_ptr) - 1
     chosen = np.zeros(nodes, dtype=np.bool_)
@@ -32,6 +37,7 @@ def cover(node_ptr: Offsets, node_topics: Ids, demand: Ids) -> NDArray[np.bool_]
         for v in range(nodes):
             if bound[v] < level:
                 continue
+            # Evaluate the node exactly; if it meets less than the level, its bound drops below it.
             met = 0
             for i in range(node_ptr[v], node_ptr[v + 1]):
                 met += int(demand[node_topics[i]] > 0)

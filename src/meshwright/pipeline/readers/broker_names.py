@@ -1,4 +1,4 @@
-"""Which broker a log belongs to, and what its filters mean for the federation."""
+"""Broker names from the paths of logs, and topics from MQTT filters."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from typing import NamedTuple
 SHARED = re.compile(r"\$share/[^/]*/(.+)$|\$queue/(.+)$", re.DOTALL)
 PRIVATE = re.compile(r"\$SYS(/|$)")
 ROTATED = re.compile(r"\.(?P<turn>\d+)$|(?<=\.log)-(?P<date>\d{4}-?\d\d-?\d\d(?:-?\d{2,6})?)$")
-"""How logrotate names logs that are no longer written: by number, or (`dateext`) by date."""
+"""The suffix that logrotate appends to old logs: a number or, with `dateext`, a date."""
 
 
 class LogFile(NamedTuple):
-    """A log, the broker that wrote it, and where it stands among that broker's logs: the oldest first."""
+    """A log, the broker that wrote it, and its order among the logs of that broker, the oldest first."""
 
     path: str
     broker: str
     order: int
 
 
-def logs_of(paths: Sequence[str]) -> list[LogFile]:
-    """Name the broker of each log: the file's name, or what tells it from others of that name.
+def log_files(paths: Sequence[str]) -> list[LogFile]:
+    """Return the broker and the order of each log.
 
-    That is its folder's name, or else as much of the end of its path as it takes. A rotated log
-    (`NAME.log.2`, then `.1`, then `NAME.log`; or `NAME.log-20240101`, then `NAME.log`) goes on in the next.
+    A broker has the name of its log file. If several files have that name, it has the name of the folder, or
+    the shortest end of the path that is unique. Rotated logs belong together: `NAME.log.2`, `NAME.log.1`,
+    `NAME.log`, or `NAME.log-20240101`, `NAME.log`.
 
-    >>> [(log.broker, log.order) for log in logs_of(["/a/x.log", "/a/x.log.2.gz", "/a/y.log"])]
+    >>> [(log.broker, log.order) for log in log_files(["/a/x.log", "/a/x.log.2.gz", "/a/y.log"])]
     [('x', 0), ('x', -2), ('y', 0)]
-    >>> [log.broker for log in logs_of(["/berlin/mosquitto.log", "/oslo/mosquitto.log"])]
+    >>> [log.broker for log in log_files(["/berlin/mosquitto.log", "/oslo/mosquitto.log"])]
     ['berlin', 'oslo']
-    >>> [log.broker for log in logs_of(["/a/hub/mosquitto.log", "/b/hub/mosquitto.log"])]
+    >>> [log.broker for log in log_files(["/a/hub/mosquitto.log", "/b/hub/mosquitto.log"])]
     ['a/hub', 'b/hub']
     """
     found = []
@@ -41,23 +42,24 @@ def logs_of(paths: Sequence[str]) -> list[LogFile]:
         rotated = ROTATED.search(bare)
         whole = bare[: rotated.start()] if rotated else bare
         found.append((path, (folder, whole.removesuffix(".log") or bare), _order(rotated)))
-    names = _told_apart({series for _, series, _ in found})
+    names = _unique_names({series for _, series, _ in found})
     return [LogFile(path, names[series], order) for path, series, order in found]
 
 
 def _order(rotated: re.Match[str] | None) -> int:
+    """Return the order of a log among the logs of its broker: 0 for the current one, below for older ones."""
     if rotated is None:
         return 0
     if rotated["turn"]:
         return -int(rotated["turn"])
-    # Dates rise, and all are before what is written now.
+    # Dates ascend, and all of them are before the current log.
     return int(rotated["date"].replace("-", "").ljust(14, "0")) - 10**14
 
 
-def _told_apart(series: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Name logs, given by folder and file, by the first of their possible names that no other has."""
+def _unique_names(series: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return a unique name for each log (folder, file): the first candidate that no other log has."""
     names: dict[tuple[str, str], str] = {}
-    left = {one: _possible_names(*one) for one in series}
+    left = {one: _candidate_names(*one) for one in series}
     while left:
         tried = {one: next(possible) for one, possible in left.items()}
         taken = Counter([*tried.values(), *names.values()])
@@ -66,8 +68,8 @@ def _told_apart(series: set[tuple[str, str]]) -> dict[tuple[str, str], str]:
     return names
 
 
-def _possible_names(folder: str, file: str) -> Iterator[str]:
-    """Yield shorter names before longer ones; the whole path, at last, nobody shares."""
+def _candidate_names(folder: str, file: str) -> Iterator[str]:
+    """Yield names from short to long; the last one, the whole path, is unique."""
     parts = [part for part in folder.split("/") if part]
     yield file
     for begin in range(len(parts) - 1, -1, -1):
@@ -77,7 +79,7 @@ def _possible_names(folder: str, file: str) -> Iterator[str]:
 
 
 def topic_of(held: str) -> str:
-    """Return the topic that a filter asks for: that of a shared subscription is without its group.
+    """Return the topic of a filter; a shared subscription loses its group.
 
     >>> topic_of("$share/workers/jobs/+"), topic_of("a/b")
     ('jobs/+', 'a/b')
@@ -87,5 +89,5 @@ def topic_of(held: str) -> str:
 
 
 def is_private(topic: str) -> bool:
-    """Tell whether a topic of MQTT never leaves its broker: `$SYS/…`."""
+    """Return whether an MQTT topic never leaves its broker: `$SYS/…`."""
     return PRIVATE.match(topic) is not None

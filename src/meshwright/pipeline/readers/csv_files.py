@@ -1,4 +1,4 @@
-"""Rows of CSV files. A record is a line: a quote that is not closed spoils its own line and no other."""
+"""Reader of CSV files. A record is one line, so an unclosed quote affects its own line only."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError, InputError, first_five
 from meshwright.pipeline.readers import rows, text
-from meshwright.pipeline.readers.options import is_tabbed
-from meshwright.pipeline.readers.rows import checked
+from meshwright.pipeline.readers.options import is_tab_separated
+from meshwright.pipeline.readers.rows import check_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,18 +27,19 @@ class BadQuotesError(Exception):
 
 
 def read_csv(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
-    """Return the rows of CSV files, plain or compressed, each with its own order of columns."""
+    """Return the rows of CSV files, plain or compressed; each file has its own column order."""
     headers = text.first_lines(spark, files) if reading.header else {}
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from _parsed(text.runs(batches), reading, headers)
+        yield from _parse_runs(text.runs(batches), reading, headers)
 
-    return text.lines_of(spark, files).mapInArrow(parse, rows.SCHEMA)
+    return text.read_lines(spark, files).mapInArrow(parse, rows.SCHEMA)
 
 
-def _parsed(
+def _parse_runs(
     runs: Iterator[text.Run], reading: Reading, headers: Mapping[str, bytes]
 ) -> Iterator[pa.RecordBatch]:
+    """Parse runs, each with the layout of its file."""
     at = ""
     layout: Layout | None = None
     for each in runs:
@@ -51,29 +52,30 @@ def _parsed(
         if layout is None:
             layout = Layout(headers[run.source] if reading.header else None, reading, run.source)
         if len(run.lines):
-            yield _rows(run, layout)
+            yield _parse_run(run, layout)
 
 
 class Layout:
-    """Which column of a file is which."""
+    """The positions of the columns in a file."""
 
     def __init__(self, header: bytes | None, reading: Reading, source: str) -> None:
-        self.delimiter = reading.delimiter or ("\t" if is_tabbed(source) else ",")
+        self.delimiter = reading.delimiter or ("\t" if is_tab_separated(source) else ",")
         if header is None:
             names = [reading.node, reading.topic]
         else:
             try:
-                names = _fields(header.decode(), self.delimiter)
+                names = _split_fields(header.decode(), self.delimiter)
             except (UnicodeDecodeError, BadQuotesError) as error:
-                raise FormatError(f"{source} has a first line that is no header: mend it") from error
+                raise FormatError(f"the first line of {source} is not a header: correct it") from error
         self.width = len(names)
         self.places = {
-            what: _place(names, column, needed, what, source)
+            what: _column_place(names, column, needed, what, source)
             for what, column, needed in rows.column_roles(reading)
         }
 
 
-def _place(names: Sequence[str], column: str, needed: bool, what: str, source: str) -> int | None:
+def _column_place(names: Sequence[str], column: str, needed: bool, what: str, source: str) -> int | None:
+    """Return the position of a column, or None if it is absent and not needed."""
     if column in names:
         if names.count(column) > 1:
             raise InputError(f"{source} has more than one column {column!r}: rename one")
@@ -86,22 +88,24 @@ def _place(names: Sequence[str], column: str, needed: bool, what: str, source: s
     )
 
 
-def _rows(run: text.Run, layout: Layout) -> pa.RecordBatch:
+def _parse_run(run: text.Run, layout: Layout) -> pa.RecordBatch:
+    """Parse a run: all lines at once if that is possible, else line by line."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    only_names = all(layout.places.get(what) is None for what in rows.WHAT)
+    only_names = all(layout.places.get(what) is None for what in rows.OPTIONAL_ROLES)
     plain = only_names and not pc.any(pc.match_substring(run.lines, '"')).as_py()
     if plain:
         try:
-            return _split(run, run.lines.cast(pa.string()), layout)
+            return _parse_unquoted(run, run.lines.cast(pa.string()), layout)
         except pa.ArrowInvalid:
-            pass  # some line is not UTF-8
-    return _one_by_one(run, layout)
+            # Some line is not UTF-8.
+            pass
+    return _parse_line_by_line(run, layout)
 
 
-def _split(run: text.Run, lines: pa.Array, layout: Layout) -> pa.RecordBatch:
-    """Read lines without quotes, all at once."""
+def _parse_unquoted(run: text.Run, lines: pa.Array, layout: Layout) -> pa.RecordBatch:
+    """Parse lines without quotes, all at once."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -117,7 +121,7 @@ def _split(run: text.Run, lines: pa.Array, layout: Layout) -> pa.RecordBatch:
             pc.if_else(fits, fields, pa.scalar([""] * layout.width, fields.type)), place
         )
     filled = pc.not_equal(lines, "")
-    made = checked(lines, reasons, source=run.source, block=run.block, place=run.places, **columns)
+    made = check_names(lines, reasons, source=run.source, block=run.block, place=run.places, **columns)
     return made.filter(filled)
 
 
@@ -128,9 +132,9 @@ def _wrong_width(width: pa.Array, layout: Layout) -> pa.Array:
     return pc.binary_join_element_wise(width.cast(pa.string()), f" columns, not {layout.width}", "")
 
 
-def _one_by_one(run: text.Run, layout: Layout) -> pa.RecordBatch:
-    """Read lines with quotes, times or bytes that are no text."""
-    made = rows.Rows(run)
+def _parse_line_by_line(run: text.Run, layout: Layout) -> pa.RecordBatch:
+    """Parse lines that have quotes, times or invalid UTF-8."""
+    made = rows.RowBuilder(run)
     for place, line in enumerate(run.lines.to_pylist(), start=run.first):
         if not line:
             continue
@@ -138,7 +142,7 @@ def _one_by_one(run: text.Run, layout: Layout) -> pa.RecordBatch:
             made.refuse(place, line, text.TOO_LONG)
             continue
         try:
-            fields = _fields(line.decode(), layout.delimiter)
+            fields = _split_fields(line.decode(), layout.delimiter)
         except UnicodeDecodeError:
             made.refuse(place, line, rows.NOT_UTF8)
         except BadQuotesError:
@@ -153,17 +157,17 @@ def _one_by_one(run: text.Run, layout: Layout) -> pa.RecordBatch:
     return made.batch()
 
 
-def _fields(line: str, delimiter: str) -> list[str]:
-    """Cut a line into fields; one with quotes in it must be quoted as a whole, and have them twice.
+def _split_fields(line: str, delimiter: str) -> list[str]:
+    """Split a line into fields; a field with quotes must be quoted, with each inner quote doubled.
 
-    >>> _fields('a,"b,c","a 5"" pipe"', ",")
+    >>> _split_fields('a,"b,c","a 5"" pipe"', ",")
     ['a', 'b,c', 'a 5" pipe']
     """
     if '"' not in line:
         return line.split(delimiter)
     fields, at = [], 0
     while True:
-        found = _field(delimiter).match(line, at)
+        found = _field_pattern(delimiter).match(line, at)
         if found is None:
             raise BadQuotesError
         quoted, bare = found["quoted"], found["bare"]
@@ -174,7 +178,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 @cache
-def _field(delimiter: str) -> re.Pattern[str]:
-    """Return what a field looks like: in quotes, or without any, up to the next delimiter or the end."""
+def _field_pattern(delimiter: str) -> re.Pattern[str]:
+    """Return the pattern of a field, quoted or bare, up to the next delimiter or the end."""
     mark = re.escape(delimiter)
     return re.compile(rf'(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^"{mark}]*))(?P<end>{mark}|\Z)')

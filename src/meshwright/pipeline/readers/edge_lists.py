@@ -1,4 +1,4 @@
-"""Rows of edge lists as SNAP gives them: `follower followee` a line, comments after # or %."""
+"""Reader of edge lists in SNAP format: one `follower followee` per line; # or % starts a comment line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from meshwright.pipeline.readers import rows, text
-from meshwright.pipeline.readers.rows import checked
+from meshwright.pipeline.readers.rows import check_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,44 +21,45 @@ ONE_END = "fewer than two columns"
 
 
 def read_edges(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
-    """Return the rows of edge lists: `u v` says that u subscribes to v, and both ways also v to u.
+    """Return the rows of edge lists: `u v` means that u subscribes to v and, both ways, v also to u.
 
-    Further columns, such as weights, do not count.
+    Further columns, such as weights, are ignored.
     """
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for run in text.runs(batches):
-            made = _parsed(run)
+            made = _parse_run(run)
             yield made
             if reading.both_ways:
-                yield _turned(made)
+                yield _reverse(made)
 
-    return text.lines_of(spark, files).mapInArrow(parse, rows.SCHEMA)
+    return text.read_lines(spark, files).mapInArrow(parse, rows.SCHEMA)
 
 
-def _parsed(run: text.Run) -> pa.RecordBatch:
+def _parse_run(run: text.Run) -> pa.RecordBatch:
+    """Parse all lines of a run at once."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
         lines = run.lines.cast(pa.string())
     except pa.ArrowInvalid:
-        return _one_by_one(run)
+        return _parse_line_by_line(run)
     fields = pc.split_pattern_regex(pc.utf8_trim_whitespace(lines), GAP)
     fits = pc.greater_equal(pc.list_value_length(fields), 2)
     reasons = pc.if_else(fits, pa.scalar(None, pa.string()), ONE_END)
     reasons = pc.if_else(pc.greater(pc.binary_length(lines), text.LONGEST_LINE), text.TOO_LONG, reasons)
     both = pc.if_else(fits, fields, pa.scalar(["", ""], fields.type))
     ends = {"node": pc.list_element(both, 0), "topic": pc.list_element(both, 1)}
-    made = checked(lines, reasons, source=run.source, block=run.block, place=run.places, **ends)
+    made = check_names(lines, reasons, source=run.source, block=run.block, place=run.places, **ends)
     return made.filter(pc.invert(pc.match_substring_regex(lines, COMMENT)))
 
 
-def _one_by_one(run: text.Run) -> pa.RecordBatch:
-    """Read lines of which some are not UTF-8."""
+def _parse_line_by_line(run: text.Run) -> pa.RecordBatch:
+    """Parse a run in which some lines are not UTF-8."""
     import pyarrow as pa
 
-    made = rows.Rows(run)
+    made = rows.RowBuilder(run)
     pieces = []
     for place, line in enumerate(run.lines.to_pylist(), start=run.first):
         try:
@@ -66,12 +67,12 @@ def _one_by_one(run: text.Run) -> pa.RecordBatch:
         except UnicodeDecodeError:
             made.refuse(place, line, rows.NOT_UTF8)
         else:
-            pieces.append(_parsed(text.Run(run.source, run.block, place, pa.array([line], pa.binary()))))
+            pieces.append(_parse_run(text.Run(run.source, run.block, place, pa.array([line], pa.binary()))))
     return pa.Table.from_batches([made.batch(), *pieces]).combine_chunks().to_batches()[0]
 
 
-def _turned(made: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the good rows with both ends exchanged."""
+def _reverse(made: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the good rows with node and topic swapped."""
     import pyarrow.compute as pc
 
     good = made.filter(pc.is_null(made.column("reason")))

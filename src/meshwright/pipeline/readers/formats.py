@@ -1,4 +1,4 @@
-"""The formats that can be read, each with what reads it."""
+"""The table of formats and their readers, and how a format follows from file names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from meshwright.pipeline.readers.csv_files import read_csv
 from meshwright.pipeline.readers.edge_lists import read_edges
 from meshwright.pipeline.readers.json_lines import read_json_lines
 from meshwright.pipeline.readers.mosquitto_logs import read_mosquitto_logs
-from meshwright.pipeline.readers.options import FORMATS, UNREADABLE_PACKING, guessed_format
+from meshwright.pipeline.readers.options import FORMATS, UNREADABLE_PACKING, guess_format
 from meshwright.pipeline.readers.parquet_files import read_parquet
 
 if TYPE_CHECKING:
@@ -24,19 +24,21 @@ Reader: TypeAlias = "Callable[[SparkSession, Sequence[SourceFile], Reading], Dat
 
 
 def check_packing(files: Sequence[SourceFile]) -> None:
-    """Refuse files that are packed as Spark cannot read them: it would take their bytes for text.
+    """Check that Spark can decompress files; it would read others as plain text.
 
     Raises
     ------
     InputError
-        If there are any.
+        If a file has another compression.
     """
     packed = [file.path for file in files if UNREADABLE_PACKING.search(file.path)]
     if packed:
-        raise InputError(f"{first_five(packed)} cannot be unpacked: unpack it, or pack it as .gz or .bz2")
+        raise InputError(f"{first_five(packed)} cannot be decompressed: unpack it, or use .gz or .bz2")
 
 
-def _unpacked(reader: Reader) -> Reader:
+def _refuse_packed(reader: Reader) -> Reader:
+    """Return the reader with a check of the compression before it."""
+
     def read(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
         check_packing(files)
         return reader(spark, files, reading)
@@ -45,32 +47,32 @@ def _unpacked(reader: Reader) -> Reader:
 
 
 READERS: Mapping[str, Reader] = {
-    "csv": _unpacked(read_csv),
-    "jsonl": _unpacked(read_json_lines),
+    "csv": _refuse_packed(read_csv),
+    "jsonl": _refuse_packed(read_json_lines),
     "parquet": read_parquet,
-    "edges": _unpacked(read_edges),
-    "mosquitto-log": _unpacked(read_mosquitto_logs),
-    "nats-connz": _unpacked(read_connz),
-    "emqx": _unpacked(read_emqx),
+    "edges": _refuse_packed(read_edges),
+    "mosquitto-log": _refuse_packed(read_mosquitto_logs),
+    "nats-connz": _refuse_packed(read_connz),
+    "emqx": _refuse_packed(read_emqx),
 }
 
 
-def format_of(files: Sequence[SourceFile]) -> str:
-    """Tell the one format of all files by their names.
+def common_format(files: Sequence[SourceFile]) -> str:
+    """Return the format of all files, from their extensions.
 
     Raises
     ------
     InputError
-        If a name tells none, or they differ.
+        If an extension is unknown, or the formats differ.
     """
-    told = {file.path: guessed_format(file.path) for file in files}
-    unknown = [path for path, known in told.items() if known is None]
+    formats = {file.path: guess_format(file.path) for file in files}
+    unknown = [path for path, known in formats.items() if known is None]
     if unknown:
         raise InputError(
-            f"the names of {first_five(unknown)} do not tell their format: "
+            f"the format of {first_five(unknown)} cannot be derived from the name: "
             f"give --format, one of {', '.join(FORMATS)}"
         )
-    kinds = sorted({known for known in told.values() if known is not None})
+    kinds = sorted({known for known in formats.values() if known is not None})
     if len(kinds) > 1:
-        raise InputError(f"the files are of several formats ({', '.join(kinds)}): ingest each by itself")
+        raise InputError(f"the files have several formats ({', '.join(kinds)}): ingest each by itself")
     return kinds[0]

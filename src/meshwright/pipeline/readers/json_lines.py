@@ -1,4 +1,4 @@
-"""Rows of JSON-lines files: one object a line."""
+"""Reader of JSON-lines files: one object per line."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def read_json_lines(spark: SparkSession, files: Sequence[SourceFile], reading: R
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for run in text.runs(batches):
-            yield _parsed(run, reading)
+            yield _parse_run(run, reading)
 
-    return text.lines_of(spark, files).mapInArrow(parse, rows.SCHEMA)
+    return text.read_lines(spark, files).mapInArrow(parse, rows.SCHEMA)
 
 
-def _parsed(run: text.Run, reading: Reading) -> pa.RecordBatch:
-    made = rows.Rows(run)
+def _parse_run(run: text.Run, reading: Reading) -> pa.RecordBatch:
+    made = rows.RowBuilder(run)
     wanted = [(what, column) for what, column, _ in rows.column_roles(reading)]
     for place, line in enumerate(run.lines.to_pylist(), start=run.first):
         if not line.strip():
@@ -44,8 +44,9 @@ def _parsed(run: text.Run, reading: Reading) -> pa.RecordBatch:
         else:
             if isinstance(record, dict):
                 fields = {what: record.get(column) for what, column in wanted}
+                # In publish logs, the topic may be a content value.
                 if reading.publications and isinstance(fields["topic"], float):
-                    fields["topic"] = repr(fields["topic"])  # a content value
+                    fields["topic"] = repr(fields["topic"])
                 made.take(place, line, fields)
             else:
                 made.refuse(place, line, "not a JSON object")

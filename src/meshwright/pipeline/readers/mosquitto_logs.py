@@ -1,13 +1,15 @@
-"""Rows of Mosquitto logs: each broker's lines in order, as sessions and the filters they hold.
+"""Reader of Mosquitto logs (1.4 to 2.0): follows the sessions of each broker and the filters they hold.
 
-They are those of versions 1.4 to 2.0, without what only a start on the command line prints.
+Mosquitto logs a subscribe as `ID QOS FILTER` and an unsubscribe as `ID FILTER`, both without a verb, and ids
+and filters may contain spaces. Two rules resolve this:
 
-A subscription is logged as `ID QOS FILTER` and its end as `ID FILTER`, without a verb, and both ids and
-filters may hold spaces: the longest client id that has connected before is taken, and a line that names the
-whole of a filter that is held is its end. A clean session ends with its connection; a persistent one goes on
-until it connects clean, expires, or the broker restarts without having saved it. How long a session of MQTT 5
-outlives its connection is not logged: if it began clean, it is taken to end as a clean one does. Bridges, and
-filters of `$SYS`, do not concern a federation. A line of no known kind is set aside.
+- The client is the longest id at the beginning of the line that has connected before.
+- If the rest of the line is a filter that the client holds, the line is an unsubscribe.
+
+A clean session ends with its connection. A persistent session lasts until its client connects clean, until it
+expires, or until the broker restarts without having saved it. Mosquitto does not log how long an MQTT 5
+session outlives its connection; a session that began clean counts as clean. Bridges and `$SYS` filters are
+left out. Lines of an unknown kind go to the quarantine.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError
 from meshwright.pipeline.readers import rows, text
-from meshwright.pipeline.readers.broker_names import is_private, logs_of, topic_of
-from meshwright.pipeline.readers.options import moment
-from meshwright.pipeline.readers.rows import NOT_UTF8, checked
+from meshwright.pipeline.readers.broker_names import is_private, log_files, topic_of
+from meshwright.pipeline.readers.options import parse_time
+from meshwright.pipeline.readers.rows import NOT_UTF8, check_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +46,7 @@ EXPIRED = re.compile(r"Expiring (?:persistent )?client (.*) due to timeout\.$")
 STARTING = re.compile(r"mosquitto version \S+ starting$")
 SAVING = re.compile(r"Saving in-memory database to ")
 DETAIL = re.compile(r"\t|\|-| [├└]─")
-"""How lines begin that go on with the message above: topics at the level debug, what a plugin is."""
+"""The beginnings of lines that continue a message: topics at log level debug, details of plugins."""
 BEGINNINGS = (
     "New connection from ",
     "Client connection from ",
@@ -97,7 +99,7 @@ BEGINNINGS = (
     "http serving file ",
     "threshold too low, ",
 )
-"""How other messages begin."""
+"""The beginnings of all other messages."""
 _OTHERS = re.compile(
     r"Client .* (?:already connected, closing old connection\.|connected with too large Will payload)$"
     r"|Invalid .* (?:from .*, disconnecting|in CONNECT from .*)\.$|The '\w+' option is now deprecated"
@@ -105,7 +107,7 @@ _OTHERS = re.compile(
 
 
 def is_message(text: str) -> bool:
-    """Tell whether a line, without its time, reads as one of mosquitto's messages.
+    """Return whether a line, without its time, is a message of mosquitto.
 
     >>> is_message("New connection from ::1:5000 on port 1883."), is_message("meter 0 volt")
     (True, False)
@@ -116,14 +118,14 @@ def is_message(text: str) -> bool:
 
 SUBSCRIBED = re.compile(r"([012]) (.+)$", re.DOTALL)
 BROKEN = re.compile("[\ud800-\udfff]")
-"""What bytes that are not UTF-8 are decoded to."""
+"""The characters that stand for invalid UTF-8 after decoding."""
 
 UNKNOWN_CLIENT = "no such client has connected before"
 
 
 @dataclass(frozen=True)
 class Event:
-    """One row of a log, or (`derived`) what the end of a session means for one filter."""
+    """A subscribe or unsubscribe in a log; `derived` if it follows from the end of a session."""
 
     client: str | None
     filter: str | None
@@ -134,30 +136,36 @@ class Event:
 
 @dataclass
 class Log:
-    """The state of one broker, as its log tells it."""
+    """The state of one broker after the lines read so far."""
 
     bridges: re.Pattern[str]
+    """The pattern for client ids of bridges."""
     time: float | None = None
     sequence: int = 0
+    """The number of lines read."""
     saved: bool = False
+    """Whether the broker saved its sessions since it started."""
     clean: dict[str, bool] = field(default_factory=dict)
+    """Every client that has connected, and whether its session is clean."""
     held: dict[str, dict[str, None]] = field(default_factory=dict)
+    """The filters that each client holds, in order."""
     bridging: set[str] = field(default_factory=set)
+    """The clients that are bridges."""
     known: bool = False
-    """Whether some line is surely mosquitto's."""
+    """Whether the current file has a line of mosquitto."""
     strange: bool = False
-    """Whether some line may be anybody's."""
+    """Whether the current file has a line of an unknown kind."""
 
     def read(self, line: bytes) -> Iterator[Event]:
-        """Take the next line, and yield what it means."""
+        """Read the next line and yield its events."""
         decoded = line.decode("utf-8", "surrogateescape")
         self.sequence += 1
         stamp = STAMP.match(decoded)
         if stamp is not None:
             self.known = True
-            told = moment(stamp[1].replace(",", "."))
-            # A log is in order, its clock may be set back.
-            self.time = told if self.time is None else max(self.time, told or self.time)
+            stated = parse_time(stamp[1].replace(",", "."))
+            # The lines of a log are in order, even if the clock was set back.
+            self.time = stated if self.time is None else max(self.time, stated or self.time)
         text = decoded[stamp.end() :] if stamp else decoded
         connected = CONNECTED.match(text)
         ended = ENDED.match(text)
@@ -201,7 +209,7 @@ class Log:
             said = text[len(client) + 1 :]
             ends = said in self.held.get(client, {})
             subscribed = None if ends else SUBSCRIBED.match(said)
-            # Ids such as `Bridge 7` read like messages: what such a client never held, it cannot leave.
+            # An id such as `Bridge 7` looks like a message. If it is one, the client holds no such filter.
             if ends or subscribed is not None or not is_message(text):
                 self.known = True
                 yield from self._event(client, subscribed[2] if subscribed else said, subscribed is None)
@@ -210,11 +218,11 @@ class Log:
             self.known = True
         elif text.strip() and not DETAIL.match(text):
             self.strange = True
-            yield _aside(NOT_UTF8 if BROKEN.search(text) else UNKNOWN_CLIENT)
+            yield _bad_line(NOT_UTF8 if BROKEN.search(text) else UNKNOWN_CLIENT)
 
     def _event(self, client: str, name: str, leaves: bool) -> Iterator[Event]:
         if BROKEN.search(client) or BROKEN.search(name):
-            yield _aside(NOT_UTF8)
+            yield _bad_line(NOT_UTF8)
         elif client not in self.bridging and not is_private(topic_of(name)):
             filters = self.held.setdefault(client, {})
             if leaves:
@@ -224,7 +232,7 @@ class Log:
             yield Event(client, name, leaves)
 
     def _client(self, text: str) -> str | None:
-        """Return the longest client id known that the text begins with."""
+        """Return the longest known client id at the beginning of a text."""
         end = text.rfind(" ")
         while end > 0:
             if text[:end] in self.clean:
@@ -233,7 +241,7 @@ class Log:
         return None
 
 
-def _aside(reason: str) -> Event:
+def _bad_line(reason: str) -> Event:
     return Event(None, None, leaves=False, reason=reason)
 
 
@@ -241,25 +249,26 @@ LINES = "source string, block long, place long, line binary"
 
 
 def read_mosquitto_logs(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
-    """Return the subscribes and unsubscribes of mosquitto logs; what a session's end undoes has no place."""
+    """Return the subscribes and unsubscribes of mosquitto logs; rows for ended sessions have no place."""
     from pyspark.sql import functions as sf
 
     bridges = re.compile(reading.bridges)
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from _parsed(batches, bridges)
+        yield from _parse_lines(batches, bridges)
 
-    logs = logs_of([file.path for file in files])
+    logs = log_files([file.path for file in files])
     brokers = sorted({log.broker for log in logs})
     known = spark.createDataFrame([tuple(log) for log in logs], "source string, broker string, turn long")
-    lines = text.lines_of(spark, files).mapInArrow(_numbered, LINES).join(sf.broadcast(known), "source")
+    lines = text.read_lines(spark, files).mapInArrow(_number_lines, LINES).join(sf.broadcast(known), "source")
     order = ["broker", "turn", "source", "block", "place"]
     ordered = lines.repartition(len(brokers), "broker").sortWithinPartitions(*order)
-    # A broker whose log says nothing is a broker too.
-    return ordered.mapInArrow(parse, rows.SCHEMA).union(rows.present(spark, brokers))
+    # A broker without a line in its log is still a node.
+    return ordered.mapInArrow(parse, rows.SCHEMA).union(rows.broker_rows(spark, brokers))
 
 
-def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _number_lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Add file, block and place to lines, on an executor."""
     import pyarrow as pa
 
     for run in text.runs(batches):
@@ -268,11 +277,12 @@ def _numbered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch([sources, blocks, run.places, run.lines], ["source", "block", "place", "line"])
 
 
-def _parsed(batches: Iterator[pa.RecordBatch], bridges: re.Pattern[str]) -> Iterator[pa.RecordBatch]:
+def _parse_lines(batches: Iterator[pa.RecordBatch], bridges: re.Pattern[str]) -> Iterator[pa.RecordBatch]:
+    """Parse the lines of brokers, each in order, on an executor."""
     broker, source = "", ""
     log = Log(bridges)
     for batch in batches:
-        made = _Rows()
+        made = _EventRows()
         for line in batch.to_pylist():
             if line["source"] != source:
                 _check_known(log, source)
@@ -286,17 +296,17 @@ def _parsed(batches: Iterator[pa.RecordBatch], bridges: re.Pattern[str]) -> Iter
 
 
 def _check_known(log: Log, source: str) -> None:
-    """Refuse a file in which nothing is mosquitto's; then look anew at the next."""
+    """Refuse a file without any line of mosquitto, and reset the flags for the next file."""
     if log.strange and not log.known:
         raise FormatError(
-            f"{source} has no line as mosquitto logs them, such as `1700000000: meter 0 volt`: leave it out, "
-            "or unpack it, or make the log again without log_timestamp_format"
+            f"{source} has no line in the format of mosquitto, such as `1700000000: meter 0 volt`: leave it "
+            "out, decompress it, or log again without log_timestamp_format"
         )
     log.known = log.strange = False
 
 
-class _Rows:
-    """The rows of a batch, by columns."""
+class _EventRows:
+    """Builds the rows of a batch, column by column."""
 
     def __init__(self) -> None:
         self.columns: dict[str, list[object]] = {name: [] for name in rows.columns()}
@@ -330,4 +340,4 @@ class _Rows:
             if name != "record"
         }
         records, reasons = pa.array(self.columns["record"], pa.binary()), arrays.pop("reason")
-        return checked(records, reasons, **arrays)
+        return check_names(records, reasons, **arrays)

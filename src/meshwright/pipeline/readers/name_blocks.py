@@ -1,8 +1,8 @@
-"""Pairs of names, turned on the executors into blocks: each has its distinct names, and codes into them.
+"""Blocks: pairs of names as distinct names and integer codes, made on the executors.
 
-So every name crosses from Java to Python at most once, and from then on pairs are integers. Two blocks have
-the same key if their names are the same in the same order: whoever numbers the names of a block finds the
-block again by its key, even if a worker was lost and another one made it anew.
+The driver receives the distinct names of each block once; the pairs stay on the executors as integers. The
+key of a block is a hash of its names in order. The driver assigns numbers to names by key, so they still fit
+if a worker is lost and another worker makes the block again.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = "NDArray[np.int32]"
 BYTES_IN_A_BLOCK = 1 << 28
-"""A block is closed when its pairs took so much: the larger, the fewer names are told more than once."""
+"""A block is closed at this size; larger blocks repeat fewer names."""
 KINDS = ("nodes", "topics")
 BLOCK = "key string, rows long, nodes binary, topics binary, node_codes binary, topic_codes binary"
 COLUMNS = [field.split()[0] for field in BLOCK.split(", ")]
 
 
-def coded(pairs: DataFrame) -> DataFrame:
-    """Return pairs `node string, topic string` as blocks."""
-    return pairs.select("node", "topic").mapInArrow(code, BLOCK)
+def encode_blocks(pairs: DataFrame) -> DataFrame:
+    """Return blocks of pairs `node string, topic string`."""
+    return pairs.select("node", "topic").mapInArrow(to_blocks, BLOCK)
 
 
 @contextmanager
-def kept(made: DataFrame) -> Iterator[DataFrame]:
-    """Have the executors keep what they make for a while, on disk if there is no room."""
+def cache_blocks(made: DataFrame) -> Iterator[DataFrame]:
+    """Cache blocks on the executors inside the `with` statement, on disk if memory is short."""
     from pyspark import StorageLevel
 
     made = made.persist(StorageLevel.MEMORY_AND_DISK)
@@ -44,8 +44,8 @@ def kept(made: DataFrame) -> Iterator[DataFrame]:
         made.unpersist()
 
 
-def code(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Turn batches of two columns, each of strings or integers, into blocks."""
+def to_blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Turn batches of two columns, strings or integers, into blocks."""
     import pyarrow as pa
 
     held: list[pa.RecordBatch] = []
@@ -55,28 +55,29 @@ def code(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             held.append(batch)
             size += batch.nbytes
         if size >= BYTES_IN_A_BLOCK:
-            yield _block(pa.Table.from_batches(held))
+            yield _make_block(pa.Table.from_batches(held))
             held, size = [], 0
     if held:
-        yield _block(pa.Table.from_batches(held))
+        yield _make_block(pa.Table.from_batches(held))
 
 
-def united(arrays: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
-    """Return what arrays hold, each value once, and for each array (none is empty) where its values are."""
+def distinct_values(arrays: Sequence[pa.Array]) -> tuple[pa.Array, list[Codes]]:
+    """Return the distinct values of non-empty arrays, and the positions of the values of each array."""
     import pyarrow as pa
 
-    # All chunks share one dictionary, which has a null if there is one.
+    # All chunks share one dictionary; a null is a value of it.
     found = pa.chunked_array(arrays).dictionary_encode(null_encoding="encode")
     return found.chunk(0).dictionary, [chunk.indices.to_numpy() for chunk in found.chunks]
 
 
-def _block(pairs: pa.Table) -> pa.RecordBatch:
+def _make_block(pairs: pa.Table) -> pa.RecordBatch:
+    """Return pairs as one block: a record with key, names and codes."""
     import pyarrow as pa
 
     names, codes = [], []
     for column in pairs.columns:
-        distinct, places = united(column.chunks)
-        names.append(_packed(distinct.cast(pa.string())))
+        distinct, places = distinct_values(column.chunks)
+        names.append(pack_names(distinct.cast(pa.string())))
         codes.append(np.concatenate(places).astype("<i4", copy=False))
     key = hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in names)).hexdigest()
     contents = [binary([value]) for value in (*names, *codes)]
@@ -84,14 +85,14 @@ def _block(pairs: pa.Table) -> pa.RecordBatch:
 
 
 def binary(values: Iterable[Any]) -> pa.Array:
-    """Return buffers or arrays of numbers as values of a binary column."""
+    """Return a binary column from buffers or arrays of numbers."""
     import pyarrow as pa
 
     return pa.array([memoryview(value) for value in values], pa.binary())
 
 
-def _packed(names: pa.Array) -> Any:
-    """Return names as bytes: as one value they cost Spark next to nothing."""
+def pack_names(names: pa.Array) -> Any:
+    """Return names as one binary value, which is cheap for Spark to move."""
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -101,8 +102,8 @@ def _packed(names: pa.Array) -> Any:
     return sink.getvalue()
 
 
-def unpacked(content: bytes) -> pa.Array:
-    """Return the names that a block holds as bytes."""
+def unpack_names(content: bytes) -> pa.Array:
+    """Return the names in a binary value of a block."""
     import pyarrow as pa
 
     with pa.ipc.open_stream(content) as stream:

@@ -1,134 +1,35 @@
-"""Rows of Parquet files, read by Spark, or by the executors directly where the files hold plain pairs."""
+"""Reader of Parquet files with any columns, through Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from meshwright.errors import InputError, first_five
 from meshwright.pipeline.readers import rows
-from meshwright.pipeline.readers.name_blocks import BLOCK, code, coded
 from meshwright.pipeline.readers.options import MILLISECONDS_FROM
 from meshwright.pipeline.readers.rows import name_reason
-from meshwright.pipeline.readers.sources import STRICTLY, escaped
+from meshwright.pipeline.readers.sources import STRICT, escape_glob
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from meshwright.pipeline.readers.options import Reading
     from meshwright.pipeline.readers.sources import SourceFile
 
-
-BYTES_IN_A_SHARE = 64 << 20
-"""So much of the files, and a row group more at most, is read by one task."""
-ROWS_AT_ONCE = 1 << 17
-KINDS: Mapping[str, Sequence[str]] = {
-    "string": ("string", "large_string"),
-    "tinyint": ("int8",),
-    "smallint": ("int16",),
-    "int": ("int32",),
-    "bigint": ("int64",),
-}
-"""The types of Spark that names may have, and what Arrow calls them; others are left to Spark."""
-Columns: TypeAlias = "Sequence[tuple[str, str]]"
-"""Names of columns, each with its type in Spark."""
-
-
-class Stretch(NamedTuple):
-    """The row groups of a file that begin in a stretch of its bytes."""
-
-    path: str
-    begin: int
-    end: int
-
-
-def coded_files(spark: SparkSession, files: Sequence[SourceFile], columns: Columns) -> DataFrame | None:
-    """Return two columns of files as blocks; None if only Spark knows how to reach the files.
-
-    A file that is not as expected gives a pair without names: then Spark is to tell what is the matter.
-    """
-    if not all(file.path.startswith("/") for file in files):
-        return None
-    cut = shares(files, BYTES_IN_A_SHARE)
-    return spark.range(0, len(cut), 1, len(cut)).mapInArrow(partial(_read, cut, columns), BLOCK)
-
-
-def shares(files: Sequence[SourceFile], most: int) -> list[list[Stretch]]:
-    """Cut files into shares of about the same size: large ones into several, small ones together.
-
-    >>> from meshwright.pipeline.readers.sources import SourceFile
-    >>> [len(share) for share in shares([SourceFile(name, 5, "") for name in "abc"], 10)]
-    [2, 1]
-    """
-    cut: list[list[Stretch]] = []
-    room = 0
-    for file in files:
-        pieces = max(-(-file.size // most), 1)
-        for piece in range(pieces):
-            stretch = Stretch(file.path, file.size * piece // pieces, file.size * (piece + 1) // pieces)
-            length = stretch.end - stretch.begin
-            if not cut or length > room:
-                cut.append([])
-                room = most
-            cut[-1].append(stretch)
-            room -= length
-    return cut
-
-
-def _read(
-    cut: Sequence[Sequence[Stretch]], columns: Columns, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Read, on an executor, the shares whose numbers come."""
-    import pyarrow as pa
-
-    stretches = (part for batch in batches for number in batch.column(0).to_pylist() for part in cut[number])
-    try:
-        yield from code(found for part in stretches for found in _pairs(part, columns))
-    except (pa.ArrowException, OSError):
-        nameless = pa.nulls(1, pa.string())
-        yield from code(iter([pa.record_batch([nameless, nameless], ["node", "topic"])]))
-
-
-def _pairs(part: Stretch, columns: Columns) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    names = [name for name, _ in columns]
-    with pq.ParquetFile(part.path) as parquet:
-        for name, kind in columns:
-            found = parquet.schema_arrow.get_all_field_indices(name)
-            if len(found) != 1 or str(parquet.schema_arrow.field(found[0]).type) not in KINDS[kind]:
-                raise pa.ArrowTypeError(f"{name} of {part.path} is not as Spark saw it")
-        groups = [
-            group
-            for group in range(parquet.num_row_groups)
-            if part.begin <= _begin(parquet.metadata.row_group(group)) < part.end
-        ]
-        for batch in parquet.iter_batches(ROWS_AT_ONCE, groups, names, use_threads=False):
-            yield batch.select(names)
-
-
-def _begin(group: pq.RowGroupMetaData) -> int:
-    """Return at which byte a row group begins."""
-    first = group.column(0)
-    return int(first.dictionary_page_offset or first.data_page_offset)
-
-
 DATED = r"^\s*\d{4}-\d{2}-\d{2}([T ]|\s*$)"
+"""A text that begins with a date."""
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
 def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
-    """Return the rows of Parquet files; integer names become texts, places are those of the rows."""
+    """Return the rows of Parquet files; integer names become strings."""
     from pyspark.sql import functions as sf
 
-    table = _table(spark, files)
-    found = columns_of(table, reading)
+    table = read_table(spark, files)
+    found = find_columns(table, reading)
     values = ("float", "double") if reading.publications else ()
-    names = {what: _name(table, found[what], what, values) for what in ("node", "topic")}
+    names = {what: name_column(table, found[what], what, values) for what in ("node", "topic")}
     time, bad_time = _time(table, found.get("time"))
     sequence, bad_sequence = _sequence(found.get("sequence"))
     leaves, bad_operation = _leaves(found.get("operation"))
@@ -158,26 +59,14 @@ def read_parquet(spark: SparkSession, files: Sequence[SourceFile], reading: Read
     return table.select([value.alias(name) for name, value in made.items()])
 
 
-def plain_pairs(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame | None:
-    """Return nodes and topics as they are, in blocks of codes, unless rows are events."""
-    table = _table(spark, files)
-    found = columns_of(table, reading)
-    if set(found) != {"node", "topic"}:
-        return None
-    names = [_name(table, found[what], what, ()).alias(what) for what in ("node", "topic")]
-    kinds = dict(table.dtypes)
-    blocks = coded_files(spark, files, [(found[what], kinds[found[what]]) for what in ("node", "topic")])
-    return coded(table.select(*names)) if blocks is None else blocks
+def read_table(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
+    """Return the files as one table with the columns of all files; columns that a file lacks are null."""
+    paths = [escape_glob(file.path) for file in files]
+    return spark.read.options(**STRICT).option("mergeSchema", str(len(paths) > 1)).parquet(*paths)
 
 
-def _table(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
-    """Return the files as one table with the columns of all: a column that a file lacks is null there."""
-    paths = [escaped(file.path) for file in files]
-    return spark.read.options(**STRICTLY).option("mergeSchema", str(len(paths) > 1)).parquet(*paths)
-
-
-def columns_of(table: DataFrame, reading: Reading) -> dict[str, str]:
-    """Return which column is which; times, operations and sequences may be absent."""
+def find_columns(table: DataFrame, reading: Reading) -> dict[str, str]:
+    """Return the column of each role; times, operations and sequences may be absent."""
     found = {}
     for what, column, needed in rows.column_roles(reading):
         if column in table.columns:
@@ -190,16 +79,18 @@ def columns_of(table: DataFrame, reading: Reading) -> dict[str, str]:
     return found
 
 
-def _name(table: DataFrame, column: str, what: str, further: Sequence[str]) -> Column:
+def name_column(table: DataFrame, column: str, what: str, further: Sequence[str]) -> Column:
+    """Return a column of names as strings; `further` lists types to accept beside strings and integers."""
     from pyspark.sql import functions as sf
 
     kind = dict(table.dtypes)[column]
     if kind not in ("string", *INTEGERS, *further):
-        raise InputError(f"column {column!r} is {kind}, and {what} names are strings or integers: convert it")
+        raise InputError(f"column {column!r} is {kind}, but {what} names are strings or integers: convert it")
     return sf.col(f"`{column}`").cast("string")
 
 
 def _time(table: DataFrame, column: str | None) -> tuple[Column, Column]:
+    """Return the times in seconds since 1970, and the reasons of those that are invalid."""
     from pyspark.sql import functions as sf
 
     none = sf.lit(None).cast("string")
@@ -212,7 +103,8 @@ def _time(table: DataFrame, column: str | None) -> tuple[Column, Column]:
     number = given.try_cast("double")
     seconds = sf.when(sf.abs(number) >= MILLISECONDS_FROM, number / 1000).otherwise(number)
     read = seconds
-    if kind == "string":  # a date at least: of a bare time Spark would say that it is today
+    if kind == "string":
+        # Require a date: Spark would take a bare time of day as today.
         dated = sf.when(given.rlike(DATED), given.try_cast("timestamp").cast("double"))
         read = sf.coalesce(seconds, dated)
     usable = sf.when(~sf.isnan(read) & (sf.abs(read) != float("inf")), read)
@@ -221,6 +113,7 @@ def _time(table: DataFrame, column: str | None) -> tuple[Column, Column]:
 
 
 def _sequence(column: str | None) -> tuple[Column, Column]:
+    """Return the sequence numbers, and the reasons of those that are invalid."""
     from pyspark.sql import functions as sf
 
     if column is None:
@@ -232,6 +125,7 @@ def _sequence(column: str | None) -> tuple[Column, Column]:
 
 
 def _leaves(column: str | None) -> tuple[Column, Column]:
+    """Return whether each row is an unsubscribe, and the reasons of unknown operations."""
     from pyspark.sql import functions as sf
 
     if column is None:

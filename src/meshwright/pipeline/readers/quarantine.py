@@ -1,4 +1,4 @@
-"""Records that cannot be used, each with source, line and reason."""
+"""The quarantine: records that cannot be used, with source, line and reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.pipeline.readers import text
-from meshwright.pipeline.session.failures import unescaped
+from meshwright.pipeline.session.failures import strip_scheme
 from meshwright.store.datasets import QUARANTINE
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from meshwright.pipeline.readers.sources import SourceFile
 
 
-def quarantined(rows: DataFrame, files: Sequence[SourceFile], most: int | None = None) -> pa.Table:
-    """Return the records of rows that have a reason, in the order of files and lines, counted from 1.
+def quarantine_table(rows: DataFrame, files: Sequence[SourceFile], most: int | None = None) -> pa.Table:
+    """Return the records of bad rows in the order of files and lines; lines count from 1.
 
-    No more than the first `most` of them, if told.
+    With `most`, return only the first ones.
     """
     import pyarrow as pa
     from pyspark.sql import functions as sf
@@ -34,7 +34,7 @@ def quarantined(rows: DataFrame, files: Sequence[SourceFile], most: int | None =
         .orderBy(*order, "reason")
     )
     found = (bad if most is None else bad.limit(most)).toArrow()
-    sources = pa.array([unescaped(source) for source in found.column("source").to_pylist()], pa.string())
+    sources = pa.array([strip_scheme(source) for source in found.column("source").to_pylist()], pa.string())
     blocks, places = found.column("block").to_pylist(), found.column("place").to_numpy()
     before = np.zeros(len(places), dtype=np.int64)
     split = {source for source, block in zip(sources.to_pylist(), blocks, strict=True) if block}
@@ -46,7 +46,7 @@ def quarantined(rows: DataFrame, files: Sequence[SourceFile], most: int | None =
     return pa.table([sources, lines, found.column("record"), found.column("reason")], schema=QUARANTINE)
 
 
-def reasons_of(aside: pa.Table) -> dict[str, int]:
-    """Return why records were set aside, and how many for each reason, the most first."""
+def count_reasons(aside: pa.Table) -> dict[str, int]:
+    """Return the number of records for each reason, the most frequent first."""
     counted = Counter(aside.column("reason").to_pylist())
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))

@@ -1,11 +1,16 @@
-"""The rows that every format is read into, good or bad, and what a record says beside its names.
+"""The rows that every reader returns, good and bad, and the checks of their fields.
 
-`source`, `block` and `place` say where it stood (a large file is read in blocks, and places count from 0 in
-each); `node`, `topic`, `time`, `sequence` and `leaves` (true: it unsubscribes, null: it does not
-say, and subscribes) what it says. `reason`, if not
-null, says why it cannot be used, and then `record` is its text. `broker` and `held` come from broker logs:
-whose client it is, and the filter as the client wrote it. A row without a place is no record: it says what
-the end of a session undoes, or (with the reason `NO_RECORD`) that a broker is there at all.
+| columns | meaning |
+| --- | --- |
+| `source`, `block`, `place` | where the record is: file, block of a large file, place in the block from 0 |
+| `node`, `topic` | names |
+| `time`, `sequence` | order of events; null if the record does not state them |
+| `leaves` | true for an unsubscribe, false for a subscribe, null for a record without an operation |
+| `broker`, `held` | broker logs only: the broker of the client, and the filter as the client wrote it |
+| `reason`, `record` | why the record cannot be used, and its text; null for good rows |
+
+A row without a place is not a record. It states which filter the end of a session drops or, with the reason
+`NO_RECORD`, that a broker exists.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from meshwright.pipeline.readers.options import moment
+from meshwright.pipeline.readers.options import parse_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,9 +34,9 @@ SCHEMA = (
 )
 
 LONGEST_NAME = 65_535
-"""Bytes of a name: MQTT's own limit."""
+"""The longest name in bytes, as in MQTT."""
 LONGEST_RECORD = 1000
-"""So many characters of a record that is set aside are kept."""
+"""The quarantine keeps this many characters of a record."""
 
 MISSING = "no {} name"
 BLANK = "blank {} name"
@@ -45,12 +50,12 @@ NO_RECORD = "no record"
 
 
 def columns() -> list[str]:
-    """Return the names of the columns, in order."""
+    """Return the column names, in order."""
     return [field.split()[0] for field in SCHEMA.split(", ")]
 
 
 def arrow_schema() -> pa.Schema:
-    """Return the same schema for Arrow."""
+    """Return the schema in Arrow types."""
     import pyarrow as pa
 
     kinds = {"string": pa.string(), "long": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
@@ -58,7 +63,7 @@ def arrow_schema() -> pa.Schema:
 
 
 def batch(length: int, **given: Any) -> pa.RecordBatch:
-    """Return a batch with these columns, each an Arrow array, a list or one value for all; the rest null."""
+    """Return a batch of rows; a column is an Arrow array, a list or one value for all, by default null."""
     import pyarrow as pa
 
     arrays = []
@@ -75,27 +80,27 @@ def batch(length: int, **given: Any) -> pa.RecordBatch:
     return pa.record_batch(arrays, schema=arrow_schema())
 
 
-def present(spark: SparkSession, brokers: Sequence[str]) -> DataFrame:
-    """Return rows that say no more than that these brokers are there."""
-    told = [{"broker": broker, "reason": NO_RECORD} for broker in brokers]
-    return spark.createDataFrame([tuple(map(row.get, columns())) for row in told], SCHEMA)
+def broker_rows(spark: SparkSession, brokers: Sequence[str]) -> DataFrame:
+    """Return one row per broker, so that brokers without subscriptions are known too."""
+    made = [{"broker": broker, "reason": NO_RECORD} for broker in brokers]
+    return spark.createDataFrame([tuple(map(row.get, columns())) for row in made], SCHEMA)
 
 
-def shortened(record: bytes | str) -> str:
-    """Return a record as text, cut to what is kept of it."""
+def shorten(record: bytes | str) -> str:
+    """Return the text of a record, cut to `LONGEST_RECORD` characters."""
     text = record.decode("utf-8", "backslashreplace") if isinstance(record, bytes) else record
     return text if len(text) <= LONGEST_RECORD else f"{text[:LONGEST_RECORD]}…"
 
 
-WHAT = ("time", "operation", "sequence")
+OPTIONAL_ROLES = ("time", "operation", "sequence")
 OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
-"""The operations, in any case of letters, and whether each one leaves the topic."""
+"""The operations, in lower case, and whether each is an unsubscribe."""
 
 
 def column_roles(reading: Reading) -> list[tuple[str, str, bool]]:
-    """Return what is looked for in a record, each with its column and whether that must be there."""
+    """Return the roles of columns, each with the name of its column and whether that column must exist."""
     found = [("node", reading.node, True), ("topic", reading.topic, True)]
-    for what in WHAT:
+    for what in OPTIONAL_ROLES:
         if reading.publications and what == "operation":
             continue
         default = "size" if reading.publications and what == "sequence" else what
@@ -104,8 +109,8 @@ def column_roles(reading: Reading) -> list[tuple[str, str, bool]]:
     return found
 
 
-class Rows:
-    """Rows made one by one from the records of a run."""
+class RowBuilder:
+    """Builds the rows of a run, record by record."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -114,11 +119,11 @@ class Rows:
         }
 
     def refuse(self, place: int, record: bytes | str, reason: str) -> None:
-        """Set a record aside."""
+        """Add a record that cannot be used."""
         self._add(place=place, record=record, reason=reason)
 
     def take(self, place: int, record: bytes | str, fields: Mapping[str, Any]) -> None:
-        """Take a record's fields: names and sequence as texts or integers, the time as text or number."""
+        """Add a record: names and sequence are strings or integers, the time is a string or a number."""
         values: dict[str, Any] = {"time": None, "sequence": None, "leaves": None}
         for what, read in (("time", _time), ("operation", _leaves), ("sequence", _sequence)):
             given = fields.get(what)
@@ -146,7 +151,7 @@ class Rows:
             column.append(given.get(name))
 
     def batch(self) -> pa.RecordBatch:
-        """Return what was made."""
+        """Return the rows, with their names checked."""
         import pyarrow as pa
 
         kinds = arrow_schema()
@@ -157,7 +162,7 @@ class Rows:
         }
         reasons = arrays.pop("reason")
         kept = pa.array([_bytes(record) for record in self.found["record"]], pa.binary())
-        return checked(kept, reasons, source=self.run.source, block=self.run.block, **arrays)
+        return check_names(kept, reasons, source=self.run.source, block=self.run.block, **arrays)
 
 
 def _bytes(record: bytes | str) -> bytes:
@@ -165,13 +170,15 @@ def _bytes(record: bytes | str) -> bytes:
 
 
 def _is_text(name: str | None) -> bool:
-    """Tell whether a name can be written as UTF-8: JSON may hold half a pair of surrogates."""
+    """Return whether a name can be encoded as UTF-8: JSON allows unpaired surrogates."""
     return name is None or name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _time(given: object) -> tuple[float | None, str | None]:
     read = (
-        moment(str(given)) if isinstance(given, (str, int, float)) and not isinstance(given, bool) else None
+        parse_time(str(given))
+        if isinstance(given, (str, int, float)) and not isinstance(given, bool)
+        else None
     )
     return read, BAD_TIME if read is None else None
 
@@ -192,7 +199,7 @@ def _sequence(given: object) -> tuple[int | None, str | None]:
 
 
 def name_reasons(names: pa.Array, what: str) -> pa.Array:
-    """Return for each name why it cannot be used, null for those that can."""
+    """Return the reason why each name cannot be used, or null for a good name."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -208,7 +215,7 @@ def name_reasons(names: pa.Array, what: str) -> pa.Array:
 
 
 def name_reason(column: Column, what: str) -> Column:
-    """Return the same for a column of Spark."""
+    """Return the same reasons as a Spark column."""
     from pyspark.sql import functions as sf
 
     return (
@@ -220,8 +227,8 @@ def name_reason(column: Column, what: str) -> Column:
     )
 
 
-def checked(records: pa.Array, reasons: pa.Array, **given: Any) -> pa.RecordBatch:
-    """Return rows with the names looked at: those that cannot be used say why, and keep their record."""
+def check_names(records: pa.Array, reasons: pa.Array, **given: Any) -> pa.RecordBatch:
+    """Return rows with their names checked; bad rows get a reason and keep their record."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -230,7 +237,7 @@ def checked(records: pa.Array, reasons: pa.Array, **given: Any) -> pa.RecordBatc
     bad = pc.is_valid(reasons)
     if pc.any(bad, min_count=0).as_py():
         kept = [
-            shortened(text) if wrong else None
+            shorten(text) if wrong else None
             for text, wrong in zip(records.to_pylist(), bad.to_pylist(), strict=True)
         ]
         for name in ("node", "topic", "time", "sequence", "leaves"):

@@ -1,4 +1,4 @@
-"""The files to read: found, listed with their sizes, and looked at again when all is done."""
+"""The files to read: lists them with their sizes, and checks afterwards that they did not change."""
 
 from __future__ import annotations
 
@@ -10,101 +10,102 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError, InputError, first_five
-from meshwright.pipeline.session.failures import plain, telling, unescaped
+from meshwright.pipeline.session.failures import readable_path, spark_errors, strip_scheme
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-STRICTLY = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
-"""Options of a reader: a file that ends in the middle, or is gone, is an error and never fewer rows."""
+STRICT = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+"""Reader options: a truncated or missing file is an error, it never means fewer rows."""
 NEVER_EMPTY = (".gz", ".bz2", ".parquet")
-"""Endings of files that have some bytes even if they hold nothing."""
+"""Extensions of formats that take some bytes even without any content."""
 
 
 @dataclass(frozen=True, order=True)
 class SourceFile:
-    """A file as it was when it was listed."""
+    """A file at the time of listing."""
 
     path: str
     size: int
     modified: str
 
 
-def spelled(source: str | Path) -> str:
-    """Return a source as Spark takes it: relative paths from here, URLs and globs as they are."""
+def spark_path(source: str | Path) -> str:
+    """Return a source for Spark: paths absolute and escaped, URLs and globs unchanged."""
     text = os.fspath(source)
     if re.match(r"\w+:/", text):
         return text
-    path = os.path.abspath(text)  # noqa: PTH100 -- a glob is no Path
-    return escaped(path) if os.path.lexists(path) else path
+    path = os.path.abspath(text)  # noqa: PTH100 -- a glob is not a Path
+    return escape_glob(path) if os.path.lexists(path) else path
 
 
-def listed(
-    spark: SparkSession, sources: Sequence[str | Path], *, but: str | Path | None = None
+def list_files(
+    spark: SparkSession, sources: Sequence[str | Path], *, exclude: str | Path | None = None
 ) -> list[SourceFile]:
-    """List the files that paths, folders with all that is below them, and globs stand for, sorted.
+    """Return the files that paths, folders (with all subfolders) and globs match, sorted.
 
-    What is in the folder `but`, to be written, is left out: it may lie below a source.
+    Files in the folder `exclude` are left out: the output may lie inside a source.
 
     Raises
     ------
     InputError
-        If one of them stands for nothing.
+        If a source matches no file.
     FormatError
-        If a file is empty that cannot be.
+        If a compressed or Parquet file has no bytes.
     """
     if not sources:
         raise InputError("no source: name at least one file, folder or glob")
     hidden = [str(source) for source in sources if re.search(r"(^|/)[_.][^/.][^/]*/*$", str(source))]
     if hidden:
-        raise InputError(f"Spark leaves out what begins with _ or a dot, as {first_five(hidden)}: rename it")
-    with telling():
+        raise InputError(
+            f"Spark skips names that begin with _ or a dot, such as {first_five(hidden)}: rename them"
+        )
+    with spark_errors():
         found = (
             spark.read.format("binaryFile")
-            .options(**STRICTLY)
+            .options(**STRICT)
             .option("recursiveFileLookup", "true")
-            .load([spelled(source) for source in sources])
+            .load([spark_path(source) for source in sources])
         )
-        rows = found.selectExpr(
-            "path", "length", "cast(modificationTime as string) as modified"
-        ).collect()  # without those of no bytes
-        every = {plain(path) for path in found.inputFiles()}
-    files = {SourceFile(unescaped(row.path), row.length, row.modified) for row in rows}
-    if but is not None:
-        inside = f"{Path(but).absolute()}/"
+        # Spark leaves out empty files here; `inputFiles` has them.
+        rows = found.selectExpr("path", "length", "cast(modificationTime as string) as modified").collect()
+        every = {readable_path(path) for path in found.inputFiles()}
+    files = {SourceFile(strip_scheme(row.path), row.length, row.modified) for row in rows}
+    if exclude is not None:
+        inside = f"{Path(exclude).absolute()}/"
         files = {file for file in files if not file.path.startswith(inside)}
         every = {path for path in every if not path.startswith(inside)}
     empty = every - {file.path for file in files}
     if not every:
-        raise InputError(f"no file in {first_five(map(str, sources))}: nothing is there to read")
+        raise InputError(f"no file in {first_five(map(str, sources))}: give a folder or glob that has files")
     cut_off = sorted(path for path in empty if path.lower().endswith(NEVER_EMPTY))
     if cut_off:
-        raise FormatError(f"{first_five(cut_off)} hold not a byte: get them whole, or leave them out")
+        raise FormatError(f"empty files {first_five(cut_off)}: get the complete files, or leave them out")
     return sorted(files | {SourceFile(path, 0, "") for path in empty})
 
 
 def check_unchanged(spark: SparkSession, files: Sequence[SourceFile]) -> None:
-    """Refuse a result if files changed while they were read: its parts may not fit each other.
+    """Check that files did not change while they were read, which would mix two states of the data.
 
     Raises
     ------
     FormatError
-        If so.
+        If a file changed or vanished.
     """
     try:
-        now = set(listed(spark, [escaped(file.path) for file in files]))
+        now = set(list_files(spark, [escape_glob(file.path) for file in files]))
     except InputError as error:
-        raise FormatError(f"files went away while they were read ({error}): run this again") from error
+        raise FormatError(f"files were deleted while they were read ({error}): run this again") from error
     changed = [file.path for file in files if file not in now]
     if changed:
         raise FormatError(f"{first_five(changed)} changed while being read: run this again, or read a copy")
 
 
-def escaped(path: str) -> str:
-    r"""Spell a file's name so that no letter of it is taken for a glob.
+def escape_glob(path: str) -> str:
+    r"""Escape the glob characters of a path.
 
-    >>> escaped("/logs/a[1].csv")
+    >>> escape_glob("/logs/a[1].csv")
     '/logs/a\\[1\\].csv'
     """
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)

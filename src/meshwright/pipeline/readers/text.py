@@ -1,4 +1,4 @@
-"""Lines of text files, compressed or not, each with where it stands."""
+"""Lines of text files, plain or compressed, each with its position."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from meshwright.pipeline.readers.sources import SourceFile
 
 LONGEST_LINE = 1 << 18
-"""Bytes of a line: more than two names of the greatest length take."""
+"""The longest line in bytes; two names of the maximum length fit."""
 TOO_LONG = f"line longer than {LONGEST_LINE} bytes"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Run(NamedTuple):
-    """Lines that follow each other in one block of one file; `first` is the place of the first of them."""
+    """Consecutive lines of one block of one file; `first` is the place of the first line in the block."""
 
     source: str
     block: int
@@ -36,23 +36,23 @@ class Run(NamedTuple):
 
     @property
     def begins_file(self) -> bool:
-        """Whether its first line is the first one of the file."""
+        """Whether the first line is also the first line of the file."""
         return self.block == 0 and self.first == 0
 
     def without_first(self) -> Run:
-        """Return the rest of it."""
+        """Return the run without its first line."""
         return self._replace(first=self.first + 1, lines=self.lines[1:])
 
 
-def lines_of(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
-    """Return the lines of files as bytes, cut a little above the greatest length, with file and block."""
+def read_lines(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
+    """Return the lines of files as bytes, cut one byte above the maximum length, with file and block."""
     from pyspark.sql import functions as sf
 
-    from meshwright.pipeline.readers.sources import STRICTLY, escaped
+    from meshwright.pipeline.readers.sources import STRICT, escape_glob
 
     return (
-        spark.read.options(**STRICTLY)
-        .text([escaped(file.path) for file in files])
+        spark.read.options(**STRICT)
+        .text([escape_glob(file.path) for file in files])
         .select(
             sf.substring(sf.col("value").cast("binary"), 1, LONGEST_LINE + 1).alias("line"),
             sf.col("_metadata.file_path").alias("source"),
@@ -62,8 +62,8 @@ def lines_of(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
 
 
 def runs(batches: Iterator[pa.RecordBatch]) -> Iterator[Run]:
-    """Cut the batches of a task where file or block change, and count places on."""
-    from meshwright.pipeline.session.failures import plain
+    """Split the batches of a task where the file or the block changes, and number the places."""
+    from meshwright.pipeline.session.failures import readable_path
 
     at, place = ("", -1), 0
     for batch in batches:
@@ -76,11 +76,12 @@ def runs(batches: Iterator[pa.RecordBatch]) -> Iterator[Run]:
         for begin, end in zip(begins, [*begins[1:], batch.num_rows], strict=True):
             if at != (sources[begin], int(blocks[begin])):
                 at, place = (sources[begin], int(blocks[begin])), 0
-            yield _without_mark(Run(plain(at[0]), at[1], place, batch.column(0)[begin:end]))
+            yield _strip_mark(Run(readable_path(at[0]), at[1], place, batch.column(0)[begin:end]))
             place += end - begin
 
 
-def _without_mark(run: Run) -> Run:
+def _strip_mark(run: Run) -> Run:
+    """Remove the byte order mark at the beginning of a file."""
     import pyarrow as pa
 
     if run.begins_file and run.lines[0].as_py().startswith(BYTE_ORDER_MARK):
@@ -90,38 +91,38 @@ def _without_mark(run: Run) -> Run:
 
 
 def lines_before(spark: SparkSession, files: Sequence[SourceFile]) -> dict[tuple[str, int], int]:
-    """Return how many lines each file has before each of its blocks."""
+    """Return the number of lines before each block of each file."""
     from pyspark.sql import functions as sf
 
-    from meshwright.pipeline.session.failures import plain
+    from meshwright.pipeline.session.failures import readable_path
 
-    counted = lines_of(spark, files).groupBy("source", "block").agg(sf.count(sf.lit(1)).alias("lines"))
+    counted = read_lines(spark, files).groupBy("source", "block").agg(sf.count(sf.lit(1)).alias("lines"))
     before: dict[tuple[str, int], int] = {}
     so_far = ("", 0)
     for row in sorted(counted.collect(), key=lambda row: (row.source, row.block)):
         if so_far[0] != row.source:
             so_far = (row.source, 0)
-        before[plain(row.source), row.block] = so_far[1]
+        before[readable_path(row.source), row.block] = so_far[1]
         so_far = (row.source, so_far[1] + row.lines)
     return before
 
 
 def first_lines(spark: SparkSession, files: Sequence[SourceFile]) -> dict[str, bytes]:
-    """Return the first line of each file that may be read in several blocks, for those that lack it."""
+    """Return the first line of each file that Spark may read in several blocks: later blocks need it."""
     at_once = min(
-        _setting(spark, "spark.sql.files.openCostInBytes", 4 << 20),
-        _setting(spark, "spark.sql.files.maxPartitionBytes", 128 << 20),
+        _bytes_setting(spark, "spark.sql.files.openCostInBytes", 4 << 20),
+        _bytes_setting(spark, "spark.sql.files.maxPartitionBytes", 128 << 20),
     )
     found = {}
     for file in files:
         if file.size > at_once:
-            head = lines_of(spark, [file]).limit(1).collect()
+            head = read_lines(spark, [file]).limit(1).collect()
             found[file.path] = bytes(head[0].line).removeprefix(BYTE_ORDER_MARK) if head else b""
     return found
 
 
-def _setting(spark: SparkSession, name: str, default: int) -> int:
-    """Return a setting in bytes, of which only plain numbers and the units b, k, m, g are understood."""
+def _bytes_setting(spark: SparkSession, name: str, default: int) -> int:
+    """Return a size setting in bytes: a number, or a number with the unit b, k, m or g."""
     text = (spark.conf.get(name, str(default)) or str(default)).lower().rstrip("b")
     scale = {"k": 2**10, "m": 2**20, "g": 2**30}.get(text[-1:], 1)
     return int(text.rstrip("kmg")) * scale

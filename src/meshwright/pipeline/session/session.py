@@ -1,4 +1,4 @@
-"""A Spark session that just works: Java found, the workers' Python set, little noise; or one line why not."""
+"""Spark sessions: finds Java, sets the Python of the workers, and reports failures in one line."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from meshwright.pipeline.session.cluster import (
     check_master,
     check_reachable,
     check_workers,
-    unreachable,
+    unreachable_error,
 )
-from meshwright.pipeline.session.connect import ADDRESS, address, connected
+from meshwright.pipeline.session.connect import ADDRESS, address, connect
 from meshwright.pipeline.session.java import java_home
 
 if TYPE_CHECKING:
@@ -31,37 +31,37 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Session: TypeAlias = "SparkSession"
-"""For rooms that must not import pyspark, not even for types."""
+"""The session type, for packages that must not import pyspark, not even for types."""
 
 LOCAL = "local[*]"
-"""The master if none is given: all cores of this machine, in this process's own Java."""
+"""The default master: all cores of this machine."""
 
-READING = {
+SESSION_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
 }
-"""What decides how rows are read: set wherever this runs, unless the user's own settings do."""
+"""Settings that affect how rows are read; applied on every master unless the user sets them."""
 
 
 def session(master: str | None = None, *, conf: Mapping[str, str] | None = None) -> SparkSession:
-    """Return a Spark session, the running one if there is one.
+    """Return the running Spark session, or start one.
 
     Parameters
     ----------
     master
-        Where to run: `local[*]` (unless the user's own configuration or `SPARK_REMOTE` says otherwise),
-        `local[2]`, `spark://host:7077`, `yarn`, `k8s://https://host:443`, or `sc://host:15002` for Spark
-        Connect.
+        Where to run: `local[2]`, `spark://host:7077`, `yarn`, `k8s://https://host:443`, or `sc://host:15002`
+        for Spark Connect. The default is `SPARK_REMOTE`, then the user's `spark-defaults.conf`, then
+        `local[*]`.
     conf
-        Settings of Spark, before those of the user's `spark-defaults.conf`, before ours.
+        Spark settings. They override the user's `spark-defaults.conf`, which overrides our defaults.
 
     Raises
     ------
     MissingDependencyError
-        If there is no Java of at least version 17, or Spark is not installed.
+        If Spark is not installed, or there is no Java 17 or newer.
     ClusterError
-        If the master does not answer, takes up no work, or its workers' Python does not fit.
+        If the master does not answer, starts no task, or the Python of its workers is unsuitable.
     InputError
-        If the master is none, or another session runs in this process, with another one.
+        If the master is invalid, or a session with another master runs in this process.
     """
     if master is None and os.environ.get("SPARK_REMOTE", "").startswith("sc://"):
         master = os.environ["SPARK_REMOTE"]
@@ -71,15 +71,16 @@ def session(master: str | None = None, *, conf: Mapping[str, str] | None = None)
         import pyspark  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError("Spark is not installed: pip install 'meshwright[spark]'") from error
-    running = _running(master)
+    running = _running_session(master)
     if running is not None:
         return running
     if master is not None and master.startswith("sc://"):
-        return connected(master, conf or {}, READING)
-    return _started(master, conf or {})
+        return connect(master, conf or {}, SESSION_SETTINGS)
+    return _start(master, conf or {})
 
 
-def _running(master: str | None) -> SparkSession | None:
+def _running_session(master: str | None) -> SparkSession | None:
+    """Return the session of this process, if there is one and it has this master."""
     from pyspark.sql import SparkSession
 
     found = SparkSession.getActiveSession()
@@ -88,13 +89,13 @@ def _running(master: str | None) -> SparkSession | None:
     where = found.conf.get(ADDRESS, None) or found.conf.get("spark.master", None)
     if master is not None and where not in (None, address(master)):
         raise InputError(
-            f"a session with master {where} runs already: stop it first, or leave the master out"
+            f"a session with master {where} is already running: stop it first, or leave the master out"
         )
     return found
 
 
-def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
-    """Start Spark's Java beside this process; it ends with it."""
+def _start(master: str | None, conf: Mapping[str, str]) -> SparkSession:
+    """Start Spark in a Java process that ends with this process."""
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
@@ -107,16 +108,18 @@ def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
     settings = SparkConf(loadDefaults=False).setAll([*(ours | dict(conf) | {"spark.master": where}).items()])
     with tempfile.NamedTemporaryFile(prefix="meshwright-spark-", suffix=".log") as log:
         try:
-            with _environment(where, {**own, **conf}), _java(settings, log) as gateway:
-                with _giving_up(where, gateway):
+            with _environment(where, {**own, **conf}), _java_gateway(settings, log) as gateway:
+                with _time_limit(where, gateway):
                     context = SparkContext(conf=settings, gateway=gateway)
                 context.setLogLevel("ERROR")
                 started = SparkSession(context)
         except PySparkRuntimeError as error:
-            raise ClusterError(f"Spark does not start at {where}: {_last_words(Path(log.name))}") from error
+            raise ClusterError(
+                f"Spark does not start at {where}: {_startup_error(Path(log.name))}"
+            ) from error
         except Exception as error:
             if type(error).__module__.startswith("py4j"):
-                raise ClusterError(f"Spark does not start at {where}: {_cause(error)}") from error
+                raise ClusterError(f"Spark does not start at {where}: {_java_message(error)}") from error
             raise
     if not is_local(where):
         check_workers(started)
@@ -124,60 +127,66 @@ def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
 
 
 @contextmanager
-def _java(settings: SparkConf, log: Any) -> Iterator[Any]:
-    """Start Spark's Java, and give the gateway to it; end it if what follows fails or is interrupted."""
+def _java_gateway(settings: SparkConf, log: Any) -> Iterator[Any]:
+    """Start Spark's Java and yield the gateway to it; kill it if the block fails or is interrupted."""
     from pyspark import SparkContext, java_gateway
 
     launch: Any = java_gateway.launch_gateway
     gateway = None
     try:
-        with _interrupts_wait():
+        with _delay_interrupts():
             gateway = launch(settings, {"stdout": log, "stderr": log})
         yield gateway
     except BaseException:
         if gateway is not None and gateway.proc is not None:
             gateway.proc.kill()
-        SparkContext._gateway = SparkContext._jvm = None  # the next session starts a Java of its own
+        # Let the next session start a new Java.
+        SparkContext._gateway = SparkContext._jvm = None
         raise
 
 
 @contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of the block: a Java that nobody holds yet would stay behind."""
+def _delay_interrupts() -> Iterator[None]:
+    """Delay Ctrl-C until the end of the block: an interrupted launch would leave a Java process behind."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # no interrupt comes here
+        # Only the main thread receives interrupts.
+        yield
         return
-    waiting: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    interrupts: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
-    if waiting:
+    if interrupts:
         raise KeyboardInterrupt
 
 
 @contextmanager
-def _giving_up(master: str, gateway: Any) -> Iterator[None]:
-    """End Spark's Java if a standalone master takes the call and is silent: Spark would wait for a minute."""
+def _time_limit(master: str, gateway: Any) -> Iterator[None]:
+    """Kill Spark's Java if a standalone master accepts the connection but never answers.
+
+    Spark itself would wait for a minute.
+    """
     if not master.startswith("spark://"):
         yield
         return
-    waiting = threading.Timer(REACH_SECONDS, gateway.proc.kill)
-    waiting.daemon = True
-    waiting.start()
+    timer = threading.Timer(REACH_SECONDS, gateway.proc.kill)
+    timer.daemon = True
+    timer.start()
     try:
         yield
     except Exception as error:
-        if not waiting.finished.is_set():  # something else went wrong before
+        # Before the timer fires, the error has another cause.
+        if not timer.finished.is_set():
             raise
-        raise unreachable(master) from error
+        raise unreachable_error(master) from error
     finally:
-        waiting.cancel()
+        timer.cancel()
 
 
 def is_local(master: str) -> bool:
-    """Tell whether a master is this process's own Java, and its workers are this machine's.
+    """Return whether a master runs its tasks inside the Java of this process.
 
     >>> is_local("local[2]"), is_local("local-cluster[2,1,1024]"), is_local("spark://host:7077")
     (True, False, False)
@@ -186,13 +195,13 @@ def is_local(master: str) -> bool:
 
 
 def _defaults(master: str) -> dict[str, str]:
-    """Return our own settings: few tasks, little noise; the rest is Spark's or the user's."""
+    """Return our default settings: few tasks and no console output."""
     settings = {
         "spark.app.name": "meshwright",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.driver.maxResultSize": "0",
-        **READING,
+        **SESSION_SETTINGS,
     }
     if master.startswith("local"):
         cores = os.cpu_count() or 1
@@ -211,7 +220,7 @@ def _memory_gibibytes() -> int:
 
 
 def _user_settings() -> dict[str, str]:
-    """Return what the user's own `spark-defaults.conf` says; Spark reads it too, but after ours."""
+    """Return the settings in the user's `spark-defaults.conf`, which Spark would rank below ours."""
     folder = os.environ.get("SPARK_CONF_DIR") or (
         os.environ.get("SPARK_HOME", "") and f"{os.environ['SPARK_HOME']}/conf"
     )
@@ -225,15 +234,17 @@ def _user_settings() -> dict[str, str]:
 
 @contextmanager
 def _environment(master: str, conf: Mapping[str, Any]) -> Iterator[None]:
-    """Set what Spark reads from the environment, while it starts.
+    """Set the environment variables that Spark reads while it starts.
 
-    Spark would take `python3` from PATH for its workers, which in a virtual environment is another Python.
-    On a cluster the path of ours is right where all machines are alike; elsewhere the user sets it.
+    For its workers, Spark would take `python3` from PATH, which is the wrong Python in a virtual environment.
+    On a cluster we use the path of our own Python, which is right if all machines are alike; otherwise the
+    user sets PYSPARK_PYTHON.
     """
     python = os.environ.get("PYSPARK_PYTHON") or conf.get("spark.pyspark.python") or sys.executable
     wanted = {"JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable if is_local(master) else python}
     if master.startswith("local-cluster") and "SPARK_WORKER_DIR" not in os.environ:
-        wanted["SPARK_WORKER_DIR"] = tempfile.mkdtemp(prefix="meshwright-work-")  # not among the packages
+        # By default, the workers would write into the installed package.
+        wanted["SPARK_WORKER_DIR"] = tempfile.mkdtemp(prefix="meshwright-work-")
         atexit.register(shutil.rmtree, wanted["SPARK_WORKER_DIR"], ignore_errors=True)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -247,15 +258,15 @@ def _environment(master: str, conf: Mapping[str, Any]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _last_words(log: Path) -> str:
-    """Return the line in which a Java that did not start says why."""
+def _startup_error(log: Path) -> str:
+    """Return the line of the log that says why Java did not start."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    telling = [line for line in lines if re.search(r"error|exception|could not|cannot", line, re.IGNORECASE)]
-    return (telling or lines or ["it ended without a word"])[0][:300]
+    relevant = [line for line in lines if re.search(r"error|exception|could not|cannot", line, re.IGNORECASE)]
+    return (relevant or lines or ["it ended without a message"])[0][:300]
 
 
-def _cause(error: Exception) -> str:
-    """Return the first line of what Java complained about."""
+def _java_message(error: Exception) -> str:
+    """Return the first line of the message of a Java exception."""
     raised = getattr(error, "java_exception", None)
     text = str(raised.getMessage() if raised is not None else error)
     return (text.splitlines() or [type(error).__name__])[0][:300]

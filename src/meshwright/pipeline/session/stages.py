@@ -1,11 +1,11 @@
-"""How far Spark's stages are, for whoever draws progress."""
+"""Progress of Spark stages, from the driver in this process or from a Spark Connect service."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from meshwright.pipeline.session.cluster import through_connect
 
@@ -13,59 +13,65 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.shell.progress import StageInfo
 
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Takes what is being done, how many tasks of it are done, and how many there are."""
+    # The alias exports it: used by pipeline/verify.
+    from meshwright.progress import Progress as Progress  # noqa: PLC0414
 
 EVERY_SECONDS = 0.5
 
 
 @contextmanager
-def watching(spark: SparkSession, what: str, progress: Progress | None = None) -> Iterator[None]:
-    """Tell how far the jobs are that run inside, every second or two; at the end nothing is told."""
+def report_stages(spark: SparkSession, phase: str, progress: Progress | None = None) -> Iterator[None]:
+    """Report the tasks of all jobs that run inside the block, as a count and as a share of all tasks."""
     if progress is None:
         yield
         return
-    look = _told_by_service if through_connect(spark) else _looked_up
-    with look(spark, lambda done, tasks: progress(what, done, tasks) if tasks else None):
+
+    def report(done: int, tasks: int) -> None:
+        if tasks:
+            progress(done, done / tasks, phase)
+
+    observe = _listen_to_service if through_connect(spark) else _poll_driver
+    with observe(spark, report):
         yield
 
 
 @contextmanager
-def _looked_up(spark: SparkSession, tell: Callable[[int, int], None]) -> Iterator[None]:
-    """Ask Spark's driver, which is in this process's own Java."""
+def _poll_driver(spark: SparkSession, report: Callable[[int, int], None]) -> Iterator[None]:
+    """Poll the Spark driver, which runs in the Java of this process."""
     tracker = spark.sparkContext.statusTracker()
     over = threading.Event()
 
-    def look() -> None:
+    def poll() -> None:
         while not over.wait(EVERY_SECONDS):
             done = tasks = 0
-            for job in tracker.getActiveJobsIds():
-                told = tracker.getJobInfo(job)
-                for stage in told.stageIds if told else ():
-                    known = tracker.getStageInfo(stage)
-                    if known:
-                        done += known.numCompletedTasks
-                        tasks += known.numTasks
-            tell(done, tasks)
+            for number in tracker.getActiveJobsIds():
+                job = tracker.getJobInfo(number)
+                for stage_number in job.stageIds if job else ():
+                    stage = tracker.getStageInfo(stage_number)
+                    if stage:
+                        done += stage.numCompletedTasks
+                        tasks += stage.numTasks
+            report(done, tasks)
 
-    watcher = threading.Thread(target=look, daemon=True)
-    watcher.start()
+    poller = threading.Thread(target=poll, daemon=True)
+    poller.start()
     try:
         yield
     finally:
         over.set()
-        watcher.join()
+        poller.join()
 
 
 @contextmanager
-def _told_by_service(spark: SparkSession, tell: Callable[[int, int], None]) -> Iterator[None]:
-    """Let a Spark Connect service tell, as it does while it works."""
+def _listen_to_service(spark: SparkSession, report: Callable[[int, int], None]) -> Iterator[None]:
+    """Receive the progress messages that a Spark Connect service sends while it works."""
 
     def listen(stages: Iterable[StageInfo] | None, **_: object) -> None:
         known = list(stages or ())
-        tell(sum(stage.num_completed_tasks for stage in known), sum(stage.num_tasks for stage in known))
+        report(sum(stage.num_completed_tasks for stage in known), sum(stage.num_tasks for stage in known))
 
-    handler: Any = listen  # a function will do, though PySpark's types ask for a class
+    # PySpark's types ask for a class, but it accepts a function.
+    handler: Any = listen
     spark.registerProgressHandler(handler)
     try:
         yield

@@ -14,7 +14,7 @@ from meshwright.files.header import damaged
 from meshwright.pipeline.dataset.subscriptions import subscriptions
 from meshwright.pipeline.session.cluster import through_connect
 from meshwright.pipeline.session.failures import telling
-from meshwright.pipeline.session.stages import watching
+from meshwright.pipeline.session.stages import report_stages
 from meshwright.pipeline.verify.shard import COUNTS, SCHEMA, examine_packed, unpack
 from meshwright.store.plan_check import read_claims
 from meshwright.store.plans import read_plan
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from meshwright.measure import WeakTopics
     from meshwright.overlay import Overlay
     from meshwright.pipeline.dataset.subscriptions import Subscriptions
-    from meshwright.pipeline.session.stages import Progress
+    from meshwright.progress import Progress
     from meshwright.verify import PlanReport, Verification
 
 SHARD_SUBSCRIPTIONS = 20_000_000
@@ -84,7 +84,7 @@ def examine_on_cluster(
     task = ShardTask(overlay.u, overlay.v, names.num_nodes, names.num_topics, weak)
     packed = given.packed(shards).repartitionById(shards, "shard")
     examined = packed.mapInArrow(partial(examine_packed, task), SCHEMA)
-    with watching(spark, f"verifying {names.num_topics:,} topics", progress):
+    with report_stages(spark, f"verifying {names.num_topics:,} topics", progress):
         answers = examined.toArrow()
     _require_stated_subscriptions(given, answers)
     found, weak_topics = merge_shards(overlay, unpack(answers, len(overlay)))
