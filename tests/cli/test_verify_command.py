@@ -1,4 +1,4 @@
-"""`verify`: yes for what is true, partial or not; no, with the reason, for what is not."""
+"""`verify` accepts a plan that is true, partial or complete, and rejects any other with the reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from terminal import meshwright
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    """Make up a small dataset."""
+    """Write a small synthetic dataset."""
     return small_dataset(tmp_path)
 
 
@@ -31,7 +31,7 @@ def rewrite(plan: Path, first: int, **figures: Any) -> None:
 
 @pytest.mark.parametrize("algorithm", ["gm", "minmax", "low", "ring"])
 def test_a_whole_plan_is_verified(dataset: Path, algorithm: str) -> None:
-    """Every design without a budget passes, and is complete."""
+    """Every design without a budget passes and is complete."""
     made = planned(dataset, "--algorithm", algorithm)
     answer = meshwright("verify", made, dataset, "--json")
     assert (answer.code, answer.err) == (0, "")
@@ -46,19 +46,19 @@ def test_a_whole_plan_is_verified(dataset: Path, algorithm: str) -> None:
     [["gpa", "--max-edges", "5"], ["gpm", "--max-degree", "1"], ["gm", "--max-edges", "0"]],
 )
 def test_a_partial_plan_that_says_so_is_verified(dataset: Path, budget: list[str]) -> None:
-    """A plan under a budget that agrees with what it states is no failure, but is called partial."""
+    """A plan under a budget that is what it states passes, and is called partial."""
     made = planned(dataset, "--algorithm", *budget)
     answer = meshwright("verify", made, dataset)
     assert answer.code == 0
     assert "partial: " in answer.out
-    told = meshwright("verify", made, dataset, "--json").json
-    assert told["verified"]
-    assert not told["complete"]
-    assert told["support"] < 1
-    assert told["split_topics"] > 0
+    document = meshwright("verify", made, dataset, "--json").json
+    assert document["verified"]
+    assert not document["complete"]
+    assert document["support"] < 1
+    assert document["split_topics"] > 0
 
 
-def test_a_plan_that_states_too_much_is_not(dataset: Path) -> None:
+def test_a_plan_that_states_too_much_fails(dataset: Path) -> None:
     """A plan whose figures do not fit its edges fails, and each figure is named."""
     made = planned(dataset)
     rewrite(made, 3)
@@ -67,13 +67,13 @@ def test_a_plan_that_states_too_much_is_not(dataset: Path) -> None:
     assert answer.out.startswith("NOT verified\n")
     for figure in ("edges", "support", "average_degree"):
         assert f"wrong: {figure} is " in answer.out
-    told = meshwright("verify", made, dataset, "--json")
-    assert (told.code, told.json["verified"]) == (1, False)
-    assert len(told.json["disagreements"]) >= 3
+    document = meshwright("verify", made, dataset, "--json")
+    assert (document.code, document.json["verified"]) == (1, False)
+    assert len(document.json["disagreements"]) >= 3
 
 
 def test_a_plan_without_a_budget_must_be_complete(dataset: Path) -> None:
-    """A plan that claims to connect every topic fails when one is split, be its figures never so true."""
+    """A plan that claims to connect every topic fails if one is split, even if its figures are true."""
     made = planned(dataset)
     rewrite(made, 3)
     found = meshwright("verify", made, dataset, "--json").json
@@ -97,7 +97,7 @@ def test_wrong_contributions_are_found(dataset: Path) -> None:
     assert "contributions" in answer.out
 
 
-def test_what_is_no_plan_is_refused(dataset: Path) -> None:
-    """A dataset where a plan should be, or nothing at all, is bad input, not a no."""
+def test_anything_but_a_plan_is_rejected(dataset: Path) -> None:
+    """A dataset in the place of a plan, or nothing at all, is bad input: exit code 2, not 1."""
     assert "is not a plan" in meshwright("verify", dataset, dataset).complaint
     assert "nowhere" in meshwright("verify", dataset.parent / "nowhere", dataset).complaint

@@ -18,12 +18,12 @@ from terminal import meshwright
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make up a small dataset."""
+    """Write a small synthetic dataset."""
     return small_dataset(tmp_path_factory.mktemp("resilience"))
 
 
 def shorten(made: Path, dataset: Path) -> None:
-    """Take the last edge from a stored plan, and make its figures right again."""
+    """Remove the last edge of a stored plan, and correct its figures."""
     pq.write_table(pq.read_table(made / "edges.parquet")[:-1], made / "edges.parquet")
     found = verify_overlay(read_plan(made).overlay_on(load_interest(str(dataset))))
     header = json.loads((made / "plan.json").read_text(encoding="utf-8"))
@@ -38,17 +38,17 @@ def shorten(made: Path, dataset: Path) -> None:
 
 @pytest.mark.parametrize("words", [["resilient"], ["resilient", "--k", "2"], ["ring"]])
 def test_what_survives_a_failure_is_verified(dataset: Path, words: list[str]) -> None:
-    """A resilient plan passes, and so does one of rings when it is asked."""
+    """A resilient plan passes, and so does a plan of rings."""
     made = planned(dataset, "--algorithm", *words)
     answer = meshwright("verify", made, dataset, "--k", "2")
     assert (answer.code, answer.err) == (0, "")
     assert "resilient: no failure of a single broker splits a topic" in answer.out
-    told = meshwright("verify", made, dataset, "--k", "2", "--json").json
-    assert (told["verified"], told["k"], told["weak_topics"]) == (True, 2, 0)
+    document = meshwright("verify", made, dataset, "--k", "2", "--json").json
+    assert (document["verified"], document["k"], document["weak_topics"]) == (True, 2, 0)
 
 
-def test_what_does_not_is_named(dataset: Path) -> None:
-    """GM's plan is sound, but not for k = 2: the first five topics are told, and who splits them."""
+def test_weak_topics_are_named(dataset: Path) -> None:
+    """GM's plan is true but not 2-connected: five weak topics are named, and the brokers that split them."""
     made = planned(dataset)
     answer = meshwright("verify", made, dataset, "--k", "2")
     assert answer.code == 1
@@ -62,13 +62,13 @@ def test_what_does_not_is_named(dataset: Path) -> None:
     ]
     assert answer.out.splitlines()[0] == "NOT verified"
     assert answer.out.splitlines()[2:] == [f"not resilient: {len(weak)} of 8 topics are weak", *expected]
-    told = meshwright("verify", made, dataset, "--k", "2", "--json")
-    assert (told.code, told.json["weak_topics"], told.json["disagreements"]) == (1, len(weak), [])
+    document = meshwright("verify", made, dataset, "--k", "2", "--json")
+    assert (document.code, document.json["weak_topics"], document.json["disagreements"]) == (1, len(weak), [])
     assert meshwright("verify", made, dataset, "--k", "1").code == 0
 
 
 def test_a_resilient_plan_must_keep_its_claim(dataset: Path) -> None:
-    """No link can go: a plan that claims k = 2 fails without being asked, all other figures being right."""
+    """No link is spare: without one, a plan that claims k = 2 fails by itself, its figures being right."""
     made = planned(dataset, "--algorithm", "resilient")
     shorten(made, dataset)
     answer = meshwright("verify", made, dataset)
@@ -77,16 +77,16 @@ def test_a_resilient_plan_must_keep_its_claim(dataset: Path) -> None:
     assert "weak: " in answer.out
 
 
-def test_one_that_claims_less_need_not(dataset: Path) -> None:
-    """With k = 1 it claims to be connected, and is asked no more; its JSON tells which k was looked at."""
+def test_a_plan_that_claims_less_passes(dataset: Path) -> None:
+    """With k = 1 a plan claims to be connected and no more; the JSON has the k that was checked."""
     made = planned(dataset, "--algorithm", "resilient", "--k", "1")
-    told = meshwright("verify", made, dataset, "--json")
-    assert (told.code, told.json["k"], told.json["weak_topics"]) == (0, 1, None)
+    document = meshwright("verify", made, dataset, "--json")
+    assert (document.code, document.json["k"], document.json["weak_topics"]) == (0, 1, None)
     assert meshwright("verify", made, dataset, "--k", "2").code == 1
 
 
-def test_a_budget_is_no_excuse_when_asked(dataset: Path) -> None:
-    """A partial plan passes until somebody asks that topics be connected; split topics are told as such."""
+def test_a_budget_does_not_excuse_a_requested_k(dataset: Path) -> None:
+    """A partial plan passes unless connected topics are requested; split topics are named as such."""
     made = planned(dataset, "--algorithm", "gpa", "--max-edges", "5")
     assert meshwright("verify", made, dataset).code == 0
     assert meshwright("verify", made, dataset, "--k", "1").code == 1
@@ -95,8 +95,8 @@ def test_a_budget_is_no_excuse_when_asked(dataset: Path) -> None:
     assert "is split already" in answer.out
 
 
-def test_other_k_are_bad_input(dataset: Path) -> None:
-    """No plan is asked for what cannot be answered."""
+def test_other_values_of_k_are_rejected(dataset: Path) -> None:
+    """Only 1 and 2 can be checked."""
     made = planned(dataset)
     assert meshwright("verify", made, dataset, "--k", "3").code == 2
     with pytest.raises(InputError, match="k is 3: give 1"):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def interest() -> Interest:
-    """Make subscriptions with a topic that most nodes have."""
+    """Return subscriptions with a topic that most nodes have."""
     return zipf(300, 40, min_size=2, max_size=12, alpha=1.5, seed=3).canonical()
 
 
@@ -36,7 +36,7 @@ def interest() -> Interest:
 def test_a_plan_is_reported_as_without_spark(
     spark: SparkSession, interest: Interest, tmp_path: Path, algorithm: str
 ) -> None:
-    """A right plan passes, with the same report, from a dataset and from a file."""
+    """A true plan passes with the same report, from a dataset and from a file."""
     write_dataset(interest, tmp_path / "dataset")
     pq.write_table(interest.to_arrow(), tmp_path / "file.parquet")
     write_plan(mw.design(interest, algorithm), tmp_path / "plan")
@@ -53,7 +53,7 @@ def test_a_plan_is_reported_as_without_spark(
 def test_a_broken_plan_is_reported_as_without_spark(
     spark: SparkSession, interest: Interest, tmp_path: Path
 ) -> None:
-    """Split topics, weak topics and wrong contributions are found, the same ones."""
+    """The same split topics, weak topics and wrong contributions are found."""
     overlay = mw.design(interest, "gm").overlay
     keep = np.arange(len(overlay)) % 7 != 3
     broken = Overlay(interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
@@ -71,10 +71,10 @@ def test_a_broken_plan_is_reported_as_without_spark(
     )
 
 
-def test_what_does_not_belong_together_is_refused(
+def test_data_that_does_not_match_is_rejected(
     spark: SparkSession, interest: Interest, tmp_path: Path
 ) -> None:
-    """Another dataset, a damaged one, or none: one line each."""
+    """Another dataset, a damaged one, or none at all: one line each."""
     write_plan(mw.design(interest, "gm"), tmp_path / "plan")
     write_dataset(zipf(50, 10, size=3, seed=1), tmp_path / "other")
     with pytest.raises(InputError, match="made for another dataset"):
@@ -97,7 +97,7 @@ def test_what_does_not_belong_together_is_refused(
 
 
 def test_without_edges_or_subscriptions(spark: SparkSession) -> None:
-    """Nothing to connect is connected, and nothing connected is split."""
+    """Without subscriptions everything is connected; without edges, topics are split."""
     nothing = Interest.from_pairs(pa.array([], pa.string()), pa.array([], pa.string()))
     found, _ = examine_on_cluster(spark, Overlay.empty(nothing), handed_over(spark, nothing))
     assert (found.connected, found.support, found.contributions_agree) == (True, 1.0, True)

@@ -169,3 +169,21 @@ def test_both_gaps_are_the_same(edges: int, needed: int) -> None:
 def test_the_gap_is_relative_to_what_is_needed() -> None:
     """Ten links where eight are needed are a quarter too many; without a bound, nothing is known of links."""
     assert (gap(10, 8), gap(8, 8), gap(1, 1), gap(0, 0), gap(1, 0)) == (0.25, 0.0, 0.0, 0.0, None)
+
+
+@given(crowds(nodes=(1, 30), subscriptions=120), st.sampled_from([1, 40, 10_000]))
+def test_few_loads_are_held_together(interest: Interest, at_once: int) -> None:
+    """Memory is bounded: no step holds more loads than it may, or than one row has."""
+    shapes: list[tuple[int, int]] = []
+
+    def zeros(shape: tuple[int, int], **given: Any) -> Any:
+        shapes.append(shape)
+        return np.full(shape, 0, **given)
+
+    prices = some_prices(interest, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certificate, "LOADS_AT_ONCE", at_once)
+        patch.setattr(certificate.np, "zeros", zeros)
+        check_prices(interest, prices)
+    assert sum(rows for rows, _ in shapes) == interest.num_nodes
+    assert max(rows * columns for rows, columns in shapes) <= max(at_once, interest.num_nodes)
