@@ -90,7 +90,7 @@ def content_chart(plans: Sequence[ContentPlan], path: str | Path, *, title: str 
 
 
 def content_map(plan: ContentPlan, path: Path) -> None:
-    """Draw users, their brokers and the core links' traffic on a map, and the brokers' loads beside it."""
+    """Draw users, their brokers and the core links' traffic on a map, and the brokers' loads next to it."""
     capacity = plan.workload.capacity
     share = np.divide(plan.cost.load, capacity, out=np.zeros(len(capacity)), where=capacity > 0)
     with sheet(path, columns=2, size=(12.0, 6.2)) as (_, (plane, bars)):

@@ -26,11 +26,12 @@ def test_synthetic_workloads_are_as_asked(model: Any) -> None:
 
 
 def test_few_users_and_brokers() -> None:
-    """Fewer than 100 users get one broker; without links between brokers there is no cost ratio."""
+    """One user is enough, and up to 199 get one broker, which has no core links and so no cost ratio."""
     lonely = synthetic(7, ratio=4.0)
     assert (lonely.num_brokers, lonely.cost_ratio) == (1, None)
     assert lonely.user_names.to_pylist() == [f"user{number}" for number in range(7)]
     assert synthetic(101, 3).user_names[0].as_py() == "user000"
+    assert synthetic(1, 1, 1).load.tolist() == [0.0]
 
 
 def test_uniform_costs_are_from_1_to_2() -> None:

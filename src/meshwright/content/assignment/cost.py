@@ -173,7 +173,7 @@ def core_trees(cost: Cost) -> CoreTrees:
 
 
 def _walk_trees(cost: Cost, *, listed: int) -> tuple[int, Floats, CoreTrees]:
-    """Return the number of links of all trees, the traffic on core links, and the first so many links."""
+    """Return the number of links of all trees, the traffic on core links, and the first `listed` links."""
     from meshwright.content.assignment.kernels.cost import TreeLinks
     from meshwright.content.assignment.kernels.cost import link_traffic as add_traffic
     from meshwright.content.assignment.kernels.spanning_trees import empty_tree

@@ -31,7 +31,7 @@ class SpanningTree(NamedTuple):
 
 
 def empty_tree(brokers: int) -> SpanningTree:
-    """Return room for a tree of any of so many brokers."""
+    """Return arrays for a tree that may hold any number of brokers up to `brokers`."""
     return SpanningTree(
         order=np.zeros(brokers, dtype=np.int64),
         up=np.zeros(brokers, dtype=np.int64),
