@@ -42,28 +42,6 @@ def test_a_synthetic_federation_under_churn() -> None:
     assert answer.out.count("topics whose tree changes") == 2
 
 
-def test_federation_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refused: no plan and no number, too many brokers, options that do not go together, no mosquitto."""
-    if PROGRAM is not None:
-        assert "--brokers" in meshwright("federation").complaint
-        plan = write_routed_plan(tmp_path)
-        assert "--brokers 6" in meshwright("federation", plan, "--brokers", "3").complaint
-        assert "--churn" in meshwright("federation", "--brokers", "3", "--no-ingest").complaint
-        assert "--churn" in meshwright("federation", "--brokers", "3", "--rate", "100").complaint
-        assert "--out" in meshwright("federation", "--brokers", "3", "--keep").complaint
-        for words in (["--storm"], ["--secret", "none"]):
-            complaint = meshwright("federation", "--brokers", "3", "--churn", "1", *words).complaint
-            assert "--churn cannot be used with --storm or --secret" in complaint
-        keep: list[str | Path] = ["--keep", "--out", tmp_path / "out", "--churn", "1"]
-        assert "cannot be used with --churn" in meshwright("federation", "--brokers", "3", *keep).complaint
-        for words in ([], ["--churn", "1"]):
-            complaint = meshwright("federation", "--brokers", "3", "--profile", "x", *words).complaint
-            assert "no profile 'x'" in complaint
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("meshwright.brokers.program.PLACES", str(tmp_path))
-    assert "apt install mosquitto" in meshwright("federation", "--brokers", "3").complaint
-
-
 @needs_broker
 def test_apply_to_a_running_federation(tmp_path: Path) -> None:
     """A federation that is kept running takes a new plan, once; Ctrl-C ends it with exit code 0."""
