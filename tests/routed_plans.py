@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from calls import crowds, seeds
 from meshwright import Interest
 from meshwright.deploy import NamedTrees
+from meshwright.designs import design
 from meshwright.greedy import grow, rules
 from meshwright.routes import Trees, route
-from meshwright.store.trees import TREES, roles_of
+from meshwright.store import read_trees, write_plan, write_trees
+from meshwright.store.trees import TREES, roles_of, tree_ids
+from meshwright.workloads import zipf
 
 
 def named_trees(trees: Trees) -> NamedTrees:
@@ -32,6 +35,17 @@ def routed_plans(draw: st.DrawFn) -> tuple[Interest, Trees]:
     publishers = [pair for pair in pairs if rng.random() < draw(st.sampled_from([0.0, 0.1]))]
     objective = draw(st.sampled_from(["hops", "load"]))
     return interest, route(overlay, objective, publishers=publishers, rates=rng.random(interest.num_topics))
+
+
+def write_routed_plan(folder: Path, brokers: int = 6, *, seed: int = 0, today: Path | None = None) -> Path:
+    """Write a plan with trees, which keep as much as possible of those of another plan; return its folder."""
+    interest = zipf(brokers, 5, size=3, seed=seed)
+    plan = folder / f"plan-{brokers}-{seed}"
+    made = design(interest, "gm", rounds=3)
+    write_plan(made, plan)
+    links = () if today is None else tree_ids(read_trees(today).trees, interest)
+    write_trees(route(made.overlay, "hops" if today is None else "stable", today=links), plan)
+    return plan
 
 
 @dataclass

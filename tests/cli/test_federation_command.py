@@ -1,4 +1,4 @@
-"""`federation`, `diff` and `apply`: real brokers, judged in figures, and changed as planned."""
+"""`federation`: real brokers, judged in figures, and changed by `apply` while they run."""
 
 from __future__ import annotations
 
@@ -10,30 +10,17 @@ from pathlib import Path
 
 import pytest
 
-import meshwright as mw
 from brokers import PROGRAM
-from meshwright.deploy import read_federation
-from meshwright.workloads import zipf
+from routed_plans import write_routed_plan
 from terminal import meshwright
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 
 
-def planned(folder: Path, brokers: int = 6, *, seed: int = 0, today: Path | None = None) -> Path:
-    """Write a plan with trees, which keep as much as possible of those of another plan."""
-    interest = zipf(brokers, 5, size=3, seed=seed)
-    mw.write_dataset(interest, folder / f"dataset-{brokers}-{seed}")
-    plan = folder / f"plan-{brokers}-{seed}"
-    mw.write_plan(mw.design(interest, "gm", rounds=3), plan)
-    words: list[str | Path] = [] if today is None else ["--objective", "stable", "--today", today]
-    assert meshwright("route", plan, folder / f"dataset-{brokers}-{seed}", *words).code == 0
-    return plan
-
-
 @needs_broker
 def test_a_plan_is_proved(tmp_path: Path) -> None:
     """The plan's brokers run, every message arrives once, the storm is counted, and a picture is drawn."""
-    plan = planned(tmp_path)
+    plan = write_routed_plan(tmp_path)
     words: list[str | Path] = ["--storm", "--picture", tmp_path / "f.png", "--out", tmp_path / "run"]
     answer = meshwright("federation", plan, *words, "--json")
     assert answer.code == 0
@@ -55,6 +42,7 @@ def test_a_synthetic_federation_under_churn() -> None:
     assert answer.out.count("topics whose tree changes") == 2
 
 
+<<<<<<< HEAD
 def test_federation_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused: no plan and no number, too many brokers, options that do not go together, no mosquitto."""
     if PROGRAM is not None:
@@ -170,11 +158,13 @@ def test_another_secret_restarts_every_broker(tmp_path: Path) -> None:
     assert all(b"fedcba" not in file.read_bytes() for file in folder.rglob("*") if file.is_file())
 
 
+=======
+>>>>>>> w/deploy
 @needs_broker
 def test_apply_to_a_running_federation(tmp_path: Path) -> None:
     """A federation that is kept running takes a new plan, once; Ctrl-C ends it with exit code 0."""
-    old = planned(tmp_path)
-    new = planned(tmp_path, 8, seed=1, today=old)
+    old = write_routed_plan(tmp_path)
+    new = write_routed_plan(tmp_path, 8, seed=1, today=old)
     folder = tmp_path / "run"
     command = [sys.executable, "-m", "meshwright", "federation", str(old), "--keep", "--out", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:

@@ -96,7 +96,7 @@ def _exceptions(trees: NamedTrees) -> list[str]:
     relayed = [(topic, sorted(tree.relays)) for topic, tree in trees.trees.items() if tree.relays]
     if relayed:
         listed = "; ".join(f"`{topic}`: {', '.join(relays)}" for topic, relays in relayed[:MOST_RELAYED])
-        more = f"; and {len(relayed) - MOST_RELAYED:,} more topics" if len(relayed) > MOST_RELAYED else ""
+        more = f"; and {len(relayed) - MOST_RELAYED:,} more" if len(relayed) > MOST_RELAYED else ""
         parts.append(f"Relays carry messages of topics that they do not subscribe to: {listed}{more}.")
     return parts
 
