@@ -100,8 +100,10 @@ def test_stop_asks_first_and_a_crash_does_not(brokers: Brokers) -> None:
         assert not brokers.running
         brokers.start("a")
         wait_for_log(brokers, "a", "ready", "goodbye", "ready")
-        crashed = brokers.running["a"]
+        crashed, began = brokers.running["a"], time.monotonic()
         brokers.stop("a", crash=True)
+        # Killed at once, and not because it did not stop in time.
+        assert time.monotonic() - began < processes.PATIENCE
         assert crashed.returncode == -signal.SIGKILL
         assert not brokers.running
         wait_for_log(brokers, "a", "ready", "goodbye", "ready")
@@ -170,6 +172,26 @@ def test_waiting_for_a_port(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -
         brokers.start("b")
         with pytest.raises(InputError, match="broker 'b' ended by itself: Error: no port"):
             brokers.wait_for_port("b", other)
+
+
+def test_the_watchdog_knows_what_runs(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watchdog watches every broker from its start to its stop, and ends with the context."""
+    watched: list[int] = []
+
+    class Recorder:
+        watch, forget, close = watched.append, watched.remove, watched.clear
+
+    monkeypatch.setattr(processes, "Watchdog", Recorder)
+    configure(brokers, "a", IDLE)
+    configure(brokers, "b", IDLE)
+    with brokers:
+        for name in "ab":
+            brokers.start(name)
+        pids = {name: process.pid for name, process in brokers.running.items()}
+        assert watched == [pids["a"], pids["b"]]
+        brokers.stop("a")
+        assert watched == [pids["b"]]
+    assert watched == []
 
 
 def test_leaving_the_context_stops_all(brokers: Brokers) -> None:
