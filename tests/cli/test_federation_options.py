@@ -14,7 +14,7 @@ import meshwright as mw
 from meshwright.churn.events import CRASH, LEAVE
 from meshwright.cli.deploy.federation import _format_storm
 from meshwright.cli.deploy.federation_churn import _format_window, _random_events
-from meshwright.cli.deploy.federation_run import format_verdict, progress_of
+from meshwright.cli.deploy.federation_run import format_verdict
 from meshwright.deploy import BrokerSettings, NamedTrees, wire
 from meshwright.deploy.federation.churn_verdict import ChurnVerdict, Count, Window
 from meshwright.deploy.federation.plan import synthetic_plan
@@ -286,13 +286,3 @@ def test_every_second_leave_is_a_crash() -> None:
     assert [event.node for event in events] == [event.node for event in plain]
     assert [event.event for event in events if event.event in (LEAVE, CRASH)][:4] == [LEAVE, CRASH] * 2
     assert {event.event for event in plain} & {CRASH} == set()
-
-
-def test_progress_becomes_a_count_of_a_total() -> None:
-    """The drawing of stages takes the phase, how much is done, and the total that follows from the share."""
-    drawn: list[tuple[str, int, int]] = []
-    drawing: Any = lambda phase, done, total: drawn.append((phase, done, total))  # noqa: E731
-    report = progress_of(drawing)
-    for done in range(1, 50):
-        report(done, done / 49, "publishing")
-    assert drawn == [("publishing", done, 49) for done in range(1, 50)]
