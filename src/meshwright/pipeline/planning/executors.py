@@ -112,7 +112,9 @@ class ClusterWaves:
         with watching(self.spark, f"rebuilding {len(wave.rows):,} rows", self._telling(len(wave.u))):
             table = dealt.toArrow()
         for record in table.to_pylist():
-            yield Windows(record["sparing"], *(np.frombuffer(record[name], np.int32) for name in WAVE_COLUMNS))
+            yield Windows(
+                record["sparing"], *(np.frombuffer(record[name], np.int32) for name in WAVE_COLUMNS)
+            )
 
     def _telling(self, edges: int) -> Callable[[str, int, int], None] | None:
         told = self.progress
@@ -143,7 +145,9 @@ def _rebuild(
 
 def _record(windows: Windows) -> dict[str, Any]:
     named = windows._asdict()
-    return {"sparing": named["sparing"]} | {name: named[name].astype(np.int32).tobytes() for name in WAVE_COLUMNS}
+    return {"sparing": named["sparing"]} | {
+        name: named[name].astype(np.int32).tobytes() for name in WAVE_COLUMNS
+    }
 
 
 def _schema() -> pa.Schema:
