@@ -70,7 +70,8 @@ def grow(
     pairs = candidate_pairs(candidates, interest.num_nodes)
     added: list[tuple[int, int, int]] = []
     while max_edges is None or len(added) < max_edges:
-        best = calm = None  # the best edge, and the best that does not raise the maximum degree
+        # The best link, and the best that does not raise the maximum degree.
+        best = sparing = None
         top = max(degree, default=0)
         for u, v in pairs:
             if max_degree is not None and max(degree[u], degree[v]) >= max_degree:
@@ -78,12 +79,12 @@ def grow(
             gain = len(components.merged_topics(u, v))
             if gain and (best is None or gain > best[2]):
                 best = (u, v, gain)
-            if gain and max(degree[u], degree[v]) < top and (calm is None or gain > calm[2]):
-                calm = (u, v, gain)
+            if gain and max(degree[u], degree[v]) < top and (sparing is None or gain > sparing[2]):
+                sparing = (u, v, gain)
         if best is None:
             break
-        if rule.k is not None and calm is not None and calm[2] * rule.k >= best[2]:
-            best = calm
+        if rule.k is not None and sparing is not None and sparing[2] * rule.k >= best[2]:
+            best = sparing
         u, v, _ = best
         components.link(u, v)
         degree[u] += 1

@@ -1,4 +1,4 @@
-"""Link costs: what is taken, what is refused and in which words, and what is said of them."""
+"""Link costs: what is accepted, what is refused and with which error, and what they report."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from meshwright import Interest, Overlay
 from meshwright.costs import pair_table
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.errors import InputError
+from naive_weighted import by_place, some_costs, table
 from strategies import interests
-from weighing import by_place, some_costs, table
 
 TRIO = Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"x", "y"}, "idle": set()})
 GOOD = {("a", "b"): 1.0, ("a", "c"): 2.0, ("b", "c"): 1.5}
 
 
 def pairs(rows: dict[tuple[str, str], Any], **options: Any) -> LinkCosts:
-    """Make costs for the trio of a table."""
+    """Make costs for the trio from a table."""
     return LinkCosts.from_pairs(
         TRIO, [u for u, _ in rows], [v for _, v in rows], list(rows.values()), **options
     )
 
 
 def coordinates(rows: list[tuple[Any, Any, Any]]) -> LinkCosts:
-    """Make costs for the trio of places."""
+    """Make costs for the trio from places."""
     nodes, x, y = ([row[i] for row in rows] for i in range(3))
     return LinkCosts.from_coordinates(TRIO, nodes, x, y)
 
 
 def refused(make: Any, *given: Any, **options: Any) -> str:
-    """Return the one line of a refusal."""
+    """Return the one line of the error that a call raises."""
     with pytest.raises(InputError) as caught:
         make(*given, **options)
     assert "\n" not in str(caught.value)
@@ -49,7 +49,7 @@ def refused(make: Any, *given: Any, **options: Any) -> str:
 @settings(max_examples=examples(80, 40))
 @given(interests(), seeds)
 def test_costs_are_those_given(interest: Interest, seed: int) -> None:
-    """Each pair costs, in both directions, what was said, or its distance, to the last bit."""
+    """Each pair costs what the table says, or its distance, in both directions and to the last bit."""
     costs, cost = some_costs(np.random.default_rng(seed), interest)
     u, v = np.array(list(cost), dtype=np.int32).reshape(-1, 2).T
     for found in (costs.of(u, v), costs.of(v, u)):
@@ -59,7 +59,7 @@ def test_costs_are_those_given(interest: Interest, seed: int) -> None:
 @settings(max_examples=40)
 @given(interests(), seeds)
 def test_order_and_direction_do_not_matter(interest: Interest, seed: int) -> None:
-    """Rows in any order, in one direction or both, make the same costs, and so the same digest."""
+    """Rows in any order, in one direction or both, make the same costs and the same digest."""
     rng = np.random.default_rng(seed)
     names = interest.node_names.to_pylist()
     once = [(names[a], names[b], float(rng.random() + 0.1)) for a, b in combinations(range(len(names)), 2)]
@@ -74,8 +74,8 @@ def test_order_and_direction_do_not_matter(interest: Interest, seed: int) -> Non
     assert made[0].of(u, v).tolist() == made[1].of(u, v).tolist()
 
 
-def test_digests_tell_costs_apart() -> None:
-    """Another cost, another place or another interest is another digest; integer names count as strings."""
+def test_different_costs_have_different_digests() -> None:
+    """A changed cost or place changes the digest; integer names count as strings."""
     base = pairs(GOOD)
     assert base.description == f"pairs {base.fingerprint[:12]}"
     assert pairs({**GOOD, ("a", "b"): 1.25}).fingerprint != base.fingerprint
@@ -100,7 +100,7 @@ def test_digests_tell_costs_apart() -> None:
 
 @pytest.mark.parametrize("bad", [0, -1.0, math.nan, math.inf, -math.inf])
 def test_costs_must_be_above_zero(bad: float) -> None:
-    """Zero, negative, missing and infinite costs are refused with their pairs, the first five of them."""
+    """Zero, negative, missing and infinite costs are refused; the first five pairs are named."""
     line = refused(pairs, {**GOOD, ("a", "c"): bad})
     assert f"link costs ('a', 'c', {float(bad)}) are not finite numbers above zero" in line
     crowd = Interest.from_dict({number: {"x"} for number in range(9)})
@@ -111,12 +111,12 @@ def test_costs_must_be_above_zero(bad: float) -> None:
 
 @pytest.mark.parametrize("bad", [1e-200, 1e200])
 def test_costs_out_of_range(bad: float) -> None:
-    """Costs whose quotients would not be numbers any more ask for another unit."""
+    """Costs so small or large that quotients overflow are refused, and another unit is suggested."""
     assert "choose another unit" in refused(pairs, {**GOOD, ("a", "c"): bad})
 
 
 def test_costs_must_be_symmetric() -> None:
-    """Two directions, or two rows, that differ are refused with both figures; equal ones are not."""
+    """Two directions, or two rows, that differ are refused with both figures; equal ones are accepted."""
     line = refused(pairs, {**GOOD, ("b", "a"): 3.0})
     assert "pairs ('a', 'b', 1.0, 3.0) have two different costs" in line
     assert len(pairs({**GOOD, ("b", "a"): 1.0}).of(np.array([0]), np.array([1]))) == 1
@@ -127,15 +127,15 @@ def test_costs_must_be_symmetric() -> None:
 
 
 def test_a_node_and_itself() -> None:
-    """A node at cost 0 from itself, as in a whole matrix, is passed over; at another cost it is refused."""
+    """Cost 0 from a node to itself, as in a full matrix, is ignored; any other cost is refused."""
     assert repr(pairs({**GOOD, ("a", "a"): 0.0})) == "LinkCosts(3 pairs of 4 nodes)"
-    assert "nodes ('b', 'b', 2.0) cost something to link to themselves" in refused(
+    assert "nodes ('b', 'b', 2.0) have a cost to themselves that is not 0" in refused(
         pairs, {**GOOD, ("b", "b"): 2.0}
     )
 
 
 def test_unknown_nodes() -> None:
-    """Nodes that the interest does not know are named, five of them."""
+    """Unknown nodes are refused; the first five are named."""
     more = {("a", f"n{number}"): 1.0 for number in range(7)}
     line = refused(pairs, {**GOOD, **more})
     assert "'n0', 'n1', 'n2', 'n3', 'n4' and 2 more that the interest does not know" in line
@@ -145,7 +145,7 @@ def test_unknown_nodes() -> None:
 @settings(max_examples=examples(80, 30))
 @given(crowds(nodes=(2, 15), topics=(1, 8), subscriptions=40), seeds)
 def test_missing_pairs(interest: Interest, seed: int) -> None:
-    """A table is refused just when a pair that shares a topic is not in it; the first five are named."""
+    """A table is refused if and only if it lacks a pair that shares a topic; the first five are named."""
     rng = np.random.default_rng(seed)
     topics = naive.topic_sets(interest)
     every = list(combinations(range(interest.num_nodes), 2))
@@ -162,19 +162,20 @@ def test_missing_pairs(interest: Interest, seed: int) -> None:
 
 
 def test_pairs_that_share_nothing_may_be_left_out() -> None:
-    """A node without common topics needs no cost; what is asked of it is an error that names the pair."""
+    """A pair without common topics needs no cost; asking for its cost raises an error that names it."""
     costs = pairs(GOOD)
     overlay = Overlay(TRIO, np.array([0, 0]), np.array([1, 3]), np.array([1, 0]))
-    assert "says nothing of ('a', 'idle')" in refused(total_cost, overlay, costs)
+    assert "lacks ('a', 'idle')" in refused(total_cost, overlay, costs)
     assert total_cost(overlay.prefix(1), costs) == 1.0
 
 
 @settings(max_examples=examples(150, 40))
 @given(st.integers(0, 7), seeds)
 def test_the_triangle_inequality(nodes: int, seed: int) -> None:
-    """It is refused just when some detour is cheaper than the direct way, pairs that are not there apart."""
+    """Costs are refused if and only if a detour is cheaper than a direct link; missing pairs are ignored."""
     rng = np.random.default_rng(seed)
-    interest = Interest.from_dict({node: {node} for node in range(nodes)})  # no pair is needed
+    # No two nodes share a topic, so no pair is required.
+    interest = Interest.from_dict({node: {node} for node in range(nodes)})
     whole = list(combinations(range(nodes), 2))
     cost = {pair: float(rng.uniform(*rng.choice([[1, 2], [1, 3]]))) for pair in whole if rng.random() < 0.9}
     both = {**cost, **{(v, u): price for (u, v), price in cost.items()}}
@@ -197,7 +198,7 @@ def test_the_triangle_inequality(nodes: int, seed: int) -> None:
 
 @pytest.mark.parametrize(("direct", "accepted"), [(3.0, True), (3.0 + 2e-9, True), (3.0 + 4e-9, False)])
 def test_rounding_breaks_no_triangle(direct: float, accepted: bool) -> None:
-    """A detour that is cheaper by a billionth, relatively, is none; nor is any, unless it is asked for."""
+    """A detour that is cheaper by a billionth is accepted, and any detour is without the check."""
     rows = {("a", "b"): 1.0, ("b", "c"): 2.0, ("a", "c"): direct}
     pairs(rows)
     if accepted:
@@ -206,9 +207,9 @@ def test_rounding_breaks_no_triangle(direct: float, accepted: bool) -> None:
         assert "'a' to 'c'" in refused(pairs, rows, check_triangle=True)
 
 
-def test_the_triangle_is_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A break in any part is found, and none where there is none, if rows are looked at one by one."""
-    monkeypatch.setattr(pair_table, "STRIDE", 1)
+def test_the_triangle_check_works_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checking one row at a time finds a break in any row, and finds none where there is none."""
+    monkeypatch.setattr(pair_table, "TRIPLES_AT_ONCE", 1)
     for first in range(3):
         order = ["a", "b", "c"][first:] + ["a", "b", "c"][:first]
         rows = {(order[0], order[1]): 9.0, (order[1], order[2]): 1.0, (order[0], order[2]): 2.0}
@@ -219,7 +220,7 @@ def test_the_triangle_is_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
 @settings(max_examples=60)
 @given(interests(), seeds)
 def test_places_keep_the_triangle_inequality(interest: Interest, seed: int) -> None:
-    """Distances, those of nodes at one place too, are a metric, and above zero."""
+    """Distances are a metric and above zero, also for nodes at one place."""
     x, y = np.random.default_rng(seed).integers(0, 3, (2, interest.num_nodes)).astype(float)
     cost = by_place(x.tolist(), y.tolist())
     assert all(price > 0 for price in cost.values())
@@ -236,7 +237,7 @@ def test_places_keep_the_triangle_inequality(interest: Interest, seed: int) -> N
 
 
 def test_nodes_at_one_place() -> None:
-    """They cost a millionth of the map's diagonal to link; where all are at one place, 1."""
+    """A link between nodes at one place costs a millionth of the diagonal; 1 where all are at one place."""
     costs = coordinates([("a", 0, 0), ("b", 3, 4), ("c", 0, 0), ("idle", 0, 0)])
     assert costs.of(np.array([0, 0]), np.array([2, 1])).tolist() == [5 * 1e-6, 5.0]
     costs = coordinates([(name, 7, 7) for name in ("a", "b", "c", "idle")])
@@ -244,7 +245,7 @@ def test_nodes_at_one_place() -> None:
 
 
 def test_bad_places() -> None:
-    """A node without a place, with two, or at no finite one is named with what is wrong."""
+    """Nodes without a place, with two places, or with invalid coordinates are refused and named."""
     spread = [("a", 0, 0), ("b", 1, 0), ("c", 0, 2), ("idle", 5, 5)]
     assert repr(coordinates(spread)) == "LinkCosts(places of 4 nodes)"
     assert "no place for nodes 'b', 'idle'" in refused(coordinates, [spread[0], spread[2]])
@@ -269,12 +270,12 @@ def test_bad_places() -> None:
     ],
 )
 def test_bad_columns(columns: tuple[Any, Any, Any], said: str) -> None:
-    """Columns of other lengths or kinds are refused by their names."""
+    """Columns of wrong length or type are refused by name."""
     assert said in refused(LinkCosts.from_pairs, TRIO, *columns)
 
 
 def test_columns_of_any_kind() -> None:
-    """Lists, arrays and Arrow columns are the same; integers are names as they are spelled."""
+    """Lists, arrays and Arrow columns give the same costs; integer names equal their strings."""
     expected = pairs(GOOD).fingerprint
     u, v, cost = [u for u, _ in GOOD], [v for _, v in GOOD], list(GOOD.values())
     for kind in (list, np.array, pa.array, lambda column: pa.chunked_array([column]), tuple):

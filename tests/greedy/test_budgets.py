@@ -20,7 +20,7 @@ from meshwright.workloads import WORKLOADS
 @settings(max_examples=examples(25, 5))
 @given(crowds(nodes=(2, 25), subscriptions=100), st.sampled_from(list(RULES.values())), tunings)
 def test_every_number_of_edges_is_a_prefix(interest: Interest, rule: Rule, tuning: Tuning) -> None:
-    """Under any rule, m edges are the first m of the whole run: GPA(m) is a prefix of GM."""
+    """Under any rule, `max_edges=m` gives the first m links of the whole run: GPA(m) is a prefix of GM."""
     whole = grow(interest, rule, tuning=tuning)
     for m in range(len(whole) + 2):
         assert triples(grow(interest, rule, max_edges=m, tuning=tuning)) == triples(whole)[:m]
@@ -29,7 +29,7 @@ def test_every_number_of_edges_is_a_prefix(interest: Interest, rule: Rule, tunin
 @settings(max_examples=examples(60, 15))
 @given(crowds(), tunings)
 def test_every_degree_is_a_prefix_of_minmax(interest: Interest, tuning: Tuning) -> None:
-    """GPM(d) is MinMax-ODA's run up to the edge that would raise the maximum degree over d."""
+    """GPM(d) is MinMax-ODA's run up to the link that would raise the maximum degree over d (icdcs16)."""
     whole = grow(interest, rules.minmax, tuning=tuning)
     highest = degrees(whole).maximum
     for d in range(highest + 2):
@@ -42,10 +42,10 @@ def test_every_degree_is_a_prefix_of_minmax(interest: Interest, tuning: Tuning) 
 
 @settings(max_examples=examples(30, 10))
 @given(crowds(), st.sampled_from(list(RULES.values())), tunings, st.integers(1, 5), st.integers(0, 4))
-def test_degrees_may_be_others_than_the_starts(
+def test_given_degrees_shift_the_budget(
     interest: Interest, rule: Rule, tuning: Tuning, more: int, limit: int
 ) -> None:
-    """The same number of links more for everybody shifts the budget by it, and changes nothing else."""
+    """If every node already has `more` links, a budget higher by `more` gives the same links."""
     held = np.full(interest.num_nodes, more, dtype=np.int32)
     shifted = grow(interest, rule, degrees=held, max_degree=limit + more, tuning=tuning)
     assert triples(shifted) == triples(grow(interest, rule, max_degree=limit, tuning=tuning))
@@ -56,7 +56,7 @@ def test_degrees_may_be_others_than_the_starts(
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @pytest.mark.parametrize("budget", ["max_edges", "max_degree"])
 def test_budgets_out_of_reach_change_nothing(rule: Rule, budget: str) -> None:
-    """A budget beyond what a run needs, beyond 32 bits too, gives the whole run."""
+    """A budget that a run never reaches, even beyond 32 bits, gives the whole run."""
     interest = WORKLOADS["zipf"](60, 20, min_size=1, max_size=8, seed=3)
     whole = triples(grow(interest, rule))
     for limit in (60 * 59 // 2, 2**31, 2**40):
@@ -66,8 +66,8 @@ def test_budgets_out_of_reach_change_nothing(rule: Rule, budget: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @pytest.mark.parametrize("budget", ["max_edges", "max_degree"])
-def test_a_budget_of_nothing_adds_nothing(rule: Rule, budget: str) -> None:
-    """With a budget of 0 the start comes back as it was."""
+def test_a_budget_of_zero_adds_nothing(rule: Rule, budget: str) -> None:
+    """With a budget of 0 the result is the start, unchanged."""
     interest = WORKLOADS["unif"](20, 5, size=3, seed=3)
     start = grow(interest, rules.gm, max_edges=4)
     nothing: dict[str, Any] = {budget: 0}
@@ -76,7 +76,7 @@ def test_a_budget_of_nothing_adds_nothing(rule: Rule, budget: str) -> None:
 
 
 def test_max_edges_counts_added_edges_only() -> None:
-    """The start's edges do not use up the budget of edges, but they do count as degrees."""
+    """The start's links do not count for `max_edges`, but they count for degrees."""
     interest = Interest.from_dict({v: {"x"} for v in "abcd"})
     start = grow(interest, rules.gm, max_edges=1)
     assert triples(start) == [(0, 1, 1)]

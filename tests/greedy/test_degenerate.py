@@ -1,4 +1,4 @@
-"""Interests with next to nothing in them, or too much of one thing."""
+"""The engine handles empty, tiny and extreme interests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTHING_TO_LINK = {
 @every_rule
 @pytest.mark.parametrize("interest", NOTHING_TO_LINK.values(), ids=NOTHING_TO_LINK)
 def test_where_nothing_can_be_linked(interest: Interest, rule: Rule) -> None:
-    """The overlay is empty, every topic is connected in it, and support is 1."""
+    """Without a pair to link, the overlay is empty, every topic counts as connected, and support is 1."""
     for threads in (1, 2):
         overlay = grow(interest, rule, threads=threads)
         assert len(overlay) == 0
@@ -38,21 +38,21 @@ def test_where_nothing_can_be_linked(interest: Interest, rule: Rule) -> None:
 
 @every_rule
 def test_nodes_without_topics_stay_alone(rule: Rule) -> None:
-    """A node that subscribes to nothing gets no link, wherever it stands among the others."""
+    """A node without topics gets no link, wherever it comes in the order."""
     overlay = grow(Interest.from_dict({"a": set(), "b": {"x"}, "c": set(), "d": {"x"}, "e": set()}), rule)
     assert overlay.edges == [("b", "d")]
 
 
 @every_rule
 def test_identical_nodes(rule: Rule) -> None:
-    """Two nodes with the same topics need one link, which connects all of them."""
+    """One link connects all topics of two identical nodes."""
     assert triples(grow(Interest.from_dict({v: set("xyz") for v in "ab"}), rule)) == [(0, 1, 3)]
 
 
 @pytest.mark.parametrize("rule", [rules.gm, rules.minmax], ids=lambda rule: rule.name)
 @pytest.mark.parametrize("node_bits", [True, False])
 def test_two_nodes_with_very_many_topics(rule: Rule, node_bits: bool) -> None:
-    """A contribution may exceed what 16 bits hold."""
+    """A contribution may exceed 16 bits."""
     topics = np.arange(70_000)
     interest = Interest.from_ids(
         pa.array([0, 1]), pa.array(topics), np.repeat([0, 1], 70_000), np.tile(topics, 2)
@@ -61,8 +61,8 @@ def test_two_nodes_with_very_many_topics(rule: Rule, node_bits: bool) -> None:
 
 
 @pytest.mark.parametrize("node_bits", [True, False, None])
-def test_places_beyond_16_bits(node_bits: bool | None) -> None:
-    """A node's topics are told apart even behind its first 2¹⁶: linked ones are not linked again."""
+def test_ranks_beyond_16_bits(node_bits: bool | None) -> None:
+    """Topics beyond the first 2¹⁶ of a node are handled: connected ones contribute nothing."""
     ends = np.array([0, 4464, 2**16]), np.array([70_000] * 3)  # each node's range of topics
     sizes = ends[1] - ends[0]
     interest = Interest.from_ids(
@@ -81,7 +81,7 @@ def test_places_beyond_16_bits(node_bits: bool | None) -> None:
 
 @pytest.mark.parametrize("rule", [rules.gm, rules.minmax, rules.low(3)], ids=lambda rule: rule.name)
 def test_more_large_components_than_bit_rows(rule: Rule) -> None:
-    """A start of many pairs makes more large components than there are rows for: edges stay the twin's."""
+    """With more large components than bit rows, the links are still the twin's."""
     interest = Interest.from_dict({v: {"x", "y"} for v in range(60)})
     pairs = [(v, v + 1) for v in range(0, 60, 2)]
     call = Call(interest, rule, start=pairs, tuning=Tuning(window=2, heavy=0, large=2))
@@ -89,14 +89,14 @@ def test_more_large_components_than_bit_rows(rule: Rule) -> None:
 
 
 def test_many_edges() -> None:
-    """Room for edges grows with their number: a star of 2600 comes out whole, and in order."""
+    """The result columns grow: a star of 2600 links is complete and in order."""
     interest = Interest.from_dict({v: {"x"} for v in range(2601)})
     assert triples(grow(interest, rules.gm)) == [(0, v, 1) for v in range(1, 2601)]
 
 
 @every_rule
 def test_one_topic_of_all(rule: Rule) -> None:
-    """Under one topic everybody is linked by a tree; under a degree of 2 MinMax-ODA makes it a path."""
+    """One topic is connected by a tree; with `max_degree=2`, MinMax-ODA makes it a path."""
     interest = Interest.from_dict({v: {"x"} for v in range(70)})
     assert len(grow(interest, rule)) == 69
     path = grow(interest, rules.minmax, max_degree=2)

@@ -1,4 +1,4 @@
-"""The engine is exact: its edges are the naive twin's, one by one, with their contributions."""
+"""The engine is exact: its links are the naive twin's, one by one, with their contributions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strategies import interests
 
 
 def assert_exact(call: Call) -> None:
-    """Check that the overlay is the start, as it was, and then what the twin adds."""
+    """Check that the overlay is the unchanged start, followed by what the twin adds."""
     overlay = call.grown()
     begun = len(call.start)
     assert triples(overlay)[:begun] == call.started()
@@ -25,7 +25,7 @@ def assert_exact(call: Call) -> None:
 @settings(max_examples=examples(80, 20))
 @given(data=st.data())
 def test_small_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
-    """Whatever the rule is asked on a few nodes, each edge is the twin's; failures shrink to little."""
+    """On a few nodes, under any arguments, each link is the twin's; failures shrink well here."""
     assert_exact(data.draw(calls(interests(most_nodes=12, most_topics=6), rule)))
 
 
@@ -33,21 +33,21 @@ def test_small_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
 @settings(max_examples=examples(150, 20))
 @given(data=st.data())
 def test_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
-    """Up to 40 nodes and more topics than a machine word has bits: each edge is the twin's."""
+    """With up to 40 nodes, and more topics than a machine word has bits, each link is the twin's."""
     assert_exact(data.draw(calls(crowds(), rule)))
 
 
 @settings(max_examples=examples(25, 5))
 @given(calls(crowds(nodes=(65, 130), topics=(20, 90), subscriptions=260), rules.gm))
 def test_more_nodes_than_a_word_has_bits(call: Call) -> None:
-    """With rows of several words, too, each edge is the twin's."""
+    """With bit rows of several words, each link is the twin's."""
     assert_exact(call)
 
 
 @settings(max_examples=examples(50, 10))
 @given(st.data())
 def test_heavy_subscribers_equal_the_twin(data: st.DataObject) -> None:
-    """A few nodes that share most of many topics: contributions need many binary digits."""
+    """With contributions of many binary digits, each link is the twin's."""
     rule = data.draw(st.sampled_from(list(RULES.values())))
     assert_exact(data.draw(calls(crowds(nodes=(2, 9), topics=(60, 300), subscriptions=1500), rule)))
 
@@ -58,5 +58,5 @@ def test_heavy_subscribers_equal_the_twin(data: st.DataObject) -> None:
 @settings(max_examples=examples(60, 8))
 @given(crowds(nodes=(15, 40), topics=(3, 20), subscriptions=200), tunings)
 def test_many_phases_equal_the_twin(rule: Rule, interest: Interest, tuning: Tuning) -> None:
-    """Where the maximum degree rises again and again, nodes closed in between are found again as they are."""
+    """Where the maximum degree rises often, and nodes close and open again, each link is the twin's."""
     assert_exact(Call(interest, rule, tuning=tuning))

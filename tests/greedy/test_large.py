@@ -1,4 +1,4 @@
-"""The engine is exact on instances of real size too: against a dense twin, and on any number of threads."""
+"""The engine is exact at real sizes: against a dense twin, and with any number of threads."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SHAPES = {
 
 
 def dense_twin(interest: Interest, rule: Rule) -> list[tuple[int, int, int]]:
-    """Keep every pair's contribution in a matrix; look for the first largest entry in every step."""
+    """Keep every pair's contribution in a matrix, and take its first largest entry in every step."""
     n = interest.num_nodes
     incidence = interest.to_scipy().toarray()
     contribution = np.triu(incidence @ incidence.T, 1)
-    component = np.where(incidence, np.arange(n)[:, None], -1)  # by node and topic
+    component = np.where(incidence, np.arange(n)[:, None], -1)
     degree = np.zeros(n, dtype=int)
     added: list[tuple[int, int, int]] = []
     while True:
@@ -34,10 +34,10 @@ def dense_twin(interest: Interest, rule: Rule) -> list[tuple[int, int, int]]:
         if best == 0:
             return added
         if rule.k is not None:
-            calm = degree < degree.max()
-            calm_contribution = np.where(np.outer(calm, calm), contribution, 0)
-            a, b = divmod(int(calm_contribution.argmax()), n)
-            gain = int(calm_contribution[a, b])
+            below = degree < degree.max()
+            sparing = np.where(np.outer(below, below), contribution, 0)
+            a, b = divmod(int(sparing.argmax()), n)
+            gain = int(sparing[a, b])
             if gain > 0 and gain * rule.k >= best:
                 u, v, best = a, b, gain
         for topic in np.flatnonzero(
@@ -55,7 +55,7 @@ def dense_twin(interest: Interest, rule: Rule) -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("popularity", ["zipf", "expo", "unif"])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_workloads_equal_the_dense_twin(shape: dict[str, int], popularity: str, rule: Rule) -> None:
-    """Each edge and contribution of hundreds of nodes is that of the dense twin."""
+    """With hundreds of nodes, each link and contribution is that of the dense twin."""
     interest = workloads.WORKLOADS[popularity](**shape, seed=4)
     overlay = grow(interest, rule)
     added = np.stack((overlay.u, overlay.v, overlay.contribution), axis=1)
@@ -63,8 +63,8 @@ def test_workloads_equal_the_dense_twin(shape: dict[str, int], popularity: str, 
 
 
 @pytest.mark.parametrize("rule", [rules.gm, rules.minmax, rules.low(3)], ids=lambda rule: rule.name)
-def test_threads_do_not_show_at_thirty_thousand_nodes(rule: Rule) -> None:
-    """One, two and three threads give the same edges, and they connect every topic."""
+def test_threads_change_nothing_at_thirty_thousand_nodes(rule: Rule) -> None:
+    """One, two and three threads give the same links, which connect every topic."""
     interest = workloads.zipf(30_000, 500, min_size=5, max_size=40, seed=2)
     once, *more = (grow(interest, rule, threads=threads) for threads in (1, 2, 3))
     for overlay in more:

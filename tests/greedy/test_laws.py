@@ -1,4 +1,4 @@
-"""What must hold of every run, whatever the instance."""
+"""Laws that every run obeys, on any instance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ some_rules = st.sampled_from(list(RULES.values()))
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_unbudgeted_runs_connect_every_topic(rule: Rule, workload: str) -> None:
-    """Scipy's components find every topic in one piece, and another count the same contributions."""
+    """Without budgets every topic is connected, as scipy finds, and the contributions are right."""
     found = verify_overlay(grow(WORKLOADS[workload](150, 40, min_size=1, max_size=8, seed=5), rule))
     assert found.connected
     assert found.contributions_agree
@@ -32,7 +32,7 @@ def test_unbudgeted_runs_connect_every_topic(rule: Rule, workload: str) -> None:
 @settings(max_examples=examples(60, 15))
 @given(crowds(), tunings)
 def test_contributions_never_rise_along_gm(interest: Interest, tuning: Tuning) -> None:
-    """No edge of Greedy Merge contributes more than the one before it."""
+    """No link of Greedy Merge contributes more than the one before it, and each contributes."""
     gains = grow(interest, rules.gm, tuning=tuning).contribution
     assert (np.diff(gains) <= 0).all()
     assert (gains > 0).all()
@@ -40,8 +40,8 @@ def test_contributions_never_rise_along_gm(interest: Interest, tuning: Tuning) -
 
 @settings(max_examples=examples(100, 20))
 @given(some_rules.flatmap(lambda rule: calls(crowds(), rule)))
-def test_what_was_asked_is_kept(call: Call) -> None:
-    """Budgets hold, every new edge is a candidate and merges something, and no pair is linked twice."""
+def test_arguments_are_respected(call: Call) -> None:
+    """Budgets hold, each new link is a candidate and merges something, and no pair is linked twice."""
     overlay = call.grown()
     added = triples(overlay, len(call.start))
     assert len({(u, v) for u, v, _ in triples(overlay)}) == len(overlay)
@@ -56,8 +56,8 @@ def test_what_was_asked_is_kept(call: Call) -> None:
 
 @settings(max_examples=examples(60, 15))
 @given(crowds(), some_rules, st.floats(0, 1))
-def test_a_run_can_be_taken_up_again(interest: Interest, rule: Rule, part: float) -> None:
-    """Stopped anywhere and started from there, a run goes on as if it had never stopped."""
+def test_a_run_can_be_resumed(interest: Interest, rule: Rule, part: float) -> None:
+    """A run that is stopped anywhere and started from there gives the links of an unbroken run."""
     whole = grow(interest, rule)
     begun = grow(interest, rule, max_edges=int(part * len(whole)))
     assert triples(grow(interest, rule, start=begun)) == triples(whole)
@@ -65,8 +65,8 @@ def test_a_run_can_be_taken_up_again(interest: Interest, rule: Rule, part: float
 
 @settings(max_examples=examples(60, 15))
 @given(some_rules.flatmap(lambda rule: calls(crowds(subscriptions=120), rule)), seeds)
-def test_names_and_order_of_topics_do_not_matter(call: Call, seed: int) -> None:
-    """Topics under other ids give the same edges: only how many an edge merges counts."""
+def test_topic_ids_do_not_matter(call: Call, seed: int) -> None:
+    """Permuting the topic ids changes no link."""
     interest = call.interest
     renamed = np.random.default_rng(seed).permutation(interest.num_topics)
     other = Interest.from_ids(
@@ -79,7 +79,7 @@ def test_names_and_order_of_topics_do_not_matter(call: Call, seed: int) -> None:
 @settings(max_examples=examples(60, 15))
 @given(crowds(), some_rules, tunings)
 def test_every_topic_twice_doubles_every_contribution(interest: Interest, rule: Rule, tuning: Tuning) -> None:
-    """If every topic has a double with the same subscribers, edges stay and contributions double."""
+    """If every topic has a copy with the same subscribers, links stay and contributions double."""
     once = grow(interest, rule, tuning=tuning)
     names = np.arange(2 * interest.num_topics)
     doubled = Interest.from_pairs(
@@ -95,7 +95,7 @@ def test_every_topic_twice_doubles_every_contribution(interest: Interest, rule: 
 @settings(max_examples=examples(40, 10))
 @given(crowds(), tunings)
 def test_lows_k_leads_from_gm_to_minmax(interest: Interest, tuning: Tuning) -> None:
-    """With k = ∞ Low-ODA is MinMax-ODA; with k = 1 each edge contributes as much as the best of all."""
+    """With k = ∞ Low-ODA is MinMax-ODA; with k = 1 contributions never rise along the run."""
     infinite = grow(interest, rules.low(np.inf), tuning=tuning)
     assert triples(infinite) == triples(grow(interest, rules.minmax, tuning=tuning))
     gains = grow(interest, rules.low(1), tuning=tuning).contribution.tolist()
@@ -103,7 +103,7 @@ def test_lows_k_leads_from_gm_to_minmax(interest: Interest, tuning: Tuning) -> N
 
 
 def test_the_start_keeps_its_contributions() -> None:
-    """What the start says of its own edges is handed on as it is, the topic filter notwithstanding."""
+    """The start's own contributions are kept, even under a topic filter."""
     interest = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"x", "y"}})
     start = overlay_of(interest, [(1, 2)])
     assert triples(grow(interest, rules.gm, start=start, topics=[0])) == [(1, 2, 2), (0, 1, 1)]

@@ -1,4 +1,4 @@
-"""Neither threads nor tuning nor the hash seed change an answer."""
+"""Neither threads nor tuning nor the hash seed change a link."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ print(digest.hexdigest())
 def test_waves_of_any_size_change_nothing(
     interest: Interest, rule: Rule, threads: int, tuning: Tuning
 ) -> None:
-    """With every row rebuilt in waves on several threads, edges are those of one thread."""
+    """With every row rebuilt in waves on several threads, the links are those of one thread."""
     alone = triples(grow(interest, rule, tuning=tuning))
     with restless_engine():
         assert triples(grow(interest, rule, threads=threads, tuning=tuning)) == alone
@@ -49,7 +49,7 @@ def test_waves_of_any_size_change_nothing(
 @large_enough
 @pytest.mark.parametrize("rule", [rules.gm, rules.minmax, rules.low(3)], ids=lambda rule: rule.name)
 def test_threads_change_nothing_where_they_help(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On 3000 nodes waves are worth it, so they happen, and the edges are those of one thread."""
+    """On 3000 nodes threads do rebuild rows, and the links are those of one thread."""
     rebuilt = []
 
     def rebuild_rows(state: Any, sweep: Any, whole: Any, scratch: Any, dealt: Any, level: int) -> None:
@@ -78,14 +78,14 @@ def test_threads_change_nothing_where_they_help(rule: Rule, monkeypatch: pytest.
     ids=str,
 )
 def test_tuning_changes_nothing_on_many_nodes(rule: Rule, tuning: Tuning) -> None:
-    """Beyond what the naive twin can do, the same edges come by ways that have little in common."""
+    """On sizes beyond the naive twin, very different tunings give the same links."""
     for interest in (zipf(1500, 150, min_size=2, max_size=60, seed=2), unif(1500, 700, size=8, seed=3)):
         assert triples(grow(interest, rule, tuning=tuning)) == triples(grow(interest, rule))
 
 
 def test_another_hash_seed_gives_the_same_bytes() -> None:
-    """Nothing depends on the order in which Python happens to walk a set."""
-    told = {
+    """Nothing depends on the iteration order of sets."""
+    digests = {
         subprocess.run(
             [sys.executable, "-c", DIGEST],
             env=os.environ | {"PYTHONHASHSEED": seed},
@@ -95,5 +95,5 @@ def test_another_hash_seed_gives_the_same_bytes() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(told) == 1
-    assert len(told.pop().strip()) == 64
+    assert len(digests) == 1
+    assert len(digests.pop().strip()) == 64

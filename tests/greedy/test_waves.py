@@ -1,4 +1,4 @@
-"""Rows that were rebuilt elsewhere, from a snapshot, change nothing."""
+"""Rows rebuilt elsewhere, from a snapshot, change no link."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from meshwright.workloads import zipf
 
 
 class Apart:
-    """Rebuilds the rows of waves from what can be pickled, in a state of its own, a few rows at a time."""
+    """Rebuilds the rows of waves from pickles, in a state of its own, a few rows at a time."""
 
     def __init__(self, hands: int = 3) -> None:
         self.hands = hands
@@ -34,7 +34,7 @@ class Apart:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send every wave, as soon as there is a row in it."""
+    """Send away every wave that has a row."""
     monkeypatch.setattr(waves, "LEAST_WORK", 1)
     monkeypatch.setattr(waves, "PATIENCE", 1 << 60)
 
@@ -42,17 +42,17 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 def test_waves_elsewhere_change_nothing(rule: Rule) -> None:
-    """Whatever the call, edges are those of an engine that rebuilds every row itself."""
+    """Under any arguments, the links are those of an engine that rebuilds every row itself."""
     sent: list[bool] = []
 
-    @settings(max_examples=examples(40, 6))
-    @given(calls(crowds(), rule))
+    @settings(max_examples=examples(80, 12))
+    @given(calls(crowds(nodes=(12, 40)), rule))
     def check(call: Call) -> None:
         apart = Apart()
         with restless_engine():
             grown = call.grown(elsewhere=apart)
         assert triples(grown) == triples(call.grown())
-        sent.extend(wave.calm for wave in apart.waves)
+        sent.extend(wave.sparing for wave in apart.waves)
 
     check()
     assert sent.count(False) > examples(10, 2)
@@ -60,7 +60,7 @@ def test_waves_elsewhere_change_nothing(rule: Rule) -> None:
 
 
 def test_the_first_wave_has_all_rows_and_small_ones_stay() -> None:
-    """By default nothing small is sent; where the work is enough, the first wave is over all rows."""
+    """Small waves are not sent away; where the work is enough, the first wave has all rows."""
     interest = zipf(300, 40, size=6, seed=1)
     apart = Apart()
     alone = triples(grow(interest, rules.gm))
@@ -73,8 +73,8 @@ def test_the_first_wave_has_all_rows_and_small_ones_stay() -> None:
     assert len(apart.waves) < 5
 
 
-def test_a_row_that_does_not_come_back_is_told() -> None:
-    """Better no overlay than a wrong one: a wave that loses rows ends the run."""
+def test_a_lost_row_ends_the_run() -> None:
+    """A wave that does not return all its rows ends the run with an error."""
 
     def losing(task: Task, wave: Wave) -> Iterator[Windows]:
         yield from Rebuilder(task, wave).rebuild(wave.rows[1:])
@@ -85,8 +85,8 @@ def test_a_row_that_does_not_come_back_is_told() -> None:
             grow(zipf(50, 10, size=3, seed=1), rules.gm, elsewhere=losing)
 
 
-def test_degrees_of_ones_own_stay_here() -> None:
-    """Executors count degrees by the edges that they are sent, so other degrees are refused with them."""
+def test_given_degrees_cannot_be_sent() -> None:
+    """Executors derive degrees from the links, so `degrees` and `elsewhere` cannot be combined."""
     interest = zipf(50, 10, size=3, seed=1)
     with pytest.raises(InputError, match="elsewhere and degrees"):
         grow(interest, rules.minmax, elsewhere=Apart(), degrees=np.zeros(50, dtype=np.int32))

@@ -20,8 +20,8 @@ from calls import seeds
 from meshwright import Interest, LinkCosts, load_costs
 from meshwright.errors import FormatError, InputError
 from meshwright.store import read_plan, verify_stored_plan, write_plan
+from naive_weighted import some_costs
 from strategies import interests, wild_interests
-from weighing import some_costs
 
 INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}, "007": {"x", "y"}})
 PLACES: dict[str, list[Any]] = {

@@ -1,4 +1,4 @@
-"""What links cost, by a table of pairs or by the places of the nodes, and what an overlay costs."""
+"""Link costs: what each link costs, by a table of pairs or by places, and what an overlay costs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def node_ids(interest: Interest, names: Iterable[Any], what: str) -> Ids:
-    """Return the ids of nodes by their names, as these are spelled; all must be known."""
+    """Return the ids of nodes by their names, compared as strings; raise for unknown ones."""
     try:
         column = names if isinstance(names, (pa.Array, pa.ChunkedArray)) else pa.array(list(names))
         column = column.cast(pa.string())
@@ -36,7 +36,9 @@ def node_ids(interest: Interest, names: Iterable[Any], what: str) -> Ids:
         ) from error
     if column.null_count:
         rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
-        raise InputError(f"no {what} in {first_rows(rows)} (from 1): fill every gap, or drop its row")
+        raise InputError(
+            f"no {what} in {first_rows(rows)} (counted from 1): fill in the gap, or drop the row"
+        )
     ids = pc.index_in(column, interest.node_names.cast(pa.string()))
     if ids.null_count:
         unknown = column.filter(ids.is_null()).unique().to_pylist()
@@ -48,7 +50,7 @@ def node_ids(interest: Interest, names: Iterable[Any], what: str) -> Ids:
 
 
 def numbers(values: Iterable[Any], what: str, rows: int) -> Floats:
-    """Return a column of so many numbers."""
+    """Return a column of numbers that must have this many rows."""
     try:
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
             column = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -63,9 +65,9 @@ def numbers(values: Iterable[Any], what: str, rows: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class LinkCosts:
-    """What a link between any two nodes of an interest costs: the same both ways, and more than nothing.
+    """What a link between any two nodes of an interest costs: the same both ways, and more than zero.
 
-    Made by `from_pairs` or `from_coordinates`, which say what they refuse.
+    Make one with `from_pairs` or `from_coordinates`.
 
     >>> interest = Interest.from_dict({"oslo": {"wind"}, "bergen": {"wind"}, "rome": {"wind"}})
     >>> LinkCosts.from_pairs(interest, ["oslo", "oslo", "rome"], ["bergen", "rome", "bergen"], [3, 20, 21])
@@ -87,25 +89,24 @@ class LinkCosts:
     ) -> LinkCosts:
         """Take the cost of each pair from three parallel columns: node, node, cost.
 
-        A pair may stand there in one direction or in both, and a node may be at cost 0 from itself. Every two
-        nodes that share a topic need a cost; for others it may be left out.
+        A pair may be listed in one direction or in both, and a node may have cost 0 to itself. Every two
+        nodes that share a topic need a cost; other pairs may be left out.
 
         Parameters
         ----------
         interest
-            Whose nodes they are. Names are compared as they are spelled.
+            The interest whose nodes are linked. Names are compared as strings.
         u_names, v_names, costs
             The columns.
         check_triangle
-            Refuse costs with a detour that is cheaper, by more than 1e-9 of it, than the direct way. That
-            looks at every three nodes: about a second for all pairs of 1000 nodes, a thousand times that for
-            10,000.
+            Raise if a detour is cheaper than the direct link, by more than 1e-9 relatively. This looks at
+            every three nodes: about a second for all pairs of 1000 nodes, a thousand times that for 10,000.
 
         Raises
         ------
         InputError
-            For nodes that the interest does not know; costs that are zero, negative or not finite; a pair
-            with two different costs; a pair that shares a topic and has none; a detour, if asked for.
+            For unknown nodes; costs that are zero, negative or not finite; a pair with two different costs; a
+            pair that shares a topic and has no cost; a cheaper detour, with `check_triangle`.
         """
         u, v = node_ids(interest, u_names, "u"), node_ids(interest, v_names, "v")
         if len(u) != len(v):
@@ -119,32 +120,32 @@ class LinkCosts:
     def from_coordinates(
         cls, interest: Interest, nodes: Iterable[Any], x: Iterable[Any], y: Iterable[Any]
     ) -> LinkCosts:
-        """Let a link cost the Euclidean distance of its ends, whose places are three parallel columns.
+        """Take the Euclidean distance of its ends as the cost of a link; places are three parallel columns.
 
-        Nodes at one place are not linked for nothing: no distance counts less than a millionth of the
-        diagonal of the whole map, or less than 1 where all nodes are at one place. So the triangle inequality
-        holds always.
+        Links between nodes at one place are not free: no distance counts less than a millionth of the
+        diagonal of the map, or less than 1 where all nodes are at one place. So the triangle inequality
+        always holds.
 
         Raises
         ------
         InputError
-            For nodes that the interest does not know, that have no place or several, or whose place is not
-            two finite numbers.
+            For unknown nodes, nodes without a place or with several, and coordinates that are not finite
+            numbers.
         """
         ids = node_ids(interest, nodes, "node")
         return cls(interest, places(interest, ids, numbers(x, "x", len(ids)), numbers(y, "y", len(ids))))
 
     def __repr__(self) -> str:
-        told = f"{len(self.source.cost)} pairs of " if isinstance(self.source, PairTable) else "places of "
-        return f"LinkCosts({told}{self.interest.num_nodes} nodes)"
+        kind = f"{len(self.source.cost)} pairs" if isinstance(self.source, PairTable) else "places"
+        return f"LinkCosts({kind} of {self.interest.num_nodes} nodes)"
 
     def of(self, u: NDArray[Any], v: NDArray[Any]) -> Floats:
-        """Return what links between nodes, given by their ids, cost.
+        """Return the costs of links between nodes, given by their ids.
 
         Raises
         ------
         InputError
-            If the table says nothing of a pair.
+            If the table lacks a pair.
         """
         low, high = np.minimum(u, v).astype(np.int64), np.maximum(u, v).astype(np.int64)
         costs = self.source.of(low, high)
@@ -153,24 +154,24 @@ class LinkCosts:
             names = self.interest.node_names.to_pylist()
             ends = zip(low[lost].tolist(), high[lost].tolist(), strict=True)
             pairs = [(names[a], names[b]) for a, b in ends]
-            raise InputError(f"the table of link costs says nothing of {first_five(pairs)}: add these pairs")
+            raise InputError(f"the table of link costs lacks {first_five(pairs)}: add these pairs")
         return costs
 
     def fit(self, interest: Interest) -> bool:
-        """Say whether these are the costs of that interest."""
+        """Return whether these are the costs of that interest."""
         return interest is self.interest or interest.fingerprint == self.interest.fingerprint
 
     @property
     def description(self) -> str:
-        """What a plan states of the costs it was made with: their kind and their digest, shortened."""
+        """What a plan states about the costs it was made with: their kind and a short digest."""
         return f"{self.source.kind} {self.fingerprint[:12]}"
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the interest and of what its links cost; equal for equal ones, however made."""
+        """A digest of the interest and of what its links cost; equal costs have equal digests."""
         digest = hashlib.sha256(f"meshwright link costs 1 {self.source.kind}".encode())
         digest.update(self.interest.fingerprint.encode())
-        # As for interests, names count as strings, in the order of their bytes.
+        # As for interests, names count as strings, ordered by their bytes.
         rank = np.empty(self.interest.num_nodes, dtype=np.int32)
         rank[pc.sort_indices(self.interest.node_names.cast(pa.string())).to_numpy()] = np.arange(len(rank))
         for column in self.source.columns(rank):
@@ -179,12 +180,12 @@ class LinkCosts:
 
 
 def total_cost(overlay: Overlay, costs: LinkCosts) -> float:
-    """Return what all links of an overlay cost together; the order of the links does not matter.
+    """Return the total cost of an overlay's links; the order of the links does not matter.
 
     Raises
     ------
     InputError
-        If the costs are those of another interest, or do not say what a link costs.
+        If the costs are those of another interest, or lack a link.
 
     Examples
     --------

@@ -17,15 +17,18 @@ if TYPE_CHECKING:
 
 
 SMALLEST, LARGEST = 1e-100, 1e100
-"""Beyond these a contribution over a cost may not be a number any more."""
+"""Costs must lie between these, so that a contribution over a cost is always a finite number."""
 
 
 class PairTable(NamedTuple):
-    """Each pair u < v once, in order: the partners of u begin at `ptr[u]`."""
+    """The cost of each pair u < v, in order of u and then v."""
 
     ptr: Offsets
+    """By node u: where its partners v > u begin; one more at the end."""
     partners: Ids
+    """By pair: v."""
     cost: Floats
+    """By pair: what it costs."""
 
     @property
     def kind(self) -> str:
@@ -33,7 +36,7 @@ class PairTable(NamedTuple):
         return "pairs"
 
     def of(self, low: Ids, high: Ids) -> Floats:
-        """Return the costs of pairs, the smaller node first; NaN for those that are not there."""
+        """Return the costs of pairs, the smaller node first; NaN for pairs that the table lacks."""
         u = self._owners()
         nodes = np.int64(len(self.ptr))
         keys, wanted = u * nodes + self.partners, low * nodes + high
@@ -42,7 +45,7 @@ class PairTable(NamedTuple):
         return np.where(there, np.concatenate((self.cost, [np.nan]))[at], np.nan)
 
     def columns(self, rank: Ids) -> list[NDArray[Any]]:
-        """Return what there is to digest, when nodes have these ranks."""
+        """Return the columns to digest, with nodes numbered by `rank`."""
         a, b = rank[self._owners()], rank[self.partners]
         low, high = np.minimum(a, b), np.maximum(a, b)
         order = np.lexsort((high, low))
@@ -54,11 +57,11 @@ class PairTable(NamedTuple):
 
 
 def pair_table(interest: Interest, u: Ids, v: Ids, cost: Floats) -> PairTable:
-    """Check the costs of pairs, given in either direction or both, and put them in order."""
+    """Check the costs of pairs, given in either direction or both, and sort them."""
     itself = u == v
     _refuse(
         interest, itself & (cost != 0), (u, v), (cost,),
-        "nodes {} cost something to link to themselves: drop these rows",
+        "nodes {} have a cost to themselves that is not 0: drop these rows",
     )  # fmt: skip
     u, v, cost = u[~itself], v[~itself], cost[~itself]
     _refuse(
@@ -77,7 +80,7 @@ def pair_table(interest: Interest, u: Ids, v: Ids, cost: Floats) -> PairTable:
     other = np.roll(cost, -1)
     _refuse(
         interest, again & (cost != other), (low, high), (cost, other),
-        "pairs {} have two different costs: give one, which holds in both directions",
+        "pairs {} have two different costs: give one cost for both directions",
     )  # fmt: skip
     low, high, cost = low[~again], high[~again], cost[~again]
     ptr = np.searchsorted(low, np.arange(interest.num_nodes + 1))
@@ -93,29 +96,26 @@ def _refuse(
     figures: tuple[Floats, ...],
     message: str,
 ) -> None:
-    """Refuse rows that are bad, naming their pairs with the figures."""
+    """Raise for bad rows, naming their pairs with the figures."""
     if bad.any():
         names = interest.node_names
         ends = ([names[node].as_py() for node in end[bad].tolist()] for end in pairs)
-        told = list(zip(*ends, *(figure[bad].tolist() for figure in figures), strict=True))
-        raise InputError(message.format(first_five(told)))
+        rows = list(zip(*ends, *(figure[bad].tolist() for figure in figures), strict=True))
+        raise InputError(message.format(first_five(rows)))
 
 
 def _refuse_missing(interest: Interest, table: PairTable) -> None:
-    """Refuse a table in which a pair that shares a topic has no cost."""
-    from meshwright.costs.kernels import missing_pairs
+    """Raise if a pair that shares a topic has no cost."""
+    from meshwright.costs.kernels import Subscriptions, missing_pairs
 
-    named = np.zeros((5, 2), dtype=np.int32)
-    missing = missing_pairs(
+    held = Subscriptions(
         frozen(interest.node_ptr, np.int64),
         frozen(interest.node_topics, np.int32),
         frozen(interest.topic_ptr, np.int64),
         frozen(interest.topic_nodes, np.int32),
-        table.ptr,
-        table.partners,
-        np.zeros(interest.num_nodes, dtype=np.int64),
-        named,
     )
+    named = np.zeros((5, 2), dtype=np.int32)
+    missing = missing_pairs(held, table, np.zeros(interest.num_nodes, dtype=np.int64), named)
     if missing:
         names = interest.node_names
         pairs = [(names[a].as_py(), names[b].as_py()) for a, b in named[:missing].tolist()]
@@ -126,35 +126,34 @@ def _refuse_missing(interest: Interest, table: PairTable) -> None:
 
 
 TOLERANCE = 1e-9
-"""By so much, relatively, a detour may be cheaper than the direct way: costs are rounded."""
-STRIDE = 300_000_000
+"""A detour may be cheaper than the direct link by this much, relatively: costs are rounded."""
+TRIPLES_AT_ONCE = 300_000_000
 """Triples between two looks at Ctrl-C: some tenths of a second."""
 
 
 def refuse_detours(interest: Interest, table: PairTable) -> None:
-    """Refuse costs that break the triangle inequality: a detour cheaper than the direct way."""
+    """Raise if costs break the triangle inequality: a detour is cheaper than the direct link."""
     from scipy.sparse import csr_array
 
-    from meshwright.costs.kernels import broken_triangle
+    from meshwright.costs.kernels import find_detour
 
     nodes = interest.num_nodes
     upper = csr_array((table.cost, table.partners, table.ptr), shape=(nodes, nodes))
     both = (upper + upper.T).tocsr()
     both.sort_indices()
-    ptr, partners = frozen(both.indptr, np.int64), frozen(both.indices, np.int32)
-    cost = frozen(both.data, np.float64)
+    symmetric = PairTable(
+        frozen(both.indptr, np.int64), frozen(both.indices, np.int32), frozen(both.data, np.float64)
+    )
     triple, direct = np.zeros(3, dtype=np.int32), np.zeros(nodes)
-    rows = max(1, STRIDE // max(1, int(np.diff(ptr).max(initial=0)) ** 2))
+    rows = max(1, TRIPLES_AT_ONCE // max(1, int(np.diff(symmetric.ptr).max(initial=0)) ** 2))
     for first in range(0, nodes, rows):
         last = min(first + rows, nodes)
-        if broken_triangle(
-            ptr, partners, cost, np.int64(first), np.int64(last), 1 - TOLERANCE, direct, triple
-        ):
-            a, b, way = triple.tolist()
-            names = [interest.node_names[node].as_py() for node in (a, b, way)]
-            direct_cost, out, on = (float(both[ends]) for ends in ((a, b), (a, way), (way, b)))
+        if find_detour(symmetric, np.int64(first), np.int64(last), 1 - TOLERANCE, direct, triple):
+            a, b, via = triple.tolist()
+            names = [interest.node_names[node].as_py() for node in (a, b, via)]
+            direct_cost, out, on = (float(both[ends]) for ends in ((a, b), (a, via), (via, b)))
             raise InputError(
                 f"link costs break the triangle inequality: {names[0]!r} to {names[1]!r} costs "
-                f"{direct_cost}, by way of {names[2]!r} only {out} + {on}: correct them, or do not "
-                "ask for this check"
+                f"{direct_cost}, by way of {names[2]!r} only {out} + {on}: correct them, or leave this "
+                "check out"
             )

@@ -1,4 +1,4 @@
-"""Where nodes are, so that a link costs the distance: checked, and put in order."""
+"""The places of nodes, where a link costs the distance of its ends: checked and sorted."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
 
 NEAREST = 1e-6
-"""Two nodes are never nearer than this part of the whole map's diagonal."""
+"""No two nodes count as nearer than this part of the map's diagonal."""
 
 
 class Places(NamedTuple):
-    """The place of each node, and how near two of them may count as being."""
+    """The place of each node."""
 
     x: Floats
+    """By node: how far east."""
     y: Floats
+    """By node: how far north."""
     least: float
+    """No two nodes count as nearer than this."""
 
     @property
     def kind(self) -> str:
@@ -39,13 +42,13 @@ class Places(NamedTuple):
         return np.maximum(np.sqrt(east * east + north * north), self.least)
 
     def columns(self, rank: Ids) -> list[NDArray[Any]]:
-        """Return what there is to digest, when nodes have these ranks."""
+        """Return the columns to digest, with nodes numbered by `rank`."""
         order = np.argsort(rank)
         return [self.x[order].astype("<f8"), self.y[order].astype("<f8")]
 
 
 def places(interest: Interest, nodes: Ids, x: Floats, y: Floats) -> Places:
-    """Check coordinates, one pair of them for each node, and put them in the order of the nodes."""
+    """Check coordinates, one pair of them for each node, and sort them by node."""
     names = interest.node_names
     times = np.bincount(nodes, minlength=interest.num_nodes)
     for bad, message in (
@@ -58,15 +61,16 @@ def places(interest: Interest, nodes: Ids, x: Floats, y: Floats) -> Places:
     unfit = ~((np.abs(x) <= LARGEST) & (np.abs(y) <= LARGEST))
     if unfit.any():
         rows = zip(nodes[unfit].tolist(), x[unfit].tolist(), y[unfit].tolist(), strict=True)
-        told = [(names[node].as_py(), east, north) for node, east, north in rows]
-        raise InputError(f"places {first_five(told)} are not finite numbers up to {LARGEST}: correct them")
+        named = [(names[node].as_py(), east, north) for node, east, north in rows]
+        raise InputError(f"places {first_five(named)} are not finite numbers up to {LARGEST}: correct them")
     east, north = np.empty(len(nodes)), np.empty(len(nodes))
-    east[nodes], north[nodes] = x + 0.0, y + 0.0  # no −0, which would be another digest
+    # Adding 0.0 turns −0.0 into 0.0, which has another digest.
+    east[nodes], north[nodes] = x + 0.0, y + 0.0
     return Places(frozen(east, np.float64), frozen(north, np.float64), _least(east, north))
 
 
 def _least(x: Floats, y: Floats) -> float:
-    """Return what links cost at least: a small part of the diagonal, or 1 if all nodes are at one place."""
+    """Return the least cost of a link: a small part of the diagonal, or 1 if all nodes are at one place."""
     if not len(x):
         return 1.0
     width, height = float(x.max() - x.min()), float(y.max() - y.min())

@@ -1,4 +1,4 @@
-"""The one greedy engine: `grow`, its rules, its candidate sets and its tuning."""
+"""Greedy growth: one state, one driver, and the pickers that decide which pair is linked next."""
 
 from meshwright.greedy.engine import grow
 from meshwright.greedy.layout import Tuning

@@ -1,4 +1,4 @@
-"""Which pairs of nodes the engine may link."""
+"""Candidate sets: which pairs of nodes the engine may link."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """A set of node pairs, in dense ids, u < v; make one by the functions below.
-
-    At most one field is set: `nodes` allows all pairs among them, `pairs` exactly those (two columns), and
-    `excluded` all pairs but those.
-    """
+    """A set of node pairs, in dense ids; make one with the functions below. At most one field is set."""
 
     nodes: Ids | None = None
+    """All pairs among these nodes, which are sorted."""
     pairs: Ids | None = None
+    """Exactly these pairs, as two columns u < v in lexicographic order."""
     excluded: Ids | None = None
+    """All pairs except these, in the same form."""
 
     def checked(self, num_nodes: int) -> Candidates:
-        """Return these candidates if all their nodes exist."""
+        """Return these candidates; raise if they name unknown nodes."""
         for ids in (self.nodes, self.pairs, self.excluded):
             if ids is not None and ids.size and (ids.min() < 0 or ids.max() >= num_nodes):
                 unknown = np.unique(ids[(ids < 0) | (ids >= num_nodes)])
@@ -47,28 +46,28 @@ everything = Candidates()
 
 
 def among(nodes: Iterable[int]) -> Candidates:
-    """All pairs within a set of nodes."""
+    """Return all pairs within a set of nodes."""
     return Candidates(nodes=np.unique(as_ids(nodes, "nodes")))
 
 
 def pairs(edges: Iterable[Sequence[int]] | NDArray[Any]) -> Candidates:
-    """Exactly these pairs."""
+    """Return exactly these pairs."""
     return Candidates(pairs=_sorted_pairs(edges))
 
 
 def star(center: int, others: Iterable[int]) -> Candidates:
-    """One node against each of a set."""
+    """Return the pairs of one node with each of a set; the centre itself is ignored there."""
     return pairs([(center, other) for other in others if other != center])
 
 
 def all_but(used: Overlay | Iterable[Sequence[int]] | NDArray[Any]) -> Candidates:
-    """All pairs but these: an overlay's edges, or explicit ones."""
+    """Return all pairs except these: an overlay's links, or listed pairs."""
     edges = np.column_stack((used.u, used.v)) if isinstance(used, Overlay) else used
     return Candidates(excluded=_sorted_pairs(edges))
 
 
 def _sorted_pairs(edges: Iterable[Sequence[int]] | NDArray[Any]) -> Ids:
-    """Each pair once, smaller end first, in lexicographic order."""
+    """Return each pair once, the smaller end first, in lexicographic order."""
     array = as_ids(edges, "pairs", columns=2)
     if (array[:, 0] == array[:, 1]).any():
         loops = array[array[:, 0] == array[:, 1], 0]

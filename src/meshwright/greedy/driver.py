@@ -60,8 +60,8 @@ class Driver:
         Returns how much is done, from 0 to 1; by default the part of all possible merges that is done, which
         is the support.
     room
-        How many links the columns have room for at first; a picker that adds many links before it returns
-        needs more.
+        How many links the columns have room for at first, `ROOM` at least; a picker that adds many links
+        before it returns needs more.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class Driver:
         max_edges: int | None = None,
         progress: Progress | None = None,
         share: Callable[[], float] | None = None,
-        room: int = ROOM,
+        room: int = 0,
     ) -> None:
         self.state, self.progress = state, progress
         self.max_edges = limit_of(max_edges)
         self.share = share or self._support
         self.to_merge = max(1, int(np.maximum(np.diff(state.topic_ptr) - 1, 0).sum()))
-        u, v, contribution = (np.empty(min(room, self.max_edges), dtype=np.int32) for _ in range(3))
-        self.columns = Links(u, v, contribution)
+        room = min(max(room, ROOM), self.max_edges)
+        self.columns = Links(*(np.empty(room, dtype=np.int32) for _ in Links._fields))
 
     def run(self, step: Step, before_stride: Callable[[], None] | None = None) -> None:
         """Call a picker's kernel until it is exhausted."""

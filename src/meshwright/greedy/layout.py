@@ -219,7 +219,7 @@ def _rows_of_pairs(nodes: int) -> tuple[Bits, int]:
 
 
 def _bits_fit(interest: Interest, tuning: Tuning) -> bool:
-    """Return whether three bits and a rank for each node and topic take no more than lists, or under 64 MiB."""
+    """Return whether three bits and a rank per node and topic take no more than lists, or under 64 MiB."""
     # Ranks have 16 bits.
     if np.diff(interest.node_ptr).max(initial=0) > np.iinfo(np.uint16).max:
         return False
@@ -238,8 +238,8 @@ FEWEST_TOPICS = 2048
 def counted_below(interest: Interest, rule: Rule, candidates: Candidates, tuning: Tuning) -> int:
     """Return the number of subscribers below which topics are counted for each pair; 0 if that does not pay.
 
-    It pays for rules that look at degrees, where there are about as many topics with few subscribers as nodes:
-    more topics mean more phases, and fewer subscribers mean fewer pairs to count.
+    It pays for rules that look at degrees, where there are about as many topics with few subscribers as
+    nodes: more topics mean more phases, and fewer subscribers mean fewer pairs to count.
     """
     # Rows are never rebuilt, or a node has too many topics for ranks of 16 bits.
     if candidates.pairs is not None or np.diff(interest.node_ptr).max(initial=0) > np.iinfo(np.uint16).max:

@@ -1,8 +1,8 @@
 """Waves: many rows of the level sweep rebuilt elsewhere, from a snapshot, and returned to the sweep.
 
 This is the side of the sweep; `rebuild` is the other. A window made against an earlier state may be too high,
-but never too low, so the links are those of a run without waves. This holds wherever the rows are rebuilt: the
-executors of a cluster make their own state from the interest and the links so far.
+but never too low, so the links are those of a run without waves. This holds wherever the rows are rebuilt:
+the executors of a cluster make their own state from the interest and the links so far.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ class Waves:
 
 
 def stale_rows(sweep: Sweep) -> Ids:
-    """Return the open rows whose windows do not reach down to the sweep's level, and are not rebuilt at it."""
+    """Return the open rows whose windows end above the sweep's level and were not rebuilt at it."""
     from meshwright.greedy.kernels.state import LEVEL
 
     level = sweep.cursor[LEVEL]
@@ -199,8 +199,8 @@ def open_topics(state: State) -> Ids:
 def take_windows(state: State, sweep: Sweep, windows: Windows, built: int | None) -> None:
     """Put rebuilt rows into their sweep.
 
-    `built` is the level of the wave if the wave was for this sweep. If it is None, this is the whole sweep, and
-    a window that the sparing sweep's wave found on the way replaces its own only if it is no worse.
+    `built` is the level of the wave if the wave was for this sweep. If it is None, this is the whole sweep,
+    and a window that the sparing sweep's wave found on the way replaces its own only if it is no worse.
     """
     rows, length = windows.rows, windows.length
     state.limit[rows] = np.minimum(state.limit[rows], windows.limit)

@@ -1,9 +1,9 @@
 """Random contributing links (RandomA, RandomM, icdcs16): each pair that contributes now is equally likely.
 
-A picker on the engine's state. For each topic it counts the pairs of open subscribers (those that may take one
-more link) in different components. To draw a link, draw a topic by that number and then such a pair of it. That
-draws a pair once for each topic it would merge, so it is accepted with probability 1/contribution. When no topic
-has such a pair, nothing contributes.
+A picker on the engine's state. For each topic it counts the pairs of open subscribers (those that may take
+one more link) in different components. To draw a link, draw a topic by that number and then such a pair of
+it. That draws a pair once for each topic it would merge, so it is accepted with probability 1/contribution.
+When no topic has such a pair, nothing contributes.
 
 Cost: O(log |T|) to draw a topic, O(|T(u)| + |T(v)|) to evaluate a pair.
 """

@@ -1,1 +1,1 @@
-"""Resilient: overlays in which no single broker failure splits a topic."""
+"""The resilient design: overlays in which no single broker failure splits a topic."""

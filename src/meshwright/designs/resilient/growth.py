@@ -10,7 +10,7 @@ import numpy as np
 from meshwright.arrays import frozen
 from meshwright.greedy import Tuning, layout
 from meshwright.greedy.candidates import everything
-from meshwright.greedy.driver import NO_LIMIT, ROOM, Driver
+from meshwright.greedy.driver import NO_LIMIT, Driver
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def grow_biconnected(
         return 1 - float(blocks.merges.sum()) / to_merge
 
     # A visit of a row may link it to all others before it returns.
-    driver = Driver(state, progress=progress, share=share, room=max(ROOM, interest.num_nodes))
+    driver = Driver(state, progress=progress, share=share, room=interest.num_nodes)
     for phase in phases:
         weights = Weights(*phase)
         begin(state, blocks, sweep, weights)

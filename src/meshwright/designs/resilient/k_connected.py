@@ -1,4 +1,4 @@
-"""Resilient: overlays in which no single broker's failure splits a topic."""
+"""`resilient`: overlays in which no single broker failure splits a topic."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ def resilient(
     others stay connected among themselves; two subscribers are linked. No link can be removed without losing
     that. With k = 1 it is GM, on `threads` threads. Larger k are not supported.
 
-    A topic of n subscribers needs at least n links, as a ring has: hardly more than the n − 1 of a tree. So it
-    does not pay to begin with trees, whose many leaves each need a second link later. Instead, from the start, a
-    link counts in each topic of its ends 1 if it merges two components and 1 for each end with fewer than two
-    links there. This is greedy growth of a submodular function, so it needs at most H(3·c) ≤ 1 + ln(3·c) times
-    the fewest links, where c is the most topics that two nodes share, to connect every topic with two links at
-    each subscriber (Wolsey 1982). The few cuts that remain are then closed by links whose ends share no block in
-    the most topics.
+    A topic of n subscribers needs at least n links, as a ring has: hardly more than the n − 1 of a tree. So
+    it does not pay to begin with trees, whose many leaves each need a second link later. Instead, from the
+    start, a link counts in each topic of its ends 1 if it merges two components and 1 for each end with fewer
+    than two links there. This is greedy growth of a submodular function. So, to connect every topic with two
+    links at each subscriber, it needs at most H(3·c) ≤ 1 + ln(3·c) times the fewest links, where c is the
+    most topics that two nodes share (Wolsey 1982). The few cuts that remain are then closed by links whose
+    ends share no block in the most topics.
 
     Where large subscribers hold nearly all topics of small ones, it is better to link to the large ones. A
-    second run therefore weighs blocks most from the start. Spare links are removed from both runs, and the run
-    with fewer links is the answer (the first of equals).
+    second run therefore weighs blocks most from the start. Spare links are removed from both runs, and the
+    run with fewer links is the answer (the first of equals).
 
-    Each run takes a few passes over all pairs of subscribers of each topic, O(Σ_t n_t²), and O(Σ|T(v)|) memory.
+    Each run takes a few passes over all pairs of subscribers of each topic, O(Σ_t n_t²), and O(Σ|T(v)|)
+    memory.
 
     Raises
     ------

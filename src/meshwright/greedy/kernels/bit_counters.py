@@ -4,8 +4,8 @@ The count of node v is spread over *slices*: bit v of slice k has the value 2^k.
 the counters of 512 nodes, a block of eight words. Adding r bit rows of w words costs about r·w/8 block
 additions, selecting the largest counts one pass over the slices.
 
-Everything works on the words from `low` to `high`, in whole blocks: from the block of `low` on. So a mask must
-be empty between the beginning of that block and `low`; counters there may hold anything.
+Everything works on the words from `low` to `high`, in whole blocks: from the block of `low` on. So a mask
+must be empty between the beginning of that block and `low`; counters there may hold anything.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ def select(scratch: Scratch, top: Int, low: np.uint64, high: np.uint64, wanted: 
     """Return the (wanted + 1)-th largest count among the allowed nodes, or 0 if there are fewer.
 
     Afterwards `above` marks the nodes with a larger count, at most `wanted` of them. Selection by radix, from
-    the highest slice down: `mask` holds the nodes whose higher bits equal those of the answer, `larger` counts
-    those already known to be above it.
+    the highest slice down: `mask` holds the nodes whose higher bits equal those of the answer, `larger`
+    counts those already known to be above it.
     """
     mask, above, low = scratch.mask, scratch.above, block_of(low)
     digits, counts = scratch.slices[top - 1], nothing()

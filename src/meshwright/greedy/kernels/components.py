@@ -2,7 +2,8 @@
 
 This is the only union of components that the pickers have. Each subscription carries the label of its
 component; a merge relabels the smaller component, so a label is read in one step and a subscription is
-relabelled O(log n) times at most. Members form a circular list, and exchanging two successors joins two lists.
+relabelled O(log n) times at most. Members form a circular list, and exchanging two successors joins two
+lists.
 
 Invariants after every link, for each topic:
 
@@ -12,8 +13,8 @@ Invariants after every link, for each topic:
 - an entry's bit row is its topic's, or "topic minus its component" where that component is large;
 - `pairs`, where used, counts for each pair the light topics whose labels differ.
 
-`contribution` costs O(|T|/64) words with bits, else O(|T(u)| + |T(v)|). `link` costs the same, plus the members
-of the smaller components that it merges.
+`contribution` costs O(|T|/64) words with bits, else O(|T(u)| + |T(v)|). `link` costs the same, plus the
+members of the smaller components that it merges.
 """
 
 from __future__ import annotations

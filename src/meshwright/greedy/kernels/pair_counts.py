@@ -4,8 +4,8 @@ MinMax-ODA and Low-ODA rebuild every row in every phase. Where topics are many a
 summing their bit rows each time takes longer than maintaining these counts.
 
 Invariant: the byte of (u, v), u < v, is the number of light topics in which u and v are in different
-components. Two subscribers of a topic are counted once and uncounted once, when their components merge, so all
-updates together cost O(Σ n_t²) over the light topics, and one pair is read in O(1).
+components. Two subscribers of a topic are counted once and uncounted once, when their components merge, so
+all updates together cost O(Σ n_t²) over the light topics, and one pair is read in O(1).
 
 Row u holds its counts from the word of node u + 1 on, so that 64 bytes of it match a word of the bit rows.
 """

@@ -55,8 +55,8 @@ def add_light_topics(state: State, slices: Bits, u: Int, first: Int) -> None:
 def gather_rows(state: State, rows: Rows, u: Int, end: Int) -> tuple[Int, Int]:
     """List the bit rows to sum for u's open topics up to entry `end`; count these, and the light topics.
 
-    Connected topics have row 0 and count as neither. There are no branches, since they are unpredictable: each
-    row is written, and overwritten by the next one if it does not count.
+    Connected topics have row 0 and count as neither. There are no branches, since they are unpredictable:
+    each row is written, and overwritten by the next one if it does not count.
     """
     heavy = light = NOTHING
     for i in range(np.uint64(state.node_ptr[u]), np.uint64(end)):
@@ -195,7 +195,8 @@ def rebuild(
     """Rebuild row u's window from the nodes v ≥ `first`, given that no pair contributes more than `level`.
 
     If more nodes than fit may contribute `level`, the row *overflows*: the window takes the first of them and
-    `threshold` stays above `level`. When the window is used up, the sweep rebuilds from behind its last entry.
+    `threshold` stays above `level`. When the window is used up, the sweep rebuilds from behind its last
+    entry.
     """
     sweep.built[u] = level
     sweep.length[u] = 0
@@ -207,9 +208,9 @@ def rebuild(
         sweep.bound[u] = 0
         return
     low, high = np.uint64(first >> 6), np.uint64(state.bits.shape[1])
-    # A sparing sweep shares what it has just counted, if it counted the whole row: it tightens the limit of u,
-    # and, while most nodes are open, also the window of the whole sweep, which it then takes over. It leaves
-    # the row alone that the whole sweep is in the middle of.
+    # A sparing sweep shares what it has just counted, if it counted the whole row: it tightens the limit of
+    # u, and, while most nodes are open, also the window of the whole sweep, which it then takes over. It
+    # leaves the row alone that the whole sweep is in the middle of.
     if sweep.sparing and first == u + 1:
         if mostly_open(sweep.open_nodes, len(state.degree)) and whole.cursor[ROW] != u:
             refresh(state, whole, scratch, u, top, low, high)

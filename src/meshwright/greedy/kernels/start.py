@@ -52,7 +52,7 @@ def link_start(state: State, us: Ids, vs: Ids) -> None:
 
 @inner
 def fill_node_bits(state: State) -> None:
-    """Set each node's bits over topics, alone in all of them, and the ranks that lead from bits to entries."""
+    """Set each node's bits over topics, all of them alone, and the ranks that lead from bits to entries."""
     words = np.uint64(state.rank.shape[1] - 1)
     for v in range(len(state.node_bits)):
         for i in range(state.node_ptr[v], state.node_ptr[v + 1]):

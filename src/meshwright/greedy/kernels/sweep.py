@@ -8,8 +8,9 @@ Invariant of a sweep at level w, row u: no pair contributes more than w, and non
 Bounds and windows (see `Sweep`) skip almost all pairs: a row is visited only if its bound reaches the level,
 and rebuilt only if pairs outside its window may. Scanning the bounds costs |V|/16 steps a level.
 
-MinMax-ODA and Low-ODA run two sweeps over one state: the *whole* one over all pairs, and the *sparing* one over
-the pairs that do not raise the maximum degree, which starts over each time the maximum degree rises (a phase).
+MinMax-ODA and Low-ODA run two sweeps over one state: the *whole* one over all pairs, and the *sparing* one
+over the pairs that do not raise the maximum degree, which starts over each time the maximum degree rises (a
+phase).
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ def advance(
         level = cursor[LEVEL]
         u = next_row(sweep, cursor[ROW], level)
         while u < len(sweep.bound):
-            # Back in the same row, go on at the entry found last: whichever link was taken since, checking that
-            # entry again says whether it still contributes the level.
+            # Back in the same row, go on at the entry found last: whichever link was taken since, checking
+            # that entry again says whether it still contributes the level.
             if u != cursor[ROW]:
                 cursor[ROW], cursor[INDEX] = u, FRESH
             if visited and state.tally[WORK] > work:

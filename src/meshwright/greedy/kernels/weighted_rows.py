@@ -1,8 +1,8 @@
 """Windows of rows for weighted growth: the best pairs of each row by contribution over cost.
 
-Invariant of row u: no pair is worth more than `bound[u]`; pairs outside its window come after
-(`outside[u]`, `outside_node[u]`); values in the window are upper bounds, exact when they were last checked. As
-contributions only fall and costs stay, upper bounds stay upper bounds.
+Invariant of row u: no pair is worth more than `bound[u]`; pairs outside its window come after (`outside[u]`,
+`outside_node[u]`); values in the window are upper bounds, exact when they were last checked. As contributions
+only fall and costs stay, upper bounds stay upper bounds.
 
 A row is counted subscriber by subscriber, not by bit rows as in `rows`: each pair has its own cost, so there
 is no order of counts to select by. It costs Σ over u's open topics of their subscribers v > u.
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 SIZE, PLACE, COUNT, PHASE = 0, 1, 2, 3
-"""The fields of `ValueRows.cursor`: rows in the heap; the best pair's place in its window and its contribution;
-the phase."""
+"""The fields of `ValueRows.cursor`: rows in the heap; place and contribution of the best pair; the phase."""
 
 
 class Costs(NamedTuple):
@@ -155,7 +154,7 @@ def offer_by_place(
 def offer_by_table(
     state: State, table: PairTable, rows: ValueRows, scratch: RowCounts, u: Int, limit: Int, found: int
 ) -> None:
-    """Offer the nodes found with fewer than `limit` links, each at its cost in the table; clear their counts."""
+    """Offer the nodes found with fewer than `limit` links, each at its table cost; clear their counts."""
     counts = scratch.counts
     for i in range(table.ptr[u], table.ptr[u + 1]):
         v = table.partners[i]

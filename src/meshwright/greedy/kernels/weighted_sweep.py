@@ -1,12 +1,12 @@
 """The picker by contribution over cost: find the best pair, and the main loop of the rules.
 
 Values are real numbers, so there are no levels to descend by. Instead the rows are in a heap by their bounds,
-and what is too high at its top is lowered until nothing is (lazy evaluation: values only fall). Ties go to the
-smallest (u, v), since the heap and the windows break theirs by node.
+and what is too high at its top is lowered until nothing is (lazy evaluation: values only fall). Ties go to
+the smallest (u, v), since the heap and the windows break theirs by node.
 
-Each look at a row costs a scan of its window and O(log |V|) in the heap; a rebuild, the subscribers of its open
-topics. As in `sweep`, Low-ODA and MinMax-ODA have two sets of rows over one state: for all pairs, and for the
-degree-sparing ones, which start over each time the maximum degree rises.
+Each look at a row costs a scan of its window and O(log |V|) in the heap; a rebuild, the subscribers of its
+open topics. As in `sweep`, Low-ODA and MinMax-ODA have two sets of rows over one state: for all pairs, and
+for the degree-sparing ones, which start over each time the maximum degree rises.
 """
 
 from __future__ import annotations
@@ -166,8 +166,8 @@ def run(
             if status == FOUND:
                 # The ratio of the costs comes first: where costs are equal it is 1, and contributions alone
                 # decide, as in the unweighted rule.
-                dearer = sparing.cost[sparing.heap[0], sparing.cursor[PLACE]] / whole.cost[first, place]
-                if sparing.cursor[COUNT] * k >= whole.cursor[COUNT] * dearer:
+                ratio = sparing.cost[sparing.heap[0], sparing.cursor[PLACE]] / whole.cost[first, place]
+                if sparing.cursor[COUNT] * k >= whole.cursor[COUNT] * ratio:
                     chosen = sparing
         u = np.int64(chosen.heap[0])
         v = np.int64(chosen.node[u, chosen.cursor[PLACE]])

@@ -1,17 +1,17 @@
 """The blocks of every topic's sub-overlay, on top of the engine's components, as links are added.
 
-In the sub-overlay of a topic's subscribers, a *block* is a largest set of them that no single other subscriber
-separates; the two ends of a link are always in a common block. A topic survives any single failure when all its
-subscribers are in one block.
+In the sub-overlay of a topic's subscribers, a *block* is a largest set of them that no single other
+subscriber separates; the two ends of a link are always in a common block. A topic survives any single failure
+when all its subscribers are in one block.
 
 The blocks of a component form a tree (the block-cut tree), stored upwards: each subscriber but the root is
-*below* one block, and each block is below one subscriber, its *top*. So two subscribers share a block when both
-are below it, or when one is below it and the other is its top.
+*below* one block, and each block is below one subscriber, its *top*. So two subscribers share a block when
+both are below it, or when one is below it and the other is its top.
 
 A link between two components is a new block, and hangs the smaller component below the other. A link within a
-component merges all blocks on the tree path between its ends. Blocks merge as in union-find with path halving;
-components merge in the engine's state. Cost of a link: the size of the smaller component, or the length of the
-tree path.
+component merges all blocks on the tree path between its ends. Blocks merge as in union-find with path
+halving; components merge in the engine's state. Cost of a link: the size of the smaller component, or the
+length of the tree path.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def common_ancestor(blocks: Blocks, i: Int, j: Int) -> Int:
 
 @inner
 def climb(blocks: Blocks, topic: Int, slot: Int, goal: Int) -> Int:
-    """Merge all blocks between a slot and one above it, and return the block; −1 if both are the same slot."""
+    """Merge all blocks between a slot and one above it, and return the block; −1 if it is the same slot."""
     block: Int = NONE
     while slot != goal:
         upper = block_above(blocks, slot)

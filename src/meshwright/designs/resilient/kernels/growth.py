@@ -1,13 +1,13 @@
 """The picker over blocks: greedy growth by what a link adds towards every topic being 2-connected.
 
 In each topic of both its ends a link counts by three weights: if it merges two components, for each end that
-still needs links, and if its ends share no block. These counts only fall as links are added, so the greedy order
-is that of the level sweep: for each level from the highest down, for u ascending, for v > u ascending, take
-(u, v) if it counts exactly the level now. The windows are a `Sweep`, with its invariant.
+still needs links, and if its ends share no block. These counts only fall as links are added, so the greedy
+order is that of the level sweep: for each level from the highest down, for u ascending, for v > u ascending,
+take (u, v) if it counts exactly the level now. The windows are a `Sweep`, with its invariant.
 
-The loops are not those of the engine's `rows` and `sweep`, for two reasons of speed: a block cannot be told from
-bit rows, so a row is counted subscriber by subscriber, O(Σ n_t) over the open topics of u; and as that count is
-dear, one count serves a whole visit of the row, which refills its window from it as often as needed.
+Why a second loop next to the engine's `rows` and `sweep`: bit rows cannot say whether two nodes share a
+block, so a row is counted subscriber by subscriber, O(Σ n_t) over the open topics of u; and because that is
+expensive, one count serves a whole visit of the row, which refills its window from it as often as needed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Remove the links that no topic needs to stay 2-connected.
 
-The sub-overlays of all topics form one graph over slots, the *product*: a slot is a position in `topic_nodes`.
-A topic that is 2-connected stays so without the link between its slots a and b exactly when two disjoint paths
-are left between a and b (Menger). A search breadth first finds one path; then a cut is looked for along it: a
-slot of the path that everything before it needs to get beyond it.
+The sub-overlays of all topics form one graph over slots, the *product*: a slot is a position in
+`topic_nodes`. A topic that is 2-connected stays so without the link between its slots a and b exactly when
+two disjoint paths are left between a and b (Menger). A breadth-first search finds one path; the
+kernel then looks for a cut along it: a slot of the path that everything before it must pass.
 
 Links are tried from the last to the first. Each try costs O(links of the topic) for each common topic of its
 ends, usually far less.
@@ -99,7 +99,7 @@ def count_neighbours(product: Product) -> None:
 
 @kernel
 def fill_neighbours(product: Product) -> None:
-    """Fill in the neighbours of every slot: entry s + 1 of `ptr` moves from the begin of slot s to its end."""
+    """List the neighbours of every slot: entry s + 1 of `ptr` moves from the begin of slot s to its end."""
     for link in range(len(product.u)):
         for k in range(common_slots(product, np.int64(link))):
             a, b = product.mine[k], product.yours[k]

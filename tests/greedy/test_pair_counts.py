@@ -1,4 +1,4 @@
-"""Topics counted for each pair of nodes: chosen where that pays, given up where a byte is too small."""
+"""Counts of pairs: used where they pay, dropped where a byte is too small, and the links stay the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BY_DEGREES = pytest.mark.parametrize("rule", [rules.minmax, rules.low(3)], ids=l
 @pytest.mark.parametrize("common", [254, 255, 256, 300])
 @BY_DEGREES
 def test_more_common_topics_than_a_byte_holds(rule: Rule, common: int) -> None:
-    """Up to 255 common topics are counted; beyond, the engine goes without, and the edges are the twin's."""
+    """Up to 255 common topics fit a byte; beyond, pairs are not counted; the links are always the twin's."""
     topics = {v: set(range(common)) for v in range(3)} | {3: {0, 1}, 4: set(range(7))}
     call = Call(Interest.from_dict(topics), rule, tuning=Tuning(counted=1000))
     assert call.twin()[0] == (0, 1, common)
@@ -31,16 +31,17 @@ def test_more_common_topics_than_a_byte_holds(rule: Rule, common: int) -> None:
 
 @BY_DEGREES
 def test_counting_is_chosen_for_many_small_topics(rule: Rule) -> None:
-    """With more topics than nodes, of few subscribers each, topics are counted; the edges stay the same."""
+    """Pairs are counted where topics are many and have few subscribers; the links stay the same."""
     interest = zipf(400, 2600, min_size=5, max_size=80, alpha=1.0, seed=5)
     below = counted_below(interest, rule, candidates.everything, Tuning())
     popularity = np.diff(interest.topic_ptr)
-    assert popularity.min() < below < popularity.max()  # some are counted, some are not
+    # Some topics are counted, some are not.
+    assert popularity.min() < below < popularity.max()
     assert triples(grow(interest, rule)) == triples(grow(interest, rule, tuning=Tuning(counted=0)))
 
 
 def test_counting_is_not_chosen_where_it_does_not_pay() -> None:
-    """Neither for GM, nor for fixed pairs, nor with few topics or too many nodes."""
+    """Pairs are not counted for GM, for fixed pairs, with few topics, or with too many nodes."""
     many = unif(400, 2600, size=10, seed=5)
     everything = candidates.everything
     assert counted_below(many, rules.minmax, everything, Tuning()) > 0
@@ -52,7 +53,7 @@ def test_counting_is_not_chosen_where_it_does_not_pay() -> None:
 
 @given(crowds())
 def test_popular_topics_first(interest: Interest) -> None:
-    """The order of topics changes, by falling popularity; the subscriptions stay the same."""
+    """Topics are reordered by falling popularity; the subscriptions stay the same."""
     ordered = popular_first(interest)
     popularity = np.diff(ordered.topic_ptr)
     assert (popularity[1:] <= popularity[:-1]).all()

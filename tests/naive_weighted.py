@@ -17,11 +17,11 @@ CostOf = dict[naive.Edge, float]
 
 
 def some_costs(rng: np.random.Generator, interest: Interest) -> tuple[LinkCosts, CostOf]:
-    """Choose costs of any kind for an interest: a table or places, with many equal ones or none."""
+    """Choose costs of any kind for an interest: a table or places, with many equal costs or few."""
     nodes = interest.num_nodes
     names, kind = interest.node_names.to_pylist(), rng.integers(4)
     if kind < 2:
-        # A small grid has equal distances, and nodes at one place.
+        # On a small grid, distances repeat and nodes share places.
         x, y = rng.integers(0, 4, (2, nodes)).astype(float) if kind else rng.random((2, nodes))
         return LinkCosts.from_coordinates(interest, names, x, y), by_place(x.tolist(), y.tolist())
     pairs = list(combinations(range(nodes), 2))
@@ -30,14 +30,14 @@ def some_costs(rng: np.random.Generator, interest: Interest) -> tuple[LinkCosts,
 
 
 def table(interest: Interest, cost: CostOf) -> tuple[LinkCosts, CostOf]:
-    """Return the costs of a table, with that table."""
+    """Return link costs made from a table, and the table."""
     names = interest.node_names.to_pylist()
     us, vs = ([names[pair[end]] for pair in cost] for end in (0, 1))
     return LinkCosts.from_pairs(interest, us, vs, list(cost.values())), cost
 
 
 def by_place(x: list[float], y: list[float]) -> CostOf:
-    """Return the distance of each pair, but no less than a millionth of the diagonal, or 1 at one place."""
+    """Return the distance of each pair, but at least a millionth of the diagonal, or 1 if there is none."""
     width, height = (max(side, default=0) - min(side, default=0) for side in (x, y))
     least = 1e-6 * math.sqrt(width * width + height * height) or 1.0
     return {
@@ -54,12 +54,13 @@ def twin(
     max_edges: int | None = None,
     max_degree: int | None = None,
 ) -> list[tuple[int, int, int]]:
-    """Return the edges (u, v, contribution) in order: look at the value of every pair in every step."""
+    """Return the links (u, v, contribution) in order: evaluate every pair in every step."""
     components = naive.Components(interest)
     degree = [0] * interest.num_nodes
     added: list[tuple[int, int, int]] = []
     while max_edges is None or len(added) < max_edges:
-        best = calm = None  # the best edge, and the best that does not raise the maximum degree
+        # The best link, and the best that does not raise the maximum degree.
+        best = sparing = None
         top = max(degree, default=0)
         for pair in sorted(cost):
             highest = max(degree[end] for end in pair)
@@ -68,14 +69,14 @@ def twin(
                 continue
             if best is None or gain / cost[pair] > best[1] / cost[best[0]]:
                 best = (pair, gain)
-            if highest < top and (calm is None or gain / cost[pair] > calm[1] / cost[calm[0]]):
-                calm = (pair, gain)
+            if highest < top and (sparing is None or gain / cost[pair] > sparing[1] / cost[sparing[0]]):
+                sparing = (pair, gain)
         if best is None:
             break
-        if rule.k is not None and calm is not None:
-            dearer = cost[calm[0]] / cost[best[0]]
-            if calm[1] * rule.k >= best[1] * dearer:
-                best = calm
+        if rule.k is not None and sparing is not None:
+            ratio = cost[sparing[0]] / cost[best[0]]
+            if sparing[1] * rule.k >= best[1] * ratio:
+                best = sparing
         (u, v), gain = best
         components.link(u, v)
         degree[u] += 1

@@ -1,22 +1,21 @@
-"""Growth towards topics linked in two ways equals its obvious twin, and what it leaves out is spare."""
+"""Growth towards 2-connected topics equals its obvious twin, and pruning removes exactly the spare links."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import combinations
 
 import networkx as nx
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from calls import crowds, examples, overlay_of, seeds, triples
+from calls import crowds, examples, overlay_of, restless_engine, seeds, triples
 from meshwright import Interest
-from meshwright.designs.resilient import growth
-from meshwright.designs.resilient.growth import grow_twofold
-from meshwright.designs.resilient.prune import without_spare_links
+from meshwright.designs.resilient.growth import grow_biconnected
+from meshwright.designs.resilient.prune import remove_spare_links
 from meshwright.greedy import grow, rules
 from meshwright.overlay import Overlay
 from meshwright.verify import verify_overlay
@@ -29,7 +28,7 @@ weights = st.tuples(*(st.integers(0, 3),) * 3)
 
 
 class SubOverlays:
-    """For each topic the sub-overlay of its subscribers; networkx finds components and blocks each time."""
+    """For each topic the sub-overlay of its subscribers; networkx finds components and blocks."""
 
     def __init__(self, interest: Interest) -> None:
         self.topics = naive.topic_sets(interest)
@@ -43,7 +42,7 @@ class SubOverlays:
             self.graphs[topic].add_edge(u, v)
 
     def counts(self, weights: Weights) -> dict[naive.Edge, int]:
-        """Return what each pair that is not linked would count."""
+        """Return what a link between each pair that is not linked would count."""
         pieces, missing, blocks = weights
         counts: dict[naive.Edge, int] = {}
         for graph in self.graphs:
@@ -60,7 +59,7 @@ class SubOverlays:
 
 
 def twin(interest: Interest, phases: Sequence[Weights]) -> list[naive.Edge]:
-    """Look at every pair in every step."""
+    """Evaluate every pair in every step."""
     parts, added = SubOverlays(interest), []
     for phase in phases:
         while counts := {pair: count for pair, count in parts.counts(phase).items() if count}:
@@ -79,50 +78,49 @@ def edges(overlay: Overlay) -> list[naive.Edge]:
 def test_growth_equals_the_twin(
     interest: Interest, phases: list[Weights], window: int, restless: bool
 ) -> None:
-    """Edge by edge, under any weights, however small the windows and however often it pauses."""
-    with pytest.MonkeyPatch.context() as patch:
-        if restless:
-            patch.setattr(growth, "STRIDE", 0)
-        assert edges(grow_twofold(interest, phases, window=window)) == twin(interest, phases)
+    """Each link is the twin's, under any weights, however small the windows and however often it pauses."""
+    with restless_engine(0) if restless else nullcontext():
+        assert edges(grow_biconnected(interest, phases, window=window)) == twin(interest, phases)
 
 
 @settings(max_examples=examples(15, 3), deadline=None)
 @given(crowds((20, 30), (2, 12), 120))
 def test_growth_equals_the_twin_on_crowds(interest: Interest) -> None:
-    """So it is where blocks are many and components large."""
+    """With many blocks and large components, each link is the twin's."""
     for phases in (((1, 1, 0), (0, 0, 1)), ((1, 0, 2),)):
-        assert edges(grow_twofold(interest, phases, window=3)) == twin(interest, phases)
+        assert edges(grow_biconnected(interest, phases, window=3)) == twin(interest, phases)
 
 
 @settings(max_examples=examples(40, 10), deadline=None)
 @given(small)
-def test_weighing_components_alone_is_greedy_merge(interest: Interest) -> None:
-    """With weights 1, 0, 0 it is the engine's GM, contributions and all."""
-    assert triples(grow_twofold(interest, [(1, 0, 0)])) == triples(grow(interest, rules.gm))
+def test_components_alone_give_greedy_merge(interest: Interest) -> None:
+    """With weights 1, 0, 0 it is the engine's GM, with the same contributions."""
+    assert triples(grow_biconnected(interest, [(1, 0, 0)])) == triples(grow(interest, rules.gm))
 
 
 @settings(max_examples=examples(60, 12), deadline=None)
 @given(small, seeds)
 def test_spare_links_go_from_the_last_to_the_first(interest: Interest, seed: int) -> None:
-    """Of an overlay linked in two ways, each link without which it still is so goes, in that order."""
+    """Pruning removes, last to first, each link without which all topics stay 2-connected."""
     pairs = list(combinations(range(interest.num_nodes), 2))
     order = [pairs[i] for i in np.random.default_rng(seed).permutation(len(pairs))]
-    kept = order  # all pairs are more than enough; a part of them may be enough too
+    # All pairs are more than enough; a part of them may be enough too.
+    kept = order
     for count in (len(order) // 2, 2 * len(order) // 3):
-        if is_twofold(interest, order[:count]):
+        if is_biconnected(interest, order[:count]):
             kept = order[:count]
             break
-    thinned = without_spare_links(overlay_of(interest, kept))
+    pruned = remove_spare_links(overlay_of(interest, kept))
     for edge in kept[::-1]:
         rest = [other for other in kept if other != edge]
-        if is_twofold(interest, rest):
+        if is_biconnected(interest, rest):
             kept = rest
-    assert edges(thinned) == kept
-    assert verify_overlay(thinned).contributions_agree
+    assert edges(pruned) == kept
+    assert verify_overlay(pruned).contributions_agree
 
 
-def is_twofold(interest: Interest, links: list[naive.Edge]) -> bool:
-    """Say whether networkx finds every topic's sub-overlay biconnected, or, with two subscribers, linked."""
+def is_biconnected(interest: Interest, links: list[naive.Edge]) -> bool:
+    """Return whether networkx finds every topic's sub-overlay biconnected; two subscribers must be linked."""
     parts = SubOverlays(interest)
     for u, v in links:
         parts.link(u, v)

@@ -1,4 +1,4 @@
-"""Greedy Merge and Low-ODA where links cost something: by name, in a plan, and what does not go together."""
+"""Greedy Merge and Low-ODA with link costs: by name, in a plan, and which options they exclude."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def costs(interest: mw.Interest) -> LinkCosts:
 def test_designs_are_calls_of_weighted_growth(
     interest: mw.Interest, costs: LinkCosts, algorithm: str, parameters: Any, rule: rules.Rule, budgets: Any
 ) -> None:
-    """With costs each is weighted growth under its rule and budgets; threads change nothing."""
+    """With costs, each design is weighted growth under its rule and budgets; threads change nothing."""
     expected = triples(grow(interest, rule, costs, **budgets))
     for threads in (1, 2):
         plan = design(interest, algorithm, costs=costs, threads=threads, **parameters)
@@ -56,8 +56,8 @@ def test_designs_are_calls_of_weighted_growth(
     assert expected != triples(design(interest, algorithm, **parameters).overlay)
 
 
-def test_a_plan_tells_its_total_cost(interest: mw.Interest, costs: LinkCosts) -> None:
-    """The figures have it just where links cost something, and the summary says it in words."""
+def test_a_plan_states_its_total_cost(interest: mw.Interest, costs: LinkCosts) -> None:
+    """Figures and summary contain the total cost if and only if the plan has costs."""
     plan = design(interest, "gm", costs=costs)
     assert plan.figures["total_cost"] == total_cost(plan.overlay, costs)
     assert f"cost: {amount(plan.figures['total_cost'])} in all" in plan.summary().splitlines()
@@ -74,13 +74,13 @@ def test_a_plan_tells_its_total_cost(interest: mw.Interest, costs: LinkCosts) ->
 
 @pytest.mark.parametrize("algorithm", sorted(set(DESIGNS) - {"gm", "low"}))
 def test_others_do_not_weigh_costs(interest: mw.Interest, costs: LinkCosts, algorithm: str) -> None:
-    """A design that does not look at costs says so instead of passing them over."""
+    """A design that does not use costs refuses them instead of ignoring them."""
     with pytest.raises(InputError, match=f"{algorithm} takes no parameter 'costs'"):
         design(interest, algorithm, costs=costs)
 
 
 def test_what_costs_cannot_be_combined_with(interest: mw.Interest, costs: LinkCosts) -> None:
-    """Rounds, and the engine's options that weighted growth has not, are refused by name; None is nothing."""
+    """Rounds, and engine options that weighted growth lacks, are refused by name; None counts as absent."""
     with pytest.raises(InputError, match="costs and rounds cannot be combined"):
         gm(interest, costs=costs, rounds=2)
     options: dict[str, Any] = {
@@ -98,6 +98,6 @@ def test_what_costs_cannot_be_combined_with(interest: mw.Interest, costs: LinkCo
 
 
 def test_costs_must_be_link_costs(interest: mw.Interest) -> None:
-    """A file's name, or a table, where costs should be is refused with the way to load it."""
+    """Anything but LinkCosts is refused, and the error says how to load them."""
     with pytest.raises(InputError, match="costs are str: make them by LinkCosts or load_costs"):
         design(interest, "gm", costs="places.csv")  # type: ignore[arg-type]

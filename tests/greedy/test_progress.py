@@ -1,4 +1,4 @@
-"""What a run tells of itself while it goes on."""
+"""Progress: what a run reports while it works, and how it ends early."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meshwright.workloads import zipf
 THREE_RULES = (rules.gm, rules.minmax, rules.low(3))
 STRIDE = 300_000 if COMPILED else 3_000
 
-Told = list[tuple[int, float, str]]
+Reports = list[tuple[int, float, str]]
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +26,22 @@ def interest() -> Interest:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("rule", THREE_RULES, ids=lambda rule: rule.name)
-def test_edges_and_support_only_grow(interest: Interest, rule: Rule, threads: int) -> None:
-    """Edges and support never fall, support stays within 0 and 1, and the last word is the whole overlay."""
-    told: Told = []
+def test_links_and_support_only_grow(interest: Interest, rule: Rule, threads: int) -> None:
+    """Links and support never fall, support is within 0 and 1, and the last report is the whole overlay."""
+    reports: Reports = []
     with restless_engine(STRIDE, 512 if COMPILED else 16):
-        overlay = grow(interest, rule, threads=threads, progress=lambda *words: told.append(words))
-    assert len(told) > 5
-    for (edges, support, _), (more_edges, more_support, _) in pairwise(told):
+        overlay = grow(interest, rule, threads=threads, progress=lambda *report: reports.append(report))
+    assert len(reports) > 5
+    for (edges, support, _), (more_edges, more_support, _) in pairwise(reports):
         assert 0 <= edges <= more_edges
         assert 0 <= support <= more_support <= 1
-    assert told[-1][:2] == (len(overlay), 1.0)
-    assert len({edges for edges, *_ in told}) > 3
+    assert reports[-1][:2] == (len(overlay), 1.0)
+    assert len({edges for edges, *_ in reports}) > 3
 
 
-def test_support_is_that_of_start_and_topics(interest: Interest) -> None:
-    """What is told at the end of a run with a start, a topic filter and a budget is what is measured."""
-    told: Told = []
+def test_support_counts_start_and_topics(interest: Interest) -> None:
+    """With a start, a topic filter and a budget, the last report is the support as measured."""
+    reports: Reports = []
     counted = interest.restrict(np.arange(20))
     start = grow(interest, rules.gm, max_edges=40)
     overlay = grow(
@@ -50,9 +50,9 @@ def test_support_is_that_of_start_and_topics(interest: Interest) -> None:
         start=start,
         topics=range(20),
         max_edges=30,
-        progress=lambda *words: told.append(words),
+        progress=lambda *report: reports.append(report),
     )
-    edges, support, _ = told[-1]
+    edges, support, _ = reports[-1]
     assert edges == len(overlay) - len(start) == 30
     seen = Overlay(counted, overlay.u, overlay.v, overlay.contribution)
     assert support == pytest.approx(measure.support(seen))
@@ -61,22 +61,22 @@ def test_support_is_that_of_start_and_topics(interest: Interest) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("calls", [1, 5])
-def test_what_the_callback_raises_ends_the_run(interest: Interest, threads: int, calls: int) -> None:
-    """An exception from the callback, Ctrl-C's too, comes out at once: the callback is not asked again."""
-    told: Told = []
+def test_an_exception_in_the_callback_ends_the_run(interest: Interest, threads: int, calls: int) -> None:
+    """An exception from the callback, such as Ctrl-C, ends the run at once: there is no further call."""
+    reports: Reports = []
 
-    def interrupt(edges: int, support: float, doing: str) -> None:
-        told.append((edges, support, doing))
-        if len(told) == calls:
+    def interrupt(edges: int, support: float, phase: str) -> None:
+        reports.append((edges, support, phase))
+        if len(reports) == calls:
             raise KeyboardInterrupt
 
     with restless_engine(STRIDE, 512 if COMPILED else 16), pytest.raises(KeyboardInterrupt):
         grow(interest, rules.gm, threads=threads, progress=interrupt)
-    assert len(told) == calls
+    assert len(reports) == calls
 
 
 def test_a_lost_count_ends_the_run(interest: Interest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If a link does not merge what the sweep promised, no overlay comes out."""
+    """If a link does not merge what the sweep promised, the run ends with an error."""
     from meshwright.greedy.kernels import sweep
     from meshwright.greedy.kernels.state import BROKEN
 

@@ -1,7 +1,7 @@
-"""What other names for the nodes may change, and what not.
+"""Renaming the nodes changes a run only through ties.
 
-A tie goes to the smallest (u, v), so names decide which of the best edges is taken, and through that what
-comes later. What holds under any names: each edge is one of the best at its time.
+A tie goes to the smallest (u, v), so names decide which of the best links is taken, and thus what comes
+later. Under any names, each link is one of the best at its time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from meshwright import Interest
 from meshwright.greedy import grow, rules
 
 few_ties = crowds(nodes=(2, 9), topics=(40, 150), subscriptions=600)
-"""Interests on whose pairs contributions mostly differ."""
+"""Interests whose pairs mostly differ in their contributions."""
 
 
 def best_pairs(components: naive.Components) -> tuple[int, list[naive.Edge]]:
@@ -27,7 +27,7 @@ def best_pairs(components: naive.Components) -> tuple[int, list[naive.Edge]]:
 
 
 def run_under_other_names(interest: Interest, seed: int) -> list[Triple]:
-    """Shuffle the nodes' names, run Greedy Merge, and say its edges by the names of before."""
+    """Shuffle the nodes' names, run Greedy Merge, and translate its links back to the old names."""
     new_name = np.random.default_rng(seed).permutation(interest.num_nodes)
     renamed = Interest.from_ids(
         interest.node_names, interest.topic_names, new_name[interest.node_of_slot], interest.node_topics
@@ -41,8 +41,8 @@ def run_under_other_names(interest: Interest, seed: int) -> list[Triple]:
 
 @settings(max_examples=examples(60, 20))
 @given(crowds(nodes=(2, 25), topics=(1, 40), subscriptions=120), seeds)
-def test_under_any_names_each_edge_is_a_best_one(interest: Interest, seed: int) -> None:
-    """Said by the old names, a run under new ones is greedy as well: it differs by ties only."""
+def test_under_any_names_each_link_is_a_best_one(interest: Interest, seed: int) -> None:
+    """Translated to the old names, a run under new names is greedy too: each link is a best one."""
     components = naive.Components(interest)
     for u, v, gain in run_under_other_names(interest, seed):
         most, best = best_pairs(components)
@@ -54,7 +54,7 @@ def test_under_any_names_each_edge_is_a_best_one(interest: Interest, seed: int) 
 @settings(max_examples=examples(100, 30))
 @given(few_ties, seeds)
 def test_until_the_first_tie_names_do_not_matter(interest: Interest, seed: int) -> None:
-    """Both runs take the same edges as long as one is best, and the same contribution at the first tie."""
+    """Both runs take the same links until the first tie, and the same contribution at that tie."""
     components = naive.Components(interest)
     here, there = triples(grow(interest, rules.gm)), run_under_other_names(interest, seed)
     for mine, yours in zip(here, there, strict=False):
@@ -68,7 +68,7 @@ def test_until_the_first_tie_names_do_not_matter(interest: Interest, seed: int) 
 
 @settings(max_examples=examples(60, 20))
 @given(crowds(), seeds)
-def test_contributions_add_up_to_the_same_under_any_names(interest: Interest, seed: int) -> None:
-    """A complete run merges, in all, each topic's subscribers into one: names cannot change the sum."""
+def test_contributions_have_the_same_sum_under_any_names(interest: Interest, seed: int) -> None:
+    """The contributions of a complete run have the same sum under any names."""
     here, there = triples(grow(interest, rules.gm)), run_under_other_names(interest, seed)
     assert sum(gain for *_, gain in here) == sum(gain for *_, gain in there)
