@@ -47,7 +47,7 @@ OFFENCES = [
     ),
     Offence(LAYERS, "attic.py", "", "- meshwright.attic (Since this contract is marked as 'exhaustive'"),
     Offence(
-        "Measures and the engine share nothing",
+        "Measures and the engine are independent",
         "measure/degree.py",
         "import meshwright.greedy.rules",
         "meshwright.measure.degree -> meshwright.greedy.rules",

@@ -227,7 +227,7 @@ def test_demo_says_no_when_a_plan_fails(tmp_path: Path, monkeypatch: pytest.Monk
     class Failed:
         passed = False
 
-    monkeypatch.setattr("meshwright.store.verify_stored_plan", lambda *_: Failed())
+    monkeypatch.setattr("meshwright.store.plan_check.verify_stored_plan", lambda *_: Failed())
     answer = meshwright("demo", *SMALL, "--out", tmp_path)
     assert answer.code == 1
     assert answer.out.count(" NO") == 4

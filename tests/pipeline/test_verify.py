@@ -18,7 +18,8 @@ from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import handed_over
 from meshwright.pipeline.verify.cluster import examine_on_cluster, verify_on_cluster
-from meshwright.store import verify_stored_plan, write_dataset, write_plan
+from meshwright.store import write_dataset, write_plan
+from meshwright.store.plan_check import verify_stored_plan
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 

@@ -11,7 +11,7 @@ import meshwright as mw
 from meshwright.designs import Plan, front
 from meshwright.errors import InputError
 from meshwright.report import trade_off, write_front
-from meshwright.store import verify_stored_plan
+from meshwright.store.plan_check import verify_stored_plan
 from meshwright.workloads import unif
 
 

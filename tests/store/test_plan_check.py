@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from calls import examples
 from meshwright import Interest, design, route, write_plan, write_trees
 from meshwright.errors import FormatError
-from meshwright.store import verify_stored_plan
+from meshwright.store.plan_check import verify_stored_plan
 from meshwright.workloads import zipf
 from strategies import wild_interests
 

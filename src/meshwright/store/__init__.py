@@ -4,7 +4,6 @@ from meshwright.store.content_plans import StoredContentPlan, read_content_plan,
 from meshwright.store.costs import load_costs
 from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.store.interest_files import load_interest
-from meshwright.store.plan_check import verify_stored_plan
 from meshwright.store.plans import StoredPlan, read_plan, write_plan
 from meshwright.store.runs import write_churn
 from meshwright.store.traces import read_trace, write_trace
@@ -23,7 +22,6 @@ __all__ = [
     "read_trace",
     "read_trees",
     "read_workload",
-    "verify_stored_plan",
     "write_churn",
     "write_content_plan",
     "write_dataset",

@@ -50,7 +50,7 @@ def verify(
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.cli.progress import ProgressDrawing
-    from meshwright.store import verify_stored_plan
+    from meshwright.store.plan_check import verify_stored_plan
 
     if master is not None or conf is not None:
         report = _on_spark(plan, source, k, costs, master, conf, progress)
