@@ -80,7 +80,7 @@ def find_columns(table: DataFrame, reading: Reading) -> dict[str, str]:
 
 
 def name_column(table: DataFrame, column: str, what: str, further: Sequence[str]) -> Column:
-    """Return a column of names as strings; `further` lists types to accept beside strings and integers."""
+    """Return a column of names as strings; `further` lists additional types to accept."""
     from pyspark.sql import functions as sf
 
     kind = dict(table.dtypes)[column]
