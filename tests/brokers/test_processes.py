@@ -122,7 +122,7 @@ def test_a_broker_that_does_not_stop_is_killed(brokers: Brokers, monkeypatch: py
 
 
 def test_reload_sends_a_signal(brokers: Brokers) -> None:
-    """A broker that is told to reload gets SIGHUP and keeps running."""
+    """A reload sends SIGHUP to the broker, which keeps running."""
     reload = "signal.signal(signal.SIGHUP, lambda *_: print('reloaded', flush=True))\n"
     configure(brokers, "a", reload + IDLE)
     with brokers:

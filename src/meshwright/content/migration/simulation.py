@@ -105,7 +105,7 @@ class Simulation(TokenObserver):
         """Record a move."""
         self.moves.append((self._now(), move))
 
-    def token_received(self, turn: int) -> None:
+    def token_received(self) -> None:
         """Record the time."""
         self.turns.append(self._now())
         self.stopped_at = None
@@ -114,7 +114,7 @@ class Simulation(TokenObserver):
         """Drop the moves that were lost with the token."""
         del self.moves[moves:]
 
-    def token_stopped(self, turn: int) -> None:
+    def token_stopped(self) -> None:
         """Record the time."""
         self.stopped_at = self._now()
 

@@ -27,7 +27,7 @@ class LocalUser:
     unsettled: dict[int, tuple[int, set[int]]] = field(default_factory=dict)
     """Its unsettled publications: number → channel, and the users that have not acknowledged it."""
     settled: list[int] = field(default_factory=list)
-    """The numbers of settled publications that it has not been told yet."""
+    """The numbers of settled publications that have not been reported to it."""
     waiting: list[Envelope] = field(default_factory=list)
     """What has arrived for it before it did."""
 

@@ -23,16 +23,16 @@ class TokenObserver:
     """Callbacks for an observer outside the protocol; by default, they do nothing."""
 
     def move_logged(self, move: Move) -> None:
-        """Take a move that was appended to the log."""
+        """Note that a move was appended to the log."""
 
-    def token_received(self, turn: int) -> None:
-        """Take the number of a turn: a broker has received the token."""
+    def token_received(self) -> None:
+        """Note that a broker has received the token."""
 
     def token_replaced(self, moves: int) -> None:
-        """Take the length of the log with which a lost token was replaced."""
+        """Note that a lost token was replaced, with a log of this many moves."""
 
-    def token_stopped(self, turn: int) -> None:
-        """Take the number of the turn after which no move pays."""
+    def token_stopped(self) -> None:
+        """Note that no move pays any more."""
 
 
 class TokenRing:
@@ -59,7 +59,7 @@ class TokenRing:
         """Take the token: complete the log, append moves, ask users, and pass the token on."""
         state, log = self._state, self._state.log
         self.turn, self.stopped = token.turn, False
-        self._observer.token_received(token.turn)
+        self._observer.token_received()
         known = len(log.moves)
         log.extend(token.start, token.moves)
         if token.generation > self.generation:
@@ -73,7 +73,7 @@ class TokenRing:
         quiet = 0 if busy or self._waits_for_users() else token.quiet + 1
         if quiet >= len(state.alive):
             self.stopped = True
-            self._observer.token_stopped(token.turn)
+            self._observer.token_stopped()
             return
         start = token.start if self._sent_length is None else self._sent_length
         self._sent_length = len(log.moves)

@@ -122,7 +122,7 @@ class UserAgent:
                 self._refused_by.clear()
             self._register_elsewhere()
         elif self.stranded:
-            # The broker that we told may have crashed before it told the others.
+            # The broker that knew it may have crashed before it passed it on.
             self._give_up()
 
     # Publishing.
