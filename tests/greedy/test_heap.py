@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ values = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf]), max_size=40)
 @compiled
 def drain(heap: np.ndarray, value: np.ndarray, order: np.ndarray) -> None:
     """Build a heap, and write its entries in the order in which they come to the top."""
-    size = np.int64(len(heap))
+    size: Any = np.int64(len(heap))
     build(heap, value, size)
     for i in range(len(order)):
         order[i] = heap[0]
@@ -26,7 +28,7 @@ def drain(heap: np.ndarray, value: np.ndarray, order: np.ndarray) -> None:
 @compiled
 def drain_lazily(heap: np.ndarray, bound: np.ndarray, value: np.ndarray, order: np.ndarray) -> None:
     """As `drain`, from upper bounds: lower the first entry to its value, and take it once both agree."""
-    size = np.int64(len(heap))
+    size: Any = np.int64(len(heap))
     build(heap, bound, size)
     taken = 0
     while size > 0:

@@ -16,7 +16,7 @@ from meshwright import measure
 from meshwright.errors import FormatError, InputError
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
-from meshwright.pipeline.dataset.subscriptions import handed_over
+from meshwright.pipeline.dataset.subscriptions import from_interest
 from meshwright.pipeline.verify.cluster import examine_on_cluster, verify_on_cluster
 from meshwright.store import write_dataset, write_plan
 from meshwright.store.plan_check import verify_stored_plan
@@ -58,7 +58,7 @@ def test_a_broken_plan_is_reported_as_without_spark(
     overlay = mw.design(interest, "gm").overlay
     keep = np.arange(len(overlay)) % 7 != 3
     broken = Overlay(interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
-    found, weak = examine_on_cluster(spark, broken, handed_over(spark, interest), weak=True)
+    found, weak = examine_on_cluster(spark, broken, from_interest(spark, interest), weak=True)
     here, weak_here = verify_overlay(broken), measure.weak_topics(broken)
     assert len(here.split_topics) > 3
     assert found.split_topics.tolist() == here.split_topics.tolist()
@@ -100,8 +100,8 @@ def test_data_that_does_not_match_is_rejected(
 def test_without_edges_or_subscriptions(spark: SparkSession) -> None:
     """Without subscriptions everything is connected; without edges, topics are split."""
     nothing = Interest.from_pairs(pa.array([], pa.string()), pa.array([], pa.string()))
-    found, _ = examine_on_cluster(spark, Overlay.empty(nothing), handed_over(spark, nothing))
+    found, _ = examine_on_cluster(spark, Overlay.empty(nothing), from_interest(spark, nothing))
     assert (found.connected, found.support, found.contributions_agree) == (True, 1.0, True)
     pair = Interest.from_dict({"a": {"t"}, "b": {"t"}})
-    found, _ = examine_on_cluster(spark, Overlay.empty(pair), handed_over(spark, pair))
+    found, _ = examine_on_cluster(spark, Overlay.empty(pair), from_interest(spark, pair))
     assert (found.split_topics.tolist(), found.support) == ([0], 0.0)

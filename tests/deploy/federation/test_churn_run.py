@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from meshwright.deploy import BrokerSettings, Inventory, NamedTrees, TopicTree, 
 from meshwright.deploy.federation import churn
 from meshwright.deploy.federation.churn import QUEUE_PATIENCE, _changed_topics, _ChurnRun
 from meshwright.deploy.federation.churn_verdict import Window
-from meshwright.deploy.federation.traffic import Message
+from meshwright.deploy.federation.traffic import Message, load_aiomqtt
 
 CHAIN = NamedTrees(
     tuple("abc"),
@@ -48,7 +49,7 @@ class FakeObservers:
     async def publish(self, broker: str, topic: str, name: str) -> Message:
         """Record a message."""
         self.published.append((broker, topic, name))
-        return Message(topic, broker, churn.time.monotonic())
+        return Message(topic, broker, time.monotonic())
 
     async def attach(self, broker: str, endpoint: Any, topics: set[str]) -> None:
         """Record a new client."""
@@ -169,7 +170,7 @@ def test_nobody_publishes_at_brokers_that_are_away(clock: Clock) -> None:
     run.finished = False
 
     async def fail(*_: str) -> Message:
-        raise churn.load_aiomqtt().MqttError
+        raise load_aiomqtt().MqttError
 
     observers.publish = fail
     count = len(run.sent)

@@ -106,8 +106,6 @@ def from_interest(spark: SparkSession, interest: Interest) -> Subscriptions:
     )
 
 
-handed_over = from_interest  # used by tests/pipeline/test_verify.py
-
 SCHEMA = "shard int, nodes binary, topics binary"
 
 

@@ -40,9 +40,6 @@ def spark_errors() -> Iterator[None]:
         raise translate_error(error) from error
 
 
-telling = spark_errors  # used by pipeline/verify
-
-
 def translate_error(error: Exception) -> MeshwrightError:
     """Return the `MeshwrightError` that explains an exception of Spark."""
     text = str(error)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from meshwright.files.header import damaged
 from meshwright.pipeline.dataset.subscriptions import subscriptions
 from meshwright.pipeline.session.cluster import through_connect
-from meshwright.pipeline.session.failures import telling
+from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
 from meshwright.pipeline.verify.shard import COUNTS, SCHEMA, examine_packed, unpack
 from meshwright.store.plan_check import read_claims
@@ -63,7 +63,7 @@ def verify_on_cluster(
     stored = read_plan(path)
     claims = read_claims(stored)
     wanted = required_k(claims, k)
-    with telling():
+    with spark_errors():
         given = subscriptions(spark, source) if isinstance(source, (str, Path)) else source
         overlay = stored.overlay_on(given.names)
         found, weak = examine_on_cluster(spark, overlay, given, weak=wanted == 2, progress=progress)
