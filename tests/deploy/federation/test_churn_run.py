@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,7 +48,7 @@ class FakeObservers:
     async def publish(self, broker: str, topic: str, name: str) -> Message:
         """Record a message."""
         self.published.append((broker, topic, name))
-        return Message(topic, broker, time.monotonic())
+        return Message(topic, broker, vars(churn)["time"].monotonic())
 
     async def attach(self, broker: str, endpoint: Any, topics: set[str]) -> None:
         """Record a new client."""
