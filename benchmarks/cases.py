@@ -29,7 +29,7 @@ WORKLOAD, BOUND = "workload", "bound"
 """And two beside designs: making a workload up, and the bound on links, beside GM."""
 CONTENT, CONTENT_EVALUATION, CONTENT_MEMORY = "content", "content-evaluation", "content-memory"
 """The last ones: users on brokers. There nodes are users, topics channels, popularity is the cost model, and
-sizes are subscriptions a user and the number of brokers if told."""
+sizes are subscriptions per user and the number of brokers, if given."""
 
 
 @dataclass(frozen=True)

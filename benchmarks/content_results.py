@@ -59,14 +59,14 @@ def _speed(page: Page) -> None:
     page.table(
         "Users on brokers: descent",
         "By which part of Steiner mixing's cost descent is below it, on several networks. The floor is that "
-        "of the mean; how many networks reach it by themselves is told, too.",
+        "of the mean; the table also shows how many networks reach it by themselves.",
         ["case", "networks", "least", "most", "mean", "floor", "holds", "reach it"],
         gains,
     )
 
 
 def _evaluation(page: Page) -> None:
-    for part, first, told in (
+    for part, first, title in (
         ("users", "users", "by number of users, a broker for every 100 (cbps, Fig. 9); means over networks"),
         ("ratios", "ratio", "by the ratio of mean access to mean core cost (cbps, Fig. 10)"),
     ):
@@ -77,7 +77,7 @@ def _evaluation(page: Page) -> None:
         ]
         page.table(
             f"Users on brokers: cost reduction by {first}",
-            f"Cost of random assignment over that of each algorithm, {told}.",
+            f"Cost of random assignment over that of each algorithm, {title}.",
             ["cost model", first, "length", "subscribers a channel", "packing's core share", *NAMES],
             rows,
         )

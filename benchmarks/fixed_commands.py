@@ -123,7 +123,7 @@ def answers() -> Any:
         "gm,minmax,low,gpa,gpm,ring,cd,cd1,cd2,cdmax,spidercast,spidercastm,randoma,randomm,resilient,best"
     )
     budgets = "--max-edges 50 --max-degree 5 --steps 300 --certify"
-    told = [
+    shown = [
         command(f"compare {small} --algorithms {every} {budgets} --chart charts/compare.svg --json"),
         command(f"advise {small} --max-degree 9 --steps 500 --chart charts/advise.png --json"),
         command(f"advise {small} --diameter 2 --max-edges 900 --steps 100 --json"),
@@ -133,7 +133,7 @@ def answers() -> Any:
         command(f"route {shutil.copytree(plan, 'by-load')} {small} --objective load --json"),
         command(f"chaos {plan} {small} --most 2 --samples 5 --policies naive,tidy"),
     ]
-    return told, files("charts")
+    return shown, files("charts")
 
 
 @fixed("commands/refusals")
@@ -156,9 +156,9 @@ def churn() -> Any:
     file = written("trace.jsonl", "".join(json.dumps(each) + "\n" for each in trace))
     on = f"churn {planned('small')} {dataset('small')}"
     command(f"{on} --rounds 50 --compare naive,shadow,tidy,rebuild --seed 3 --out churned")
-    told = command(f"{on} --trace {file} --policy tidy --out traced --json")
+    shown = command(f"{on} --trace {file} --policy tidy --out traced --json")
     burst = command(f"{on} --rounds 20 --burst 3 --backups greedy --coverage 2 --rho 1 --json")
-    return files("churned"), files("traced"), told, burst
+    return files("churned"), files("traced"), shown, burst
 
 
 # -- deploying --------------------------------------------------------------------------------------
@@ -192,9 +192,9 @@ def filters() -> Any:
     brokers = interest("levels").node_names.to_pylist()
     lines = "".join(f"{b}: {{host: h{i}.example, port: {1883 + i}}}\n" for i, b in enumerate(brokers))
     merged = f"--overlaps merge --inventory {written('places.yaml', lines)} --json"
-    told = command(f"export {routed('levels')} --to mosquitto --out merged {merged}")
+    shown = command(f"export {routed('levels')} --to mosquitto --out merged {merged}")
     command(f"export {published()} --to mosquitto --allow-relays --out relayed")
-    return told, files("merged"), files("relayed")
+    return shown, files("merged"), files("relayed")
 
 
 def exported(kind: str) -> Any:

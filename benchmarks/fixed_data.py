@@ -73,22 +73,22 @@ def migration() -> Any:
     asked = ["--publications 200", "--publications 150 --decline 0.3 --ttl 0.05 --start packing --seed 2"]
     asked += ["--publications 200 --crashes 2 --delay 0.02 --seed 1"]
     runs = [(f"moved-{number}", words) for number, words in enumerate(asked)]
-    told = [command(f"content migrate moving {words} --out {out} --json") for out, words in runs]
-    return told, [files(out) for out, _ in runs]
+    shown = [command(f"content migrate moving {words} --out {out} --json") for out, words in runs]
+    return shown, [files(out) for out, _ in runs]
 
 
 @fixed("content/commands")
 def content_commands() -> Any:
     """Make workloads and assignments by the commands."""
     made_up = "--users 120 --brokers 4 --channels 10 --ratio 0.5 --capacity 1.5 --length 0.1 --seed 3"
-    told = [
+    shown = [
         command(f"content workload {made_up} --out made-up --json"),
         command("content workload --users 7 --brokers 2 --channels 3 --out few --json"),
         command("content assign made-up --steps 900 --out assigned --json"),
         command("content compare made-up --steps 300 --argmax --json"),
         command("content exact few --out optimum --json"),
     ]
-    return told, [files(folder) for folder in ("made-up", "few", "assigned", "optimum")]
+    return shown, [files(folder) for folder in ("made-up", "few", "assigned", "optimum")]
 
 
 # -- Spark ------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def formats() -> Any:
 def on_spark() -> Any:
     """Plan in parts and by waves, verify, profile and sample; then plan and draw what the demo makes up."""
     small, many = dataset("small"), dataset("many")
-    told = [
+    shown = [
         command(f"plan {small} --parts 3 --coverage 2 --algorithm low --out divided {ON}"),
         command(f"plan {many} --algorithm gpa --max-edges 150 --out by-waves {ON}"),
         command(f"verify divided {small} {ON}"),
@@ -183,7 +183,7 @@ def on_spark() -> Any:
         command(f"sample {small} --nodes 20 --from b07 --by topics --out some {ON}"),
         command("demo --nodes 200 --topics 40 --out demo --json"),
     ]
-    return told, [files(folder) for folder in ("divided", "by-waves", "some", "demo")]
+    return shown, [files(folder) for folder in ("divided", "by-waves", "some", "demo")]
 
 
 @fixed("spark/traffic")
@@ -198,7 +198,7 @@ def traffic() -> Any:
     log = written("log.csv", "publisher,topic,size,time\n" + "".join(rows))
     cut = f"{written('values.jsonl', ''.join(values))} --value price --high 10 --channels 20 --seconds 60"
     plan = shutil.copytree(planned("small"), "by-rates")
-    told = [
+    shown = [
         command(f"traffic {log} --out traffic {ON}"),
         command(f"route {plan} {dataset('small')} --objective load --rates traffic --json"),
         command(f"traffic {cut} --out prices {ON}"),
@@ -206,20 +206,20 @@ def traffic() -> Any:
         command(f"content workload --traffic prices {beside} --cells --bytes --out cells --json"),
         command(f"content workload --traffic prices {beside} --channels 7 --out anew --json"),
     ]
-    return told, [files(folder) for folder in ("traffic", plan, "prices", "as-summed", "cells", "anew")]
+    return shown, [files(folder) for folder in ("traffic", plan, "prices", "as-summed", "cells", "anew")]
 
 
 @fixed("spark/follow")
 def followed() -> Any:
     """Follow a folder in two runs, and churn by its events."""
     line = f"follow incoming --format csv --start {dataset('small')} --once --out live {ON}"
-    told = []
+    shown = []
     for day in range(2):
         kinds = ("subscribe", "subscribe", "unsubscribe")
         rows = [
             f"{kinds[i % 3]},b{i * 11 % 66:02},t{i * (day + 3) % 25:02},{99 * day + i}\n" for i in range(60)
         ]
         written(f"incoming/{day}.csv", "operation,node,topic,time\n" + "".join(rows) + "dance,b,t,1\n")
-        told.append(command(line))
-    told.append(command(f"churn {planned('small')} {dataset('small')} --trace live --json"))
-    return told, files("live/events")
+        shown.append(command(line))
+    shown.append(command(f"churn {planned('small')} {dataset('small')} --trace live --json"))
+    return shown, files("live/events")

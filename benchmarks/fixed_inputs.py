@@ -100,8 +100,8 @@ def command(line: str, code: int = 0) -> Any:
             run()
     except SystemExit as ended:
         if ended.code != code:
-            told = f"{out.getvalue()}{notes.getvalue()}"
-            raise RuntimeError(f"{line} ends with {ended.code}: {told}") from ended
+            shown = f"{out.getvalue()}{notes.getvalue()}"
+            raise RuntimeError(f"{line} ends with {ended.code}: {shown}") from ended
     finally:
         sys.argv = before
     if code == 2:

@@ -70,9 +70,9 @@ def made(plan: mw.Plan) -> Any:
     """Return what there is to a plan: its links, what it states and how it sums itself up."""
     prices = None if plan.prices is None else (plan.prices.bound, plan.prices.scaled, plan.prices.q)
     proven = plan.prices and mw.verify.check_prices(plan.overlay.interest, plan.prices.scaled)
-    told = [line for line in plan.summary().splitlines() if not line.startswith("time:")]
+    shown = [line for line in plan.summary().splitlines() if not line.startswith("time:")]
     stated = plan.algorithm, plan.stated_parameters, plan.seed, plan.figures
-    return plan.overlay, stated, told, prices, proven
+    return plan.overlay, stated, shown, prices, proven
 
 
 for _name, _asked in DESIGNS.items():
@@ -214,8 +214,8 @@ def trees(objective: str) -> Any:
         for given in settings:
             chosen = mw.route(own, objective, **given, today=today if objective == "stable" else ())
             ways = mw.routes.hops(chosen), mw.routes.loads(chosen), mw.routes.stretch(chosen)
-            told = mw.routes.figures(chosen), chosen.unreachable, chosen.relay, repr(chosen)
-            found.append((chosen.to_arrow(), chosen.links, ways, told))
+            shown = mw.routes.figures(chosen), chosen.unreachable, chosen.relay, repr(chosen)
+            found.append((chosen.to_arrow(), chosen.links, ways, shown))
     return found
 
 

@@ -5,7 +5,7 @@
     python -m benchmarks.fixed_runs --record           # run all, write fixed_runs.json
 
 Each run ends in plain data: edges, trees, plans, files, figures. Times, paths and versions are left out,
-floats are rounded to 12 digits, and the rest is hashed. A run that differs is told in a line, and the exit
+floats are rounded to 12 digits, and the rest is hashed. A run that differs is printed in a line, and the exit
 code is 1; `--keep DIR` leaves the data of each run, to be compared with that of the code before. Everything
 else is in a temporary folder. Kernels that are not yet compiled make the first time longer.
 """
@@ -137,9 +137,9 @@ def found(names: Sequence[str], *, keep: Path | None = None, times: bool = False
 
 def record(digests: Mapping[str, str]) -> int:
     """Write the digests, if every run has one, and return the exit code."""
-    failed = {name: told for name, told in digests.items() if len(told) != LENGTH}
-    for name, told in failed.items():
-        print(f"{name}: {told}")
+    failed = {name: found for name, found in digests.items() if len(found) != LENGTH}
+    for name, found in failed.items():
+        print(f"{name}: {found}")
     if failed:
         print(f"{len(failed)} of {len(digests)} runs failed: nothing is recorded")
         return 1

@@ -29,9 +29,9 @@ def measure_routes(case: Case) -> dict[str, Any]:
     record: dict[str, Any] = {"links": len(overlay), "subscriptions": interest.num_subscriptions}
     for objective in ("hops", "load"):
         seconds, trees = cpu_seconds(partial(route, overlay, objective, rates=rates), runs=2)
-        told = figures(trees)
+        shown = figures(trees)
         names = ("mean_hops", "max_hops", "max_link_load", "mean_link_load")
-        record[objective] = {"seconds": seconds, **{name: told[name] for name in names}}
+        record[objective] = {"seconds": seconds, **{name: shown[name] for name in names}}
     if case.plain_over_routes is not None or interest.num_subscriptions < 10_000:
         record["plain"], depth = cpu_seconds(lambda: plain_routes(overlay))
         if not np.array_equal(depth, _depths(route(overlay))):

@@ -82,7 +82,7 @@ def main(
             with journal.open("a") as file:
                 file.write(json.dumps({"case": case.name, "task": task, **record}) + "\n")
             took = time.perf_counter() - began
-            _note(f"[{number}/{len(cases)}] {case.name} {task}: {_told(record)} ({took:.0f} s)")
+            _note(f"[{number}/{len(cases)}] {case.name} {task}: {_format_record(record)} ({took:.0f} s)")
     page = Page(cases, records, here)
     target = out or (RESULTS if not quick and not only and not tasks else journal.with_name("RESULTS.md"))
     with new_file(target) as beside:
@@ -124,7 +124,7 @@ def _note(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _told(record: dict[str, Any]) -> str:
+def _format_record(record: dict[str, Any]) -> str:
     return ", ".join(
         f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
         for name, value in record.items()

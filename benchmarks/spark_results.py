@@ -29,8 +29,8 @@ def _on_spark(page: Page) -> None:
             ratio, serial = record["cluster"] / here, record["cluster"] - record.get("in_waves", 0.0)
             cells = [case.name, *map(figure, (record["one"], record["two"], record["cluster"], ratio))]
             cells += page.floor(ratio, "≤", case.spark_over_engine)
-            told = " + ".join(f"{wave:,}" for wave in record["waves"]) or "–"
-            rows.append([*cells, told, figure(serial), figure(record["one"] / serial)])
+            shown = " + ".join(f"{wave:,}" for wave in record["waves"]) or "–"
+            rows.append([*cells, shown, figure(serial), figure(record["one"] / serial)])
         if record and "wave_1" in record:
             gain = record["wave_1"] / record["wave_2"]
             cells = [case.name, figure(record["wave_1"]), figure(record["wave_2"]), figure(gain)]
@@ -88,7 +88,7 @@ def _data_on_spark(page: Page) -> None:
         memory = [record["driver_mb"], record["java_mb"]]
         rows.append([*cells, *("–" if it is None else f"{it:,.0f}" for it in memory)])
 
-    def told(what: str) -> list[str]:
+    def shown(what: str) -> list[str]:
         return [what, "DuckDB s", "ratio", "floor", "holds"]
 
     page.table(
@@ -96,7 +96,7 @@ def _data_on_spark(page: Page) -> None:
         "Wall time of ingesting a Parquet file of names into a dataset, and of profiling it, on Spark, "
         "`local[2]`, over that of DuckDB on two threads for the same work; ids and figures are identical, "
         "or the case fails. Last, the peak memory of the driver's Python and of Spark's Java.",
-        ["case", "rows", *told("ingest s"), *told("profile s"), "driver MB", "Java MB"],
+        ["case", "rows", *shown("ingest s"), *shown("profile s"), "driver MB", "Java MB"],
         rows,
     )
 
