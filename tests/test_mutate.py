@@ -121,12 +121,14 @@ def test_kernels_can_be_skipped() -> None:
 
 
 def test_the_tests_of_a_file_are_those_of_its_room_its_own_first() -> None:
-    suite = suite_of("src/meshwright/workloads/popularity.py")
-    assert suite[0] == "tests/workloads/test_popularity.py"
+    suite = suite_of("src/meshwright/workloads/draw.py")
+    assert suite[0] == "tests/workloads/test_draw.py"
     assert {ROOT / test for test in suite} == set((ROOT / "tests" / "workloads").glob("test_*.py"))
-    assert suite_of("src/meshwright/words.py") == ["tests/test_words.py"]
-    assert "tests/workloads/test_draw.py" not in suite_of("src/meshwright/spelling.py")
-    assert suite_of("src/meshwright/words.py", [ROOT / "tests/test_writing.py"]) == ["tests/test_writing.py"]
+    assert suite_of("src/meshwright/overlay.py") == ["tests/test_overlay.py"]
+    assert "tests/workloads/test_draw.py" not in suite_of("src/meshwright/interest.py")
+    assert suite_of("src/meshwright/overlay.py", [ROOT / "tests/test_interest.py"]) == [
+        "tests/test_interest.py"
+    ]
 
 
 def test_a_row_ignores_what_it_names(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_topics_are_channels(tmp_path: Path) -> None:
     made = read_workload(tmp_path / "made")
     assert made.channel_names.to_pylist() == ["rain", "sun", "wind"]
     assert made.demand.incoming.tolist() == [0.0, 1.0, 3.0]
-    assert "each a channel of its own" in meshwright(*words, "--cells").complaint
+    assert "each topic is a channel" in meshwright(*words, "--cells").complaint
     (tmp_path / "users.csv").write_text("user,x,y\nann,0,0\n")
     assert "has no place for users 'bob', 'cid'" in meshwright(*words).complaint
 
@@ -167,7 +167,7 @@ def test_bad_options_are_refused(workload: Path, tmp_path: Path) -> None:
         (("assign", workload, "--out", workload), "holds something other than a content plan"),
         (("compare", workload, "--algorithms", "packing,packing"), "each once"),
         (("compare", workload, "--algorithms", "packing", "--argmax"), "none of packing takes argmax"),
-        (("compare", workload, "--chart", tmp_path / "c.gif"), "what kind of chart"),
+        (("compare", workload, "--chart", tmp_path / "c.gif"), "unknown type of chart"),
         (("exact", workload, "--time-limit", "-1"), "content exact --help"),
     ):
         assert message in meshwright("content", *words).complaint

@@ -17,23 +17,25 @@ import sys
 from numba.core.dispatcher import Dispatcher
 import meshwright as mw
 from meshwright.churn import Event
-from meshwright.deploy.federation.live_plan import LivingPlan
+from meshwright.deploy.federation.live_plan import LivePlan
+from meshwright.deploy.federation.plan import FederationPlan
 from meshwright.store.trees import TREES
 from meshwright.workloads import zipf
-from routed_plans import routed_of
+from routed_plans import named_trees
 
 overlay = mw.design(zipf(6, 5, size=3, seed=3), "low").overlay
 trees = mw.route(overlay)
-plan = LivingPlan(routed_of(trees), overlay.edges, trees.to_arrow().cast(TREES), policy=sys.argv[1])
+table = trees.to_arrow().cast(TREES)
+plan = LivePlan(FederationPlan(named_trees(trees), overlay.edges, table), policy=sys.argv[1])
 taken, compile = [], Dispatcher.compile
 Dispatcher.compile = lambda self, signature: taken.append(self.py_func.__name__) or compile(self, signature)
-first, second, *_ = plan.live.nodes
-topic = plan.live.interest().topic_names[0].as_py()
-plan.happen([Event("join", "new", (topic, "other"))])
-plan.happen([Event("subscribe", first, ("other",))])
-plan.happen([Event("unsubscribe", "new", (topic,))])
-plan.happen([Event("crash", second)])
-plan.happen([Event("leave", "new")])
+first, second, *_ = plan.live_overlay.nodes
+topic = plan.live_overlay.interest().topic_names[0].as_py()
+plan.apply([Event("join", "new", (topic, "other"))])
+plan.apply([Event("subscribe", first, ("other",))])
+plan.apply([Event("unsubscribe", "new", (topic,))])
+plan.apply([Event("crash", second)])
+plan.apply([Event("leave", "new")])
 print(json.dumps(taken))
 """
 

@@ -155,7 +155,7 @@ def test_a_change_in_a_called_kernel_makes_its_callers_stale(copied: Path) -> No
 def test_an_unrelated_change_makes_nothing_stale(copied: Path) -> None:
     """Editing what no kernel imports, such as a command or the Python around the kernels, changes nothing."""
     before = digests(copied)
-    for name in ("cli/main.py", "greedy/engine.py", "measure/__init__.py", "interest.py"):
+    for name in ("cli/main.py", "greedy/engine.py", "measure/__init__.py", "cli/output.py"):
         with (copied / name).open("a", encoding="utf-8") as file:
             file.write("\n# edited\n")
     assert digests(copied) == before

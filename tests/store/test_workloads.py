@@ -90,7 +90,7 @@ def change(file: Path, column: str, values: list[Any] | None) -> None:
     ("file", "column", "values", "told"),
     [
         ("rates", "user", ["nobody"], "rates.parquet names the unknown users 'nobody'"),
-        ("rates", "rate", [-1.0], "is negative or no number"),
+        ("rates", "rate", [-1.0], "is negative or not a number"),
         ("rates", "rate", ["many"], "has a rate that is not a number"),
         ("rates", "channel", None, "has no column 'channel'"),
         ("rates", "channel", [0.5], "has channels that are double"),

@@ -40,15 +40,6 @@ def live_plan(brokers: int, topics: int, size: int = 3) -> LivePlan:
     return LivePlan(FederationPlan(named_trees(trees), overlay.edges, table))  # type: ignore[arg-type]
 
 
-def test_nobody_waits_for_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels for repairs are compiled when a live plan is made, not while messages wait."""
-    compiled: list[str] = []
-    for room in ("churn", "routes"):
-        monkeypatch.setattr(f"meshwright.{room}.prepare", lambda _, room=room: compiled.append(room))
-    live_plan(4, 3, size=2)
-    assert compiled == ["churn", "routes"]
-
-
 def check(verdict: ChurnVerdict, events: int, *, durable: bool = True) -> None:
     """Assert that nothing undisturbed is lost, and that everything is exact in the end."""
     assert (verdict.outside.missing, verdict.outside.duplicate, verdict.outside.leaked) == ((), (), ())
