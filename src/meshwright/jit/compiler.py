@@ -58,8 +58,7 @@ def _compile(function: Function, **options: bool | str) -> Function:
         options |= {"nogil": True, "no_cfunc_wrapper": True}
         made = decorate(error_model="numpy", **options)(function)
         if folder is not None and not config.DISABLE_JIT:
-            cache: Any = _Cache
-            made._cache = cache(function)
+            made._cache = cast("Any", _Cache)(function)
         return cast("Function", made)
     finally:
         config.CACHE_DIR = before
