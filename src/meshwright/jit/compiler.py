@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core.caching import FunctionCache
 
 from meshwright.jit import announce, cache
 
@@ -55,24 +54,7 @@ def _compile(function: Function, **options: bool | str) -> Function:
     config.CACHE_DIR = str(folder or "")  # numba reads it here, when the function is decorated
     try:
         decorate: Any = numba.njit
-        options |= {"nogil": True, "no_cfunc_wrapper": True}
-        made = decorate(error_model="numpy", **options)(function)
-        if folder is not None and not config.DISABLE_JIT:
-            made._cache = cast("Any", _Cache)(function)
-        return cast("Function", made)
+        options |= {"cache": folder is not None, "nogil": True, "no_cfunc_wrapper": True}
+        return cast("Function", decorate(error_model="numpy", **options)(function))
     finally:
         config.CACHE_DIR = before
-
-
-class _Cache(FunctionCache):
-    """numba's cache of compiled functions, quicker to load from.
-
-    Before it loads a function, numba imports all that it can compile, which takes longer than all else that a
-    small command does. Machine code needs nothing of that.
-    """
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load the machine code of a signature, or return None."""
-        with self._guard_against_spurious_io_errors():
-            load: Any = self._load_overload
-            return load(sig, target_context)
