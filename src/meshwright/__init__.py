@@ -6,9 +6,8 @@
 [('a', 'b'), ('a', 'c')]
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
-
-from meshwright.lazy import export_lazily
 
 if TYPE_CHECKING:
     from meshwright import churn, content, measure, routes, verify, workloads
@@ -20,11 +19,15 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.routes import route
-    from meshwright.store.costs import load_costs
-    from meshwright.store.datasets import write_dataset
-    from meshwright.store.interest_files import load_interest
-    from meshwright.store.plans import read_plan, write_plan
-    from meshwright.store.trees import read_trees, write_trees
+    from meshwright.store import (
+        load_costs,
+        load_interest,
+        read_plan,
+        read_trees,
+        write_dataset,
+        write_plan,
+        write_trees,
+    )
 
 __all__ = [
     "Interest",
@@ -53,22 +56,32 @@ __all__ = [
     "write_trees",
 ]
 
-export_lazily(
-    __name__,
-    {
-        "churn": ["LiveOverlay"],
-        "costs.link_costs": ["LinkCosts"],
-        "designs": ["Plan", "design"],
-        "errors": ["MeshwrightError"],
-        "greedy": ["candidates", "grow", "rules"],
-        "interest": ["Interest"],
-        "overlay": ["Overlay"],
-        "routes": ["route"],
-        "store.costs": ["load_costs"],
-        "store.datasets": ["write_dataset"],
-        "store.interest_files": ["load_interest"],
-        "store.plans": ["read_plan", "write_plan"],
-        "store.trees": ["read_trees", "write_trees"],
-    },
-    modules=("churn", "content", "measure", "routes", "verify", "workloads"),
-)
+_ROOMS = {
+    "Interest": "interest",
+    "LinkCosts": "costs",
+    "LiveOverlay": "churn",
+    "MeshwrightError": "errors",
+    "Overlay": "overlay",
+    "Plan": "designs",
+    "candidates": "greedy",
+    "design": "designs",
+    "grow": "greedy",
+    "load_costs": "store",
+    "load_interest": "store",
+    "read_plan": "store",
+    "read_trees": "store",
+    "route": "routes",
+    "rules": "greedy",
+    "write_dataset": "store",
+    "write_plan": "store",
+    "write_trees": "store",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used, so that `meshwright --help` answers at once."""
+    if name in ("churn", "content", "measure", "routes", "verify", "workloads"):
+        return import_module(f"meshwright.{name}")
+    if name in _ROOMS:
+        return getattr(import_module(f"meshwright.{_ROOMS[name]}"), name)
+    raise AttributeError(f"module 'meshwright' has no attribute {name!r}")

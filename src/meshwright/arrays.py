@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 NOTHING, ONE, SIX, SIXTY_THREE = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
-SIXTEEN = np.uint64(16)
-"""Numbers that kernels compare at once."""
 BLOCK = 512
 """Nodes of a block of words."""
 FEWEST, MOST = -(2**31), 2**31 - 1

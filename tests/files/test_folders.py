@@ -13,7 +13,7 @@ from meshwright import Interest
 from meshwright.errors import OutputError
 from meshwright.files.folders import new_folder
 from meshwright.files.header import DATASET, PLAN, write_header
-from meshwright.store.datasets import read_dataset, write_dataset
+from meshwright.store import read_dataset, write_dataset
 
 OLD = Interest.from_dict({"a": {"x"}, "b": {"x"}})
 NEW = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}, "c": {"y"}})

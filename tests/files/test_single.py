@@ -17,7 +17,7 @@ from meshwright.deploy.config.exports import export
 from meshwright.errors import OutputError
 from meshwright.files.single import check_place, new_file
 from meshwright.report import degree_and_support
-from meshwright.store.traces import write_trace
+from meshwright.store import write_trace
 from meshwright.workloads import unif, write_raw_events
 
 PLAN = mw.design(unif(60, 9, size=4, seed=1), "gm")

@@ -21,7 +21,7 @@ from connect_service import service
 from meshwright.errors import ClusterError, MissingDependencyError
 from meshwright.pipeline.session.connect import check_version
 from meshwright.pipeline.session.failures import translate_error
-from meshwright.store.datasets import write_dataset
+from meshwright.store import write_dataset
 from meshwright.workloads import unif
 from pipeline.cluster_program import expectation
 from pipeline.test_pages import connection, connz, emqx

@@ -21,7 +21,7 @@ from meshwright.pipeline.follow.batch import Node, Row
 from meshwright.pipeline.follow.follow import follow
 from meshwright.pipeline.follow.outcome import BatchOutcome
 from meshwright.pipeline.readers.options import Reading
-from meshwright.store.datasets import write_dataset
+from meshwright.store import write_dataset
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,7 +19,7 @@ from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
 from meshwright.pipeline.readers.options import Reading
-from meshwright.store.datasets import write_dataset
+from meshwright.store import write_dataset
 from meshwright.workloads import write_raw_events, zipf
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.profile import Distribution, profile
 from meshwright.pipeline.dataset.sample import sample
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
-from meshwright.store.datasets import write_dataset
+from meshwright.store import write_dataset
 from meshwright.workloads import zipf
 from terminal import meshwright
 

@@ -18,9 +18,8 @@ from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import from_interest
 from meshwright.pipeline.verify.cluster import examine_on_cluster, verify_on_cluster
-from meshwright.store.datasets import write_dataset
+from meshwright.store import write_dataset, write_plan
 from meshwright.store.plan_check import verify_stored_plan
-from meshwright.store.plans import write_plan
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 
 from meshwright import Interest
 from meshwright.errors import FormatError, InputError
-from meshwright.store import datasets, tables
-from meshwright.store.datasets import read_dataset, write_dataset, write_relation
+from meshwright.store import datasets, read_dataset, tables, write_dataset
+from meshwright.store.datasets import write_relation
 from meshwright.workloads import zipf
 from strategies import interests, wild_interests
 

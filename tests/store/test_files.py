@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
-from meshwright.store import interest_files
-from meshwright.store.datasets import write_dataset
+from meshwright.store import interest_files, write_dataset
 from strategies import wild_interests
 
 PAIRS = [("b", "x"), ("a", "y"), ("a", "x"), ("007", "x")]

@@ -1,17 +1,12 @@
 """Live overlays: nodes join, leave and crash, and every change is repaired at once."""
 
-from typing import TYPE_CHECKING
-
-from meshwright.lazy import export_lazily
-
-if TYPE_CHECKING:
-    from meshwright.churn.chaos import RepairCost, Scenario, chaos
-    from meshwright.churn.events import EVENTS, Event
-    from meshwright.churn.live import LiveOverlay
-    from meshwright.churn.policy import COVERS, POLICIES, Policy
-    from meshwright.churn.repair import Repair
-    from meshwright.churn.replay import Replay, happen, replay
-    from meshwright.churn.simulation import random_churn
+from meshwright.churn.chaos import RepairCost, Scenario, chaos
+from meshwright.churn.events import EVENTS, Event
+from meshwright.churn.live import LiveOverlay
+from meshwright.churn.policy import COVERS, POLICIES, Policy
+from meshwright.churn.repair import Repair
+from meshwright.churn.replay import Replay, happen, replay
+from meshwright.churn.simulation import random_churn
 
 __all__ = [
     "COVERS",
@@ -29,16 +24,3 @@ __all__ = [
     "random_churn",
     "replay",
 ]
-
-export_lazily(
-    __name__,
-    {
-        "chaos": ["RepairCost", "Scenario", "chaos"],
-        "events": ["EVENTS", "Event"],
-        "live": ["LiveOverlay"],
-        "policy": ["COVERS", "POLICIES", "Policy"],
-        "repair": ["Repair"],
-        "replay": ["Replay", "happen", "replay"],
-        "simulation": ["random_churn"],
-    },
-)

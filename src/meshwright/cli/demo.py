@@ -34,8 +34,8 @@ def demo(
     from meshwright.cli.plans import design_runs
     from meshwright.report import comparison, degree_and_support
     from meshwright.report.sheet import check_chart
+    from meshwright.store import write_plan
     from meshwright.store.plan_check import verify_stored_plan
-    from meshwright.store.plans import write_plan
 
     out.mkdir(parents=True, exist_ok=True)
     picture = check_chart(out / "designs.png")

@@ -116,8 +116,6 @@ def execute(arguments: Sequence[str]) -> int:
 
 def run() -> None:
     """Run the `meshwright` program."""
-    # Where pandas is installed, pyarrow imports it with its first array; no command needs it before Spark.
-    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
     logging.getLogger().addHandler(logging.NullHandler())  # library errors become one line of ours
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the parent process

@@ -4,18 +4,13 @@ It holds three ideas: `model` (who publishes and wants what, and what links cost
 goes to which broker) and `migration` (brokers that improve an assignment by themselves, by messages).
 """
 
-from typing import TYPE_CHECKING
-
-from meshwright.lazy import export_lazily
-
-if TYPE_CHECKING:
-    from meshwright.content.assignment.cost import Cost, cost
-    from meshwright.content.assignment.incremental_cost import RunningCost
-    from meshwright.content.assignment.plan import ContentPlan, assign
-    from meshwright.content.assignment.registry import ALGORITHMS
-    from meshwright.content.model.places import Places
-    from meshwright.content.model.synthetic import synthetic
-    from meshwright.content.model.workload import Workload
+from meshwright.content.assignment.cost import Cost, cost
+from meshwright.content.assignment.incremental_cost import RunningCost
+from meshwright.content.assignment.plan import ContentPlan, assign
+from meshwright.content.assignment.registry import ALGORITHMS
+from meshwright.content.model.places import Places
+from meshwright.content.model.synthetic import synthetic
+from meshwright.content.model.workload import Workload
 
 __all__ = [
     "ALGORITHMS",
@@ -28,16 +23,3 @@ __all__ = [
     "cost",
     "synthetic",
 ]
-
-export_lazily(
-    __name__,
-    {
-        "assignment.cost": ["Cost", "cost"],
-        "assignment.incremental_cost": ["RunningCost"],
-        "assignment.plan": ["ContentPlan", "assign"],
-        "assignment.registry": ["ALGORITHMS"],
-        "model.places": ["Places"],
-        "model.synthetic": ["synthetic"],
-        "model.workload": ["Workload"],
-    },
-)

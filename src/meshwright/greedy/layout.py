@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.arrays import BLOCK, SIXTEEN, bit_rows, frozen, row_words, settled
+from meshwright.arrays import BLOCK, bit_rows, frozen, row_words, settled
 from meshwright.errors import InputError
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep
 from meshwright.interest import Interest
+from meshwright.jit.simd import SIXTEEN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,13 +17,14 @@ from numba import extending
 from numba.core import types
 from numba.extending import intrinsic, register_model, type_callable
 
-from meshwright.arrays import SIXTEEN
 from meshwright.jit.compiler import config
 
 untyped: Any = extending
 
 EIGHT = np.uint64(8)
 """Words of a block."""
+SIXTEEN = np.uint64(16)
+"""Numbers that are looked at at once."""
 
 if config.DISABLE_JIT:
 

@@ -3,8 +3,3 @@
 Only this package imports pyspark, and only inside functions. Code that runs on executors uses DataFrames and
 Arrow, so it runs the same in this process, on a cluster, or through Spark Connect.
 """
-
-import sys
-
-if "pandas" in sys.modules and sys.modules["pandas"] is None:
-    del sys.modules["pandas"]  # the command line hides it until something needs it, as pyspark does

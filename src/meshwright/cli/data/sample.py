@@ -47,7 +47,7 @@ def sample(
     from meshwright.pipeline.dataset.sample import sample as sample_dataset
     from meshwright.pipeline.dataset.subscriptions import subscriptions
     from meshwright.pipeline.session.stages import report_stages
-    from meshwright.store.datasets import write_dataset
+    from meshwright.store import write_dataset
 
     check_target(out, "dataset")
     spark = open_session(master, conf)

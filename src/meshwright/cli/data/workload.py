@@ -58,7 +58,7 @@ def workload(
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
-    from meshwright.store.datasets import write_dataset
+    from meshwright.store import write_dataset
     from meshwright.workloads import WORKLOADS, social
 
     if popularity not in (*WORKLOADS, "social"):

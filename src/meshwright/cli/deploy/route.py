@@ -54,8 +54,8 @@ def route(
     from meshwright.errors import InputError
     from meshwright.routes import OBJECTIVES, figures, stretch
     from meshwright.routes import route as choose
-    from meshwright.store.plans import read_plan
-    from meshwright.store.trees import read_trees, tree_ids, write_trees
+    from meshwright.store import read_plan, read_trees, write_trees
+    from meshwright.store.trees import tree_ids
 
     if objective not in OBJECTIVES:
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")

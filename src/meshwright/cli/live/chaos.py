@@ -51,7 +51,7 @@ def chaos(
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
     from meshwright.cli.progress import ProgressDrawing
-    from meshwright.store.plans import read_plan
+    from meshwright.store import read_plan
 
     names = design_runs.split_names(policies, "--policies", "naive,shadow,tidy")
     for name in names:

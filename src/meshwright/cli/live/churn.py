@@ -72,9 +72,7 @@ def churn(
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
     from meshwright.report import churn_chart, churn_table
-    from meshwright.store.plans import read_plan
-    from meshwright.store.runs import write_churn
-    from meshwright.store.traces import read_trace
+    from meshwright.store import read_plan, read_trace, write_churn
 
     if trace is not None and (rounds is not None or burst > 1):
         raise InputError("--trace defines the events: leave out --rounds and --burst")

@@ -67,7 +67,7 @@ def advise(
     from meshwright.designs.advice import advise as ask
     from meshwright.report import advice_table, trade_off
     from meshwright.report.sheet import check_chart
-    from meshwright.store.plans import write_plan
+    from meshwright.store import write_plan
 
     wishes = Wishes(max_degree, max_edges, resilient, diameter)
     if out is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def load(source: str) -> Interest:
     """Load the interest, and print a note about repeated subscriptions."""
-    from meshwright.store.interest_files import load_interest
+    from meshwright.store import load_interest
 
     with working(f"reading {source}"):
         interest = load_interest(source)
@@ -32,7 +32,7 @@ def load(source: str) -> Interest:
 def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
     """Load the link costs, if a file is given."""
     from meshwright.errors import InputError
-    from meshwright.store.costs import load_costs
+    from meshwright.store import load_costs
 
     if file is None:
         if metric:

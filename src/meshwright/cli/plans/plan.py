@@ -165,7 +165,7 @@ def plan(
     from meshwright.cli.plans import design_runs, plan_on_spark
     from meshwright.designs import find
     from meshwright.errors import InputError
-    from meshwright.store.plans import write_plan
+    from meshwright.store import write_plan
 
     find(algorithm)  # reject misspelled names and unwritable paths before long work
     check_target(out, "front" if front else "plan")

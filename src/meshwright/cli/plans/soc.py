@@ -44,7 +44,7 @@ def soc(
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
     from meshwright.measure import soc as ask
-    from meshwright.store.plans import read_plan
+    from meshwright.store import read_plan
 
     if measure not in ("filtering", "diameter"):
         raise InputError(f"no measure {measure!r}: choose filtering or diameter")

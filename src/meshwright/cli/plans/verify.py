@@ -80,7 +80,7 @@ def _on_spark(
     from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.pipeline.dataset.subscriptions import subscriptions
     from meshwright.pipeline.verify.cluster import verify_on_cluster
-    from meshwright.store.plans import read_plan
+    from meshwright.store import read_plan
 
     read_plan(plan)  # reject a bad plan before Spark starts
     spark = open_session(master, conf)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from meshwright.store.trees import StoredTrees
+    from meshwright.store import StoredTrees
 
 RELAY, PUBLISHER, ALONE = "relay", "publisher", "alone"
 """The roles that a plan's table of roles knows."""
@@ -160,7 +160,7 @@ def read_named_trees(plan: str | Path, *, overlaps: str = "refuse", allow_relays
     FormatError
         If the folder is not a plan, has a newer schema, or is damaged.
     """
-    from meshwright.store.trees import read_trees
+    from meshwright.store import read_trees
 
     return NamedTrees.from_plan(read_trees(plan)).deployable(overlaps=overlaps, allow_relays=allow_relays)
 

@@ -38,7 +38,7 @@ def read_federation_plan(path: Path) -> FederationPlan:
     FormatError
         If the folder is not a plan, has a newer schema, or is damaged.
     """
-    from meshwright.store.trees import read_trees
+    from meshwright.store import read_trees
 
     stored = read_trees(path)
     edges = stored.plan.edges

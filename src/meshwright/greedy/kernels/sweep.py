@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTEEN, SIXTY_THREE
+from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.greedy.kernels.components import contribution, link
 from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
@@ -38,7 +38,7 @@ from meshwright.greedy.kernels.state import (
     WORK,
 )
 from meshwright.jit.compiler import inlined, inner, kernel, spliced
-from meshwright.jit.simd import largest, lowest_bit, reaching
+from meshwright.jit.simd import SIXTEEN, largest, lowest_bit, reaching
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Int
