@@ -17,7 +17,7 @@ from meshwright.greedy import grow, rules, waves
 from meshwright.pipeline.planning.construct import Choice, construct
 from meshwright.pipeline.planning.divide import divide
 from meshwright.pipeline.session.session import session
-from meshwright.pipeline.verify.cluster import verify_on_cluster
+from meshwright.pipeline.sharded_verify import verify_on_cluster
 from meshwright.workloads import unif
 
 

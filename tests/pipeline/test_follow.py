@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from meshwright import Interest
 from meshwright.errors import InputError, OutputError
-from meshwright.pipeline.follow import follow as following
-from meshwright.pipeline.follow.batch import Node, Row
-from meshwright.pipeline.follow.follow import follow
-from meshwright.pipeline.follow.outcome import BatchOutcome
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline import follow as following
+from meshwright.pipeline.event_batches import Node, Row
+from meshwright.pipeline.follow import BatchOutcome, follow
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.store import write_dataset
 
 if TYPE_CHECKING:
@@ -156,8 +155,8 @@ def test_a_batch_that_fails_is_repeated(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from meshwright.pipeline.follow import follow as following
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline import follow as following
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.session.session import session
 
 real = following._write_lines

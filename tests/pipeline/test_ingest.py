@@ -18,7 +18,7 @@ import pytest
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.store import write_dataset
 from meshwright.workloads import write_raw_events, zipf
 

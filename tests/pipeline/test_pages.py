@@ -20,7 +20,7 @@ from meshwright.pipeline.readers.broker_pages import (
     read_emqx,
     read_page,
 )
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.sources import SourceFile
 from small_datasets import pairs_of
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from meshwright.errors import FormatError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
-from meshwright.pipeline.readers import parquet_pairs
-from meshwright.pipeline.readers.parquet_pairs import shares
+from meshwright.pipeline.readers import parquet_files
+from meshwright.pipeline.readers.parquet_files import shares
 from meshwright.pipeline.readers.sources import SourceFile
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def by_spark_only(
 ) -> tuple[Outcome, dict[str, bytes]]:
     """Ingest as if only Spark could reach the files."""
     with monkeypatch.context() as patch:
-        patch.setattr(parquet_pairs, "encode_files", lambda *_: None)
+        patch.setattr(parquet_files, "encode_files", lambda *_: None)
         return written(spark, source, out)
 
 
@@ -76,7 +76,7 @@ def test_both_ways_of_reading_agree(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """Several files with several row groups, in many shares, give the same bytes as through Spark."""
-    monkeypatch.setattr(parquet_pairs, "BYTES_IN_A_SHARE", 9_000)
+    monkeypatch.setattr(parquet_files, "BYTES_IN_A_SHARE", 9_000)
     (tmp_path / "in").mkdir()
     table = some_pairs(kind)
     pq.write_table(table[:2500], tmp_path / "in" / "a.parquet", row_group_size=400)

@@ -11,7 +11,7 @@ import pytest
 from meshwright import load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.sources import list_files
 from terminal import meshwright
 
