@@ -1,6 +1,6 @@
 """The program of the cluster tests, run in a separate process: plans, verifies and prints results as JSON.
 
-`python cluster_program.py MASTER FOLDER`. A file `plan` or `verify` in the folder says what is being done, so
+`python cluster_program.py MASTER FOLDER`. A file `plan` or `verify` in the folder names the current stage, so
 that a test can kill a worker in the middle of it.
 """
 

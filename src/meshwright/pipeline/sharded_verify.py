@@ -81,7 +81,7 @@ def examine_on_cluster(
     weak: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Verification, WeakTopics | None]:
-    """Return what is true of an overlay, and its weak topics if `weak`."""
+    """Verify an overlay; return the findings, and its weak topics if `weak`."""
     names = given.names
     shards = max(tasks_at_once(spark), -(-given.count // SHARD_SUBSCRIPTIONS))
     task = ShardTask(overlay.u, overlay.v, names.num_nodes, names.num_topics, weak)

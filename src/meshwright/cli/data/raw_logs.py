@@ -80,7 +80,7 @@ def ingest(
         typer.Option(
             "--node-from",
             metavar="broker|client",
-            help="Broker logs: what is a node; by default brokers if there are several, else clients.",
+            help="Broker logs: the nodes; by default brokers if there are several, else clients.",
         ),
     ] = None,
     bridges: Annotated[
