@@ -94,8 +94,8 @@ def test_order_and_partitions_do_not_matter(spark: SparkSession, tmp_path: Path)
             outcome = ingest(spark, files, tmp_path / f"out{partitions}")
         assert reconciled(outcome)
         assert outcome.duplicates == len(pairs) - len(set(pairs))
-        files = sorted(file for file in (tmp_path / f"out{partitions}").rglob("*") if file.is_file())
-        written.append([(file.name, file.read_bytes()) for file in files])
+        found = sorted(file for file in (tmp_path / f"out{partitions}").rglob("*") if file.is_file())
+        written.append([(file.name, file.read_bytes()) for file in found])
     assert written[0] == written[1]
     interest = Interest.from_pairs(*zip(*(pair.split(",") for pair in pairs), strict=True))
     assert load_interest(tmp_path / "out6").fingerprint == interest.fingerprint
