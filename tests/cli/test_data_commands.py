@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from meshwright import Interest
 from meshwright.pipeline.dataset.ingest import Outcome
+from meshwright.pipeline.dataset.sample import Sample
 from meshwright.pipeline.follow import BatchOutcome
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
 from meshwright.store import write_dataset
@@ -134,3 +136,34 @@ def test_spark_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ("a", "=b", ""):
         with pytest.raises(InputError, match="is not KEY=VALUE"):
             open_session(None, [wrong])
+
+
+def test_sample_says_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text and the JSON answer have the size, the seeds and the levels of a sample."""
+    asked: list[Any] = []
+
+    def sample(source: Any, nodes: int, **options: Any) -> Sample:
+        asked.append((nodes, options))
+        return Sample(Interest.from_dict({"a": {"x"}, "b": {"x", "y"}}), ["a", "b"], 3, "topics")
+
+    monkeypatch.setattr("meshwright.pipeline.dataset.sample.sample", sample)
+    monkeypatch.setattr("meshwright.pipeline.dataset.subscriptions.subscriptions", lambda *_: None)
+    monkeypatch.setattr("meshwright.pipeline.session.stages.report_stages", lambda *_: nullcontext())
+    out = tmp_path / "sample"
+    words = ["sample", "dataset", "--nodes", "2", "--from", "a", "--from", "b", "--out", out]
+    assert meshwright(*words).out.splitlines() == [
+        "2 brokers, 2 topics, 3 subscriptions",
+        "from a, b, 3 levels",
+        f"written to {out}",
+    ]
+    found = {"seeds": ["a", "b"], "levels": 3, "by": "topics"}
+    counts = {"nodes": 2, "topics": 2, "subscriptions": 3}
+    assert meshwright(*words, "--by", "topics", "--seed", "7", "--json").json == {
+        **counts,
+        **found,
+        "dataset": str(out),
+    }
+    assert asked == [
+        (2, {"start": ["a", "b"], "by": None, "seed": 0}),
+        (2, {"start": ["a", "b"], "by": "topics", "seed": 7}),
+    ]

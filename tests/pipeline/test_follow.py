@@ -129,6 +129,7 @@ def test_following(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Monk
     follow(spark, source, place, READING, start=dataset, report=done.append)
     written = events(place)
     assert [event["sequence"] for event in written] == list(range(len(written)))
+    assert [event["time"] for event in written] == [5.0, 10.0, None, 11.0, 12.0]
     assert replayed([{"event": "join", "node": "oslo", "topics": ["x"]}, *written]) == {
         "berlin": {"x", "y"},
         "rome": {"z"},

@@ -19,6 +19,7 @@ from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
 from meshwright.pipeline.readers.formats import Reading
+from meshwright.pipeline.readers.rows import name_reason, name_reasons
 from meshwright.pipeline.readers.text_formats import Layout
 from meshwright.store import write_dataset
 from meshwright.workloads import write_raw_events, zipf
@@ -313,3 +314,21 @@ def test_columns_must_be_unique() -> None:
     with pytest.raises(InputError, match=r"/p/a\.csv has more than one column 'topic'"):
         Layout(b"node,topic,topic", Reading("csv"), "/p/a.csv")
     assert Layout(b"x,node,x,topic", Reading("csv"), "/p/a.csv").places["topic"] == 3
+
+
+def test_both_checks_of_names_agree(spark: SparkSession) -> None:
+    """Arrow and Spark give the same reason for each name, at the limits too."""
+    from pyspark.sql import functions as sf
+
+    names = ["a", None, "", "  ", "\u3000", "a\tb", "\x7f", "é", "x" * 65_535, "x" * 65_536, "é" * 32_768]
+    expected = name_reasons(pa.array(names, pa.string()), "node").to_pylist()
+    table = spark.createDataFrame(pa.table({"name": pa.array(names, pa.string())}))
+    assert [row[0] for row in table.select(name_reason(sf.col("name"), "node")).collect()] == expected
+    assert expected == [
+        None,
+        "no node name",
+        *["blank node name"] * 3,
+        *["control character in node name"] * 2,
+        *[None] * 2,
+        *["node name longer than 65535 bytes"] * 2,
+    ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from meshwright.errors import FormatError
 from meshwright.pipeline.dataset.ingest import ingest
+from meshwright.pipeline.readers import broker_pages
 from meshwright.pipeline.readers.broker_pages import (
     CONNZ,
     EMQX,
@@ -188,3 +190,44 @@ def test_emqx_pages_without_numbers() -> None:
     """Without `meta`, a page is the first and the only one."""
     page = read_page(b'{"data": []}', "1.json", EMQX)
     assert (page.begin, page.end, page.total) == (1, 2, 2)
+
+
+def spans(*pages: tuple[str, int, int, int]) -> list[SimpleNamespace]:
+    return [SimpleNamespace(series=s, begin=begin, end=end, total=total) for s, begin, end, total in pages]
+
+
+@pytest.mark.parametrize(
+    ("read", "pages", "message"),
+    [
+        (read_connz, [("A", 0, 2, 2), ("B", 0, 1, 1), ("A", 2, 3, 4)], r"server A hold 3 of 4 .*offset=3"),
+        (read_connz, [("A", 0, 2, 4), ("A", 3, 4, 3)], r"server A hold 3 of 4 .*offset=2"),
+        (read_connz, [("A", 0, 2, 3), ("A", 1, 2, 3)], r"server A hold 2 of 3 .*offset=2"),
+        (read_emqx, [("", 2, 3, 3)], "page 1 of the EMQX subscriptions is missing"),
+        (
+            read_emqx,
+            [("", 1, 2, 3), ("", 2, 3, 3), ("", 2, 3, 4)],
+            "page 3 of the EMQX subscriptions is missing",
+        ),
+    ],
+)
+def test_the_first_missing_page_is_named(
+    monkeypatch: pytest.MonkeyPatch, read: Any, pages: Any, message: str
+) -> None:
+    """If pages disagree on the total, the largest one counts: the set grew while it was fetched."""
+    monkeypatch.setattr(broker_pages, "_pages", lambda *_: None)
+    monkeypatch.setattr(broker_pages, "_spans", lambda *_: spans(*pages))
+    with pytest.raises(FormatError, match=message):
+        read(None, [], Reading("emqx"))
+
+
+def test_overlapping_pages_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages may overlap and come in any order; servers are counted apart."""
+    monkeypatch.setattr(broker_pages, "_pages", lambda *_: None)
+    monkeypatch.setattr(broker_pages, "_page_rows", lambda *_: "rows")
+    nobody: Any = None
+    for read, pages in (
+        (read_connz, [("A", 2, 5, 5), ("B", 0, 1, 1), ("A", 0, 3, 4)]),
+        (read_emqx, [("", 2, 3, 3), ("", 1, 2, 3)]),
+    ):
+        monkeypatch.setattr(broker_pages, "_spans", lambda *_, found=pages: spans(*found))
+        assert read(nobody, [], Reading("emqx")) == "rows"
