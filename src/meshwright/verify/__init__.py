@@ -5,9 +5,9 @@ proves bounds. The functions take plain data and return reports; `meshwright.sto
 """
 
 from meshwright.verify.certificate import CertificateError, check_price_table, check_prices, gap
-from meshwright.verify.overlay import Verification, verify_overlay
-from meshwright.verify.plan import PlanClaims, PlanProofs, PlanReport, verify_plan
-from meshwright.verify.trees import TreeTables, tree_faults
+from meshwright.verify.claims import PlanClaims, PlanProofs, PlanReport, verify_plan
+from meshwright.verify.overlay_check import Verification, verify_overlay
+from meshwright.verify.tree_check import TreeTables, tree_faults
 
 __all__ = [
     "CertificateError",

@@ -11,13 +11,13 @@ import pyarrow as pa
 from meshwright.interest import Interest
 from meshwright.measure.robustness import WeakTopics, weak_topics
 from meshwright.overlay import Overlay
-from meshwright.verify.overlay import conclude, join_topics
+from meshwright.verify.overlay_check import conclude, join_topics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids
-    from meshwright.verify.overlay import Verification
+    from meshwright.verify.overlay_check import Verification
 
 
 class ShardTask(NamedTuple):

@@ -11,8 +11,8 @@ from meshwright.costs.link_costs import total_cost
 from meshwright.errors import InputError, first_five
 from meshwright.measure.robustness import weak_topics
 from meshwright.verify.certificate import check_price_table, gap
-from meshwright.verify.overlay import verify_overlay
-from meshwright.verify.trees import tree_faults
+from meshwright.verify.overlay_check import verify_overlay
+from meshwright.verify.tree_check import tree_faults
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from meshwright.measure.robustness import WeakTopics
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
-    from meshwright.verify.overlay import Verification
-    from meshwright.verify.trees import TreeTables
+    from meshwright.verify.overlay_check import Verification
+    from meshwright.verify.tree_check import TreeTables
 
 TOLERANCE = 1e-9
 """How far a stated figure may be from the one found, relative to the larger: room for rounding, no more."""
