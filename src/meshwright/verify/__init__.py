@@ -1,4 +1,4 @@
-"""Whether a plan is what it states: everything is recomputed, by code other than that which made it.
+"""Check whether a plan is what it states: recompute everything, by other code than made it.
 
 Nothing here imports, directly or indirectly, a module that designs, grows, repairs, searches, routes or
 proves bounds. The functions take plain data and return reports; `meshwright.store` reads the folders.
