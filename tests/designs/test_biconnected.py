@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, overlay_of, restless_engine, seeds, triples
 from meshwright import Interest
-from meshwright.designs.resilient.growth import grow_biconnected
-from meshwright.designs.resilient.prune import remove_spare_links
+from meshwright.designs.resilient import grow_biconnected, remove_spare_links
 from meshwright.greedy import grow, rules
 from meshwright.overlay import Overlay
 from meshwright.verify import verify_overlay

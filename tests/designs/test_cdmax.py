@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, triples
 from meshwright import Interest, measure
-from meshwright.designs.cdmax import PASSES, cdmax, divide
-from meshwright.designs.stars import cd2, link_stars
+from meshwright.designs.rings_and_stars import PASSES, cd2, cdmax, divide, link_stars
 from meshwright.errors import InputError
 from meshwright.verify import verify_overlay
 from meshwright.workloads import expo, unif, zipf

@@ -15,9 +15,9 @@ import meshwright as mw
 from calls import triples
 from meshwright import measure
 from meshwright.designs import design
-from meshwright.designs.exact import cuts, problem, rounding, search
-from meshwright.designs.exact.search import Outcome
-from meshwright.designs.exact.solve import Solution, solve
+from meshwright.designs.exact import cuts, problem, relaxation
+from meshwright.designs.exact import solve as solver
+from meshwright.designs.exact.solve import Outcome, Solution, solve
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
@@ -76,10 +76,9 @@ def test_integer_programs_alone_equal_brute_force(interest: Interest) -> None:
     """Without dives, rounding and further rounds of cuts, the integer programs decide, and decide right."""
     fewest, lowest = optima(interest)
     with (
-        mock.patch.object(rounding, "DIVES", 0),
-        mock.patch.object(search, "STALLED", 1),
-        mock.patch.object(search, "round_values", return_value=None),
-        mock.patch.object(search, "round_values", return_value=None),
+        mock.patch.object(relaxation, "DIVES", 0),
+        mock.patch.object(solver, "STALLED", 1),
+        mock.patch.object(solver, "round_values", return_value=None),
         mock.patch.object(cuts, "CUTS_OF_GROUP", 1),
     ):
         assert len(exact(interest)) == fewest
@@ -123,7 +122,7 @@ def test_names_do_not_matter(interest: Interest, random: Any) -> None:
 def test_dives_and_integer_programs_agree(interest: Interest, objective: Any) -> None:
     """Instances that dives solve have the same optimum when integer programs decide them."""
     dived = solve(interest, objective=objective)
-    with mock.patch.object(rounding, "DIVES", 0):
+    with mock.patch.object(relaxation, "DIVES", 0):
         decided = solve(interest, objective=objective)
     assert dived.proven
     assert decided.proven
@@ -131,13 +130,13 @@ def test_dives_and_integer_programs_agree(interest: Interest, objective: Any) ->
     assert objective == "edges" or figures(dived) == figures(decided)
 
 
-@pytest.mark.parametrize("core", [search.CORE, -1.0])
+@pytest.mark.parametrize("core", [solver.CORE, -1.0])
 def test_a_gap_that_only_integer_programs_close(core: float) -> None:
     """Where the relaxation is one link too low, the bound is raised by showing that so few are not enough."""
     with (
-        mock.patch.object(rounding, "DIVES", 2),
+        mock.patch.object(relaxation, "DIVES", 2),
         mock.patch.object(cuts, "PATIENCE", 1),
-        mock.patch.object(search, "CORE", core),
+        mock.patch.object(solver, "CORE", core),
     ):
         found = solve(expo(24, 10, size=4, seed=2))
     assert (len(found.overlay), found.proven) == (25, True)
@@ -187,10 +186,10 @@ def test_a_struck_solver_proves_nothing(objective: Any) -> None:
     interest = unif(14, 6, size=2, seed=4)
     truth = solve(interest, objective=objective)
     with (
-        mock.patch.object(rounding, "DIVES", 0),
-        mock.patch.object(search, "STALLED", 1),
-        mock.patch.object(search, "round_values", return_value=None),
-        mock.patch.object(search, "best_among", return_value=Outcome.UNDECIDED),
+        mock.patch.object(relaxation, "DIVES", 0),
+        mock.patch.object(solver, "STALLED", 1),
+        mock.patch.object(solver, "round_values", return_value=None),
+        mock.patch.object(solver, "best_among", return_value=Outcome.UNDECIDED),
     ):
         found = solve(interest, objective=objective)
     check(found)

@@ -16,9 +16,7 @@ from calls import COMPILED, crowds, examples, triples
 from meshwright import Interest, Overlay, measure
 from meshwright.designs import design
 from meshwright.designs.greedy import gm
-from meshwright.designs.resilient.growth import grow_biconnected
-from meshwright.designs.resilient.k_connected import RUNS, resilient
-from meshwright.designs.resilient.prune import remove_spare_links
+from meshwright.designs.resilient import RUNS, grow_biconnected, remove_spare_links, resilient
 from meshwright.errors import InputError
 from meshwright.verify import verify_overlay
 from meshwright.workloads import expo, zipf

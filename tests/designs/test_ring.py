@@ -7,7 +7,7 @@ from hypothesis import given
 import naive
 from calls import triples
 from meshwright import Interest
-from meshwright.designs.ring import ring
+from meshwright.designs.rings_and_stars import ring
 from meshwright.verify import verify_overlay
 from strategies import interests
 

@@ -16,7 +16,7 @@ from calls import Triple, crowds, examples, triples
 from meshwright import Interest, measure
 from meshwright.designs import topic_sets
 from meshwright.designs.greedy import gm
-from meshwright.designs.stars import cd, cd1, cd2
+from meshwright.designs.rings_and_stars import cd, cd1, cd2
 from meshwright.overlay import Overlay
 from meshwright.verify import verify_overlay
 from strategies import interests

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.workloads import social
-from meshwright.workloads.social import COMMUNITY
+from meshwright.workloads.synthetic import COMMUNITY
 
 
 def follows(interest: Interest) -> set[tuple[int, int]]:

@@ -13,8 +13,7 @@ from meshwright.churn.events import CRASH, JOIN, LEAVE, SUBSCRIBE, UNSUBSCRIBE, 
 from meshwright.churn.kernels.covers import GREEDY, PRIMAL_DUAL
 from meshwright.churn.kernels.live_arrays import RepairRule
 from meshwright.churn.kernels.tidy import Budget
-from meshwright.churn.policy import EVERYBODY, Policy
-from meshwright.churn.repair import Repair, net_links
+from meshwright.churn.repair import EVERYBODY, Policy, Repair, net_links
 from meshwright.churn.state import LiveState
 from meshwright.errors import InputError, first_five
 from meshwright.jit.announce import working_seconds

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from calls import seeds
 from meshwright.designs.exact.cuts import Cuts
 from meshwright.designs.exact.problem import Clock, problem_of
-from meshwright.designs.exact.relaxation import Relaxation
-from meshwright.designs.exact.rounding import round_values
-from meshwright.designs.exact.search import highest_degree
+from meshwright.designs.exact.relaxation import Relaxation, round_values
+from meshwright.designs.exact.solve import highest_degree
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.measure import components, redundant_edges

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from calls import seeds
-from meshwright.designs.exact import search
+from meshwright.designs.exact import solve as solver
 from meshwright.designs.exact.cuts import Cuts
 from meshwright.designs.exact.problem import Clock, Incumbent, problem_of
-from meshwright.designs.exact.search import Outcome, best_among
+from meshwright.designs.exact.solve import Outcome, best_among
 from meshwright.interest import Interest
 from meshwright.measure import components
 from meshwright.workloads import unif
@@ -58,7 +58,7 @@ def test_a_solver_without_an_answer(status: int, solution: NDArray[np.float64] |
     struck = mock.Mock(return_value=mock.Mock(status=status, x=solution))
     with (
         mock.patch("scipy.optimize.milp", struck),
-        mock.patch.object(search, "round_values", return_value=None),
+        mock.patch.object(solver, "round_values", return_value=None),
     ):
         assert best_among(incumbent, Cuts(problem), everything, 2, Clock(60)) is Outcome.UNDECIDED
     assert struck.call_count == 1

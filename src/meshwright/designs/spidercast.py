@@ -12,7 +12,7 @@ from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.designs.kernels.picks import Picking, Scratch
+    from meshwright.designs.kernels.coverage import Picking, Scratch
     from meshwright.interest import Interest
 
 
@@ -57,7 +57,7 @@ def cover(
 
 def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int) -> Picking:
     """Return the state before any pick."""
-    from meshwright.designs.kernels.picks import Picking
+    from meshwright.designs.kernels.coverage import Picking
 
     nodes, slots = interest.num_nodes, interest.num_subscriptions
     # Every pick covers something, is another node, and is a link.
@@ -79,7 +79,7 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
 def _scratch(interest: Interest) -> Scratch:
     """Return the working memory."""
     from meshwright.arrays import BLOCK, bit_rows
-    from meshwright.designs.kernels.picks import Scratch
+    from meshwright.designs.kernels.coverage import Scratch
 
     most = most_topics(interest)
     return Scratch(

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds, triples
 from meshwright import Interest
-from meshwright.designs import coverage, topic_sets
-from meshwright.designs.coverage import spidercast, spidercastm
+from meshwright.designs import spidercast as design_file
+from meshwright.designs import topic_sets
 from meshwright.designs.kernels.coverage import TRIES
+from meshwright.designs.spidercast import spidercast, spidercastm
 from meshwright.errors import InputError
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
@@ -113,7 +114,7 @@ def test_coverage_equals_the_twin(
     """Whatever the windows, and whether topics are popular or rare: each link is the twin's, in order."""
     given = {"coverage_greedy": times[0], "coverage_random": times[1], "seed": seed}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coverage, "WINDOW", data.draw(st.sampled_from([1, 2, 8]), label="window"))
+        patch.setattr(design_file, "WINDOW", data.draw(st.sampled_from([1, 2, 8]), label="window"))
         patch.setattr(topic_sets, "RARE", data.draw(st.sampled_from([1, 3, 400]), label="rare"))
         if limit is None:
             overlay = spidercast(interest, **given)

@@ -15,7 +15,7 @@ from meshwright.jit.compiler import compiled, inner
 from meshwright.measure.kernels.contributions import root
 from meshwright.measure.kernels.induced import induce
 from meshwright.measure.kernels.steiner import room_for_search, steiner
-from meshwright.routes.kernels.paths import find_middle, search
+from meshwright.routes.paths import find_middle, search
 
 if TYPE_CHECKING:
     from typing import TypeAlias
