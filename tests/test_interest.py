@@ -30,7 +30,7 @@ def from_list(pairs: list[tuple[str, str]]) -> Interest:
 
 
 def same(a: Interest, b: Interest) -> bool:
-    """Tell whether two interests are equal in every array."""
+    """Return whether two interests are equal in every array."""
     return spelled_out(a) == spelled_out(b)
 
 
@@ -192,7 +192,7 @@ def test_an_interest_keeps_its_own_subscriptions() -> None:
 
 
 def test_what_nobody_can_write_is_not_copied() -> None:
-    """Arrays of another interest, of Arrow, and such as were made for this one are taken as they are."""
+    """Arrays of another interest, of Arrow, and arrays made for this interest are not copied."""
     first = Interest.from_dict({"a": {"x", "y"}, "b": {"y"}})
     arrow = pa.array(first.node_topics).to_numpy()
     for topics in (first.node_topics, arrow, settled(first.node_topics.copy())):
@@ -203,7 +203,7 @@ def test_what_nobody_can_write_is_not_copied() -> None:
 
 @pytest.mark.parametrize("copied", [deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
 def test_copies_do_not_change(copied: Callable[[Overlay], Overlay]) -> None:
-    """Neither can the arrays of a copy be written, nor those of the interest that it comes with."""
+    """The arrays of a copy, and those of its interest, cannot be written."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     assert interest.topic_nodes.tolist() == [0, 1]  # so that it is copied, too
     overlay = copied(Overlay(interest, *(np.array([number]) for number in (0, 1, 1))))
@@ -276,14 +276,14 @@ def test_names_find_their_ids() -> None:
     ],
 )
 def test_bad_pairs(nodes: list[str], topics: list[str], said: str) -> None:
-    """Columns that cannot be an interest are refused in one line that says why."""
+    """Columns that cannot be an interest are rejected in one line that says why."""
     with pytest.raises(InputError, match=said) as caught:
         Interest.from_pairs(nodes, topics)
     assert "\n" not in str(caught.value)
 
 
 def test_other_bad_input() -> None:
-    """A string for a set, names of two kinds, a missing column and a foreign object are refused."""
+    """A string for a set, names of two kinds, a missing column and a foreign object are rejected."""
     with pytest.raises(InputError, match="topics of node 'a' are one string"):
         Interest.from_dict({"a": "xyz"})
     with pytest.raises(InputError, match="not both"):
@@ -296,8 +296,8 @@ def test_other_bad_input() -> None:
         Interest.from_arrow(pd.DataFrame({"node": ["a", 1], "topic": ["x", "y"]}))
 
 
-def test_a_column_that_is_there_twice_is_refused() -> None:
-    """Which of two columns of one name is meant cannot be known."""
+def test_a_column_that_is_there_twice_is_rejected() -> None:
+    """Two columns with the same name are ambiguous."""
     table = pa.table([["a"], ["x"], ["b"]], names=["node", "topic", "node"])
     with pytest.raises(InputError, match="more than one column 'node'"):
         Interest.from_arrow(table)

@@ -78,7 +78,7 @@ def test_small_instances_are_solved() -> None:
 
 
 @pytest.mark.parametrize("name", ["max_degree", "max_edges", "diameter"])
-def test_impossible_wishes_are_refused(name: str) -> None:
-    """A limit of zero is refused in one line."""
+def test_impossible_wishes_are_rejected(name: str) -> None:
+    """A limit of zero is rejected in one line."""
     with pytest.raises(InputError, match=f"{name} is 0"):
         Wishes(**{name: 0})  # type: ignore[arg-type]

@@ -77,17 +77,17 @@ def test_steps_are_deterministic() -> None:
     ],
 )
 def test_bad_input(given_options: dict[str, Any], message: str) -> None:
-    """What makes no sense is refused in one line."""
+    """Invalid options are rejected in one line."""
     with pytest.raises(InputError, match=message):
         best(zipf(5, 5, size=2, seed=0), **given_options)
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     """Links never become more once it improves, and its share of the work rises to 1."""
-    told: list[tuple[int, float, str]] = []
+    reports: list[tuple[int, float, str]] = []
     interest = zipf(100, 30, size=8, seed=3)
-    overlay = best(interest, steps=900, progress=lambda *words: told.append(words))
-    improving = [(links, share) for links, share, what in told if what.startswith("improving, at most ")]
+    overlay = best(interest, steps=900, progress=lambda *words: reports.append(words))
+    improving = [(links, share) for links, share, what in reports if what.startswith("improving, at most ")]
     assert [links for links, _ in improving] == sorted((links for links, _ in improving), reverse=True)
     assert improving[-1][1] == 1.0
     assert improving[-1][0] >= len(overlay)
@@ -101,7 +101,7 @@ def test_it_stops_where_nothing_better_is_possible() -> None:
 
 
 def test_foreign_and_worthless_prices() -> None:
-    """Prices of another interest are refused; such as prove nothing do not break the promise."""
+    """Prices of another interest are rejected; prices that prove nothing do not break the promise."""
     interest = zipf(60, 20, size=5, seed=3)
     other = bounds.prices(zipf(60, 20, size=5, seed=4))
     with pytest.raises(InputError, match="another interest"):

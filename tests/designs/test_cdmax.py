@@ -22,7 +22,7 @@ Part = list[int]
 
 
 class Twin:
-    """Hubs for parts of topics; whatever is asked is found anew from all stars."""
+    """Hubs for parts of topics; every answer is computed from all stars."""
 
     def __init__(self, parts: list[Part], nodes: int) -> None:
         self.parts, self.nodes = parts, nodes
@@ -149,7 +149,7 @@ def test_far_lower_degrees_than_cd2(popularity: Any) -> None:
 
 
 @pytest.mark.parametrize("k", [0.5, -1, float("nan"), float("inf"), "3"])
-def test_a_bad_k_is_refused(k: Any) -> None:
+def test_a_bad_k_is_rejected(k: Any) -> None:
     """Below 1, no number, or infinite: said so."""
     with pytest.raises(InputError, match=f"k is {k}: give a number of at least 1"):
         cdmax(Interest.from_dict({"a": {"x"}, "b": {"x"}}), k=k)

@@ -96,7 +96,7 @@ def test_later_picks_are_uniform(limit: int) -> None:
         assert len(expected) == 1 or spread(counts, expected) < 24.32  # at most seven degrees of freedom
 
 
-def test_bad_budgets_are_refused() -> None:
+def test_bad_budgets_are_rejected() -> None:
     """What is no whole number of zero or more is named."""
     with pytest.raises(InputError, match="max_edges is -1: give a whole number of 0 or more"):
         randoma(UNEVEN, max_edges=-1)

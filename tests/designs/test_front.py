@@ -1,4 +1,4 @@
-"""The front: plans of which none is beaten, and never worse than the greedy designs."""
+"""The front: no plan beats another in both figures, and no greedy design beats any of them."""
 
 from __future__ import annotations
 

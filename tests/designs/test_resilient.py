@@ -133,7 +133,7 @@ def test_k_1_is_greedy_merge(interest: Interest) -> None:
 
 @pytest.mark.parametrize("k", [0, 3, 1.5, float("nan"), "two"])
 def test_other_k(k: Any) -> None:
-    """An unsupported k is refused, and the error lists the supported ones."""
+    """An unsupported k is rejected, and the error lists the supported ones."""
     with pytest.raises(InputError, match=f"k is {k}: give 1 .* or 2"):
         resilient(Interest.from_dict({}), k=k)
 

@@ -82,7 +82,7 @@ class Node:
 
 
 def twin(interest: Interest, greedy: int, random: int, limit: float, seed: int) -> list[naive.Edge]:
-    """Let everyone pick, one after the other, until nobody does."""
+    """Let all nodes pick in turns until no node picks."""
     states = np.random.PCG64(seed).random_raw(interest.num_nodes).tolist()
     held = naive.topic_sets(interest)
     everyone = [Node(v, own, greedy, state) for v, (own, state) in enumerate(zip(held, states, strict=True))]
@@ -192,17 +192,17 @@ def test_random_picks_are_uniform() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "message"),
     [
         ({"coverage_greedy": -1}, "coverage_greedy is -1"),
         ({"coverage_random": 1.5}, "coverage_random is 1.5"),
         ({"seed": -3}, "seed is -3"),
     ],
 )
-def test_bad_values_are_refused(parameters: dict[str, Any], told: str) -> None:
-    """What is no whole number of zero or more is named."""
+def test_bad_values_are_rejected(parameters: dict[str, Any], message: str) -> None:
+    """A value that is not a whole number of zero or more is named."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
-    with pytest.raises(InputError, match=f"{told}: give a whole number of 0 or more"):
+    with pytest.raises(InputError, match=f"{message}: give a whole number of 0 or more"):
         spidercast(interest, **parameters)
     with pytest.raises(InputError, match="max_degree is -1: give"):
         spidercastm(interest, max_degree=-1)

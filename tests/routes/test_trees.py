@@ -218,7 +218,7 @@ def test_publishers_are_in_no_measure(overlay: Overlay, seed: int) -> None:
 
 
 def test_refusals() -> None:
-    """An unknown objective, rates for other topics, and rates that are no rates are told in one line."""
+    """An unknown objective, rates for other topics, and invalid rates are each rejected in one line."""
     overlay = Overlay.empty(Interest.from_dict({"a": {"x"}}))
     with pytest.raises(InputError, match="hops, load, stable"):
         route(overlay, "fast")

@@ -126,7 +126,7 @@ def test_cover_copies_hold_a_cover_each(sets: list[set[int]], m: int) -> None:
     assert len(best) * m <= sum(map(len, neighbours)) <= len(edges)
 
 
-def test_bad_hard_cases_are_refused() -> None:
+def test_bad_hard_cases_are_rejected() -> None:
     """Parameters for which the constructions do not exist are one clear line."""
     with pytest.raises(InputError, match="k = 0"):
         cuboid(0, 4)

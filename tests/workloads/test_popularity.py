@@ -76,7 +76,7 @@ def test_sizes_choose_between_fixed_and_range() -> None:
         ({"min_size": 5, "max_size": 9, "exponent": math.nan}, "exponent"),
     ],
 )
-def test_bad_sizes_are_refused(arguments: dict[str, int], message: str) -> None:
+def test_bad_sizes_are_rejected(arguments: dict[str, int], message: str) -> None:
     """Sizes that contradict each other or cannot be are one clear line."""
     with pytest.raises(InputError, match=message) as caught:
         Sizes.of(**arguments)
@@ -84,13 +84,13 @@ def test_bad_sizes_are_refused(arguments: dict[str, int], message: str) -> None:
 
 
 @pytest.mark.parametrize("alpha", [-0.1, math.inf, math.nan])
-def test_bad_alpha_is_refused(alpha: float) -> None:
+def test_bad_alpha_is_rejected(alpha: float) -> None:
     """Zipf's exponent must be a number of at least 0."""
     with pytest.raises(InputError, match="alpha"):
         zipf_popularity(10, alpha)
 
 
-def test_no_topics_are_refused() -> None:
+def test_no_topics_are_rejected() -> None:
     """Every popularity needs a topic."""
     for popularity in (zipf_popularity, exponential_popularity, uniform_popularity):
         with pytest.raises(InputError, match="0 topics"):

@@ -119,7 +119,7 @@ def test_names_of_more_text_than_strings_hold(monkeypatch: pytest.MonkeyPatch) -
         ({"min_size": 2, "max_size": 3.5}, "^3.5 topics for each node: give a whole number"),
     ],
 )
-def test_bad_parameters_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_bad_parameters_are_rejected(arguments: dict[str, Any], message: str) -> None:
     """A parameter that cannot be is one clear line that says which and how to mend it."""
     with pytest.raises(InputError, match=message) as caught:
         zipf(**{"nodes": 10, "topics": 20, **arguments})
@@ -127,7 +127,7 @@ def test_bad_parameters_are_refused(arguments: dict[str, Any], message: str) -> 
 
 
 @pytest.mark.parametrize("popularity", [[0.5, -0.1], [0.5, np.nan], [0.5, np.inf]])
-def test_bad_popularity_is_refused(popularity: list[float]) -> None:
-    """A popularity that is no weight is refused, naming the topic."""
+def test_bad_popularity_is_rejected(popularity: list[float]) -> None:
+    """A popularity that is no weight is rejected, naming the topic."""
     with pytest.raises(InputError, match="topics 1 is"):
         synthetic(5, popularity, Sizes(1, 1))

@@ -36,7 +36,7 @@ class Event:
     node: Name
     """The node that joins, leaves or changes its topics."""
     topics: tuple[Name, ...] = ()
-    """The topics that a node joins with, subscribes to or unsubscribes from; none for leaves and crashes."""
+    """The topics that a node joins with, subscribes to or unsubscribes from; empty for leaves and crashes."""
 
     def __post_init__(self) -> None:
         if self.event not in EVENTS:

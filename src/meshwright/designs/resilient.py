@@ -145,7 +145,7 @@ def needed_links(interest: Interest) -> Ids:
 
 
 def _lay_out_blocks(interest: Interest) -> Blocks:
-    """Return the blocks before any link: there are none."""
+    """Return the state before any link, when there are no blocks."""
     from meshwright.designs.kernels.blocks import Blocks
 
     slots, popularity = interest.num_subscriptions, np.diff(interest.topic_ptr)

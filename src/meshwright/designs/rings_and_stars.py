@@ -178,7 +178,7 @@ def cdmax(interest: Interest, *, k: float = 1.0) -> Overlay:
     A hub has at least as many links as its topic has other subscribers. With `k` above 2 the largest topics
     have several hubs: a topic with more than 2/k times the subscribers of the largest is split into groups,
     and each pair of groups has its own hub. This lowers the maximum degree to about 2/k of its value, for
-    more links; for very large k there are so many hubs that it rises again.
+    more links; for very large k the number of hubs makes it rise again.
 
     Guarantee: every topic is connected, its diameter is at most 2, and the maximum degree is not above
     CD-ODA-II's. Complexity: O(Σ|T(v)|²) for each of the five passes. Reference: ours, on icdcs10, section VI;

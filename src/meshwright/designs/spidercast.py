@@ -27,9 +27,9 @@ def cover(
 
     A node first picks greedily: the node that has the most of its topics not yet covered `coverage_greedy`
     times by greedy picks; ties go to the smallest node. Then it picks at random: any node with a topic not
-    yet covered `coverage_random` times by random picks, all equally likely. It never picks a node twice, nor
-    a node with `max_degree` links, and stops when it has `max_degree` links itself. Picks by other nodes
-    cover nothing for it. Each node has its own random numbers.
+    yet covered `coverage_random` times by random picks, all equally likely. It never picks a
+    node twice or a node with `max_degree` links, and stops when it has `max_degree` links itself. Picks by
+    other nodes cover nothing for it. Each node has its own random numbers.
     """
     for name, value in (("coverage_greedy", coverage_greedy), ("coverage_random", coverage_random)):
         check_whole(name, value)

@@ -1,4 +1,7 @@
-"""One tree per topic, and the relays of topics whose subscribers are not connected.
+"""Kernels of trees: one per topic, and the relays of topics whose subscribers are not connected.
+
+A tree is a list of its nodes from the root outwards. `above` is the position of a node's parent in that list,
+-1 for the root, and `by` is the link to the parent.
 
 Each tree spans the carriers of its topic inside the overlay. All topics share the working arrays. The cost
 per topic is a breadth-first search for `hops` and a sort of the induced links for `stable` and each round of

@@ -33,7 +33,7 @@ def test_solutions_satisfy_every_cut(interest: Interest, seed: int) -> None:
 
 
 @given(interests(most_nodes=9, most_topics=5), seeds)
-def test_integer_points_are_told_apart(interest: Interest, seed: int) -> None:
+def test_integer_points_are_classified(interest: Interest, seed: int) -> None:
     """A set of links violates some cut exactly when it leaves a topic split; each cut found is violated."""
     problem, rng = problem_of(interest), np.random.Generator(np.random.PCG64(seed))
     chosen = (rng.random(len(problem)) < rng.random()) | problem.forced
@@ -83,7 +83,7 @@ def test_rounded_points_are_solutions(interest: Interest, seed: int, cap: int) -
 
 
 def test_a_clock_that_struck_gives_no_point() -> None:
-    """Without time there is no point, and none is made up."""
+    """Without time there is no point."""
     problem = problem_of(Interest.from_dict({v: ["x"] for v in range(4)}))
     everything = np.ones(len(problem), dtype=bool)
     relaxation = Relaxation(problem, Cuts(problem), everything, cap=None, cost_of_excess=0.0)
