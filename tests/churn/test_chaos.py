@@ -1,4 +1,4 @@
-"""Chaos: the damage is exact, resilient plans have none, and repairs are tried under each policy."""
+"""Chaos: the damage is exact, resilient plans take no damage, and each policy repairs it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_every_scenario_is_tried() -> None:
 
 
 def test_one_node_or_none() -> None:
-    """With one node, or none, nothing can be cut off."""
+    """With at most one node, nothing can be cut off."""
     for nodes in (0, 1):
         found = chaos(Overlay.empty(Interest.from_dict({f"n{i}": {"t"} for i in range(nodes)})))
         assert [(each.tried, each.splitting) for each in found] == [(nodes, 0)]

@@ -1,4 +1,4 @@
-"""Advice: what it takes meets every wish, and it says when nothing does."""
+"""Advice: its choice meets every wish, and it says when no design does."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_it_takes_best_where_nothing_is_wished() -> None:
 
 
 def test_limits_too_tight_give_the_most_of_them() -> None:
-    """Where no overlay within the limits connects every topic, the one of most support is advised."""
+    """Where no overlay within the limits connects every topic, the one with the most support is advised."""
     interest = zipf(60, 15, size=5, seed=1)
     for wishes in (Wishes(max_degree=2), Wishes(max_edges=20), Wishes(max_degree=2, max_edges=20)):
         chosen = advise(interest, wishes, steps=0).chosen
@@ -60,7 +60,7 @@ def test_limits_too_tight_give_the_most_of_them() -> None:
 
 
 def test_resilience_and_short_ways() -> None:
-    """A wish for resilience or for a diameter of 2 is met by what promises it."""
+    """A wish for resilience or for a diameter of 2 is met by a design that guarantees it."""
     interest = zipf(40, 8, size=3, seed=1)
     resilient = advise(interest, Wishes(resilient=True), steps=0).chosen
     short = advise(interest, Wishes(diameter=2), steps=0).chosen
@@ -72,7 +72,7 @@ def test_resilience_and_short_ways() -> None:
 
 
 def test_small_instances_are_solved() -> None:
-    """A handful of nodes is given the optimum to compare with."""
+    """For a handful of nodes the optimum is among the designs compared."""
     advice = advise(zipf(8, 5, size=2, seed=1), steps=0)
     assert advice.tried[-1].plan.algorithm == "exact"
 

@@ -41,7 +41,7 @@ class Twin:
         return max(self.degrees(links), default=0), len(links)
 
     def choose(self, part: int, most: int) -> None:
-        """Take the hub that brings the nodes that it touches over the level least, by the fewest links."""
+        """Choose the hub that raises its nodes above the level the least, then by the fewest links."""
         rest = {other: hub for other, hub in self.hub.items() if other != part}
         links = self.links(rest)
         before = self.degrees(links)
@@ -126,7 +126,7 @@ def test_two_hops_and_no_more_degree_than_cd2(interest: Interest, k: float) -> N
 
 @given(interests(most_nodes=12, most_topics=3), st.integers(0, 12))
 def test_parts_cover_every_pair(interest: Interest, most: int) -> None:
-    """Any two subscribers of a topic are in one part of it, and parts are hardly larger than asked for."""
+    """Any two subscribers of a topic are in one part of it, and parts are hardly larger than requested."""
     divided, topic_of = divide(interest, most)
     parts = parts_of(divided)
     whole = parts_of(interest)
@@ -150,6 +150,6 @@ def test_far_lower_degrees_than_cd2(popularity: Any) -> None:
 
 @pytest.mark.parametrize("k", [0.5, -1, float("nan"), float("inf"), "3"])
 def test_a_bad_k_is_rejected(k: Any) -> None:
-    """Below 1, no number, or infinite: said so."""
+    """A k below 1, an infinite k, or a k that is not a number is rejected."""
     with pytest.raises(InputError, match=f"k is {k}: give a number of at least 1"):
         cdmax(Interest.from_dict({"a": {"x"}, "b": {"x"}}), k=k)

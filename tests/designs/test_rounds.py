@@ -25,7 +25,7 @@ small = crowds(nodes=(2, 20), topics=(1, 20), subscriptions=70)
 @settings(max_examples=examples(40, 10))
 @given(small, st.integers(2, 4))
 def test_each_round_is_gm_on_unused_pairs(interest: Interest, rounds: int) -> None:
-    """Round after round, edges are the naive twin's from nothing on the pairs not yet in the overlay."""
+    """Each round adds the edges of the naive twin, from an empty overlay, on the unused pairs."""
     expected: list[naive.Edge] = []
     for _ in range(rounds):
         unused = candidates.all_but(expected)
@@ -79,7 +79,7 @@ def test_one_round_is_greedy_merge(interest: Interest) -> None:
 
 @pytest.mark.parametrize("rounds", [0, -1])
 def test_too_few_rounds(rounds: int) -> None:
-    """No round makes no design."""
+    """Fewer than one round is rejected."""
     with pytest.raises(InputError, match=f"{rounds} rounds: give a whole number of at least 1"):
         gm(unif(5, 3, size=2), rounds=rounds)
 
@@ -92,7 +92,7 @@ def test_rounds_do_not_go_with_a_degree() -> None:
 
 @pytest.mark.parametrize("option", ["start", "candidates", "topics"])
 def test_rounds_begin_from_nothing_on_everything(option: str) -> None:
-    """A start, a candidate set or a topic filter has no one meaning over several rounds: it is rejected."""
+    """A start, a candidate set or a topic filter is ambiguous over several rounds, and rejected."""
     interest = unif(5, 3, size=2)
     given: dict[str, Any] = {
         "start": Overlay.empty(interest),

@@ -30,7 +30,7 @@ class Compiling:
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_design_does_not_count_compilation(threads: int) -> None:
-    """What is compiled while a design runs is no part of the plan's seconds, on any number of threads."""
+    """Compiling during a design does not count in the plan's seconds, on any number of threads."""
     interest = Interest.from_dict({f"v{v}": {f"t{(v * i) % 9}" for i in range(5)} for v in range(80)})
     design(interest, threads=threads)
     compiling = Compiling()

@@ -74,7 +74,7 @@ def test_a_plan_states_its_total_cost(interest: mw.Interest, costs: LinkCosts) -
 
 @pytest.mark.parametrize("algorithm", sorted(set(DESIGNS) - {"gm", "low"}))
 def test_others_do_not_weigh_costs(interest: mw.Interest, costs: LinkCosts, algorithm: str) -> None:
-    """A design that does not use costs refuses them instead of ignoring them."""
+    """A design that does not use costs rejects them instead of ignoring them."""
     with pytest.raises(InputError, match=f"{algorithm} takes no parameter 'costs'"):
         design(interest, algorithm, costs=costs)
 

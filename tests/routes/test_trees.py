@@ -53,7 +53,7 @@ def connected(draw: st.DrawFn) -> Overlay:
 
 
 def check(trees: Trees) -> None:
-    """Look at each tree by itself: spanning, without cycles, inside the overlay, interested brokers only."""
+    """Check each tree: spanning, without cycles, inside the overlay, interested brokers only."""
     overlay, interest = trees.overlay, trees.overlay.interest
     there = links_of(overlay)
     for topic in range(interest.num_topics):
@@ -87,7 +87,7 @@ def test_trees_span_the_interested_only(overlay: Overlay, objective: str) -> Non
 
 @given(overlays(), objectives, seeds)
 def test_partial_overlays_get_relays(overlay: Overlay, objective: str, seed: int) -> None:
-    """Whatever the links, a tree is there where there can be one, and its relays are few and needed."""
+    """For any links, a topic has a tree exactly if one is possible; its relays are few and needed."""
     rates = np.random.default_rng(seed).pareto(1.0, overlay.interest.num_topics)
     trees = route(overlay, objective, rates=rates)
     check(trees)
@@ -121,7 +121,7 @@ def test_load_never_makes_the_heaviest_heavier(overlay: Overlay, seed: int) -> N
 
 @given(overlays(), seeds)
 def test_load_with_relays_never_makes_the_heaviest_heavier(overlay: Overlay, seed: int) -> None:
-    """With relays too the busiest link carries no more than with `hops`; the sum may be another."""
+    """With relays, too, the busiest link carries no more than with `hops`; the sum may differ."""
     rates = np.random.default_rng(seed).pareto(1.0, overlay.interest.num_topics)
     before, after = (loads(route(overlay, name, rates=rates)).of_link for name in ("hops", "load"))
     assert after.max(initial=0.0) <= before.max(initial=0.0) * (1 + 1e-9)
@@ -129,7 +129,7 @@ def test_load_with_relays_never_makes_the_heaviest_heavier(overlay: Overlay, see
 
 @given(connected(), seeds)
 def test_stable_keeps_what_it_can(overlay: Overlay, seed: int) -> None:
-    """Every old link that is there and whose ends subscribe stays; without news nothing changes at all."""
+    """Every old link that still exists and whose ends subscribe stays; an unchanged overlay keeps its trees."""
     rng = np.random.default_rng(seed)
     old = route(overlay, "load", rates=rng.random(overlay.interest.num_topics))
     today = [(t, a, b) for t in range(overlay.interest.num_topics) for a, b in old.edges_of(t)]
@@ -158,7 +158,7 @@ def _sets(trees: Trees) -> list[set[tuple[int, int]]]:
 
 @given(overlays(), objectives)
 def test_measures_are_those_of_every_pair(overlay: Overlay, objective: str) -> None:
-    """Hops, stretch and loads are what looking at each pair, link and broker by itself gives."""
+    """Hops, stretch and loads equal those counted pair by pair, link by link and broker by broker."""
     interest = overlay.interest
     rates = np.arange(1.0, interest.num_topics + 1)
     trees = route(overlay, objective, rates=rates)
@@ -192,7 +192,7 @@ def test_measures_are_those_of_every_pair(overlay: Overlay, objective: str) -> N
 
 @given(connected(), seeds)
 def test_publishers_attach_to_a_carrier(overlay: Overlay, seed: int) -> None:
-    """Who publishes and does not subscribe hands over to one carrier, a neighbour if there is one."""
+    """A broker that only publishes is attached to one carrier, a neighbour if there is one."""
     rng = np.random.default_rng(seed)
     interest = overlay.interest
     asked = [

@@ -83,6 +83,6 @@ def test_a_seed_means_the_same_everywhere() -> None:
     ],
 )
 def test_what_makes_no_sense_is_rejected(users: int, options: dict[str, Any], reason: str) -> None:
-    """Each mistake is named in one line."""
+    """Each invalid parameter is named in one line."""
     with pytest.raises(InputError, match=reason):
         social(users, **options)
