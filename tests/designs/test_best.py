@@ -28,7 +28,7 @@ BASELINES = {"edges": rules.gm, "degree": rules.minmax, "balanced": rules.low(2)
     crowds(nodes=(1, 25), subscriptions=100), st.sampled_from(OBJECTIVES), seeds, st.sampled_from([0, 1, 40])
 )
 def test_never_worse_than_its_baseline(interest: Interest, objective: str, seed: int, steps: int) -> None:
-    """Every topic is connected by no more links; with equal links, or another objective, at no higher degree."""
+    """No more links connect every topic; for other objectives, or with equal links, at no higher degree."""
     overlay = best(interest, objective=objective, k=2, steps=steps, seed=seed)
     greedy = grow(interest, BASELINES[objective])
     assert verify_overlay(overlay).connected

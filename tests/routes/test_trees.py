@@ -129,7 +129,7 @@ def test_load_with_relays_never_makes_the_heaviest_heavier(overlay: Overlay, see
 
 @given(connected(), seeds)
 def test_stable_keeps_what_it_can(overlay: Overlay, seed: int) -> None:
-    """Every old link that still exists and whose ends subscribe stays; an unchanged overlay keeps its trees."""
+    """An old link that still exists and whose ends subscribe stays; the same overlay keeps its trees."""
     rng = np.random.default_rng(seed)
     old = route(overlay, "load", rates=rng.random(overlay.interest.num_topics))
     today = [(t, a, b) for t in range(overlay.interest.num_topics) for a, b in old.edges_of(t)]
