@@ -40,6 +40,7 @@ def spelled_out(interest: Interest) -> list[list[object]]:
     return [*names, interest.node_ptr.tolist(), interest.node_topics.tolist()]
 
 
+@settings(max_examples=30)
 @given(pairs_of_names, st.randoms(use_true_random=False))
 def test_order_does_not_matter(pairs: list[tuple[str, str]], shuffler: random.Random) -> None:
     """Pairs in another order, or given twice, make the same interest."""
@@ -51,6 +52,7 @@ def test_order_does_not_matter(pairs: list[tuple[str, str]], shuffler: random.Ra
     assert two.duplicates == len(shuffled) - two.num_subscriptions
 
 
+@settings(max_examples=30)
 @given(pairs_of_names)
 def test_holds_exactly_its_pairs(pairs: list[tuple[str, str]]) -> None:
     """The interest holds the pairs it was made from, names sorted by their UTF-8 bytes."""
@@ -64,6 +66,7 @@ def test_holds_exactly_its_pairs(pairs: list[tuple[str, str]]) -> None:
         assert set(interest.topics_of(node)) == {topic for other, topic in pairs if other == node}
 
 
+@settings(max_examples=30)
 @given(wild_interests)
 def test_every_way_of_building_agrees(interest: Interest) -> None:
     """Pairs, dicts, Arrow tables and sparse matrices make the same interest of the same relation."""
@@ -78,7 +81,7 @@ def test_every_way_of_building_agrees(interest: Interest) -> None:
     assert same(Interest.from_arrow(table), only_subscribers)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(pairs_of_names)
 def test_tables_of_every_library(pairs: list[tuple[str, str]]) -> None:
     """pandas, polars, DuckDB and Arrow tables make the same interest, with columns in any place."""
@@ -221,6 +224,7 @@ def test_copies_do_not_change(copied: Callable[[Overlay], Overlay]) -> None:
             array[0] = 1
 
 
+@settings(max_examples=30)
 @given(pairs_of_names, st.integers(1, 4))
 def test_chunks_do_not_matter(pairs: list[tuple[str, str]], size: int) -> None:
     """Columns that come in chunks, each with names of its own, make the same interest."""

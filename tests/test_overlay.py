@@ -24,6 +24,7 @@ def make(u: list[int], v: list[int], contribution: list[int] | None = None) -> O
     return Overlay(INTEREST, *(np.array(column, dtype=np.int32) for column in columns))
 
 
+@settings(max_examples=20)
 @given(wild_interests)
 def test_exports_agree(interest: Interest) -> None:
     """Arrow, pandas, scipy and networkx hold the same edges, in names or ids."""

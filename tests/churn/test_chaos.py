@@ -42,7 +42,7 @@ def broken(overlay: Overlay, gone: set[int]) -> tuple[int, int]:
     return split, cut_off
 
 
-@settings(max_examples=examples(100, 10), deadline=None)
+@settings(max_examples=examples(50, 10), deadline=None)
 @given(crowds(nodes=(2, 25), topics=(1, 70), subscriptions=120), seeds, st.integers(1, 5))
 def test_damage_is_exact(interest: Interest, seed: int, count: int) -> None:
     """Topics split and subscribers cut off are those found by walking every topic; no array changes."""

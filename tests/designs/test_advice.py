@@ -22,7 +22,7 @@ some_wishes = st.builds(
 )
 
 
-@settings(max_examples=examples(60, 5))
+@settings(max_examples=examples(30, 5))
 @given(crowds(nodes=(1, 20), subscriptions=70), some_wishes)
 def test_what_is_chosen_meets_every_wish(interest: Interest, wishes: Wishes) -> None:
     """A choice meets all wishes; if it does not connect every topic, nothing does that meets them."""

@@ -23,7 +23,7 @@ from meshwright.workloads import zipf
 BASELINES = {"edges": rules.gm, "degree": rules.minmax, "balanced": rules.low(2)}
 
 
-@settings(max_examples=examples(100, 12))
+@settings(max_examples=examples(50, 12))
 @given(
     crowds(nodes=(1, 25), subscriptions=100), st.sampled_from(OBJECTIVES), seeds, st.sampled_from([0, 1, 40])
 )

@@ -89,7 +89,7 @@ def parts_of(interest: Interest) -> list[Part]:
     return [[v for v, own in enumerate(held) if t in own] for t in range(interest.num_topics)]
 
 
-@settings(max_examples=examples(80, 20))
+@settings(max_examples=examples(50, 20))
 @given(
     st.one_of(interests(most_nodes=8, most_topics=6), crowds(nodes=(2, 20), topics=(1, 12), subscriptions=60))
 )
@@ -112,7 +112,7 @@ def test_divided_topics_equal_the_twin(interest: Interest, k: float) -> None:
     assert [(u, v) for u, v, _ in triples(cdmax(interest, k=k))] == twin(interest, parts_of(parts), starts)
 
 
-@settings(max_examples=examples(100, 20))
+@settings(max_examples=examples(50, 20))
 @given(st.one_of(interests(most_nodes=12, most_topics=8), crowds()), st.sampled_from([1, 2, 3, 4.5, 8, 1000]))
 def test_two_hops_and_no_more_degree_than_cd2(interest: Interest, k: float) -> None:
     """Every topic is connected with a diameter of at most 2; the maximum degree is at most CD-ODA-II's."""

@@ -70,7 +70,7 @@ def test_it_equals_brute_force(interest: Interest) -> None:
     assert degree.proven
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(interests(most_nodes=6, most_topics=5))
 def test_integer_programs_alone_equal_brute_force(interest: Interest) -> None:
     """Without dives, rounding and further rounds of cuts, the integer programs decide, and decide right."""
@@ -85,7 +85,7 @@ def test_integer_programs_alone_equal_brute_force(interest: Interest) -> None:
         assert figures(solve(interest, objective="degree")) == lowest
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(small)
 def test_no_design_beats_it(interest: Interest) -> None:
     """Every complete design has at least as many links, and at least the maximum degree."""

@@ -14,7 +14,7 @@ from meshwright.verify import verify_overlay
 from meshwright.workloads import unif
 
 
-@settings(max_examples=examples(40, 4))
+@settings(max_examples=examples(20, 4))
 @given(crowds(nodes=(1, 25), subscriptions=100), seeds)
 def test_nothing_greedy_beats_it(interest: Interest, seed: int) -> None:
     """Degrees rise and links fall from plan to plan; each topic is connected; no greedy design is better."""

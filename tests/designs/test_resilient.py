@@ -38,7 +38,7 @@ def survives(overlay: Overlay, failed: int | None) -> bool:
     return True
 
 
-@settings(max_examples=examples(60, 12), deadline=None)
+@settings(max_examples=examples(40, 12), deadline=None)
 @given(any_interest)
 def test_every_single_failure_is_survived(interest: Interest) -> None:
     """Without any one node, the other subscribers of each topic stay connected."""
@@ -49,7 +49,7 @@ def test_every_single_failure_is_survived(interest: Interest) -> None:
     assert verify_overlay(overlay).contributions_agree
 
 
-@settings(max_examples=examples(40, 8), deadline=None)
+@settings(max_examples=examples(20, 8), deadline=None)
 @given(any_interest)
 def test_no_link_can_be_removed(interest: Interest) -> None:
     """Without any one link, some topic is split, or some single failure splits one."""

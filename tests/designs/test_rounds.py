@@ -22,7 +22,7 @@ from meshwright.workloads import unif
 small = crowds(nodes=(2, 20), topics=(1, 20), subscriptions=70)
 
 
-@settings(max_examples=examples(40, 10))
+@settings(max_examples=examples(25, 10))
 @given(small, st.integers(2, 4))
 def test_each_round_is_gm_on_unused_pairs(interest: Interest, rounds: int) -> None:
     """Each round adds the edges of the naive twin, from an empty overlay, on the unused pairs."""
@@ -35,7 +35,7 @@ def test_each_round_is_gm_on_unused_pairs(interest: Interest, rounds: int) -> No
     assert len(set(expected)) == len(expected)
 
 
-@settings(max_examples=examples(40, 10))
+@settings(max_examples=examples(25, 10))
 @given(small)
 def test_contributions_are_what_edges_merge(interest: Interest) -> None:
     """The first round merges all there is to merge, so that later edges contribute nothing."""

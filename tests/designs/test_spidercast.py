@@ -106,7 +106,7 @@ def twin(interest: Interest, greedy: int, random: int, limit: float, seed: int) 
     return edges
 
 
-@settings(max_examples=examples(150, 30))
+@settings(max_examples=examples(80, 30))
 @given(any_interest, coverages, st.one_of(st.none(), st.integers(0, 6)), seeds, st.data())
 def test_coverage_equals_the_twin(
     interest: Interest, times: tuple[int, int], limit: int | None, seed: int, data: st.DataObject

@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import crowds, overlay_of, seeds
@@ -14,6 +14,8 @@ from meshwright import Interest, Overlay, measure
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.routes import OBJECTIVES, Trees, figures, hops, loads, route, stretch
+from meshwright.store.trees import TREES, roles_of
+from meshwright.verify import TreeTables, tree_faults
 from naive import topic_sets
 from strategies import overlays
 
@@ -98,6 +100,17 @@ def test_partial_overlays_get_relays(overlay: Overlay, objective: str, seed: int
     assert (found[reachable] <= costs.of_topic[reachable]).all()
 
 
+@given(overlays(), objectives, seeds)
+def test_verification_finds_no_faults(overlay: Overlay, objective: str, seed: int) -> None:
+    """For any overlay, objective and publishers, the independent check of trees finds nothing wrong."""
+    random, interest = np.random.default_rng(seed), overlay.interest
+    pairs = [(v, t) for v in range(interest.num_nodes) for t in range(interest.num_topics)]
+    trees = route(overlay, objective, publishers=[pair for pair in pairs if random.random() < 0.1])
+    tables = TreeTables(trees.to_arrow().cast(TREES), roles_of(trees))
+    assert tree_faults(overlay, tables, figures(trees)) == ()
+
+
+@settings(max_examples=30)
 @given(connected())
 def test_hops_is_the_least_deep(overlay: Overlay) -> None:
     """No breadth-first tree from any root is less deep than the tree for `hops`."""
@@ -110,6 +123,7 @@ def test_hops_is_the_least_deep(overlay: Overlay) -> None:
             assert max(rooted.values()) == min(max(distances(inside, v).values()) for v in wanted)
 
 
+@settings(max_examples=30)
 @given(connected(), seeds)
 def test_load_never_makes_the_heaviest_heavier(overlay: Overlay, seed: int) -> None:
     """With `load` the busiest link carries no more than with `hops`, and all links together the same."""
@@ -119,6 +133,7 @@ def test_load_never_makes_the_heaviest_heavier(overlay: Overlay, seed: int) -> N
     assert after.sum() == pytest.approx(before.sum())
 
 
+@settings(max_examples=30)
 @given(overlays(), seeds)
 def test_load_with_relays_never_makes_the_heaviest_heavier(overlay: Overlay, seed: int) -> None:
     """With relays, too, the busiest link carries no more than with `hops`; the sum may differ."""
@@ -190,6 +205,7 @@ def test_measures_are_those_of_every_pair(overlay: Overlay, objective: str) -> N
     assert figures(trees)["trees"] == len(trees)
 
 
+@settings(max_examples=30)
 @given(connected(), seeds)
 def test_publishers_attach_to_a_carrier(overlay: Overlay, seed: int) -> None:
     """A broker that only publishes is attached to one carrier, a neighbour if there is one."""
@@ -207,6 +223,7 @@ def test_publishers_attach_to_a_carrier(overlay: Overlay, seed: int) -> None:
         assert via in (near or wanted)
 
 
+@settings(max_examples=30)
 @given(overlays(), seeds)
 def test_publishers_are_in_no_measure(overlay: Overlay, seed: int) -> None:
     """Hops, stretch and loads are those of the trees: one-way links are counted, and change nothing else."""

@@ -45,7 +45,7 @@ def test_both_methods_follow_the_law(
 ) -> None:
     """Drawn sets have the probabilities of successive sampling, by racing (0) and by skipping (8)."""
     monkeypatch.setattr(drawing, "_SKIP", skip)
-    weights, nodes = POPULARITIES[popularity], 40_000
+    weights, nodes = POPULARITIES[popularity], 20_000
     topics = draw(np.random.PCG64(5), fixed_point(weights), np.full(nodes, size))
     seen = Counter(map(tuple, topics.reshape(nodes, size).tolist()))
     expected = {

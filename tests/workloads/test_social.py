@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.errors import InputError
@@ -19,6 +19,7 @@ def follows(interest: Interest) -> set[tuple[int, int]]:
     return set(zip(followers.tolist(), interest.node_topics.tolist(), strict=True))
 
 
+@settings(max_examples=30)
 @given(
     st.integers(3, 250),
     st.floats(0, 3),

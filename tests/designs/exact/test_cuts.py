@@ -18,6 +18,7 @@ from optima import optima
 from strategies import interests
 
 
+@settings(max_examples=30)
 @given(interests(most_nodes=9, most_topics=5), seeds)
 def test_solutions_satisfy_every_cut(interest: Interest, seed: int) -> None:
     """Whatever point the cuts were made from, an overlay that connects every topic satisfies them."""
@@ -32,6 +33,7 @@ def test_solutions_satisfy_every_cut(interest: Interest, seed: int) -> None:
         assert (cuts.rows() @ chosen >= cuts.least).all()
 
 
+@settings(max_examples=30)
 @given(interests(most_nodes=9, most_topics=5), seeds)
 def test_integer_points_are_classified(interest: Interest, seed: int) -> None:
     """A set of links violates some cut exactly when it leaves a topic split; each cut found is violated."""
@@ -46,7 +48,7 @@ def test_integer_points_are_classified(interest: Interest, seed: int) -> None:
     assert bool(split) == (added > 0 or not satisfied)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(interests(most_nodes=6, most_topics=4), st.one_of(st.none(), st.integers(1, 5)))
 def test_the_relaxation_bounds_from_below(interest: Interest, cap: int | None) -> None:
     """After every round of cuts the bound is at most the fewest links, or those at the lowest degree."""
@@ -67,6 +69,7 @@ def test_the_relaxation_bounds_from_below(interest: Interest, cap: int | None) -
             break
 
 
+@settings(max_examples=30)
 @given(interests(most_nodes=9, most_topics=5), seeds, st.integers(1, 8))
 def test_rounded_points_are_solutions(interest: Interest, seed: int, cap: int) -> None:
     """Rounding gives an overlay that connects every topic without a redundant link, or None."""
@@ -90,6 +93,7 @@ def test_a_clock_that_struck_gives_no_point() -> None:
     assert relaxation.solve(Clock(0), np.ones(len(problem)), problem.forced) is None
 
 
+@settings(max_examples=30)
 @given(interests(most_nodes=9, most_topics=6))
 def test_the_problem_is_the_interest(interest: Interest) -> None:
     """Pairs are those that share a topic, sets of subscribers are there once, and pairs alone are forced."""

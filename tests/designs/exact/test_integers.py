@@ -23,7 +23,7 @@ six = seeds.map(lambda seed: unif(6, 5, size=1 + seed % 4, seed=seed))
 """Six nodes with as many topics each."""
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(six)
 def test_one_link_less_than_the_fewest_is_too_few(interest: Interest) -> None:
     """There is a solution of the fewest links, found and offered, and no solution with one link less."""
@@ -38,7 +38,7 @@ def test_one_link_less_than_the_fewest_is_too_few(interest: Interest) -> None:
     assert components(problem.overlay(incumbent.best)).of_topic.max() <= 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(six)
 def test_one_less_than_the_lowest_degree_is_too_low(interest: Interest) -> None:
     """There is a solution under the lowest possible cap, and no solution under the next lower cap."""
