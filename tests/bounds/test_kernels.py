@@ -14,9 +14,9 @@ import naive
 from calls import crowds, examples, seeds
 from meshwright import Interest, bounds
 from meshwright.bounds import loads as loads_file
-from meshwright.bounds.kernels import steps
+from meshwright.bounds import step_kernels as steps
+from meshwright.bounds.ascent import list_shared_topics
 from meshwright.bounds.loads import Loads
-from meshwright.bounds.pool import list_shared_topics
 from meshwright.bounds.prices import SCALE
 from meshwright.errors import InputError
 from meshwright.workloads import unif

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds
 from meshwright import Interest, Overlay
-from meshwright.costs import pair_table
+from meshwright.costs import cost_tables
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.errors import InputError
 from naive_weighted import by_place, some_costs, table
@@ -209,7 +209,7 @@ def test_rounding_breaks_no_triangle(direct: float, accepted: bool) -> None:
 
 def test_the_triangle_check_works_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checking one row at a time finds a break in any row, and finds none where there is none."""
-    monkeypatch.setattr(pair_table, "TRIPLES_AT_ONCE", 1)
+    monkeypatch.setattr(cost_tables, "TRIPLES_AT_ONCE", 1)
     for first in range(3):
         order = ["a", "b", "c"][first:] + ["a", "b", "c"][:first]
         rows = {(order[0], order[1]): 9.0, (order[1], order[2]): 1.0, (order[0], order[2]): 2.0}

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from calls import RULES, Call, calls, crowds, examples, restless_engine, triples
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules, waves
-from meshwright.greedy.rebuild import Rebuilder
+from meshwright.greedy.level_run import Task
 from meshwright.greedy.rules import Rule
-from meshwright.greedy.waves import Task, Wave, Windows
+from meshwright.greedy.waves import Rebuilder, Wave, Windows
 from meshwright.workloads import zipf
 
 

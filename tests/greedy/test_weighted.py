@@ -17,7 +17,7 @@ from meshwright.designs import design
 from meshwright.errors import InputError
 from meshwright.greedy import driver, rules
 from meshwright.greedy import grow as engine
-from meshwright.greedy.kernels import weighted_sweep
+from meshwright.greedy.kernels import by_value
 from meshwright.greedy.rules import Rule
 from meshwright.greedy.weighted import grow
 from meshwright.verify import verify_overlay
@@ -247,6 +247,6 @@ def test_a_lost_count_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
     interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     grow(interest, rules.gm, planar(interest, 1))
-    monkeypatch.setattr(weighted_sweep, "run", lambda *arguments: BROKEN)
+    monkeypatch.setattr(by_value, "run_by_cost", lambda *arguments: BROKEN)
     with pytest.raises(AssertionError, match="lost count"):
         grow(interest, rules.gm, planar(interest, 1))

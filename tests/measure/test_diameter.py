@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, Overlay
 from meshwright.errors import InputError
-from meshwright.measure import diameter, diameters
+from meshwright.measure import diameters, routing_cost
 from strategies import overlays
 
 Scope = Literal["induced", "whole"]
@@ -88,7 +88,7 @@ def test_whole_overlay_may_be_a_shortcut() -> None:
 @pytest.mark.parametrize("scope", ["induced", "whole"])
 def test_default_effort_shrinks_to_a_double_sweep(scope: Scope) -> None:
     """Without any steps left, each topic gets two searches, and those that need more are marked as bounds."""
-    with mock.patch.object(diameter, "STEPS", 0):
+    with mock.patch.object(routing_cost, "STEPS", 0):
         found = diameters(path(9, chord=True), scope=scope)
     assert (found.of_topic.tolist(), found.exact.tolist()) == ([4], [False])
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from calls import overlay_of
 from meshwright import Interest, Overlay
 from meshwright.errors import InputError
-from meshwright.measure import degrees, diameter, diameters, filtering_costs, soc
-from meshwright.measure.scalability import RoutingCost
+from meshwright.measure import degrees, diameters, filtering_costs, routing_cost, soc
+from meshwright.measure.routing_cost import RoutingCost
 from strategies import overlays
 
 measures: st.SearchStrategy[RoutingCost] = st.sampled_from(["filtering", "diameter"])
@@ -70,7 +70,7 @@ def test_a_ring_whose_diameter_is_only_bounded() -> None:
     """When searches are cut short, the diameter is known up to a factor of two, and so is the answer."""
     interest = Interest.from_dict({f"{v}": {"x"} for v in range(9)})
     ring = overlay_of(interest, [(v, v + 1) for v in range(8)] + [(0, 8)])
-    with mock.patch.object(diameter, "STEPS", 0):
+    with mock.patch.object(routing_cost, "STEPS", 0):
         answers = [soc(ring, degree=2, cost=c, measure="diameter").verdict for c in (3, 4, 7, 8)]
     assert answers == ["no", "unknown", "unknown", "yes"]
     assert soc(ring, degree=2, cost=4, measure="diameter").verdict == "yes"

@@ -13,8 +13,8 @@ from meshwright.designs.ring import ring
 from meshwright.dynamic.link_lists import remove_link
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate
-from meshwright.search.kernels.best_partner import find_best_partner, update_barred
-from meshwright.search.kernels.fragment_records import LOOSE, record_fragments, touch_topics
+from meshwright.search.best_partner import find_best_partner, update_barred
+from meshwright.search.fragment_records import LOOSE, record_fragments, touch_topics
 
 
 @settings(max_examples=examples(200, 25))

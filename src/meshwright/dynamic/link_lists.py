@@ -109,7 +109,7 @@ def copy_list_inlined(lists: ChunkLists, first: Ids, count: Ids, v: Int, out: Id
         for i in range(base, base + length):
             out[written] = lists.entries[i]
             written += 1
-        # All chunks behind the first are full.
+        # All chunks after the first are full.
         chunk, length = lists.entries[base + FULL], np.int64(FULL)
     return written
 

@@ -26,7 +26,7 @@ NONE = -1
 LINKS, SPARE, CHANCE = 0, 1, 2
 """The counters in `tally`: links, unused chunks of lists, and the state of the random numbers."""
 SHARED = 3
-"""How many counters every overlay has. The counters of one kind of overlay come behind these."""
+"""How many counters every overlay has. The counters of one kind of overlay come after these."""
 
 
 class ChunkLists(Protocol):

@@ -178,6 +178,6 @@ class Scratch(NamedTuple):
     allowed: Bits
     """The nodes that the row may be linked to."""
     rows: Rows
-    """The bit rows to sum, as numbers; at least eight empty ones behind the last."""
+    """The bit rows to sum, as numbers; at least eight empty ones after the last."""
     marked: Ids
     """Nodes on their way into a window."""

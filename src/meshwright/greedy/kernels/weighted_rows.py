@@ -19,8 +19,7 @@ from meshwright.jit.compiler import inlined, inner
 
 if TYPE_CHECKING:
     from meshwright.arrays import Floats, Ids, Int, Offsets
-    from meshwright.costs.pair_table import PairTable
-    from meshwright.costs.places import Places
+    from meshwright.costs.cost_tables import PairTable, Places
     from meshwright.greedy.kernels.state import State
 
 

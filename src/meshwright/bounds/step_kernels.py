@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.bounds.kernels.loads import NONE, mark_topics, unmark_topics
+from meshwright.bounds.load_kernels import NONE, mark_topics, unmark_topics
 from meshwright.jit.compiler import inlined, kernel
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int, Offsets
-    from meshwright.bounds.kernels.loads import Floats, Relation
+    from meshwright.bounds.load_kernels import Floats, Relation
 
 NOTHING, HALF, ONE, SIXTY_FOUR = np.float32(0), np.float32(0.5), np.float32(1), np.float32(64)
 NEGLIGIBLE = np.float32(-14)

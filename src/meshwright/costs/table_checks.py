@@ -10,7 +10,7 @@ from meshwright.jit.compiler import kernel
 
 if TYPE_CHECKING:
     from meshwright.arrays import Floats, Ids, Int, Offsets
-    from meshwright.costs.pair_table import PairTable
+    from meshwright.costs.cost_tables import PairTable
 
 
 class Subscriptions(NamedTuple):

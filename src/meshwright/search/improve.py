@@ -17,8 +17,8 @@ import numpy as np
 from meshwright.dynamic.link_lists import add_link, chunks_for, list_neighbours, remove_link
 from meshwright.dynamic.mutable_overlay import LINKS, NONE, draw
 from meshwright.jit.compiler import inner, kernel
-from meshwright.search.kernels.best_partner import find_best_partner, update_barred
-from meshwright.search.kernels.fragment_records import (
+from meshwright.search.best_partner import find_best_partner, update_barred
+from meshwright.search.fragment_records import (
     LOOSE,
     MISSING,
     clear_records,
@@ -30,9 +30,8 @@ from meshwright.search.kernels.fragment_records import (
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int
     from meshwright.dynamic.fragments import Groups
-    from meshwright.search.kernels.best_partner import Partners
-    from meshwright.search.kernels.fragment_records import FragmentRecords
-    from meshwright.search.kernels.net import Net
+    from meshwright.search.best_partner import Partners
+    from meshwright.search.fragment_records import FragmentRecords, Net
 
 
 class StepLinks(NamedTuple):

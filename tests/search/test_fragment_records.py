@@ -12,7 +12,7 @@ from meshwright.designs.ring import ring
 from meshwright.dynamic.link_lists import remove_link
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate
-from meshwright.search.kernels.fragment_records import TOUCHED, touch_topics
+from meshwright.search.fragment_records import TOUCHED, touch_topics
 
 
 @settings(max_examples=examples(100, 15))
