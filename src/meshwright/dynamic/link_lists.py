@@ -77,6 +77,7 @@ def discard(lists: ChunkLists, first: Ids, count: Ids, v: Int, value: Int) -> bo
                 # The last value of the first chunk fills the gap, so that all other chunks stay full.
                 lists.entries[i] = lists.entries[first[v] * CHUNK + there - 1]
                 count[v] -= 1
+                # The first chunk is empty now: the next one becomes the first, and is full.
                 if there == 1:
                     emptied = first[v]
                     first[v] = lists.entries[emptied * CHUNK + FULL]

@@ -131,4 +131,5 @@ def draw(net: ChunkLists, below: Int) -> Int:
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     word ^= word >> np.uint64(31)
+    # 31 bits are enough for any count of nodes or links, and the remainder is close to uniform.
     return np.int64((word >> np.uint64(33)) % np.uint64(below))

@@ -158,11 +158,13 @@ def find_detours(net: Net, groups: Groups, near: Ids, far: Ids, bridged: Bits, u
     mark_neighbours(net, groups, near, v, HERE)
     for i in range(copy_list_inlined(net, net.near_first, net.degree, u, near)):
         w = np.int64(near[i])
+        # w is next to both ends: a path of two links in all topics of w.
         if groups.mark[w] == HERE:
             for word in range(len(bridged)):
                 bridged[word] |= net.bits[w, word]
         for j in range(copy_list_inlined(net, net.near_first, net.degree, w, far)):
             z = far[j]
+            # u – w – z – v: three links, in the topics that both w and z have.
             if groups.mark[z] == HERE:
                 for word in range(len(bridged)):
                     bridged[word] |= net.bits[w, word] & net.bits[z, word]
@@ -210,6 +212,7 @@ def add_record(net: Net, records: FragmentRecords, v: Int, topic: Int, label: In
     record = records.tally[RECORDS]
     if record == len(records.slot):
         return False
+    # The record goes to the front of both chains.
     slot = slot_of(net, topic, v)
     records.tally[RECORDS] += 1
     records.slot[record], records.node[record], records.topic[record] = slot, v, topic

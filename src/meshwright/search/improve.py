@@ -161,6 +161,7 @@ def undo(net: Net, links: StepLinks, lost: Int, made: Int) -> None:
 def was_above_cap(net: Net, links: StepLinks, lost: Int, cap: Int) -> bool:
     """Return whether the first node of a ruin had more links than the cap."""
     seed = links.lost[0]
+    # Its degree before the ruin: what it has now, and what was removed.
     degree = np.int64(net.degree[seed])
     for i in range(2 * lost):
         degree += np.int64(links.lost[i] == seed)
@@ -200,6 +201,7 @@ def improve(
             fits = chunks_for(before + 1, len(net.degree)) <= len(net.spare)
             one_more = limits.lowering and fits and was_above_cap(net, links, lost, cap)
             done = recreate(net, records, partners, links, cap, lost + np.int64(one_more))
+        # Links added so far, also by a `recreate` that gave up.
         made = net.tally[LINKS] - (before - lost)
         clear_records(records)
         if not done:

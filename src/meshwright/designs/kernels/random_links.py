@@ -54,6 +54,7 @@ class OpenPairs(NamedTuple):
 def add_pairs(pairs: Offsets, topic: Int, count: Int) -> None:
     """Add to the number of pairs of a topic."""
     i = topic + 1
+    # Each step adds the lowest set bit: these are the nodes whose sums include the topic.
     while i < len(pairs):
         pairs[i] += count
         i += i & -i
@@ -62,6 +63,7 @@ def add_pairs(pairs: Offsets, topic: Int, count: Int) -> None:
 @inlined
 def topic_of(pairs: Offsets, ahead: Int) -> Int:
     """Return the topic of the pair that has `ahead` pairs before it: a descent in the Fenwick tree."""
+    # From the largest power of two down: node i + step holds the sum of the `step` topics after i.
     step, i = np.int64(1), np.int64(0)
     while 2 * step < len(pairs):
         step *= 2
@@ -103,6 +105,7 @@ def close(state: State, left: OpenPairs, v: Int) -> Int:
     gone = np.int64(0)
     for i in range(state.node_ptr[v], state.node_ptr[v + 1]):
         topic, component = np.int64(state.node_topics[i]), state.node_label[i]
+        # The node is in a pair with every open member of another component.
         lost = np.int64(left.open_members[topic] - left.open_size[component])
         add_pairs(left.pairs, topic, -lost)
         gone += lost

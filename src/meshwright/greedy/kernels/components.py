@@ -15,6 +15,9 @@ Invariants after every link, for each topic:
 
 `contribution` costs O(|T|/64) words with bits, else O(|T(u)| + |T(v)|). `link` costs the same, plus the
 members of the smaller components that it merges.
+
+A state is laid out in plain Python with its bits empty. `fill_node_bits` and `fill_bits` fill them in
+O(subscriptions); between the two, `link_start` adds the links of a starting overlay.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ def lowest_sparing_level(best: Int, k: float) -> Int:
 
 @kernel
 def begin(state: State, whole: Sweep, sparing: Sweep, fresh: bool) -> None:
-    """Make a state, `fresh` or linked by `link_start`, and the sweeps over it ready for the next link.
+    """Fill the bits of a state, `fresh` or linked by `link_start`, and open the sweeps over it.
 
     A sweep without rows is left alone.
     """
