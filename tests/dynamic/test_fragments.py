@@ -34,7 +34,7 @@ def test_fragments_are_the_components(interest: Interest, seed: int) -> None:
     components = naive.Components(interest)
     for u, v in zip(kept.u.tolist(), kept.v.tolist(), strict=True):
         components.link(u, v)
-    of = {int(v): components.of[topic, int(v)] for v in members}
+    of = {int(v): components.of[topic][int(v)] for v in members}
     # Every component contains an end: one member of each, and some more.
     firsts = list({label: v for v, label in of.items()}.values())
     if not firsts or len(firsts) > MOST_ENDS // 2:
