@@ -189,7 +189,8 @@ def sampling_chances(exponent: NDArray[np.float64], care: float, most: float) ->
     stride = 1 + len(exponent) // 20_000
     some = exponent[::stride]
     less = care
-    while less > 1 and float(np.cumsum(_nearness(some + less), dtype=np.float64)[-1]) * stride > most:
+    # A running sum, since `sum` groups its terms by rules that differ between machines; 0 without pairs.
+    while less > 1 and float(np.cumsum(_nearness(some + less), dtype=np.float64)[-1:].sum()) * stride > most:
         less = max(1.0, less - 0.25)
     return _nearness(exponent + less)
 

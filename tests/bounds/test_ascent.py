@@ -1,4 +1,4 @@
-"""The kernels of the price bound against slow, obvious twins."""
+"""Loads, pools and steps of the price bound, against slow, obvious twins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calls import crowds, examples, seeds
 from meshwright import Interest, bounds
 from meshwright.bounds import loads as loads_file
 from meshwright.bounds import step_kernels as steps
-from meshwright.bounds.ascent import list_shared_topics
+from meshwright.bounds.ascent import list_shared_topics, make_pool, sampling_chances
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import SCALE
 from meshwright.errors import InputError
@@ -87,6 +87,38 @@ def test_the_strain_is_that_of_the_formula(interest: Interest, seed: int) -> Non
                 expected[mine] += pull * part
                 expected[theirs] += pull * (1 - part)
     assert np.allclose(strain, expected, rtol=1e-4, atol=1e-5)
+
+
+@settings(max_examples=examples(30, 8), deadline=None)
+@given(small, seeds, st.sampled_from([1.0, 20.0]))
+def test_a_pool_has_each_pair_once(interest: Interest, seed: int, care: float) -> None:
+    """All pairs of an older pool are there too, in order; a pair that both have keeps the newer weight."""
+    loads = Loads(interest)
+    scan = loads.scan(dyadic_prices(interest, seed), 0.5)
+    newer = make_pool(loads, scan, 8.0, care)
+    everything = loads.scan(dyadic_prices(interest, seed + 1), 0.0)
+    weight = np.full(len(everything.u), 7.0, dtype=np.float32)
+    older = list_shared_topics(loads, everything.u, everything.v, weight)
+    both = make_pool(loads, scan, 8.0, care, older)
+    fresh = dict(
+        zip(zip(newer.u.tolist(), newer.v.tolist(), strict=True), newer.weight.tolist(), strict=True)
+    )
+    stale = dict.fromkeys(zip(older.u.tolist(), older.v.tolist(), strict=True), 1.0)
+    assert list(zip(both.u.tolist(), both.v.tolist(), strict=True)) == sorted(stale | fresh)
+    assert both.weight.tolist() == [weight for _, weight in sorted((stale | fresh).items())]
+    assert np.diff(both.ptr).tolist() == [
+        len(shared_slots(interest, u, v)) for u, v in zip(both.u.tolist(), both.v.tolist(), strict=True)
+    ]
+
+
+def test_a_sample_is_no_larger_than_its_room() -> None:
+    """All heavy pairs are taken if there is room; else chances add up to about the room, heavy ones first."""
+    exponent = np.linspace(-12.0, 0.0, 1000)
+    roomy, tight = sampling_chances(exponent, 5.0, 1e6), sampling_chances(exponent, 5.0, 200.0)
+    assert (roomy[exponent >= -5.0] == 1.0).all()
+    assert roomy[exponent < -5.0].max() < 1.0
+    assert 150.0 < tight.sum() <= 200.0
+    assert (np.diff(tight) >= 0.0).all()
 
 
 def test_strain_lowers_and_slack_raises() -> None:
