@@ -30,7 +30,7 @@ def dyadic_prices(interest: Interest, seed: int) -> np.ndarray[Any, np.dtype[np.
     return (random.integers(0, 65, interest.num_subscriptions) / 64).astype(np.float32)
 
 
-@settings(max_examples=examples(100, 15), deadline=None)
+@settings(max_examples=examples(50, 15), deadline=None)
 @given(small, seeds, st.integers(1, 3), st.sampled_from([0.0, 0.5, 0.9]))
 def test_a_scan_finds_the_tight_pairs(interest: Interest, seed: int, threads: int, threshold: float) -> None:
     """A scan keeps the pairs above the threshold in order, with the excess and the heaviest loads."""
@@ -45,7 +45,7 @@ def test_a_scan_finds_the_tight_pairs(interest: Interest, seed: int, threads: in
     assert found.heaviest.tolist() == heaviest
 
 
-@settings(max_examples=examples(100, 15), deadline=None)
+@settings(max_examples=examples(50, 15), deadline=None)
 @given(small, seeds, st.integers(1, 3), st.sampled_from([SCALE, SCALE + SCALE // 2, 2**62]))
 def test_a_weighing_is_exact(interest: Interest, seed: int, threads: int, ceiling: int) -> None:
     """Excess, heaviest loads up to the ceiling, and prices that pay beyond it are exact integers."""
@@ -65,7 +65,7 @@ def test_a_weighing_is_exact(interest: Interest, seed: int, threads: int, ceilin
     assert set(np.flatnonzero(found.paying).tolist()) == paying
 
 
-@settings(max_examples=examples(60, 10), deadline=None)
+@settings(max_examples=examples(35, 10), deadline=None)
 @given(small, seeds)
 def test_the_strain_is_that_of_the_formula(interest: Interest, seed: int) -> None:
     """Pairs pull with e^(η(L − 1)) at the larger price, or at both if they are nearly equal."""
@@ -133,7 +133,7 @@ def test_strain_lowers_and_slack_raises() -> None:
     assert price[2:].tolist() == [1.0, 0.0]
 
 
-@settings(max_examples=examples(60, 10), deadline=None)
+@settings(max_examples=examples(35, 10), deadline=None)
 @given(small, st.integers(0, 40), st.sampled_from([0.0, 0.1, 1.0]))
 def test_tight_pairs_are_those_that_carry_most(interest: Interest, most: int, slack: float) -> None:
     """They are in order, carry 1 − slack or more, and no pair that is left out carries more."""

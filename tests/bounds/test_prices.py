@@ -20,7 +20,7 @@ from strategies import interests
 small = crowds(nodes=(1, 30), subscriptions=120)
 
 
-@settings(max_examples=examples(120, 20), deadline=None)
+@settings(max_examples=examples(80, 20), deadline=None)
 @given(interests(most_nodes=5, most_topics=4))
 def test_it_never_exceeds_the_fewest_links(interest: Interest) -> None:
     """The bound is at most the optimum, found by trying every set of links."""

@@ -46,7 +46,7 @@ def refused(make: Any, *given: Any, **options: Any) -> str:
     return str(caught.value)
 
 
-@settings(max_examples=examples(80, 40))
+@settings(max_examples=examples(40, 40))
 @given(interests(), seeds)
 def test_costs_are_those_given(interest: Interest, seed: int) -> None:
     """Each pair costs what the table says, or its distance, in both directions and to the last bit."""
@@ -142,7 +142,7 @@ def test_unknown_nodes() -> None:
     assert "'mars'" in refused(coordinates, [("mars", 0, 0)])
 
 
-@settings(max_examples=examples(80, 30))
+@settings(max_examples=examples(40, 30))
 @given(crowds(nodes=(2, 15), topics=(1, 8), subscriptions=40), seeds)
 def test_missing_pairs(interest: Interest, seed: int) -> None:
     """A table is refused if and only if it lacks a pair that shares a topic; the first five are named."""
@@ -169,7 +169,7 @@ def test_pairs_that_share_nothing_may_be_left_out() -> None:
     assert total_cost(overlay.prefix(1), costs) == 1.0
 
 
-@settings(max_examples=examples(150, 40))
+@settings(max_examples=examples(65, 40))
 @given(st.integers(0, 7), seeds)
 def test_the_triangle_inequality(nodes: int, seed: int) -> None:
     """Costs are refused if and only if a detour is cheaper than a direct link; missing pairs are ignored."""

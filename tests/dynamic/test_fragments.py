@@ -20,7 +20,7 @@ from meshwright.verify import verify_overlay
 MOST_ENDS = 16
 
 
-@settings(max_examples=examples(200, 30))
+@settings(max_examples=examples(80, 30))
 @given(crowds(nodes=(2, 30), subscriptions=120), seeds)
 def test_fragments_are_the_components(interest: Interest, seed: int) -> None:
     """Subscribers are in one fragment if and only if they are connected; unseen ones are in the rest."""
@@ -69,7 +69,7 @@ def pruned(interest: Interest, links: list[Link], order: list[Link], most: int) 
     return gone
 
 
-@settings(max_examples=examples(100, 15))
+@settings(max_examples=examples(50, 15))
 @given(crowds(nodes=(2, 30), subscriptions=120), seeds, st.sampled_from([0, 1, 3, 1000]))
 def test_redundant_links_go_in_order(interest: Interest, seed: int, most: int) -> None:
     """In the order given, a link goes if every topic stays connected without it, until enough have gone."""

@@ -52,7 +52,7 @@ def by_value(value: list[float]) -> list[int]:
     return sorted(range(len(value)), key=lambda i: (-value[i], i))
 
 
-@settings(max_examples=examples(100, 50))
+@settings(max_examples=examples(50, 50))
 @given(values, seeds)
 def test_entries_come_in_order(value: list[float], seed: int) -> None:
     """From any initial order, entries come out by falling value, ties by the smaller index."""
@@ -62,7 +62,7 @@ def test_entries_come_in_order(value: list[float], seed: int) -> None:
     assert order.tolist() == by_value(value)
 
 
-@settings(max_examples=examples(100, 50))
+@settings(max_examples=examples(50, 50))
 @given(values, seeds)
 def test_lazy_evaluation_gives_the_same_order(value: list[float], seed: int) -> None:
     """Starting from upper bounds and lowering only the first entry gives the order of the values."""
@@ -103,7 +103,7 @@ def twin(
                     own[t] = new
 
 
-@settings(max_examples=examples(150, 15), deadline=None)
+@settings(max_examples=examples(65, 15), deadline=None)
 @given(crowds(nodes=(1, 14), subscriptions=50), seeds, st.sampled_from([None, 0, 1, 2, 4]), st.booleans())
 def test_links_are_the_twins(interest: Interest, seed: int, most: int | None, restless: bool) -> None:
     """Each link is the twin's, however often it pauses; weights are multiples of 1/8, so that ties occur."""

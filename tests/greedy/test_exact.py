@@ -24,7 +24,7 @@ def assert_exact(call: Call) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-@settings(max_examples=examples(80, 20))
+@settings(max_examples=examples(40, 20))
 @given(data=st.data())
 def test_small_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
     """On a few nodes, under any arguments, each link is the twin's; failures shrink well here."""
@@ -32,10 +32,19 @@ def test_small_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-@settings(max_examples=examples(150, 20))
+@settings(max_examples=examples(65, 20))
 @given(data=st.data())
 def test_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
     """With up to 40 nodes, and more topics than a machine word has bits, each link is the twin's."""
+    assert_exact(data.draw(calls(crowds(), rule)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@settings(max_examples=examples(600, 60))
+@given(data=st.data())
+def test_many_calls_equal_the_twin(rule: Rule, data: st.DataObject) -> None:
+    """The same on many more calls."""
     assert_exact(data.draw(calls(crowds(), rule)))
 
 
@@ -57,7 +66,7 @@ def test_heavy_subscribers_equal_the_twin(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     "rule", [rules.minmax, rules.low(1.5), rules.low(3)], ids=["minmax", "low 1.5", "low 3"]
 )
-@settings(max_examples=examples(60, 8))
+@settings(max_examples=examples(35, 8))
 @given(crowds(nodes=(15, 40), topics=(3, 20), subscriptions=200), tunings)
 def test_many_phases_equal_the_twin(rule: Rule, interest: Interest, tuning: Tuning) -> None:
     """Where the maximum degree rises often, and nodes close and open again, each link is the twin's."""
@@ -91,7 +100,7 @@ def test_the_sparing_link_is_taken_if_good_enough(k: float, best: int, sparing: 
     assert triples(call.grown(), 1) == call.twin() == expected
 
 
-@settings(max_examples=examples(100, 20))
+@settings(max_examples=examples(50, 20))
 @given(crowds(), st.integers(1, 40), st.integers(1, 40), st.sampled_from([-math.inf, 0, math.inf]))
 def test_any_k_equals_the_twin(interest: Interest, a: int, b: int, towards: float) -> None:
     """With ratios of contributions as k, and the floats next to them, the links are the twin's."""

@@ -45,7 +45,7 @@ def test_waves_elsewhere_change_nothing(rule: Rule) -> None:
     """Under any arguments, the links are those of an engine that rebuilds every row itself."""
     sent: list[bool] = []
 
-    @settings(max_examples=examples(80, 12))
+    @settings(max_examples=examples(40, 12))
     @given(calls(crowds(nodes=(12, 40)), rule))
     def check(call: Call) -> None:
         apart = Apart()
