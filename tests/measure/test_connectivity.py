@@ -7,7 +7,7 @@ from unittest import mock
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
@@ -29,6 +29,7 @@ def subscribers(interest: Interest, topic: int) -> list[int]:
     return here
 
 
+@settings(max_examples=35)
 @given(overlays(), st.sampled_from([1, 7, connectivity.SLOTS_AT_ONCE]))
 def test_components_are_those_of_each_induced_subgraph(overlay: Overlay, batch: int) -> None:
     """Each topic has as many components as networkx finds among its subscribers, in batches of any size."""
@@ -43,6 +44,7 @@ def test_components_are_those_of_each_induced_subgraph(overlay: Overlay, batch: 
     assert found.total == sum(expected)
 
 
+@settings(max_examples=35)
 @given(overlays())
 def test_support_follows_its_definition(overlay: Overlay) -> None:
     """Support is the share of the mergeable components that is merged."""
@@ -53,6 +55,7 @@ def test_support_follows_its_definition(overlay: Overlay) -> None:
     assert support(overlay) == pytest.approx(merged / (worst - best) if worst > best else 1.0)
 
 
+@settings(max_examples=35)
 @given(interests())
 def test_support_of_nothing_and_of_everything(interest: Interest) -> None:
     """Without links the support is 0, with all links it is 1, and it is 1 where nothing can merge."""
@@ -78,6 +81,7 @@ def test_topic_without_subscribers_has_no_component() -> None:
     assert support(joined) == 1.0
 
 
+@settings(max_examples=35)
 @given(overlays())
 def test_contributions_equal_the_naive_twin(overlay: Overlay) -> None:
     """Each edge merges as many topics as the twin says, given the edges before it."""
@@ -88,6 +92,7 @@ def test_contributions_equal_the_naive_twin(overlay: Overlay) -> None:
     assert found.dtype == np.int32
 
 
+@settings(max_examples=35)
 @given(overlays(most_nodes=7))
 def test_curve_is_the_support_of_every_prefix(overlay: Overlay) -> None:
     """Entry i of the curve is what scipy's components say of the first i edges."""

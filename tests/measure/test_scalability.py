@@ -6,7 +6,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import overlay_of
@@ -26,6 +26,7 @@ def line(*, relays: int) -> Overlay:
     return overlay_of(Interest.from_dict(held), [(v, v + 1) for v in range(nodes - 1)])
 
 
+@settings(max_examples=35)
 @given(overlays(), st.integers(0, 8), st.integers(0, 8), measures)
 def test_the_answer_follows_from_the_bounds(overlay: Overlay, d: int, c: int, measure: RoutingCost) -> None:
     """`yes` if degree and upper bound are within, `no` if degree, lower bound or a topic is beyond."""
@@ -44,6 +45,7 @@ def test_the_answer_follows_from_the_bounds(overlay: Overlay, d: int, c: int, me
         assert answer.verdict == ("yes" if high <= c else "unknown")
 
 
+@settings(max_examples=35)
 @given(overlays(), measures)
 def test_looser_bounds_never_turn_yes_to_no(overlay: Overlay, measure: RoutingCost) -> None:
     """With its own degree and upper bound a connected overlay gets `yes`, with less it does not."""
