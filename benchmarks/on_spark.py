@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from benchmarks.timing import note_wall, peak_memory
 from meshwright.greedy import candidates, grow, rules, waves
 from meshwright.greedy.layout import Tuning
+from meshwright.greedy.level_run import Task
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import subscriptions
@@ -42,7 +43,7 @@ class Timed(ClusterWaves):
 
     seconds = 0.0
 
-    def __call__(self, task: waves.Task, wave: waves.Wave) -> Iterator[waves.Windows]:
+    def __call__(self, task: Task, wave: waves.Wave) -> Iterator[waves.Windows]:
         """Have a wave rebuilt, against the clock."""
         began = time.perf_counter()
         rebuilt = list(super().__call__(task, wave))
@@ -117,12 +118,12 @@ def _compare_cores(spark: SparkSession, interest: Interest, record: dict[str, An
     nothing = np.zeros(0, dtype=np.int32)
     level = int(np.diff(interest.node_ptr).max())
     rows = np.arange(interest.num_nodes, dtype=np.int32)
-    task = waves.Task(interest, rules.gm, candidates.everything, None, Tuning())
+    task = Task(interest, rules.gm, candidates.everything, None, Tuning())
     wave = waves.Wave(nothing, nothing, rows, level, False, level, 0)
     for tasks in (1, 2):
         sent = ClusterWaves(spark, tasks=tasks)
         note_wall(record, f"wave_{tasks}", partial(_rebuilt, sent, task, wave))
 
 
-def _rebuilt(sent: ClusterWaves, task: waves.Task, wave: waves.Wave) -> int:
+def _rebuilt(sent: ClusterWaves, task: Task, wave: waves.Wave) -> int:
     return sum(len(windows.rows) for windows in sent(task, wave))

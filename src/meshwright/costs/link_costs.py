@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.costs.pair_table import PairTable, pair_table, refuse_detours
-from meshwright.costs.places import Places, places
+from meshwright.costs.cost_tables import PairTable, Places, pair_table, places, refuse_detours
 from meshwright.errors import InputError, first_five, first_rows
 from meshwright.interest import Interest
 

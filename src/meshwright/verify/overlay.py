@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.arrays import frozen
+from meshwright.measure.adjacency import Degrees
 from meshwright.measure.connectivity import Components
-from meshwright.measure.degree import Degrees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.interest import Interest
-from meshwright.measure.robustness import WeakTopics, weak_topics
+from meshwright.measure.connectivity import WeakTopics, weak_topics
 from meshwright.overlay import Overlay
 from meshwright.verify.overlay import conclude, join_topics
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.bounds.kernels.loads import NONE, mark_topics, unmark_topics
+from meshwright.bounds.load_kernels import NONE, mark_topics, unmark_topics
 from meshwright.jit.compiler import inlined, kernel
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int, Offsets
-    from meshwright.bounds.kernels.loads import Floats, Relation
+    from meshwright.bounds.load_kernels import Floats, Relation
 
 NOTHING, HALF, ONE, SIXTY_FOUR = np.float32(0), np.float32(0.5), np.float32(1), np.float32(64)
 NEGLIGIBLE = np.float32(-14)
@@ -55,6 +55,7 @@ def count_shared(relation: Relation, us: Ids, vs: Ids, mark: Ids, ptr: Offsets) 
     """
     for pair in range(len(us)):
         u, v = us[pair], vs[pair]
+        # Pairs with the same u are adjacent: its topics are marked once for all of them.
         if pair == 0 or us[pair - 1] != u:
             mark_topics(relation, u, mark)
         shared = 0
@@ -89,6 +90,7 @@ def power(z: np.float32) -> np.float32:
     """Return nearly e^z, for z up to about 10; 0 for z below −64."""
     y = ONE + z / SIXTY_FOUR
     y = y if y > NOTHING else NOTHING
+    # Six squarings make the 64th power.
     for _ in range(6):
         y *= y
     return y
@@ -97,6 +99,7 @@ def power(z: np.float32) -> np.float32:
 @inlined
 def logarithm(y: np.float32) -> np.float32:
     """Return nearly ln y, for y from about 1/100 to about 100."""
+    # Six square roots make the 64th root.
     for _ in range(6):
         y = np.sqrt(y)
     return SIXTY_FOUR * (y - ONE)
@@ -123,6 +126,7 @@ def add_strain(
     for slot in range(len(strain)):
         strain[slot] = NOTHING
     for pair in range(first, last):
+        # First pass: what the pair carries, which decides its weight.
         carried = NOTHING
         for i in range(ptr[pair], ptr[pair + 1]):
             a, b = price[ours[i]], price[theirs[i]]
@@ -131,6 +135,7 @@ def add_strain(
         if z < NEGLIGIBLE:
             continue
         x = pool.weight[pair] * power(z if z < cap else cap)
+        # Second pass: divide the weight between the two prices of each shared topic.
         for i in range(ptr[pair], ptr[pair + 1]):
             a, b = price[ours[i]], price[theirs[i]]
             larger = a if a > b else b
@@ -152,6 +157,7 @@ def move(strains: Floats, price: Floats, momentum: Floats, rate: np.float32, per
         for slot in range(len(price)):
             strains[0, slot] += strains[part, slot]
     for slot in range(len(price)):
+        # A strain of 1 is balance: its logarithm is 0, apart from the floor.
         momentum[slot] = persistence * momentum[slot] - logarithm(strains[0, slot] + FLOOR)
         step = rate * momentum[slot]
         step = step if step < LONGEST else LONGEST

@@ -7,9 +7,14 @@ One of these is the rest. A node in another fragment of a topic gets a record wi
 
 Records are in two chains, those of a node and those of a topic. A link of u and v joins the topics that both
 have and in which their labels differ; merging two fragments changes the labels in the chain of the topic. The
-merges still missing are counted: the ruin is mended when none is.
+merges still missing are counted: the ruin is repaired when this count is 0.
 
 There is room for a fixed number of records. A ruin that needs more is given up.
+
+**Detours** spare most of the searches. When a link is removed, most topics of its ends are still connected by
+a path of two or three links, often through the same few hubs. Topics are bits here, so that each path is
+walked once for all topics, instead of once for each of them. The cost is the links of the neighbours of one
+end, and a few words of bits for each path that is found.
 """
 
 from __future__ import annotations
@@ -19,20 +24,48 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.dynamic.fragments import clear_marks, find_fragments, group_of
+from meshwright.dynamic.link_lists import copy_list_inlined
 from meshwright.dynamic.mutable_overlay import NONE, has_topic, is_set
 from meshwright.jit.compiler import inlined, inner, kernel
-from meshwright.search.kernels.detours import find_detours
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int, Offsets
     from meshwright.dynamic.fragments import Groups
-    from meshwright.search.kernels.net import Net
 
 
 RECORDS, LOOSE, TOUCHED, MISSING = 0, 1, 2, 3
 """The counters in `FragmentRecords.tally`: records, loose nodes, touched topics, merges still missing."""
 UNTOUCHED = -2
 """The first record of a topic that is not touched."""
+HERE = 0
+"""The mark of a neighbour of the other end; marks are cleared before the call returns."""
+
+
+class Net(NamedTuple):
+    """A `MutableOverlay` whose interest is also there as lists, each of them ascending."""
+
+    node_ptr: Offsets
+    """By node: where its topics begin in `node_topics`, and one more for the end of the last."""
+    node_topics: Ids
+    """The topics of node 0, of node 1, and so on."""
+    topic_ptr: Offsets
+    """By topic: where its subscribers begin in `topic_nodes`, and one more for the end of the last."""
+    topic_nodes: Ids
+    """The subscribers of topic 0, of topic 1, and so on."""
+    bits: Bits
+    """By node: its topics, one bit each."""
+    holders: Bits
+    """By topic: its subscribers, one bit each."""
+    near_first: Ids
+    """By node: the first chunk of its neighbours."""
+    degree: Ids
+    """By node: the number of its neighbours."""
+    entries: Ids
+    """The chunks of the lists of neighbours."""
+    spare: Ids
+    """A stack of unused chunks."""
+    tally: Offsets
+    """Counters: links, unused chunks, and the state of the random numbers."""
 
 
 class FragmentRecords(NamedTuple):
@@ -95,6 +128,49 @@ def label_of(records: FragmentRecords, v: Int, topic: Int) -> Int:
     return np.int64(0)
 
 
+@inner
+def mark_neighbours(net: Net, groups: Groups, near: Ids, v: Int, mark: Int) -> None:
+    """Set the marks of the neighbours of a node."""
+    for i in range(copy_list_inlined(net, net.near_first, net.degree, v, near)):
+        groups.mark[near[i]] = mark
+
+
+@inner
+def links_of_neighbours(net: Net, near: Ids, x: Int) -> Int:
+    """Return how many links the neighbours of a node have."""
+    links = np.int64(0)
+    for i in range(copy_list_inlined(net, net.near_first, net.degree, x, near)):
+        links += net.degree[near[i]]
+    return links
+
+
+@inner
+def find_detours(net: Net, groups: Groups, near: Ids, far: Ids, bridged: Bits, u: Int, v: Int) -> None:
+    """Set in `bridged` the topics of every path u – w – v, and of every path u – w – z – v.
+
+    These are topics that w, or w and z, have; u and v need not have them. `near` and `far` are working memory
+    for the neighbours of a node.
+    """
+    bridged[:] = 0
+    # The paths are the same from either end: walk them from the end with less to walk.
+    if links_of_neighbours(net, near, u) > links_of_neighbours(net, near, v):
+        u, v = v, u
+    mark_neighbours(net, groups, near, v, HERE)
+    for i in range(copy_list_inlined(net, net.near_first, net.degree, u, near)):
+        w = np.int64(near[i])
+        # w is next to both ends: a path of two links in all topics of w.
+        if groups.mark[w] == HERE:
+            for word in range(len(bridged)):
+                bridged[word] |= net.bits[w, word]
+        for j in range(copy_list_inlined(net, net.near_first, net.degree, w, far)):
+            z = far[j]
+            # u – w – z – v: three links, in the topics that both w and z have.
+            if groups.mark[z] == HERE:
+                for word in range(len(bridged)):
+                    bridged[word] |= net.bits[w, word] & net.bits[z, word]
+    mark_neighbours(net, groups, near, v, NONE)
+
+
 @kernel
 def touch_topics(net: Net, groups: Groups, records: FragmentRecords, lost: Ids, number: Int) -> None:
     """Touch the topics of both ends of a lost link, except those with a detour.
@@ -136,6 +212,7 @@ def add_record(net: Net, records: FragmentRecords, v: Int, topic: Int, label: In
     record = records.tally[RECORDS]
     if record == len(records.slot):
         return False
+    # The record goes to the front of both chains.
     slot = slot_of(net, topic, v)
     records.tally[RECORDS] += 1
     records.slot[record], records.node[record], records.topic[record] = slot, v, topic

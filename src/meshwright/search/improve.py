@@ -17,8 +17,8 @@ import numpy as np
 from meshwright.dynamic.link_lists import add_link, chunks_for, list_neighbours, remove_link
 from meshwright.dynamic.mutable_overlay import LINKS, NONE, draw
 from meshwright.jit.compiler import inner, kernel
-from meshwright.search.kernels.best_partner import find_best_partner, update_barred
-from meshwright.search.kernels.fragment_records import (
+from meshwright.search.best_partner import find_best_partner, update_barred
+from meshwright.search.fragment_records import (
     LOOSE,
     MISSING,
     clear_records,
@@ -30,9 +30,8 @@ from meshwright.search.kernels.fragment_records import (
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int
     from meshwright.dynamic.fragments import Groups
-    from meshwright.search.kernels.best_partner import Partners
-    from meshwright.search.kernels.fragment_records import FragmentRecords
-    from meshwright.search.kernels.net import Net
+    from meshwright.search.best_partner import Partners
+    from meshwright.search.fragment_records import FragmentRecords, Net
 
 
 class StepLinks(NamedTuple):
@@ -162,6 +161,7 @@ def undo(net: Net, links: StepLinks, lost: Int, made: Int) -> None:
 def was_above_cap(net: Net, links: StepLinks, lost: Int, cap: Int) -> bool:
     """Return whether the first node of a ruin had more links than the cap."""
     seed = links.lost[0]
+    # Its degree before the ruin: what it has now, and what was removed.
     degree = np.int64(net.degree[seed])
     for i in range(2 * lost):
         degree += np.int64(links.lost[i] == seed)
@@ -201,6 +201,7 @@ def improve(
             fits = chunks_for(before + 1, len(net.degree)) <= len(net.spare)
             one_more = limits.lowering and fits and was_above_cap(net, links, lost, cap)
             done = recreate(net, records, partners, links, cap, lost + np.int64(one_more))
+        # Links added so far, also by a `recreate` that gave up.
         made = net.tally[LINKS] - (before - lost)
         clear_records(records)
         if not done:

@@ -106,6 +106,7 @@ def add_row(relation: Relation, price: Any, u: Int, load: Any) -> None:
     for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
         own = relation.place[slot]
         mine = price[own]
+        # Subscribers ascend, so those after u's own place are the partners v > u.
         for place in range(own + 1, relation.topic_ptr[relation.node_topics[slot] + 1]):
             other = price[place]
             load[relation.topic_nodes[place]] += mine if mine > other else other
@@ -195,6 +196,7 @@ def weigh(
                     heaviest[place] = heaviest[place] if heaviest[place] > carried else carried
                 heaviest[own] = most
         marked = False
+        # Read the row, and clear it for the next one in the same pass.
         for v in range(u + 1, nodes):
             carried = load[v]
             load[v] = NO_LOAD

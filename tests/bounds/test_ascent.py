@@ -1,4 +1,4 @@
-"""The kernels of the price bound against slow, obvious twins."""
+"""Loads, pools and steps of the price bound, against slow, obvious twins."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import naive
 from calls import crowds, examples, seeds
 from meshwright import Interest, bounds
 from meshwright.bounds import loads as loads_file
-from meshwright.bounds.kernels import steps
+from meshwright.bounds import step_kernels as steps
+from meshwright.bounds.ascent import list_shared_topics, make_pool, sampling_chances
 from meshwright.bounds.loads import Loads
-from meshwright.bounds.pool import list_shared_topics
 from meshwright.bounds.prices import SCALE
 from meshwright.errors import InputError
 from meshwright.workloads import unif
@@ -30,7 +30,7 @@ def dyadic_prices(interest: Interest, seed: int) -> np.ndarray[Any, np.dtype[np.
     return (random.integers(0, 65, interest.num_subscriptions) / 64).astype(np.float32)
 
 
-@settings(max_examples=examples(100, 15), deadline=None)
+@settings(max_examples=examples(50, 15), deadline=None)
 @given(small, seeds, st.integers(1, 3), st.sampled_from([0.0, 0.5, 0.9]))
 def test_a_scan_finds_the_tight_pairs(interest: Interest, seed: int, threads: int, threshold: float) -> None:
     """A scan keeps the pairs above the threshold in order, with the excess and the heaviest loads."""
@@ -45,7 +45,7 @@ def test_a_scan_finds_the_tight_pairs(interest: Interest, seed: int, threads: in
     assert found.heaviest.tolist() == heaviest
 
 
-@settings(max_examples=examples(100, 15), deadline=None)
+@settings(max_examples=examples(50, 15), deadline=None)
 @given(small, seeds, st.integers(1, 3), st.sampled_from([SCALE, SCALE + SCALE // 2, 2**62]))
 def test_a_weighing_is_exact(interest: Interest, seed: int, threads: int, ceiling: int) -> None:
     """Excess, heaviest loads up to the ceiling, and prices that pay beyond it are exact integers."""
@@ -65,7 +65,7 @@ def test_a_weighing_is_exact(interest: Interest, seed: int, threads: int, ceilin
     assert set(np.flatnonzero(found.paying).tolist()) == paying
 
 
-@settings(max_examples=examples(60, 10), deadline=None)
+@settings(max_examples=examples(35, 10), deadline=None)
 @given(small, seeds)
 def test_the_strain_is_that_of_the_formula(interest: Interest, seed: int) -> None:
     """Pairs pull with e^(η(L − 1)) at the larger price, or at both if they are nearly equal."""
@@ -89,6 +89,38 @@ def test_the_strain_is_that_of_the_formula(interest: Interest, seed: int) -> Non
     assert np.allclose(strain, expected, rtol=1e-4, atol=1e-5)
 
 
+@settings(max_examples=examples(30, 8), deadline=None)
+@given(small, seeds, st.sampled_from([1.0, 20.0]))
+def test_a_pool_has_each_pair_once(interest: Interest, seed: int, care: float) -> None:
+    """All pairs of an older pool are there too, in order; a pair that both have keeps the newer weight."""
+    loads = Loads(interest)
+    scan = loads.scan(dyadic_prices(interest, seed), 0.5)
+    newer = make_pool(loads, scan, 8.0, care)
+    everything = loads.scan(dyadic_prices(interest, seed + 1), 0.0)
+    weight = np.full(len(everything.u), 7.0, dtype=np.float32)
+    older = list_shared_topics(loads, everything.u, everything.v, weight)
+    both = make_pool(loads, scan, 8.0, care, older)
+    fresh = dict(
+        zip(zip(newer.u.tolist(), newer.v.tolist(), strict=True), newer.weight.tolist(), strict=True)
+    )
+    stale = dict.fromkeys(zip(older.u.tolist(), older.v.tolist(), strict=True), 1.0)
+    assert list(zip(both.u.tolist(), both.v.tolist(), strict=True)) == sorted(stale | fresh)
+    assert both.weight.tolist() == [weight for _, weight in sorted((stale | fresh).items())]
+    assert np.diff(both.ptr).tolist() == [
+        len(shared_slots(interest, u, v)) for u, v in zip(both.u.tolist(), both.v.tolist(), strict=True)
+    ]
+
+
+def test_a_sample_is_no_larger_than_its_room() -> None:
+    """All heavy pairs are taken if there is room; else chances add up to about the room, heavy ones first."""
+    exponent = np.linspace(-12.0, 0.0, 1000)
+    roomy, tight = sampling_chances(exponent, 5.0, 1e6), sampling_chances(exponent, 5.0, 200.0)
+    assert (roomy[exponent >= -5.0] == 1.0).all()
+    assert roomy[exponent < -5.0].max() < 1.0
+    assert 150.0 < tight.sum() <= 200.0
+    assert (np.diff(tight) >= 0.0).all()
+
+
 def test_strain_lowers_and_slack_raises() -> None:
     """A price whose strain is above 1 falls, one below 1 rises up to 1, and 0 stays 0."""
     strains = np.array([[2.0, 0.5, 0.1, 5.0], [1.0, 0.0, 0.1, 0.0]], dtype=np.float32)
@@ -101,7 +133,7 @@ def test_strain_lowers_and_slack_raises() -> None:
     assert price[2:].tolist() == [1.0, 0.0]
 
 
-@settings(max_examples=examples(60, 10), deadline=None)
+@settings(max_examples=examples(35, 10), deadline=None)
 @given(small, st.integers(0, 40), st.sampled_from([0.0, 0.1, 1.0]))
 def test_tight_pairs_are_those_that_carry_most(interest: Interest, most: int, slack: float) -> None:
     """They are in order, carry 1 − slack or more, and no pair that is left out carries more."""

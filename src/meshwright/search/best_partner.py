@@ -5,7 +5,7 @@ in which x is cut off gives one row of bits, its subscribers outside the fragmen
 up in bit-sliced counters: slice i holds bit i of the count of every node. The cost is the words of a row for
 each topic of x that is cut off, about, plus one step for each record of another loose node.
 
-Gains only fall while links are added. So an old gain is an upper bound, and `fresh` tells whether it is
+Gains only fall while links are added. So an old gain is an upper bound, and `fresh` says whether it is
 exact.
 """
 
@@ -28,12 +28,11 @@ from meshwright.dynamic.mutable_overlay import (
 from meshwright.greedy.kernels.bit_counters import count_one, keep_largest
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import EIGHT, any_of, load, nothing, store
-from meshwright.search.kernels.fragment_records import LOOSE, TOUCHED, label_of
+from meshwright.search.fragment_records import LOOSE, TOUCHED, label_of
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int
-    from meshwright.search.kernels.fragment_records import FragmentRecords
-    from meshwright.search.kernels.net import Net
+    from meshwright.search.fragment_records import FragmentRecords, Net
 
 
 class Partners(NamedTuple):

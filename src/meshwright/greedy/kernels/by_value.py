@@ -1,22 +1,30 @@
-"""The picker by contribution over cost: find the best pair, and the main loop of the rules.
+"""The pickers by value: contribution over cost for any pair, and weighted topics for listed pairs.
 
-Values are real numbers, so there are no levels to descend by. Instead the rows are in a heap by their bounds,
-and what is too high at its top is lowered until nothing is (lazy evaluation: values only fall). Ties go to
-the smallest (u, v), since the heap and the windows break theirs by node.
+Values are real numbers, so there are no levels to descend by. Instead a heap holds upper bounds, and what is
+too high at its top is lowered until nothing is (lazy evaluation). This is exact because values only fall as
+links are added. Ties go to the smallest (u, v), or to the pair listed first.
 
-Each look at a row costs a scan of its window and O(log |V|) in the heap; a rebuild, the subscribers of its
-open topics. As in `sweep`, Low-ODA and MinMax-ODA have two sets of rows over one state: for all pairs, and
-for the degree-sparing ones, which start over each time the maximum degree rises.
+**The heap** is a binary heap of indices, the largest value first, ties by the smaller index. Values lie
+outside, by index. Invariant: the entry at place i precedes those at 2i + 1 and 2i + 2. As values only fall,
+an entry only ever sinks: O(log n); building the heap takes O(n).
+
+**By contribution over cost**, the heap holds rows by their bounds. Each look at a row costs a scan of its
+window and O(log |V|) in the heap; a rebuild, the subscribers of its open topics. As in `sweep`, Low-ODA and
+MinMax-ODA have two sets of rows over one state: for all pairs, and for the degree-sparing ones, which start
+over each time the maximum degree rises.
+
+**By prices**, the heap holds the listed pairs. A pair is worth the sum, over the topics that it would merge,
+of the larger weight of its two ends; weights do not change. An evaluation costs O(|T(u)| + |T(v)|) and
+O(log pairs) in the heap.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from meshwright.greedy.kernels.components import contribution, link
-from meshwright.greedy.kernels.heap import build, drop_first, sink
 from meshwright.greedy.kernels.state import (
     A_SUBSCRIBER,
     BROKEN,
@@ -40,15 +48,59 @@ from meshwright.greedy.kernels.weighted_rows import (
     rebuild,
     remove,
 )
-from meshwright.jit.compiler import inner, kernel
+from meshwright.jit.compiler import inlined, inner, kernel
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Int
+    from meshwright.arrays import Floats, Ids, Int, Offsets
     from meshwright.greedy.kernels.state import Goal, Links, State
     from meshwright.greedy.kernels.weighted_rows import Costs, RowCounts, ValueRows
 
 A_LOOK = 64 * A_SUBSCRIBER
 """The work of looking at a row once."""
+AN_EVALUATION = 128
+"""The work of evaluating a pair."""
+
+
+@inlined
+def precedes(value: Floats, a: Int, b: Int) -> bool:
+    """Say whether index a comes before index b."""
+    return bool(value[a] > value[b] or (value[a] == value[b] and a < b))
+
+
+@inner
+def sink(heap: Ids, value: Floats, at: Int, size: Int) -> None:
+    """Move the entry at a place down to where it belongs, after its value has fallen."""
+    entry = heap[at]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        # The child that comes first moves up, so the order of the two stays right.
+        if child + 1 < size and precedes(value, heap[child + 1], heap[child]):
+            child += 1
+        if not precedes(value, heap[child], entry):
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = entry
+
+
+@inlined
+def build(heap: Ids, value: Floats, size: Int) -> None:
+    """Put the first `size` entries, in any order, in heap order."""
+    # Places from size // 2 on have no children; the others sink from the bottom up.
+    for at in range(size // 2 - 1, -1, -1):
+        sink(heap, value, np.int64(at), size)
+
+
+@inlined
+def drop_first(heap: Ids, value: Floats, size: Int) -> Int:
+    """Remove the first entry and return the new size."""
+    size -= 1
+    heap[0] = heap[size]
+    if size > 1:
+        sink(heap, value, np.int64(0), size)
+    return size
 
 
 @inner
@@ -133,7 +185,7 @@ def begin_phase(state: State, whole: ValueRows, sparing: ValueRows) -> None:
 
 
 @kernel
-def run(
+def run_by_cost(
     state: State,
     costs: Costs,
     whole: ValueRows,
@@ -184,3 +236,80 @@ def run(
             if k > 0.0:
                 begin_phase(state, whole, sparing)
     return EXHAUSTED
+
+
+class PricedPairs(NamedTuple):
+    """The pairs that may be linked, and what they are worth."""
+
+    weight: Floats
+    """By entry of `node_topics`: what connecting this subscription is worth."""
+    u: Ids
+    """By pair: the smaller end."""
+    v: Ids
+    """By pair: the larger end."""
+    value: Floats
+    """By pair: it is worth no more."""
+    heap: Ids
+    """The pairs that may be worth something, by value and then by number; see `heap`."""
+    size: Offsets
+    """One number: how many pairs are in the heap."""
+
+
+@inlined
+def value_of(state: State, weight: Floats, u: Int, v: Int) -> float:
+    """Return what a link is worth: for each topic that it would merge, the larger weight of its ends."""
+    i, j, value = state.node_ptr[u], state.node_ptr[v], 0.0
+    while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
+        first, second = state.node_topics[i], state.node_topics[j]
+        if first == second and state.node_label[i] != state.node_label[j]:
+            value += max(weight[i], weight[j])
+        i += np.int64(first <= second)
+        j += np.int64(second <= first)
+    return value
+
+
+@kernel
+def begin_by_price(state: State, pairs: PricedPairs) -> None:
+    """Evaluate all pairs and put them in the heap."""
+    for i in range(len(pairs.u)):
+        pairs.heap[i] = i
+        pairs.value[i] = value_of(state, pairs.weight, np.int64(pairs.u[i]), np.int64(pairs.v[i]))
+    pairs.size[0] = len(pairs.u)
+    build(pairs.heap, pairs.value, pairs.size[0])
+
+
+@kernel
+def run_by_price(state: State, pairs: PricedPairs, goal: Goal, links: Links) -> int:
+    """Take the pair of the largest value, again and again, until no pair is worth anything.
+
+    A pair that would push an end over the state's `max_degree` is worth nothing.
+    """
+    tally, size = state.tally, pairs.size[0]
+    status = EXHAUSTED
+    while size > 0 and tally[EDGES] < goal.max_edges:
+        if tally[EDGES] == len(links.u):
+            status = FULL
+            break
+        if tally[WORK] > goal.work:
+            status = PAUSED
+            break
+        pair = pairs.heap[0]
+        u, v = np.int64(pairs.u[pair]), np.int64(pairs.v[pair])
+        now = value_of(state, pairs.weight, u, v)
+        tally[WORK] += AN_EVALUATION
+        if max(state.degree[u], state.degree[v]) >= state.max_degree:
+            now = 0.0
+        if now == pairs.value[pair] and now > 0.0:
+            edge = tally[EDGES]
+            links.u[edge], links.v[edge] = u, v
+            links.contribution[edge] = link(state, u, v)
+            tally[EDGES] = edge + 1
+            # A linked pair merges nothing any more.
+            now = 0.0
+        pairs.value[pair] = now
+        if now == 0.0:
+            size = drop_first(pairs.heap, pairs.value, size)
+        else:
+            sink(pairs.heap, pairs.value, np.int64(0), size)
+    pairs.size[0] = size
+    return status

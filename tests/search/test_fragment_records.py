@@ -12,10 +12,10 @@ from meshwright.designs.ring import ring
 from meshwright.dynamic.link_lists import remove_link
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate
-from meshwright.search.kernels.fragment_records import TOUCHED, touch_topics
+from meshwright.search.fragment_records import TOUCHED, touch_topics
 
 
-@settings(max_examples=examples(100, 15))
+@settings(max_examples=examples(50, 15))
 @given(crowds(nodes=(2, 25), topics=(1, 80), subscriptions=150), seeds)
 def test_topics_without_a_detour_are_touched(interest: Interest, seed: int) -> None:
     """A lost link touches the topics of both ends that no path of two or three links has, and no other."""

@@ -1,4 +1,10 @@
-"""Checks of a table of link costs: pairs that it lacks, and detours that are cheaper than the direct link."""
+"""Kernels that check a table of link costs: pairs that it lacks, and detours cheaper than the direct link.
+
+Both go through the nodes u in order and keep, for the row u, one number by node: what the table says of
+(u, v). Invariant: this working memory needs no clearing between rows, or is cleared at the end of each.
+`missing_pairs` costs O(Σ n_t²) over the topics t with n_t subscribers, `find_detour` Σ over all pairs of the
+table of the degree of one end.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ from meshwright.jit.compiler import kernel
 
 if TYPE_CHECKING:
     from meshwright.arrays import Floats, Ids, Int, Offsets
-    from meshwright.costs.pair_table import PairTable
+    from meshwright.costs.cost_tables import PairTable
 
 
 class Subscriptions(NamedTuple):
