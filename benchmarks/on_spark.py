@@ -26,7 +26,7 @@ from meshwright.pipeline.planning.executors import ClusterWaves
 from meshwright.pipeline.session.session import session
 from meshwright.pipeline.verify.cluster import examine_on_cluster
 from meshwright.store import write_dataset
-from meshwright.verify.shards import ShardFindings, ShardTask, examine_shard
+from meshwright.verify.overlay_check import ShardFindings, ShardTask, examine_shard
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Name: TypeAlias = str | int
-"""What nodes and topics are called."""
+"""The name of a node or a topic."""
 
 
 def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
     """Turn names into an Arrow column of strings or of 64-bit integers, without nulls.
 
-    It stays in chunks: one array of strings holds no more than 2 GiB of text.
+    It stays in chunks, because one array of strings holds at most 2 GiB of text.
     """
     if isinstance(values, str):
         raise InputError(f"{what}s are one string; give a list of names")
@@ -68,10 +68,10 @@ def _array(values: Iterable[Name]) -> pa.Array:
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Spell a dictionary-encoded column out."""
+    """Decode a dictionary-encoded column."""
     kind = column.type.value_type
     if not pa.types.is_integer(kind):
-        kind = pa.large_string()  # room for any length, and polars' string views cannot be taken from
+        kind = pa.large_string()  # any length; and `take` does not work on the string views of polars
     chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
     return pa.chunked_array(chunks, kind)
 
@@ -94,7 +94,7 @@ def encode_names(
 
 
 def sort_names(names: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Sort names (strings by their UTF-8 bytes) and say where each one went."""
+    """Sort names (strings by their UTF-8 bytes); return them, and the new position of each."""
     order = pc.sort_indices(names)
     rank = np.empty(len(names), dtype=np.int64)
     rank[to_numpy(order)] = np.arange(len(names))
@@ -102,7 +102,7 @@ def sort_names(names: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
 
 
 def axis_names(names: Sequence[Name] | None, length: int, what: str, axis: str) -> pa.ChunkedArray:
-    """Return the names of a matrix's rows or columns, distinct, one for each; numbers if none are given."""
+    """Return the names of a matrix's rows or columns, one distinct name for each; numbers by default."""
     if names is None:
         return pa.chunked_array([from_numpy(np.arange(length))])
     column = name_column(names, what)
@@ -114,7 +114,13 @@ def axis_names(names: Sequence[Name] | None, length: int, what: str, axis: str) 
 
 
 def position_of(names: pa.Array, name: Name, what: str) -> int:
-    """Return where a name is, or say that it is not there."""
+    """Return the position of a name.
+
+    Raises
+    ------
+    InputError
+        If it is unknown.
+    """
     fits = isinstance(name, str) == pa.types.is_string(names.type)
     found = names.index(_array([name]).cast(names.type)[0]).as_py() if fits else -1
     if found < 0:

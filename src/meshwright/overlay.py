@@ -29,7 +29,7 @@ NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 class Overlay:
     """Ordered edges over an interest.
 
-    Edge `i` joins the nodes `u[i] < v[i]` (dense ids) and merged, when it was added, two components of
+    Edge `i` joins the nodes `u[i] < v[i]` (dense ids). When it was added, it merged two components of
     `contribution[i]` topics. So the support of every prefix is a cumulative sum.
     """
 
@@ -84,7 +84,7 @@ class Overlay:
     def __repr__(self) -> str:
         return f"Overlay({len(self)} edges over {self.interest.num_nodes} nodes)"
 
-    # -- handing over -------------------------------------------------------------------------------
+    # -- conversion --------------------------------------------------------------------------------
 
     def to_arrow(self) -> pa.Table:
         """Return a table `rank, u, v, contribution` with node names."""

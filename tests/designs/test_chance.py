@@ -69,7 +69,7 @@ def test_seeds() -> None:
 UNEVEN = Interest.from_dict(
     {"a": {"x", "y", "z"}, "b": {"x", "y", "z"}, "c": {"x", "y"}, "d": {"x"}, "e": {"z"}, "f": {"w"}}
 )
-"""Pairs that contribute one, two or three topics, and such that contribute nothing."""
+"""Pairs that contribute one, two or three topics, and pairs that contribute nothing."""
 
 
 def spread(counts: Counter[naive.Edge], expected: set[naive.Edge]) -> float:
@@ -108,8 +108,8 @@ def test_later_picks_are_uniform(limit: int) -> None:
         assert len(expected) == 1 or spread(counts, expected) < 24.32  # at most seven degrees of freedom
 
 
-def test_bad_budgets_are_refused() -> None:
-    """What is no whole number of zero or more is named."""
+def test_bad_budgets_are_rejected() -> None:
+    """A value that is not a whole number of zero or more is named."""
     with pytest.raises(InputError, match="max_edges is -1: give a whole number of 0 or more"):
         randoma(UNEVEN, max_edges=-1)
     with pytest.raises(InputError, match=r"max_degree is 1\.5: give a whole number of 0 or more"):

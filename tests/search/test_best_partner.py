@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds
 from meshwright import Interest
-from meshwright.designs.ring import ring
+from meshwright.designs.rings_and_stars import ring
 from meshwright.dynamic.link_lists import remove_link
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 import naive
 from calls import crowds, examples, seeds
 from meshwright import Interest
-from meshwright.designs.ring import ring
+from meshwright.designs.rings_and_stars import ring
 from meshwright.dynamic.link_lists import remove_link
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds, triples
 from meshwright import Interest, Overlay, measure
-from meshwright.designs.ring import ring
+from meshwright.designs.rings_and_stars import ring
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate
 from meshwright.verify import verify_overlay

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, Overlay, measure
 from meshwright.verify import verify_overlay
-from meshwright.verify.shards import ShardTask, examine_shard, merge_shards
+from meshwright.verify.overlay_check import ShardTask, examine_shard, merge_shards
 from strategies import overlays
 
 

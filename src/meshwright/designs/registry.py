@@ -10,11 +10,10 @@ import numpy as np
 
 from meshwright import bounds
 from meshwright.costs import LinkCosts
-from meshwright.designs import best, cdmax, coverage, greedy, random, ring, stars
+from meshwright.designs import best, greedy, random, resilient, rings_and_stars, spidercast
 from meshwright.designs.exact import solve
 from meshwright.designs.exact.solve import Solution
 from meshwright.designs.plan import Parameter, Plan
-from meshwright.designs.resilient import k_connected
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 
@@ -82,40 +81,40 @@ DESIGNS: dict[str, Design] = {
             "icdcs16, Alg. 3", frozenset({"max_degree"}),
         ),
         Design(
-            "ring", "ring per topic", ring.ring, {},
+            "ring", "ring per topic", rings_and_stars.ring, {},
             "every topic connected by a ring of its own; no bound on links: the contrast to the others",
             "podc07, section 8", greedy=False,
         ),
         Design(
-            "cd", "CD-ODA", stars.cd, {},
+            "cd", "CD-ODA", rings_and_stars.cd, {},
             "every topic a star, so of diameter 2 at most; no bound on links (2.3 × GM's in the paper)",
             "icdcs10, section VI", greedy=False,
         ),
         Design(
-            "cd1", "CD-ODA-I", stars.cd1, {},
+            "cd1", "CD-ODA-I", rings_and_stars.cd1, {},
             "every topic a star, so of diameter 2 at most; no bound on links",
             "icdcs10, section VI-A", greedy=False,
         ),
         Design(
-            "cd2", "CD-ODA-II", stars.cd2, {},
+            "cd2", "CD-ODA-II", rings_and_stars.cd2, {},
             "every topic a star, so of diameter 2 at most; no bound on links (1.8 × GM's in the paper)",
             "icdcs10, section VI-B", greedy=False,
         ),
         Design(
-            "cdmax", "CD-Max", cdmax.cdmax,
+            "cdmax", "CD-Max", rings_and_stars.cdmax,
             {"k": "1 favours few links, above 2 a lower maximum degree by several hubs for a topic (1)"},
             "every topic of diameter 2 at most; maximum degree never above CD-ODA-II's",
             "ours, on icdcs10, section VI", greedy=False,
         ),
         Design(
-            "spidercast", "SpiderCast", coverage.spidercast,
+            "spidercast", "SpiderCast", spidercast.spidercast,
             {"coverage_greedy": "neighbours for each topic by greedy picks (3)",
              "coverage_random": "neighbours for each topic by random picks (1)"},
             "each broker linked to K_g + K_r subscribers of each of its topics, or to all; no centre needed",
             "icdcs16, section IX", greedy=False, seeded=True,
         ),
         Design(
-            "spidercastm", "SpiderCastM", coverage.spidercastm,
+            "spidercastm", "SpiderCastM", spidercast.spidercastm,
             {"max_degree": "the budget: links per broker",
              "coverage_greedy": "neighbours for each topic by greedy picks (3)",
              "coverage_random": "neighbours for each topic by random picks (1)"},
@@ -136,7 +135,7 @@ DESIGNS: dict[str, Design] = {
             greedy=False, seeded=True,
         ),
         Design(
-            "resilient", "2-topic-connected", k_connected.resilient,
+            "resilient", "2-topic-connected", resilient.resilient,
             {"k": "1: connected, as by GM; 2: still connected when any one broker fails (2)"},
             "every topic of three subscribers or more stays connected when any one broker fails; no link can "
             "be taken away",
@@ -146,7 +145,8 @@ DESIGNS: dict[str, Design] = {
             "best", "Best", best.best,
             {"objective": "edges, degree or balanced: what to better, GM, MinMax-ODA or Low-ODA (edges)",
              "k": "balanced: Low-ODA's, which it starts from (3)",
-             "seconds": "improve for so long (20)", "steps": "or so many steps, the same on every machine"},
+             "seconds": "improve for this long (20)",
+             "steps": "or for this many steps, the same on every machine"},
             "every topic connected; never more links than GM, or neither more links nor a higher maximum "
             "degree than MinMax-ODA or Low-ODA(k), by objective",
             "ours", seeded=True, priced=True,
@@ -186,7 +186,7 @@ def design(
 
     Parameters left out or None take the design's defaults. `seed` matters to random designs only, `costs` to
     those that weigh a link's contribution against its cost. With `certify` the plan has a proof of how many
-    links are needed at least: `prices`, if some of the same interest are at hand, or such as are found now.
+    links are needed at least: the given `prices` of the same interest, or prices computed now.
 
     >>> import meshwright as mw
     >>> interest = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}})
@@ -227,5 +227,5 @@ def design(
 
 
 def _plain(value: Any) -> Any:
-    """Turn numpy's numbers, such as come out of an array, into Python's, which JSON can hold."""
+    """Turn numpy scalars into Python numbers, which JSON can hold."""
     return value.item() if isinstance(value, np.generic) else value

@@ -9,8 +9,8 @@ from meshwright.store import prices
 from meshwright.store.plans import read_plan
 from meshwright.store.trees import read_trees
 from meshwright.verify.certificate import CertificateError
-from meshwright.verify.plan import PlanClaims, PlanProofs, verify_plan
-from meshwright.verify.trees import TreeTables
+from meshwright.verify.claims import PlanClaims, PlanProofs, verify_plan
+from meshwright.verify.tree_check import TreeTables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
     from meshwright.progress import Progress
     from meshwright.store.plans import StoredPlan
-    from meshwright.verify.plan import PlanReport
+    from meshwright.verify.claims import PlanReport
 
 
 def verify_stored_plan(

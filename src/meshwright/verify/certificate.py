@@ -1,4 +1,4 @@
-"""What a table of prices proves: a lower bound on the links of any plan, checked in exact arithmetic.
+"""Check what a table of prices proves: a lower bound on the links of any plan, in exact arithmetic.
 
 docs/certificate.md has the theorem and its proof.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SCALE = 2**30
 """A price of 1, as an integer."""
 LOADS_AT_ONCE = 4_000_000
-"""How many pair loads are held together: bounds the memory of one step."""
+"""Maximum number of pair loads in memory at once."""
 
 
 class CertificateError(InputError):
@@ -105,7 +105,7 @@ def check_price_table(interest: Interest, table: pa.Table) -> int:
 
 
 def gap(edges: int, needed: int) -> float | None:
-    """Return how far some links are above those needed, as a share of these; None if that is not known.
+    """Return the excess of links over those needed, as a share of these; None if unknown.
 
     >>> gap(105, 100), gap(0, 0), gap(5, 0)
     (0.05, 0.0, None)

@@ -18,8 +18,8 @@ from meshwright.pipeline.session.stages import report_stages
 from meshwright.pipeline.verify.shard import COUNTS, SCHEMA, examine_packed, unpack
 from meshwright.store.plan_check import read_claims
 from meshwright.store.plans import read_plan
-from meshwright.verify.plan import compare_with_claims, required_k
-from meshwright.verify.shards import ShardTask, merge_shards
+from meshwright.verify.claims import compare_with_claims, required_k
+from meshwright.verify.overlay_check import ShardTask, merge_shards
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.verify.shards import ShardFindings, ShardTask, examine_shard
+from meshwright.verify.overlay_check import ShardFindings, ShardTask, examine_shard
 
 if TYPE_CHECKING:
     import pyarrow as pa

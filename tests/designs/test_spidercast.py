@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds, triples
 from meshwright import Interest
-from meshwright.designs import coverage, topic_sets
-from meshwright.designs.coverage import spidercast, spidercastm
+from meshwright.designs import spidercast as design_file
+from meshwright.designs import topic_sets
 from meshwright.designs.kernels.coverage import TRIES
+from meshwright.designs.spidercast import spidercast, spidercastm
 from meshwright.errors import InputError
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
@@ -81,7 +82,7 @@ class Node:
 
 
 def twin(interest: Interest, greedy: int, random: int, limit: float, seed: int) -> list[naive.Edge]:
-    """Let everyone pick, one after the other, until nobody does."""
+    """Let all nodes pick in turns until no node picks."""
     states = np.random.PCG64(seed).random_raw(interest.num_nodes).tolist()
     held = naive.topic_sets(interest)
     everyone = [Node(v, own, greedy, state) for v, (own, state) in enumerate(zip(held, states, strict=True))]
@@ -105,7 +106,7 @@ def twin(interest: Interest, greedy: int, random: int, limit: float, seed: int) 
     return edges
 
 
-@settings(max_examples=examples(150, 30))
+@settings(max_examples=examples(80, 30))
 @given(any_interest, coverages, st.one_of(st.none(), st.integers(0, 6)), seeds, st.data())
 def test_coverage_equals_the_twin(
     interest: Interest, times: tuple[int, int], limit: int | None, seed: int, data: st.DataObject
@@ -113,7 +114,7 @@ def test_coverage_equals_the_twin(
     """Whatever the windows, and whether topics are popular or rare: each link is the twin's, in order."""
     given = {"coverage_greedy": times[0], "coverage_random": times[1], "seed": seed}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coverage, "WINDOW", data.draw(st.sampled_from([1, 2, 8]), label="window"))
+        patch.setattr(design_file, "WINDOW", data.draw(st.sampled_from([1, 2, 8]), label="window"))
         patch.setattr(topic_sets, "RARE", data.draw(st.sampled_from([1, 3, 400]), label="rare"))
         if limit is None:
             overlay = spidercast(interest, **given)
@@ -191,17 +192,17 @@ def test_random_picks_are_uniform() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "message"),
     [
         ({"coverage_greedy": -1}, "coverage_greedy is -1"),
         ({"coverage_random": 1.5}, "coverage_random is 1.5"),
         ({"seed": -3}, "seed is -3"),
     ],
 )
-def test_bad_values_are_refused(parameters: dict[str, Any], told: str) -> None:
-    """What is no whole number of zero or more is named."""
+def test_bad_values_are_rejected(parameters: dict[str, Any], message: str) -> None:
+    """A value that is not a whole number of zero or more is named."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
-    with pytest.raises(InputError, match=f"{told}: give a whole number of 0 or more"):
+    with pytest.raises(InputError, match=f"{message}: give a whole number of 0 or more"):
         spidercast(interest, **parameters)
     with pytest.raises(InputError, match="max_degree is -1: give"):
         spidercastm(interest, max_degree=-1)

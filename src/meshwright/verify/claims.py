@@ -1,4 +1,4 @@
-"""Whether a plan is what it states: everything is recomputed and compared."""
+"""Check whether a plan is what it states: recompute its figures and compare."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from meshwright.costs.link_costs import total_cost
 from meshwright.errors import InputError, first_five
 from meshwright.measure.connectivity import weak_topics
 from meshwright.verify.certificate import check_price_table, gap
-from meshwright.verify.overlay import verify_overlay
-from meshwright.verify.trees import tree_faults
+from meshwright.verify.overlay_check import verify_overlay
+from meshwright.verify.tree_check import tree_faults
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from meshwright.measure.connectivity import WeakTopics
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
-    from meshwright.verify.overlay import Verification
-    from meshwright.verify.trees import TreeTables
+    from meshwright.verify.overlay_check import Verification
+    from meshwright.verify.tree_check import TreeTables
 
 TOLERANCE = 1e-9
 """How far a stated figure may be from the one found, relative to the larger: room for rounding, no more."""
@@ -81,19 +81,19 @@ class PlanReport:
     weak: WeakTopics | None = None
     """The topics that are not 2-connected, if they must be."""
     total_cost: float | None = None
-    """What the links cost in all, if link costs were given."""
+    """The total cost of the links, if link costs were given."""
     stated_cost: float | None = None
-    """What the plan states of that."""
+    """The total cost that the plan states."""
     lower_bound: int | None = None
-    """How many links its prices prove to be needed."""
+    """The number of links that its prices prove to be needed."""
     unchecked: tuple[str, ...] = ()
-    """What the plan states and nothing was compared with."""
+    """The figures that the plan states and that were not checked."""
     trees: int | None = None
-    """How many trees the plan states to have, if they were checked."""
+    """The number of trees that the plan states, if they were checked."""
 
     @property
     def gap(self) -> float | None:
-        """How far its links are at most above the fewest; None if not known or not complete."""
+        """An upper bound on its excess over the fewest links, as a share; None if unknown or incomplete."""
         if self.lower_bound is None or not self.complete:
             return None
         return gap(len(self.overlay), self.lower_bound)
@@ -266,7 +266,7 @@ def _exceeded_budgets(claims: PlanClaims, overlay: Overlay, found: Verification)
 
 
 def _total_cost(claims: PlanClaims, overlay: Overlay, costs: LinkCosts) -> float:
-    """Return what a plan's links cost in all; the costs must be those that it was made with."""
+    """Return the total cost of a plan's links; the costs must be those that it was made with."""
     made_with = claims.parameters.get("costs", costs.description)
     if made_with != costs.description:
         raise InputError(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.designs.resilient.kernels.blocks import block_above, link, share_block
+from meshwright.designs.kernels.blocks import block_above, link, share_block
 from meshwright.greedy.kernels.state import (
     A_SUBSCRIBER,
     EDGES,
@@ -32,7 +32,7 @@ from meshwright.jit.compiler import inlined, kernel
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int
-    from meshwright.designs.resilient.kernels.blocks import Blocks
+    from meshwright.designs.kernels.blocks import Blocks
     from meshwright.greedy.kernels.state import Goal, Links, State, Sweep
 
 A_CHECK = 32 * A_SUBSCRIBER

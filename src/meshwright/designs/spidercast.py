@@ -12,7 +12,7 @@ from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.designs.kernels.picks import Picking, Scratch
+    from meshwright.designs.kernels.coverage import Picking, Scratch
     from meshwright.interest import Interest
 
 
@@ -27,9 +27,9 @@ def cover(
 
     A node first picks greedily: the node that has the most of its topics not yet covered `coverage_greedy`
     times by greedy picks; ties go to the smallest node. Then it picks at random: any node with a topic not
-    yet covered `coverage_random` times by random picks, all equally likely. It never picks a node twice, nor
-    a node with `max_degree` links, and stops when it has `max_degree` links itself. Picks by other nodes
-    cover nothing for it. Each node has its own random numbers.
+    yet covered `coverage_random` times by random picks, all equally likely. It never picks a
+    node twice or a node with `max_degree` links, and stops when it has `max_degree` links itself. Picks by
+    other nodes cover nothing for it. Each node has its own random numbers.
     """
     for name, value in (("coverage_greedy", coverage_greedy), ("coverage_random", coverage_random)):
         check_whole(name, value)
@@ -57,7 +57,7 @@ def cover(
 
 def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int) -> Picking:
     """Return the state before any pick."""
-    from meshwright.designs.kernels.picks import Picking
+    from meshwright.designs.kernels.coverage import Picking
 
     nodes, slots = interest.num_nodes, interest.num_subscriptions
     # Every pick covers something, is another node, and is a link.
@@ -79,7 +79,7 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
 def _scratch(interest: Interest) -> Scratch:
     """Return the working memory."""
     from meshwright.arrays import BLOCK, bit_rows
-    from meshwright.designs.kernels.picks import Scratch
+    from meshwright.designs.kernels.coverage import Scratch
 
     most = most_topics(interest)
     return Scratch(

@@ -1,4 +1,7 @@
-"""One tree per topic, and the relays of topics whose subscribers are not connected.
+"""Kernels of trees: one per topic, and the relays of topics whose subscribers are not connected.
+
+A tree is a list of its nodes from the root outwards. `above` is the position of a node's parent in that list,
+-1 for the root, and `by` is the link to the parent.
 
 Each tree spans the carriers of its topic inside the overlay. All topics share the working arrays. The cost
 per topic is a breadth-first search for `hops` and a sort of the induced links for `stable` and each round of
@@ -14,7 +17,7 @@ import numpy as np
 from meshwright.jit.compiler import compiled, inner
 from meshwright.measure.connectivity_kernels import induce, root
 from meshwright.measure.routing_kernels import room_for_search, steiner
-from meshwright.routes.kernels.paths import find_middle, search
+from meshwright.routes.paths import find_middle, search
 
 if TYPE_CHECKING:
     from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""Whether the trees of a plan are trees, of exactly the brokers that they must span: by numpy and scipy.
+"""Check that the trees of a plan are trees of exactly the brokers that they must span, by numpy and scipy.
 
 A broker in the tree of a topic is one number, its *key*: topic · width + broker. So the brokers of all trees
 are one array, and sets of them are compared in one step.

@@ -1,4 +1,4 @@
-"""Breadth-first search, the middle of a graph, hops in trees, and their stretch over shortest paths.
+"""Kernels of paths: breadth-first search, the middle of a graph, hops in trees, stretch over shortest paths.
 
 `search` costs one step per link. `find_middle` prunes by lower bounds on the eccentricity and usually needs a
 few searches instead of one per node. `count_hops` never enumerates pairs: it merges depth histograms from the

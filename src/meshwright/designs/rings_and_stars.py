@@ -1,4 +1,8 @@
-"""CD-Max: topic diameter 2 with a low maximum degree."""
+"""One shape per topic: a ring (podc07), a star (CD-ODA, CD-ODA-I and CD-ODA-II, icdcs10), or CD-Max.
+
+The ring is the baseline that ignores how many links it takes. Stars have diameter 2; CD-Max chooses their
+hubs so that the maximum degree stays low.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,126 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrays import frozen
-from meshwright.designs.stars import link_stars
+from meshwright.designs.topic_sets import bit_set, lay_out_topics, most_topics
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
     from meshwright.arrays import Ids
     from meshwright.designs.kernels.hubs import Hubs
+    from meshwright.designs.kernels.stars import Scores
+
+    Score: TypeAlias = Literal["neighbours", "weight", "density"]
+
+
+def ring(interest: Interest) -> Overlay:
+    """Join the subscribers of each topic in a ring in node order; links shared by topics count once.
+
+    Two subscribers get one link, one subscriber gets none. Every topic is connected; there is no useful bound
+    on links (podc07, section 8: about three times GM's). Edges are in the order of the first topic that needs
+    them.
+    """
+    starts, ends = interest.topic_ptr[:-1], interest.topic_ptr[1:]
+    here = interest.topic_nodes.astype(np.int64)
+    following = np.roll(here, -1)
+    large = ends - starts >= 3
+    following[ends[large] - 1] = here[starts[large]]  # close the ring
+    keep = np.ones(len(here), dtype=bool)
+    keep[ends[(ends > starts) & ~large] - 1] = False  # two subscribers: one link; one: none
+    low, high = np.minimum(here, following)[keep], np.maximum(here, following)[keep]
+    _, first = np.unique(low * max(interest.num_nodes, 1) + high, return_index=True)
+    first.sort()
+    u, v = low[first].astype(np.int32), high[first].astype(np.int32)
+    return Overlay(interest, u, v, contributions(interest, u, v))
+
+
+def stars(interest: Interest, score: Score) -> Overlay:
+    """Link the node with the largest score to all that share an open topic with it, and close its topics.
+
+    Edges are in the order of the hubs, then of their neighbours.
+    """
+    columns, _ = link_stars(interest, score)
+    return Overlay(interest, *columns)
+
+
+def link_stars(interest: Interest, score: Score) -> tuple[list[Ids], Ids]:
+    """Return the edges u, v with their contributions, and the hub of each topic (−1: no hub needed)."""
+    from meshwright.designs.kernels.stars import DENSITY, NEIGHBOURS, WEIGHT, Scratch, link_hubs
+
+    kind = {"neighbours": NEIGHBOURS, "weight": WEIGHT, "density": DENSITY}[score]
+    scores, most = _scores(interest), most_topics(interest)
+    scratch = Scratch(
+        own=np.empty(most, dtype=np.int32),
+        rows=np.empty(most, dtype=np.uint32),
+        union=bit_set(interest.num_nodes),
+        common=np.zeros(interest.num_nodes, dtype=np.int32),
+    )
+    columns = [np.empty(interest.num_subscriptions, dtype=np.int32) for _ in range(3)]
+    edges = link_hubs(lay_out_topics(interest), scores, scratch, np.int64(kind), *columns)
+    return [column[:edges] for column in columns], scores.hub
+
+
+def _scores(interest: Interest) -> Scores:
+    """Return the initial scores, all unknown."""
+    from meshwright.designs.kernels.stars import Scores
+
+    nodes = interest.num_nodes
+    weight, fewest, over, under = (np.zeros(nodes, dtype=np.int64) for _ in range(4))
+    leaves = 1 << max(nodes - 1, 0).bit_length()
+    winner = np.full(2 * leaves, -1, dtype=np.int32)
+    winner[leaves : leaves + nodes] = np.arange(nodes)
+    return Scores(
+        remaining=np.diff(interest.topic_ptr) >= 2,
+        hub=np.full(interest.num_topics, -1, dtype=np.int32),
+        weight=weight,
+        topics=np.zeros(nodes, dtype=np.int32),
+        fewest=fewest,
+        over=over,
+        under=under,
+        exact=np.zeros(nodes, dtype=np.bool_),
+        winner=winner,
+    )
+
+
+def cd(interest: Interest) -> Overlay:
+    """Make the node with the most neighbours a hub, close its topics, and repeat.
+
+    The neighbours of a node are the other nodes that share an open topic with it.
+
+    Guarantee: every topic is connected by a star, so its diameter is at most 2 (icdcs10, section VI and
+    Lemma 7); no bound on links. Complexity: O(|V|²·|T|) in the paper (Lemma 6); here a node's neighbours are
+    counted in O(|T(v)|·|V|/64), and only when it may be the next hub.
+    """
+    return stars(interest, "neighbours")
+
+
+def cd1(interest: Interest) -> Overlay:
+    """Make the node with the largest weight of neighbours a hub, close its topics, and repeat.
+
+    The weight of a neighbour is the number of open topics that it shares.
+
+    Guarantee: every topic is connected by a star, so its diameter is at most 2 (icdcs10, section VI-A
+    and Lemma 7); no bound on links. Complexity: O(|V|²·|T|) in the paper (Lemma 6); here O(Σ|T(v)|) for the
+    weights, O(log |V|) for each leading node, and O(|V|/64) for each hub and each of its topics.
+    """
+    return stars(interest, "weight")
+
+
+def cd2(interest: Interest) -> Overlay:
+    """Make the node of the highest density a hub, close its topics, and repeat.
+
+    The density is the average number of open topics that a neighbour shares.
+
+    Guarantee: every topic is connected by a star, so its diameter is at most 2 (icdcs10, section VI-B
+    and Lemma 7); no bound on links: at most 1.8 times GM's in the paper's Fig. 5. Complexity: O(|V|²·|T|) in
+    the paper (Lemma 6); here a node's neighbours are counted in O(|T(v)|·|V|/64), and only when it may be
+    the next hub.
+    """
+    return stars(interest, "density")
 
 
 def divide(interest: Interest, most: int) -> tuple[Interest, Ids]:
@@ -63,7 +178,7 @@ def cdmax(interest: Interest, *, k: float = 1.0) -> Overlay:
     A hub has at least as many links as its topic has other subscribers. With `k` above 2 the largest topics
     have several hubs: a topic with more than 2/k times the subscribers of the largest is split into groups,
     and each pair of groups has its own hub. This lowers the maximum degree to about 2/k of its value, for
-    more links; for very large k there are so many hubs that it rises again.
+    more links; for very large k the number of hubs makes it rise again.
 
     Guarantee: every topic is connected, its diameter is at most 2, and the maximum degree is not above
     CD-ODA-II's. Complexity: O(Σ|T(v)|²) for each of the five passes. Reference: ours, on icdcs10, section VI;

@@ -25,7 +25,7 @@ from meshwright.verify import (
     verify_overlay,
     verify_plan,
 )
-from meshwright.verify.plan import TOLERANCE, compare_with_claims, required_k
+from meshwright.verify.claims import TOLERANCE, compare_with_claims, required_k
 from strategies import overlays
 
 INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"x", "y"}, "d": {"y"}})

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 import meshwright as mw
 from calls import overlay_of
 from meshwright import Interest, Overlay, measure
-from meshwright.verify import overlay as overlay_file
-from meshwright.verify import verify_overlay
+from meshwright.verify import overlay_check, verify_overlay
 from strategies import interests, overlays
 
 PATH = overlay_of(
@@ -89,7 +88,7 @@ def test_batches_change_nothing(overlay: Overlay, at_once: int) -> None:
     """However few edges are joined at a time, the findings are the same, and progress rises to its end."""
     reports: list[tuple[int, float, str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overlay_file, "EDGES_AT_ONCE", at_once)
+        patch.setattr(overlay_check, "EDGES_AT_ONCE", at_once)
         found = verify_overlay(overlay, progress=lambda *report: reports.append(report))
     whole = verify_overlay(overlay)
     assert found.components.of_topic.tolist() == whole.components.of_topic.tolist()

@@ -1,4 +1,4 @@
-"""Components of every topic, by union-find over subscriptions.
+"""The components of every topic, by union-find over subscriptions.
 
 A *slot* is one subscription: a position in `node_topics`. `parent` is a forest over the slots. Invariant: two
 slots have the same root exactly if they are of one topic and the edges so far connect their nodes within it.
