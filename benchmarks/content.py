@@ -11,10 +11,9 @@ from benchmarks import content_numpy
 from benchmarks.cases import NETWORKS, Case
 from benchmarks.timing import cpu_seconds, peak_memory
 from meshwright.content import Workload, assign, cost, synthetic
-from meshwright.content.assignment.clustering import clustering
+from meshwright.content.assignment.baselines import clustering, packing
 from meshwright.content.assignment.descent import descent
-from meshwright.content.assignment.packing import packing
-from meshwright.content.assignment.steiner import steiner, steiner_literal
+from meshwright.content.assignment.steiner_mixing import steiner, steiner_literal
 
 POPULATIONS = (1, 2, 5, 10)
 """Parts in ten of a case's users that the paper's evaluation is repeated for."""

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from meshwright.cli.content import assign, commands, migrate
+from meshwright.cli import content
+from meshwright.cli.content import assign, migrate
 from meshwright.cli.content import workload as content_workload
 from meshwright.cli.data import workload
 from meshwright.cli.live import chaos, churn
@@ -105,7 +106,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         *compare.EXAMPLES,
         *churn.EXAMPLES,
         *chaos.EXAMPLES,
-        *commands.EXAMPLES,
+        *content.EXAMPLES,
         *content_workload.EXAMPLES,
         *assign.ASSIGN_EXAMPLES,
         *assign.COMPARE_EXAMPLES,

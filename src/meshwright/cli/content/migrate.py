@@ -73,7 +73,7 @@ def migrate(
     from meshwright.cli.progress import SearchDrawing
     from meshwright.content.migration import Crash, Terms
     from meshwright.content.migration import migrate as run_migration
-    from meshwright.report.migration_chart import migration_chart
+    from meshwright.report.content import migration_chart
     from meshwright.report.sheet import check_matplotlib
     from meshwright.store.runs import write_migration
 

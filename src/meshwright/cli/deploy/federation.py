@@ -214,7 +214,7 @@ def _prove(run: FederationRun, *, storm: bool, picture: Path | None, keep: bool)
 
 def _draw(wiring: "Wiring", verdict: "Verdict", picture: Path, *, title: str) -> None:
     """Draw the federation, with the brokers at fault marked."""
-    from meshwright.report.federation_picture import federation_picture
+    from meshwright.report.charts import federation_picture
 
     faults = (*verdict.missing, *verdict.duplicate, *verdict.leaked)
     counts = {pair: len(topics) for pair, topics in wiring.bridges.items()}

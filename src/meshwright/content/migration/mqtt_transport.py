@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from meshwright.brokers.processes import Brokers
 from meshwright.brokers.program import CONFIGURATION, free_ports
 from meshwright.content.migration.protocol.messages import Message, decode, encode
-from meshwright.content.migration.transports.transport import CHECK_INTERVAL, Transport
+from meshwright.content.migration.transport import CHECK_INTERVAL, Transport
 from meshwright.errors import InputError, MissingDependencyError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.content.migration.protocol.messages import Message
-from meshwright.content.migration.transports.transport import CHECK_INTERVAL, Transport
+from meshwright.content.migration.transport import CHECK_INTERVAL, Transport
 
 if TYPE_CHECKING:
     from meshwright.content.migration.simulation import Simulation

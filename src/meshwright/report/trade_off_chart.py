@@ -12,11 +12,9 @@ from meshwright.files.folders import new_folder
 from meshwright.files.header import FRONT, write_header
 from meshwright.report.sheet import COLOURS, check_chart, sheet
 from meshwright.report.tables import name_of
-from meshwright.store.plans import write_plan
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan
-
 
 FRONT_COLOUR, TAKE_COLOUR = COLOURS[0], COLOURS[2]
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -114,6 +112,8 @@ def write_front(plans: Sequence[Plan], path: str | Path, *, title: str | None = 
     OutputError
         If the path cannot be written.
     """
+    from meshwright.store.plans import write_plan
+
     if not plans:
         raise InputError("no plans for a front: give at least one")
     with new_folder(path, FRONT) as folder:

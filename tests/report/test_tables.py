@@ -1,17 +1,21 @@
-"""The comparison table: one row for each plan, with the plan's own figures."""
+"""Tables: one row for each plan, with the plan's own figures, in a form that does not mislead."""
 
 from __future__ import annotations
 
 import io
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 import meshwright as mw
-from meshwright.designs import Plan
+from meshwright.designs import DESIGNS, Plan
+from meshwright.formatting import duration, percentage
 from meshwright.report import comparison
+from meshwright.report.tables import name_of
 from meshwright.workloads import zipf
 
 
@@ -47,16 +51,16 @@ def test_each_row_shows_its_plans_figures(plans: list[Plan]) -> None:
     assert [row.split()[-1] for row in rows] == ["yes", "yes", "NO", "yes"]
 
 
-def test_no_links_are_no_ratio() -> None:
-    """Where no plan has links, the ratio is left open instead of dividing by zero."""
+def test_without_links_there_is_no_ratio() -> None:
+    """If no plan has links, the ratio is a dash."""
     alone = mw.Interest.from_dict({"a": {"x"}})
     (row,) = text_of(comparison([mw.design(alone, "gm")]))
     assert "–" in row
     assert "100 %" in row
 
 
-def test_the_best_is_set_off(plans: list[Plan]) -> None:
-    """The fewest links stand out, and nothing does among equals."""
+def test_the_best_is_highlighted(plans: list[Plan]) -> None:
+    """The fewest links are highlighted; among equals nothing is."""
 
     def best(compared: list[Plan]) -> list[bool]:
         links = comparison(compared).columns[1].cells
@@ -65,3 +69,34 @@ def test_the_best_is_set_off(plans: list[Plan]) -> None:
     fewest = min(len(plan.overlay) for plan in plans)
     assert best(plans) == [len(plan.overlay) == fewest for plan in plans]
     assert best(plans[:1]) == [False]
+
+
+@given(st.floats(0, 1))
+def test_only_all_is_100_percent(share: float) -> None:
+    """Only 1 is formatted as '100 %' and only 0 as '0 %'; other shares are within 0.1 of the truth."""
+    text = percentage(share)
+    assert (text == "100 %") == (share == 1)
+    assert (text == "0 %") == (share == 0)
+    assert abs(float(text.removesuffix(" %")) - share * 100) <= 0.1 + 1e-9
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6))
+def test_durations_keep_their_order(one: float, other: float) -> None:
+    """A longer time is never formatted as a shorter one."""
+
+    def seconds(text: str) -> float:
+        units = {"ms": 0.001, "s": 1.0, "min": 60.0}
+        words = text.split()
+        return sum(float(n) * units[u] for n, u in zip(words[::2], words[1::2], strict=True))
+
+    short, long = sorted((one, other))
+    assert seconds(duration(short)) <= seconds(duration(long))
+
+
+def test_a_design_is_named_with_its_parameters() -> None:
+    """A plan is named by its design's title and parameters; an unknown design keeps its own name."""
+    overlay = mw.Overlay.empty(mw.Interest.from_dict({"a": {"x"}}))
+    assert name_of(Plan(overlay, "gm", {}, 0, 0.0)) == DESIGNS["gm"].title
+    assert name_of(Plan(overlay, "gpa", {"max_edges": 5000}, 0, 0.0)) == "GPA (max edges = 5,000)"
+    assert name_of(Plan(overlay, "low", {"k": 2.5}, 0, 0.0)) == "Low-ODA (k = 2.5)"
+    assert name_of(Plan(overlay, "from the future", {}, 0, 0.0)) == "from the future"

@@ -11,25 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.content.assignment.kernels.layout import Audience
-from meshwright.content.assignment.kernels.sequential import draw
-from meshwright.content.assignment.kernels.spanning_trees import empty_tree
-from meshwright.content.assignment.kernels.steiner import Opening, open_brokers
-from meshwright.content.assignment.kernels.steiner_literal import (
-    GrownTree,
-    Nearest,
-    Paths,
-    Publishers,
-    Scratch,
-    add_literal_weights,
-    find_paths,
-)
-from meshwright.content.assignment.packing import require_placed
+from meshwright.content.assignment.baselines import require_placed
+from meshwright.content.assignment.kernels import Audience
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from meshwright.arrays import Floats, Ids
+    from meshwright.content.assignment.kernels.steiner_literal import Publishers, Scratch
     from meshwright.content.model.workload import Workload
 
 
@@ -85,6 +74,8 @@ def steiner_literal(workload: Workload, *, argmax: bool = False, seed: int = 0) 
 
 def draw_brokers(workload: Workload, weights: Floats, *, argmax: bool, seed: int) -> Ids:
     """Give each user in turn one of its weighted brokers (cbps, section IV-B, phase 2)."""
+    from meshwright.content.assignment.kernels.sequential import draw
+
     chance = np.random.Generator(np.random.PCG64(seed)).random(workload.num_users)
     broker_of = np.full(workload.num_users, -1, dtype=np.int32)
     broker_load = np.zeros(workload.num_brokers)
@@ -96,6 +87,8 @@ def draw_brokers(workload: Workload, weights: Floats, *, argmax: bool, seed: int
 
 def channel_tree_weights(workload: Workload) -> Floats:
     """Return what links between users and brokers carry in the channels' trees: users × brokers."""
+    from meshwright.content.assignment.kernels.spanning_trees import Opening, empty_tree, open_brokers
+
     ptr, subscribers = workload.audience
     brokers = workload.num_brokers
     attached = np.zeros(len(subscribers), dtype=np.int32)
@@ -137,6 +130,8 @@ def publisher_tree_weights(workload: Workload, *, late: Callable[[], bool] | Non
     With many users this takes a while. `late` is called before each channel; once it returns True, the
     function gives up and returns None.
     """
+    from meshwright.content.assignment.kernels.steiner_literal import Paths, add_literal_weights, find_paths
+
     ptr, subscribers = workload.audience
     users, brokers = workload.num_users, workload.num_brokers
     paths = Paths(cost=np.zeros((users, brokers)), last=np.zeros((users, brokers), dtype=np.int32))
@@ -157,6 +152,8 @@ def publisher_tree_weights(workload: Workload, *, late: Callable[[], bool] | Non
 
 def _publishers(workload: Workload) -> Publishers:
     """Return the publishers of each channel, with what they send."""
+    from meshwright.content.assignment.kernels.steiner_literal import Publishers
+
     demand = workload.demand
     order = np.argsort(demand.channels, kind="stable")
     sender = np.repeat(np.arange(workload.num_users, dtype=np.int32), np.diff(demand.ptr))
@@ -167,6 +164,8 @@ def _publishers(workload: Workload) -> Publishers:
 
 def _literal_scratch(workload: Workload, widest: int) -> Scratch:
     """Return scratch for channels of at most `widest` subscribers."""
+    from meshwright.content.assignment.kernels.steiner_literal import GrownTree, Nearest, Paths, Scratch
+
     brokers = workload.num_brokers
     return Scratch(
         near=Paths(cost=np.zeros((brokers, widest)), last=np.zeros((brokers, widest), dtype=np.int32)),

@@ -1,4 +1,4 @@
-"""Clustering: users with much traffic between them share a broker (cbps, Algorithm 2, by means)."""
+"""The baselines: random assignment, greedy packing (cbps, Algorithm 1) and clustering (Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,74 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.arrays import frozen
-from meshwright.content.assignment.kernels.clustering import (
-    Clusters,
-    best_pair,
-    bound_sending,
-    join,
-    join_clusters,
-)
-from meshwright.content.assignment.kernels.layout import Traffic, traffic_of
-from meshwright.content.assignment.packing import require_placed
+from meshwright.content.assignment.kernels import Traffic, traffic_of
+from meshwright.errors import InputError
+from meshwright.formatting import amount
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Floats, Ids
     from meshwright.content.model.workload import Workload
+
+
+def random(workload: Workload, *, seed: int = 0) -> Ids:
+    """Put each user on a random broker among those with room, all equally likely.
+
+    Raises
+    ------
+    InputError
+        If no broker has room for some user.
+    """
+    from meshwright.content.assignment.kernels.sequential import scatter
+
+    chance = np.random.Generator(np.random.PCG64(seed)).random(workload.num_users)
+    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
+    broker_load = np.zeros(workload.num_brokers)
+    stuck = scatter(chance, workload.load, workload.room, broker_load, broker_of)
+    return require_placed(workload, broker_of, stuck)
+
+
+def packing(workload: Workload) -> Ids:
+    """Put each user in turn on the broker with room whose access link is cheapest.
+
+    The printed algorithm swaps the names of its two sets and never updates the loads; we follow its text.
+    Ties go to the first broker.
+
+    Raises
+    ------
+    InputError
+        If no broker has room for some user.
+    """
+    from meshwright.content.assignment.kernels.sequential import pack
+
+    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
+    broker_load = np.zeros(workload.num_brokers)
+    stuck = pack(workload.access, workload.load, workload.room, broker_load, broker_of)
+    return require_placed(workload, broker_of, stuck)
+
+
+def require_placed(workload: Workload, broker_of: Ids, stuck: int) -> Ids:
+    """Return the assignment that a kernel has made, unless a user is `stuck` (−1: nobody is).
+
+    Raises
+    ------
+    InputError
+        If no broker has room for that user; the error says how much room is left.
+    """
+    if stuck < 0:
+        return broker_of
+    load = np.zeros(workload.num_brokers)
+    done = broker_of >= 0
+    np.add.at(load, broker_of[done], workload.load[done])
+    left = np.maximum(workload.capacity - load, 0.0)
+    most = int(np.argmax(left))
+    raise InputError(
+        f"no broker has room for user {workload.user_names[stuck].as_py()!r}, whose load is "
+        f"{amount(float(workload.load[stuck]))}: at most {amount(float(left[most]))} is left, at broker "
+        f"{workload.broker_names[most].as_py()!r}; raise capacities, or add brokers"
+    )
+
 
 FORERUNNERS = 32
 """Number of users whose pairs are tried first; the best of these pairs rules out most other users."""
@@ -48,6 +101,8 @@ def clustering(workload: Workload) -> Ids:
     InputError
         If no broker has room for some user.
     """
+    from meshwright.content.assignment.kernels.sequential import Clusters, join, join_clusters
+
     traffic = traffic_of(workload)
     shape = (workload.num_channels, workload.num_brokers)
     clusters = Clusters(
@@ -76,6 +131,8 @@ def _best_free_pair(
     workload: Workload, traffic: Traffic, broker: int, send_bound: Floats, free: NDArray[np.int64]
 ) -> tuple[int, int] | None:
     """Return the free pair with the largest traffic for its cost; None if no two users exchange anything."""
+    from meshwright.content.assignment.kernels.sequential import best_pair
+
     if len(free) < 2:
         return None
     cost, bound = workload.access[free, broker], send_bound[free]
@@ -110,6 +167,8 @@ def _best_free_pair(
 
 def _send_bounds(workload: Workload, traffic: Traffic) -> Floats:
     """Return, for each user, an upper bound on what it sends to any one other user."""
+    from meshwright.content.assignment.kernels.sequential import bound_sending
+
     rows = np.split(workload.subscription_channels, workload.subscription_ptr[1:-1])
     sets = [np.frombuffer(row, dtype=np.int32) for row in dict.fromkeys(row.tobytes() for row in rows)]
     sizes = np.array([len(one) for one in sets], dtype=np.int64)
