@@ -24,7 +24,7 @@ from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import subscriptions
 from meshwright.pipeline.planning.executors import ClusterWaves
 from meshwright.pipeline.session.session import session
-from meshwright.pipeline.verify.cluster import examine_on_cluster
+from meshwright.pipeline.sharded_verify import examine_on_cluster
 from meshwright.store import write_dataset
 from meshwright.verify.overlay_check import ShardFindings, ShardTask, examine_shard
 

@@ -16,7 +16,7 @@ import meshwright as mw
 from meshwright import cli
 from meshwright.cli import bench, demo, main
 from meshwright.cli.content import assign
-from meshwright.cli.data import follow, ingest, profile, sample, traffic
+from meshwright.cli.data import explore, raw_logs
 from meshwright.cli.plans import plan, verify
 from meshwright.workloads import zipf
 from small_datasets import planned
@@ -26,7 +26,8 @@ CHECKOUT = Path(__file__).parents[2]
 HERE = (
     "bench",
     "content.assign.EXACT",
-    *(f"data.{it}" for it in ["follow", "ingest", "profile", "sample", "traffic"]),
+    *("data.explore.PROFILE", "data.explore.SAMPLE"),
+    *("data.raw_logs.FOLLOW", "data.raw_logs.INGEST", "data.raw_logs.TRAFFIC"),
 )
 IN_OTHER_TESTS = {
     "test_docs.py": "data.workload plans.plan plans.verify plans.soc plans.advise plans.compare live.churn "
@@ -103,9 +104,15 @@ def ready(words: list[str]) -> list[str]:
     return [word.replace("spark://head:7077", "local[2]") for word in words]
 
 
-QUICK_ONES = [*ingest.EXAMPLES[:2], profile.EXAMPLES[1], sample.EXAMPLES[1]]
+QUICK_ONES = [*raw_logs.INGEST_EXAMPLES[:2], explore.PROFILE_EXAMPLES[1], explore.SAMPLE_EXAMPLES[1]]
 """A few seconds each, most of them Spark's; the second one of `traffic` stands on the page on content too."""
-ALL = [*ingest.EXAMPLES, *profile.EXAMPLES, *sample.EXAMPLES, *traffic.EXAMPLES, *follow.EXAMPLES]
+ALL = [
+    *raw_logs.INGEST_EXAMPLES,
+    *explore.PROFILE_EXAMPLES,
+    *explore.SAMPLE_EXAMPLES,
+    *raw_logs.TRAFFIC_EXAMPLES,
+    *raw_logs.FOLLOW_EXAMPLES,
+]
 
 
 @pytest.mark.usefixtures("spark", "folder")

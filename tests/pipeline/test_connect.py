@@ -19,7 +19,7 @@ import pytest
 
 from connect_service import service
 from meshwright.errors import ClusterError, MissingDependencyError
-from meshwright.pipeline.session.connect import check_version
+from meshwright.pipeline.session.cluster import check_version
 from meshwright.pipeline.session.failures import translate_error
 from meshwright.store import write_dataset
 from meshwright.workloads import unif
@@ -238,7 +238,7 @@ def test_a_server_that_is_not_a_service() -> None:
         taken: list[socket.socket] = []
         threading.Thread(target=lambda: taken.append(server.accept()[0]), daemon=True).start()
         master = f"sc://127.0.0.1:{server.getsockname()[1]}"
-        program = f"from meshwright.pipeline.session.connect import connect\nconnect({master!r}, {{}}, {{}})"
+        program = f"from meshwright.pipeline.session.cluster import connect\nconnect({master!r}, {{}}, {{}})"
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
         for connection in taken:
             connection.close()
@@ -257,7 +257,7 @@ def test_an_invalid_address() -> None:
 
 def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the packages of Spark Connect, one line says what to install."""
-    from meshwright.pipeline.session.connect import connect
+    from meshwright.pipeline.session.cluster import connect
 
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'pyspark\[connect\]'"):

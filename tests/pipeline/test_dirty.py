@@ -16,7 +16,7 @@ from meshwright.errors import FormatError
 from meshwright.pipeline.dataset import ingest as ingesting
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers import sources
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.sources import SourceFile
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from meshwright.errors import InputError
-from meshwright.pipeline.readers.formats import READERS, check_packing
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.formats import FORMATS, Reading, check_packing, read_rows
 from meshwright.pipeline.readers.sources import SourceFile
 
 if TYPE_CHECKING:
@@ -17,10 +16,10 @@ if TYPE_CHECKING:
 
 def test_unknown_compressions(spark: SparkSession) -> None:
     """Every format refuses a compressed file that Spark would read as text, by its name."""
-    for kind in sorted(set(READERS) - {"parquet"}):
+    for kind in sorted(set(FORMATS) - {"parquet"}):
         for name in ("a.csv.xz", "a.log.deflate", "a.json.ZST", "a.txt.lz4"):
             with pytest.raises(InputError, match=rf"^'/p/{name}' cannot be decompressed: .* \.gz or \.bz2$"):
-                READERS[kind](spark, [SourceFile(f"/p/{name}", 1, "")], Reading(kind))
+                read_rows(spark, [SourceFile(f"/p/{name}", 1, "")], Reading(kind))
 
 
 def test_known_compressions() -> None:

@@ -17,7 +17,7 @@ from meshwright.errors import FormatError, InputError
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import from_interest
-from meshwright.pipeline.verify.cluster import examine_on_cluster, verify_on_cluster
+from meshwright.pipeline.sharded_verify import examine_on_cluster, verify_on_cluster
 from meshwright.store import write_dataset, write_plan
 from meshwright.store.plan_check import verify_stored_plan
 from meshwright.verify import verify_overlay

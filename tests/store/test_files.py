@@ -1,4 +1,4 @@
-"""What must hold of interests that are read from files and objects of every kind."""
+"""Interests from files and objects of every kind."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ WRITERS: dict[str, Callable[[Rows, Path], None]] = {
     wild_interests.filter(lambda interest: interest.num_subscriptions > 0), st.sampled_from(sorted(WRITERS))
 )
 def test_every_format_keeps_every_name(interest: Interest, name: str) -> None:
-    """Subscriptions survive each file format whatever their names hold."""
+    """Every file format keeps subscriptions with any names."""
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / name
         WRITERS[name](interest.to_arrow().to_pylist(), path)
@@ -71,8 +71,8 @@ def test_every_format_keeps_every_name(interest: Interest, name: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["interest", "dict", "scipy", "arrow", "path", "text", "dataset"])
-def test_anything_goes(tmp_path: Path, source: str) -> None:
-    """An interest, a mapping, a matrix, a table, a path and a dataset folder all give the same interest."""
+def test_every_source_gives_the_same_interest(tmp_path: Path, source: str) -> None:
+    """An interest, a mapping, a matrix, a table, a path and a dataset folder give the same interest."""
     write_csv([{"node": node, "topic": topic} for node, topic in PAIRS], tmp_path / "data.csv")
     numbers = Interest.from_pairs([0, 1, 1], [0, 0, 1])
     sources = {
@@ -89,7 +89,7 @@ def test_anything_goes(tmp_path: Path, source: str) -> None:
 
 
 def test_numbers_in_files_are_strings(tmp_path: Path) -> None:
-    """Numbers are names like others: as they are written in CSV, and as strings from typed files."""
+    """Numbers are names: unchanged text from CSV, decimal strings from typed files."""
     (tmp_path / "a.csv").write_text("node,topic\n007,1.0\n10,1e3\n9,true\n")
     found = load_interest(tmp_path / "a.csv")
     assert found.node_names.to_pylist() == ["007", "10", "9"]
@@ -111,7 +111,7 @@ def test_dates_in_json_stay_text(tmp_path: Path) -> None:
 
 
 def test_other_columns_can_be_named(tmp_path: Path) -> None:
-    """The columns to read can be said, for each format."""
+    """The columns to read can be chosen in each format."""
     rows = [{"broker": "a", "subject": "x"}]
     (tmp_path / "a.csv").write_text("broker,subject\na,x\n")
     (tmp_path / "a.jsonl").write_text(json.dumps(rows[0]))
@@ -132,7 +132,7 @@ def test_dictionary_columns(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "text"), [("a.csv", "node,topic\n"), ("a.jsonl", "\n")])
 def test_no_rows(tmp_path: Path, name: str, text: str) -> None:
-    """A file with columns but no rows is an interest of nobody."""
+    """A file with columns but no rows gives an empty interest."""
     (tmp_path / name).write_text(text)
     assert load_interest(tmp_path / name).num_nodes == 0
 
@@ -173,17 +173,17 @@ BAD_FILES: dict[str, tuple[str, bytes, type[Exception], str]] = {
     "latin-1 json": ("a.jsonl", '{"node": "ü", "topic": "x"}'.encode("latin-1"), FormatError, "not UTF-8"),
     "half a surrogate": ("a.jsonl", b'{"node": "\\ud800", "topic": "x"}', InputError, "line 1"),
     "ragged csv": ("a.csv", b"node,topic\na,x,y\n", FormatError, "cannot be read"),
-    "no json": ("a.jsonl", b'{"node": "a", "topic": "x"}\nnode,topic\n', FormatError, "line 2 is not JSON"),
+    "not json": ("a.jsonl", b'{"node": "a", "topic": "x"}\nnode,topic\n', FormatError, "line 2 is not JSON"),
     "json array": ("a.jsonl", b'["a", "x"]\n', FormatError, "line 1 is not a JSON object"),
-    "no parquet": ("a.parquet", b"node,topic\na,x\n", FormatError, "cannot be read"),
-    "no gzip": ("a.csv.gz", b"node,topic\na,x\n", FormatError, "cannot be read"),
+    "not parquet": ("a.parquet", b"node,topic\na,x\n", FormatError, "cannot be read"),
+    "not gzip": ("a.csv.gz", b"node,topic\na,x\n", FormatError, "cannot be read"),
     "unknown ending": ("a.xlsx", b"PK", InputError, r"does not end in any of \.csv, \.csv\.gz, \.jsonl"),
 }
 
 
 @pytest.mark.parametrize("case", BAD_FILES)
 def test_bad_files(tmp_path: Path, case: str) -> None:
-    """Each fault is one line that names the file, says what is wrong and where."""
+    """Each error is one line that names the file, the problem and its place."""
     name, content, error, said = BAD_FILES[case]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(error, match=said) as caught:
@@ -193,7 +193,7 @@ def test_bad_files(tmp_path: Path, case: str) -> None:
 
 
 def test_bad_parquet_columns(tmp_path: Path) -> None:
-    """Nulls, missing columns and types that are no names are told, with the file."""
+    """Nulls, missing columns and unsuitable types are rejected with the name of the file."""
     file = tmp_path / "a.parquet"
     cases = (
         (pa.table({"node": ["a", None], "topic": ["x", "x"]}), "no node name in row 2 "),
@@ -223,8 +223,8 @@ def test_too_many_rows(tmp_path: Path) -> None:
         assert load_interest(tmp_path / "a.parquet").num_subscriptions == len(PAIRS)
 
 
-def test_what_is_no_source(tmp_path: Path) -> None:
-    """A missing path, a folder that is no dataset, and an object of no use are told."""
+def test_invalid_sources(tmp_path: Path) -> None:
+    """A missing path, a folder that is not a dataset, and an unsuitable object are rejected."""
     with pytest.raises(InputError, match="nothing is there"):
         load_interest(tmp_path / "missing.csv")
     with pytest.raises(FormatError, match="is not a dataset"):

@@ -1,4 +1,4 @@
-"""Traces of churn: what is written is read, folders are read in order, and bad lines are told."""
+"""Traces of churn: what is written is read, folders are read in order, and bad lines are named."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ events = st.one_of(
 @settings(max_examples=50)
 @given(rounds=st.lists(st.lists(events, min_size=1, max_size=3), max_size=5))
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rounds: list[list[Event]]) -> None:
-    """A trace gives back the rounds that were written, whatever the names are."""
+    """Reading returns the rounds that were written, with any names."""
     file = tmp_path_factory.mktemp("trace") / "events.jsonl"
     write_trace(rounds, file)
     assert list(read_trace(file)) == rounds
@@ -31,7 +31,7 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, round
 
 
 def test_folders_are_read_in_order(tmp_path: Path) -> None:
-    """A folder's files follow each other by name, and so do those of the folder `events` in it."""
+    """The files of a folder, or of the folder `events` in it, are read in the order of their names."""
     place = tmp_path / "followed" / "events"
     place.mkdir(parents=True)
     line = '{{"sequence": 0, "time": null, "event": "{}", "node": "{}", "topics": {}}}\n'
@@ -55,17 +55,17 @@ def test_folders_are_read_in_order(tmp_path: Path) -> None:
         ('{"event": "dance", "node": "a"}', InputError, "join, leave, crash"),
     ],
 )
-def test_bad_lines_are_told(tmp_path: Path, line: str, error: type[Exception], message: str) -> None:
-    """A line that is no event is named by file and number."""
+def test_bad_lines_are_named(tmp_path: Path, line: str, error: type[Exception], message: str) -> None:
+    """A line that is not an event is named by file and number."""
     file = tmp_path / "events.jsonl"
     file.write_text(line + "\n")
-    with pytest.raises(error, match=message) as told:
+    with pytest.raises(error, match=message) as refused:
         list(read_trace(file))
-    assert str(file) in str(told.value)
+    assert str(file) in str(refused.value)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    """Nothing there, another kind of file, a folder without traces, another encoding."""
+    """A missing file, another kind of file, a folder without traces and another encoding are rejected."""
     with pytest.raises(InputError, match="nothing is there"):
         list(read_trace(tmp_path / "none.jsonl"))
     (tmp_path / "events.csv").write_text("a")

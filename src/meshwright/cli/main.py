@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from meshwright.cli import bench, content, demo
-from meshwright.cli.data import follow, ingest, profile, sample, traffic, workload
+from meshwright.cli.data import explore, raw_logs, workload
 from meshwright.cli.deploy import apply, diff, export, federation, route
 from meshwright.cli.live import chaos, churn
 from meshwright.cli.output import CLOSED_PIPE, INTERRUPTED, explain, note
@@ -45,11 +45,11 @@ app = typer.Typer(
 )
 app.command(epilog=_format_examples(demo.EXAMPLES))(demo.demo)
 app.command(epilog=_format_examples(workload.EXAMPLES))(workload.workload)
-app.command(epilog=_format_examples(ingest.EXAMPLES))(ingest.ingest)
-app.command(epilog=_format_examples(profile.EXAMPLES))(profile.profile)
-app.command(epilog=_format_examples(sample.EXAMPLES))(sample.sample)
-app.command(epilog=_format_examples(follow.EXAMPLES))(follow.follow)
-app.command(epilog=_format_examples(traffic.EXAMPLES))(traffic.traffic)
+app.command(epilog=_format_examples(raw_logs.INGEST_EXAMPLES))(raw_logs.ingest)
+app.command(epilog=_format_examples(explore.PROFILE_EXAMPLES))(explore.profile)
+app.command(epilog=_format_examples(explore.SAMPLE_EXAMPLES))(explore.sample)
+app.command(epilog=_format_examples(raw_logs.FOLLOW_EXAMPLES))(raw_logs.follow)
+app.command(epilog=_format_examples(raw_logs.TRAFFIC_EXAMPLES))(raw_logs.traffic)
 app.command(epilog=_format_examples(plan.EXAMPLES))(plan.plan)
 app.command(epilog=_format_examples(verify.EXAMPLES))(verify.verify)
 app.command(epilog=_format_examples(soc.EXAMPLES))(soc.soc)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from meshwright.errors import InputError, first_five, first_rows
 from meshwright.interest import MOST_SUBSCRIPTIONS
-from meshwright.store.columns import (
+from meshwright.store.tables import (
     check_names,
     csv_names,
     errors_name_file,

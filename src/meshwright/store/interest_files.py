@@ -11,8 +11,8 @@ import pyarrow as pa
 from meshwright.errors import FormatError, InputError, first_five
 from meshwright.files.header import parse_json
 from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
-from meshwright.store.columns import check_names, errors_name_file, read_csv, read_parquet
 from meshwright.store.datasets import read_dataset
+from meshwright.store.tables import check_names, errors_name_file, read_csv, read_parquet
 
 if TYPE_CHECKING:
     from typing import TypeAlias

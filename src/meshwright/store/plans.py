@@ -1,4 +1,7 @@
-"""Plans: an overlay as a folder, with how it was made and for which dataset."""
+"""Plans: an overlay as a folder, with how it was made and for which dataset.
+
+`prices.parquet` holds the prices that prove how many links are needed, if the plan states a bound.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ from meshwright.errors import InputError, first_five
 from meshwright.files.folders import new_folder
 from meshwright.files.header import PLAN, damaged, read_header, write_header
 from meshwright.overlay import Overlay
-from meshwright.store.prices import write_prices
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
+    from meshwright.bounds import Prices
     from meshwright.designs import Plan
     from meshwright.interest import Interest
 
@@ -29,6 +32,14 @@ EDGES = pa.schema(
         pa.field("u", pa.string(), nullable=False),
         pa.field("v", pa.string(), nullable=False),
         pa.field("contribution", pa.int32(), nullable=False),
+    ]
+)
+PRICES_FILE = "prices.parquet"
+PRICES = pa.schema(
+    [
+        pa.field("node", pa.string(), nullable=False),
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("price", pa.int64(), nullable=False),
     ]
 )
 BUDGETS = ("max_edges", "max_degree")
@@ -158,3 +169,25 @@ def _edge_table(overlay: Overlay) -> pa.Table:
         pa.array(overlay.contribution, pa.int32()),
     ]
     return pa.table(columns, schema=EDGES)
+
+
+def write_prices(prices: Prices, folder: Path) -> None:
+    """Write a price for each subscription, in units of 1/2³⁰."""
+    interest = prices.interest
+    columns = [
+        interest.node_names.cast(pa.string()).take(pa.array(interest.node_of_slot)),
+        interest.topic_names.cast(pa.string()).take(pa.array(interest.node_topics)),
+        pa.array(prices.scaled),
+    ]
+    write_table(pa.table(columns, schema=PRICES), folder / PRICES_FILE)
+
+
+def read_prices(folder: Path) -> pa.Table:
+    """Read the prices of a plan: `node, topic, price`, in any order.
+
+    Raises
+    ------
+    FormatError
+        If the table is missing or damaged.
+    """
+    return read_table(folder / PRICES_FILE, PRICES)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.content import Places, Workload
 from meshwright.errors import FormatError, InputError
 from meshwright.files.folders import new_folder
 from meshwright.files.header import WORKLOAD, damaged, read_header, write_header
@@ -22,6 +21,8 @@ from meshwright.store.tables import NamedColumns, write_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from meshwright.content import Workload
 
 
 def write_workload(workload: Workload, path: str | Path) -> Path:
@@ -88,6 +89,8 @@ def read_workload(path: str | Path) -> Workload:
     FormatError
         If the folder is of another kind, has a newer schema, or is damaged.
     """
+    from meshwright.content import Workload
+
     folder = Path(path)
     described = read_header(folder, WORKLOAD)
     tables = {
@@ -124,6 +127,8 @@ def _costs(
     brokers: list[str],
 ) -> dict[str, Any]:
     """Return the link costs, from two tables or from places."""
+    from meshwright.content import Places
+
     files = [folder / "access.parquet", folder / "core.parquet"]
     if any(file.exists() for file in files):
         if not all(file.exists() for file in files):

@@ -20,7 +20,7 @@ from meshwright.deploy.federation.live_plan import LivePlan
 from meshwright.deploy.federation.plan import FederationPlan
 from meshwright.deploy.federation.run import RunningFederation
 from meshwright.pipeline.dataset.ingest import ingest
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.store.trees import TREES
 from meshwright.workloads import zipf
 from routed_plans import named_trees

@@ -108,7 +108,7 @@ def _ingested_interest_is(expected: Interest, logs: Path, dataset: Path) -> bool
 
     from meshwright.cli.spark import open_session
     from meshwright.pipeline.dataset.ingest import ingest
-    from meshwright.pipeline.readers.options import Reading
+    from meshwright.pipeline.readers.formats import Reading
     from meshwright.store import load_interest
 
     reading = Reading("mosquitto-log", node_from="broker", bridges=NOT_SUBSCRIBERS)

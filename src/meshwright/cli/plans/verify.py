@@ -79,7 +79,7 @@ def _on_spark(
     from meshwright.cli.plans import design_runs
     from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.pipeline.dataset.subscriptions import subscriptions
-    from meshwright.pipeline.verify.cluster import verify_on_cluster
+    from meshwright.pipeline.sharded_verify import verify_on_cluster
     from meshwright.store import read_plan
 
     read_plan(plan)  # reject a bad plan before Spark starts

@@ -12,23 +12,15 @@ import json
 import logging
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.pipeline.follow.batch import STATE, Batch, apply_batch
-from meshwright.pipeline.follow.outcome import (
-    BatchOutcome,
-    BatchReporter,
-    batch_name,
-    outcome_file,
-    read_outcome,
-)
-from meshwright.pipeline.readers.formats import READERS
-from meshwright.pipeline.readers.options import Reading
-from meshwright.pipeline.readers.quarantine import quarantine_table
-from meshwright.pipeline.readers.rows import SCHEMA
+from meshwright.pipeline.event_batches import STATE, Batch, apply_batch
+from meshwright.pipeline.readers.formats import Reading, read_rows
+from meshwright.pipeline.readers.rows import SCHEMA, quarantine_table
 from meshwright.pipeline.readers.sources import escape_glob, list_files, spark_path
 from meshwright.pipeline.session.failures import spark_errors, strip_scheme
 
@@ -42,6 +34,71 @@ ANY_AGE = "36500d"
 """By default, Spark skips files that are a week older than the latest, and a rename keeps the old time."""
 POLL_SECONDS = 1
 """The time between two checks for batches that ended."""
+
+
+@dataclass(frozen=True)
+class BatchOutcome:
+    """The counts of a batch: read = applied + unchanged + superseded + quarantined."""
+
+    batch: int
+    files: int
+    read: int
+    applied: int
+    unchanged: int
+    superseded: int
+    quarantined: int
+    events: int
+    next_sequence: int
+    """The number of the next event."""
+
+
+class BatchReporter:
+    """Reports the batches that end after it is created.
+
+    A killed run leaves its last batch to be done again. Then its file gets a new modification time, and the
+    batch is reported too.
+    """
+
+    def __init__(self, place: Path, report: Callable[[BatchOutcome], None] | None) -> None:
+        self.place = place
+        self.latest, self.stamp = 0, 0
+        self._report_new(None)
+        self.report = report
+
+    def __call__(self) -> None:
+        """Report the batches that ended since the last call."""
+        self._report_new(self.report)
+
+    def _report_new(self, report: Callable[[BatchOutcome], None] | None) -> None:
+        for number in count(self.latest):
+            file = outcome_file(self.place, number)
+            if not file.exists():
+                return
+            stamp = file.stat().st_mtime_ns
+            if (number, stamp) == (self.latest, self.stamp):
+                continue
+            self.latest, self.stamp = number, stamp
+            if report is not None:
+                report(read_outcome(self.place, number))
+
+
+def read_outcome(place: Path, number: int) -> BatchOutcome:
+    """Return the outcome of a batch that ended."""
+    return BatchOutcome(**json.loads(outcome_file(place, number).read_text(encoding="utf-8")))
+
+
+def outcome_file(place: Path, number: int) -> Path:
+    """Return the file with the outcome of a batch, which is written last."""
+    return place / "batches" / f"{batch_name(number)}.json"
+
+
+def batch_name(number: int) -> str:
+    """Return the name of the files of a batch.
+
+    >>> batch_name(7)
+    'batch-00000007'
+    """
+    return f"batch-{number:08}"
 
 
 def follow(
@@ -160,7 +217,7 @@ def _run_batch(
     paths = sorted(escape_glob(strip_scheme(row.path)) for row in batch.collect())
     files = list_files(spark, paths) if paths else []
     before = read_outcome(place, number - 1) if number else None
-    read = READERS[reading.format](spark, files, reading) if files else spark.createDataFrame([], SCHEMA)
+    read = read_rows(spark, files, reading) if files else spark.createDataFrame([], SCHEMA)
     rows = read.persist()
     try:
         known = (

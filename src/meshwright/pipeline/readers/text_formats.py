@@ -1,7 +1,12 @@
-"""Reader of CSV files. A record is one line, so an unclosed quote affects its own line only."""
+"""Readers of text formats with one record per line: CSV, JSON lines, and edge lists in SNAP format.
+
+Because a record is one line, an unclosed quote in a CSV file affects its own line only. An edge list has one
+`follower followee` per line; # or % starts a comment line.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -9,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError, InputError, first_five
 from meshwright.pipeline.readers import rows, text
-from meshwright.pipeline.readers.options import is_tab_separated
+from meshwright.pipeline.readers.formats import is_tab_separated
 from meshwright.pipeline.readers.rows import check_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from meshwright.pipeline.readers.options import Reading
+    from meshwright.pipeline.readers.formats import Reading
     from meshwright.pipeline.readers.sources import SourceFile
 
 BAD_QUOTES = "quotes do not match"
@@ -31,12 +36,12 @@ def read_csv(spark: SparkSession, files: Sequence[SourceFile], reading: Reading)
     headers = text.first_lines(spark, files) if reading.header else {}
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from _parse_runs(text.runs(batches), reading, headers)
+        yield from _parse_csv_runs(text.runs(batches), reading, headers)
 
     return text.read_lines(spark, files).mapInArrow(parse, rows.SCHEMA)
 
 
-def _parse_runs(
+def _parse_csv_runs(
     runs: Iterator[text.Run], reading: Reading, headers: Mapping[str, bytes]
 ) -> Iterator[pa.RecordBatch]:
     """Parse runs, each with the layout of its file."""
@@ -52,7 +57,7 @@ def _parse_runs(
         if layout is None:
             layout = Layout(headers[run.source] if reading.header else None, reading, run.source)
         if len(run.lines):
-            yield _parse_run(run, layout)
+            yield _parse_csv(run, layout)
 
 
 class Layout:
@@ -88,7 +93,7 @@ def _column_place(names: Sequence[str], column: str, needed: bool, what: str, so
     )
 
 
-def _parse_run(run: text.Run, layout: Layout) -> pa.RecordBatch:
+def _parse_csv(run: text.Run, layout: Layout) -> pa.RecordBatch:
     """Parse a run: all lines at once if that is possible, else line by line."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -101,7 +106,7 @@ def _parse_run(run: text.Run, layout: Layout) -> pa.RecordBatch:
         except pa.ArrowInvalid:
             # Some line is not UTF-8.
             pass
-    return _parse_line_by_line(run, layout)
+    return _parse_csv_line_by_line(run, layout)
 
 
 def _parse_unquoted(run: text.Run, lines: pa.Array, layout: Layout) -> pa.RecordBatch:
@@ -132,7 +137,7 @@ def _wrong_width(width: pa.Array, layout: Layout) -> pa.Array:
     return pc.binary_join_element_wise(width.cast(pa.string()), f" columns, not {layout.width}", "")
 
 
-def _parse_line_by_line(run: text.Run, layout: Layout) -> pa.RecordBatch:
+def _parse_csv_line_by_line(run: text.Run, layout: Layout) -> pa.RecordBatch:
     """Parse lines that have quotes, times or invalid UTF-8."""
     made = rows.RowBuilder(run)
     for place, line in enumerate(run.lines.to_pylist(), start=run.first):
@@ -182,3 +187,106 @@ def _field_pattern(delimiter: str) -> re.Pattern[str]:
     """Return the pattern of a field, quoted or bare, up to the next delimiter or the end."""
     mark = re.escape(delimiter)
     return re.compile(rf'(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^"{mark}]*))(?P<end>{mark}|\Z)')
+
+
+def read_json_lines(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
+    """Return the rows of JSON-lines files, plain or compressed."""
+
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for run in text.runs(batches):
+            yield _parse_json(run, reading)
+
+    return text.read_lines(spark, files).mapInArrow(parse, rows.SCHEMA)
+
+
+def _parse_json(run: text.Run, reading: Reading) -> pa.RecordBatch:
+    made = rows.RowBuilder(run)
+    wanted = [(what, column) for what, column, _ in rows.column_roles(reading)]
+    for place, line in enumerate(run.lines.to_pylist(), start=run.first):
+        if not line.strip():
+            continue
+        if len(line) > text.LONGEST_LINE:
+            made.refuse(place, line, text.TOO_LONG)
+            continue
+        try:
+            record = json.loads(line.decode())
+        except UnicodeDecodeError:
+            made.refuse(place, line, rows.NOT_UTF8)
+        except (ValueError, RecursionError):
+            made.refuse(place, line, "not JSON")
+        else:
+            if isinstance(record, dict):
+                fields = {what: record.get(column) for what, column in wanted}
+                # In publish logs, the topic may be a content value.
+                if reading.publications and isinstance(fields["topic"], float):
+                    fields["topic"] = repr(fields["topic"])
+                made.take(place, line, fields)
+            else:
+                made.refuse(place, line, "not a JSON object")
+    return made.batch()
+
+
+COMMENT = r"^\s*([#%]|$)"
+GAP = r"[\s,;]+"
+ONE_END = "fewer than two columns"
+
+
+def read_edges(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
+    """Return the rows of edge lists: `u v` means that u subscribes to v and, both ways, v also to u.
+
+    Further columns, such as weights, are ignored.
+    """
+
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for run in text.runs(batches):
+            made = _parse_edges(run)
+            yield made
+            if reading.both_ways:
+                yield _reverse(made)
+
+    return text.read_lines(spark, files).mapInArrow(parse, rows.SCHEMA)
+
+
+def _parse_edges(run: text.Run) -> pa.RecordBatch:
+    """Parse all lines of a run at once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        lines = run.lines.cast(pa.string())
+    except pa.ArrowInvalid:
+        return _parse_edges_line_by_line(run)
+    fields = pc.split_pattern_regex(pc.utf8_trim_whitespace(lines), GAP)
+    fits = pc.greater_equal(pc.list_value_length(fields), 2)
+    reasons = pc.if_else(fits, pa.scalar(None, pa.string()), ONE_END)
+    reasons = pc.if_else(pc.greater(pc.binary_length(lines), text.LONGEST_LINE), text.TOO_LONG, reasons)
+    both = pc.if_else(fits, fields, pa.scalar(["", ""], fields.type))
+    ends = {"node": pc.list_element(both, 0), "topic": pc.list_element(both, 1)}
+    made = check_names(lines, reasons, source=run.source, block=run.block, place=run.places, **ends)
+    return made.filter(pc.invert(pc.match_substring_regex(lines, COMMENT)))
+
+
+def _parse_edges_line_by_line(run: text.Run) -> pa.RecordBatch:
+    """Parse a run in which some lines are not UTF-8."""
+    import pyarrow as pa
+
+    made = rows.RowBuilder(run)
+    pieces = []
+    for place, line in enumerate(run.lines.to_pylist(), start=run.first):
+        try:
+            line.decode()
+        except UnicodeDecodeError:
+            made.refuse(place, line, rows.NOT_UTF8)
+        else:
+            pieces.append(_parse_edges(text.Run(run.source, run.block, place, pa.array([line], pa.binary()))))
+    return pa.Table.from_batches([made.batch(), *pieces]).combine_chunks().to_batches()[0]
+
+
+def _reverse(made: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the good rows with node and topic swapped."""
+    import pyarrow.compute as pc
+
+    good = made.filter(pc.is_null(made.column("reason")))
+    columns = {name: good.column(name) for name in good.schema.names}
+    columns["node"], columns["topic"] = columns["topic"], columns["node"]
+    return rows.batch(good.num_rows, **columns)
