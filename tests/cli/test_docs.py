@@ -16,9 +16,8 @@ from typer.main import get_command
 from meshwright.cli.content import assign, commands, migrate
 from meshwright.cli.content import workload as content_workload
 from meshwright.cli.data import workload
-from meshwright.cli.live import chaos, churn
 from meshwright.cli.main import app
-from meshwright.cli.plans import advise, compare, plan, soc, verify
+from meshwright.cli.plans import churn, compare, plan, verify
 from meshwright.designs import DESIGNS
 from terminal import meshwright
 
@@ -99,12 +98,12 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     examples = [
         *workload.EXAMPLES,
         *plan.EXAMPLES,
-        *verify.EXAMPLES,
-        *soc.EXAMPLES,
-        *advise.EXAMPLES,
-        *compare.EXAMPLES,
-        *churn.EXAMPLES,
-        *chaos.EXAMPLES,
+        *verify.VERIFY_EXAMPLES,
+        *verify.SOC_EXAMPLES,
+        *compare.ADVISE_EXAMPLES,
+        *compare.COMPARE_EXAMPLES,
+        *churn.CHURN_EXAMPLES,
+        *churn.CHAOS_EXAMPLES,
         *commands.EXAMPLES,
         *content_workload.EXAMPLES,
         *assign.ASSIGN_EXAMPLES,

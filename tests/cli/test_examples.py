@@ -14,7 +14,7 @@ import pytest
 
 import meshwright as mw
 from meshwright import cli
-from meshwright.cli import bench, demo, main
+from meshwright.cli import demo, main
 from meshwright.cli.content import assign
 from meshwright.cli.data import follow, ingest, profile, sample, traffic
 from meshwright.cli.plans import plan, verify
@@ -24,15 +24,16 @@ from terminal import meshwright
 
 CHECKOUT = Path(__file__).parents[2]
 HERE = (
-    "bench",
+    "demo.BENCH",
     "content.assign.EXACT",
     *(f"data.{it}" for it in ["follow", "ingest", "profile", "sample", "traffic"]),
 )
 IN_OTHER_TESTS = {
-    "test_docs.py": "data.workload plans.plan plans.verify plans.soc plans.advise plans.compare live.churn "
-    "live.chaos content.commands content.workload content.assign.ASSIGN content.assign.COMPARE "
-    "content.migrate",
-    "test_deploying_page.py": "deploy.route deploy.export deploy.diff deploy.apply deploy.federation",
+    "test_docs.py": "data.workload plans.plan plans.verify.VERIFY plans.verify.SOC plans.compare.ADVISE "
+    "plans.compare.COMPARE plans.churn.CHURN plans.churn.CHAOS content.commands content.workload "
+    "content.assign.ASSIGN content.assign.COMPARE content.migrate",
+    "test_deploying_page.py": "deploy.route deploy.export deploy.apply.DIFF deploy.apply.APPLY "
+    "deploy.federation",
 }
 """Whose examples these run."""
 PAGES = {
@@ -124,9 +125,9 @@ def test_examples_on_data_run(example: str) -> None:
 @pytest.mark.slow
 def test_the_benchmarks_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The quick run of `bench` measures everything and writes its page; the full one is the same, longer."""
-    assert bench.EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
+    assert demo.BENCH_EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
     monkeypatch.chdir(tmp_path)
-    answer = meshwright(*shlex.split(bench.EXAMPLES[1])[1:])
+    answer = meshwright(*shlex.split(demo.BENCH_EXAMPLES[1])[1:])
     assert answer.code == 0, answer.err
     assert "Failed" not in Path("results.md").read_text(encoding="utf-8")
 
@@ -183,9 +184,9 @@ def test_no_example_is_left_out() -> None:
                 command = f"{module.name}.{name}".removeprefix("meshwright.cli.")
                 showing.add(re.sub(r"[._]EXAMPLES$", "", command))
     # The README shows a run of the demo; what the program's own help shows is shown by its commands.
-    assert demo.EXAMPLES == ("meshwright demo --out out/demo",)
-    assert set(main.EXAMPLES) <= {"meshwright demo", *plan.EXAMPLES, *verify.EXAMPLES}
-    run = {*HERE, "demo", "main"}
+    assert demo.DEMO_EXAMPLES == ("meshwright demo --out out/demo",)
+    assert set(main.EXAMPLES) <= {"meshwright demo", *plan.EXAMPLES, *verify.VERIFY_EXAMPLES}
+    run = {*HERE, "demo.DEMO", "main"}
     for test, names in IN_OTHER_TESTS.items():
         text = (Path(__file__).parent / test).read_text(encoding="utf-8")
         for name in names.split():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from meshwright.cli.output import explain
-from terminal import meshwright, process
+from terminal import meshwright
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_fault_of_ours_asks_to_be_reported(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_debug_shows_where_bad_input_was_met() -> None:
     """With --debug, bad input has its traceback too, and the same exit code."""
-    answer = process("plan", "no-such-file.csv", "--out", "plan", "--debug")
+    answer = meshwright("plan", "no-such-file.csv", "--out", "plan", "--debug")
     assert answer.code == 2
     assert "Traceback" in answer.err
     assert "meshwright: error: " in answer.err.splitlines()[-1]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.cli import progress
-from meshwright.cli.progress import ProgressDrawing, time_left
+from meshwright.cli import output
+from meshwright.cli.output import ProgressDrawing, time_left
 
 
 class Clock:
@@ -34,7 +34,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(output, "time", clock)
     return clock
 
 

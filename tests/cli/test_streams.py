@@ -31,11 +31,11 @@ def test_a_reader_who_went_away_is_no_answer(words: list[str]) -> None:
 def test_errors_that_cannot_be_told_keep_their_code(place: str) -> None:
     """Bad input is exit code 2 also where stderr is closed or full."""
     if place == "closed":
-        program = f"exec {sys.executable} -m meshwright plan nothing.csv --out plan 2>&-"
+        program = f"exec {sys.executable} -m meshwright no-such-command 2>&-"
         assert subprocess.run(["sh", "-c", program], check=False).returncode == BAD_INPUT
         return
     with Path("/dev/full").open("w") as full:
-        done = _run(["plan", "nothing.csv", "--out", "plan"], stdout=subprocess.PIPE, stderr=full)
+        done = _run(["no-such-command"], stdout=subprocess.PIPE, stderr=full)
     assert done.returncode == BAD_INPUT
 
 

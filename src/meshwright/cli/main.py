@@ -15,13 +15,12 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli import bench, demo
+from meshwright.cli import demo
 from meshwright.cli.content import commands
 from meshwright.cli.data import follow, ingest, profile, sample, traffic, workload
-from meshwright.cli.deploy import apply, diff, export, federation, route
-from meshwright.cli.live import chaos, churn
+from meshwright.cli.deploy import apply, export, federation, route
 from meshwright.cli.output import CLOSED_PIPE, INTERRUPTED, explain, note
-from meshwright.cli.plans import advise, compare, plan, soc, verify
+from meshwright.cli.plans import churn, compare, plan, verify
 from meshwright.jit.announce import announce
 
 EXAMPLES = (
@@ -44,7 +43,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help is fast, and examples keep their lines
     pretty_exceptions_enable=False,
 )
-app.command(epilog=_format_examples(demo.EXAMPLES))(demo.demo)
+app.command(epilog=_format_examples(demo.DEMO_EXAMPLES))(demo.demo)
 app.command(epilog=_format_examples(workload.EXAMPLES))(workload.workload)
 app.command(epilog=_format_examples(ingest.EXAMPLES))(ingest.ingest)
 app.command(epilog=_format_examples(profile.EXAMPLES))(profile.profile)
@@ -52,18 +51,18 @@ app.command(epilog=_format_examples(sample.EXAMPLES))(sample.sample)
 app.command(epilog=_format_examples(follow.EXAMPLES))(follow.follow)
 app.command(epilog=_format_examples(traffic.EXAMPLES))(traffic.traffic)
 app.command(epilog=_format_examples(plan.EXAMPLES))(plan.plan)
-app.command(epilog=_format_examples(verify.EXAMPLES))(verify.verify)
-app.command(epilog=_format_examples(soc.EXAMPLES))(soc.soc)
+app.command(epilog=_format_examples(verify.VERIFY_EXAMPLES))(verify.verify)
+app.command(epilog=_format_examples(verify.SOC_EXAMPLES))(verify.soc)
 app.command(epilog=_format_examples(route.EXAMPLES))(route.route)
 app.command(epilog=_format_examples(export.EXAMPLES))(export.export)
-app.command(epilog=_format_examples(diff.EXAMPLES))(diff.diff)
-app.command(epilog=_format_examples(apply.EXAMPLES))(apply.apply)
+app.command(epilog=_format_examples(apply.DIFF_EXAMPLES))(apply.diff)
+app.command(epilog=_format_examples(apply.APPLY_EXAMPLES))(apply.apply)
 app.command(epilog=_format_examples(federation.EXAMPLES))(federation.federation)
-app.command(epilog=_format_examples(advise.EXAMPLES))(advise.advise)
-app.command(epilog=_format_examples(compare.EXAMPLES))(compare.compare)
-app.command(epilog=_format_examples(churn.EXAMPLES))(churn.churn)
-app.command(epilog=_format_examples(chaos.EXAMPLES))(chaos.chaos)
-app.command(epilog=_format_examples(bench.EXAMPLES))(bench.bench)
+app.command(epilog=_format_examples(compare.ADVISE_EXAMPLES))(compare.advise)
+app.command(epilog=_format_examples(compare.COMPARE_EXAMPLES))(compare.compare)
+app.command(epilog=_format_examples(churn.CHURN_EXAMPLES))(churn.churn)
+app.command(epilog=_format_examples(churn.CHAOS_EXAMPLES))(churn.chaos)
+app.command(epilog=_format_examples(demo.BENCH_EXAMPLES))(demo.bench)
 app.add_typer(commands.content_app(_format_examples), name="content")
 
 

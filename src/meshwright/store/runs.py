@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from meshwright.designs.plan import Plan
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import CHURN, MIGRATION, write_header
 from meshwright.store.datasets import write_dataset
 from meshwright.store.plans import write_plan

@@ -10,8 +10,8 @@ from typing import Any
 
 from meshwright.churn.events import EVENTS, Event
 from meshwright.errors import FormatError, InputError
+from meshwright.files.atomic import new_file
 from meshwright.files.header import parse_json
-from meshwright.files.single import new_file
 
 
 def read_trace(path: str | Path) -> Iterator[list[Event]]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from meshwright.content import Places, Workload
 from meshwright.errors import FormatError, InputError
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import WORKLOAD, damaged, read_header, write_header
 from meshwright.store.tables import NamedColumns, write_table
 
