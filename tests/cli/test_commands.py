@@ -20,7 +20,7 @@ SMALL = ["--nodes", "30", "--topics", "8"]
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    """Make up a small dataset."""
+    """Write a small synthetic dataset."""
     assert meshwright("workload", "zipf", *SMALL, "--size", "3", "--out", tmp_path / "dataset").code == 0
     return tmp_path / "dataset"
 
@@ -47,7 +47,7 @@ def test_workload_takes_alpha(tmp_path: Path) -> None:
 
 
 def test_workload_social_has_a_topic_for_each_broker(tmp_path: Path) -> None:
-    """`workload social` needs no --topics, and hands all its options on."""
+    """`workload social` needs no --topics, and passes all its options on."""
     words = [
         "--nodes",
         "30",
@@ -112,8 +112,8 @@ def test_plan_states_what_the_library_finds(dataset: Path, name: str, given: dic
     assert stored.edges["u"].to_pylist() == [u for u, _ in expected.overlay.edges]
 
 
-def test_plan_tells_in_words(dataset: Path) -> None:
-    """Without --json, `plan` says how many links, which degrees, which support, and where the plan is."""
+def test_plan_prints_words(dataset: Path) -> None:
+    """Without --json, `plan` prints links, degrees, support and the folder of the plan."""
     answer = meshwright("plan", dataset, "--out", dataset.parent / "plan")
     assert (answer.code, answer.err) == (0, "")
     for word in ("links", "degree", "support", str(dataset.parent / "plan")):
@@ -160,8 +160,8 @@ def test_compare_shows_each_design(dataset: Path) -> None:
 
 
 @pytest.mark.parametrize("taker", ["low", "cdmax", "resilient"])
-def test_k_goes_to_whoever_looks_at_it(dataset: Path, taker: str) -> None:
-    """Best looks at k for one objective only: else k is the other design's, and best's plan has none."""
+def test_k_goes_to_the_design_that_uses_it(dataset: Path, taker: str) -> None:
+    """Best uses k for one objective only; for the others only the other design's plan has k."""
     words = ["--algorithms", f"best,{taker}", "--k", "2", "--steps", "1", "--json"]
     plans = meshwright("compare", dataset, *words).json["plans"]
     assert [plan["parameters"] for plan in plans] == [{"steps": 1}, {"k": 2.0}]
@@ -191,7 +191,7 @@ def test_compare_draws(dataset: Path) -> None:
     ],
 )
 def test_compare_refuses(dataset: Path, words: list[str], expected: str) -> None:
-    """Unknown, no or doubled algorithms, a parameter that none takes, a missing budget, a bad chart."""
+    """Unknown, no or doubled algorithms, a parameter that no design takes, a missing budget, a bad chart."""
     assert expected in meshwright("compare", dataset, *words).complaint
 
 
@@ -249,7 +249,7 @@ def test_demo_says_no_when_a_plan_fails(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.usefixtures("spark")
 def test_a_demo_with_nothing_to_link(tmp_path: Path) -> None:
-    """One broker makes a demo without links, and that is no error."""
+    """One broker makes a demo without links, which is not an error."""
     answer = meshwright("demo", "--nodes", "1", "--topics", "8", "--out", tmp_path)
     assert answer.code == 0
     assert "nothing to link" in answer.out
@@ -268,8 +268,8 @@ def test_a_process_prints_json_alone(dataset: Path) -> None:
     assert answer.out == json.dumps(answer.json, indent=2, ensure_ascii=False) + "\n"
 
 
-def test_infinity_is_no_json(dataset: Path) -> None:
-    """Low-ODA with an infinite k is MinMax-ODA; JSON, which has no infinity, says it as text."""
+def test_infinity_is_text_in_json(dataset: Path) -> None:
+    """Low-ODA with an infinite k is MinMax-ODA; JSON has no infinity and states it as text."""
     answer = meshwright(
         "plan", dataset, "--algorithm", "low", "--k", "inf", "--out", dataset.parent / "plan", "--json"
     )
@@ -277,7 +277,7 @@ def test_infinity_is_no_json(dataset: Path) -> None:
 
 
 def test_a_terminal_without_unicode_gets_its_answer(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where only ASCII can be printed, tables and JSON still come, and JSON says the same."""
+    """On an ASCII terminal, tables and JSON are still printed, and the JSON means the same."""
     source = dataset.parent / "☂.csv"
     source.write_text("node,topic\na,x\nb,x\n", encoding="utf-8")
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
@@ -288,7 +288,7 @@ def test_a_terminal_without_unicode_gets_its_answer(dataset: Path, monkeypatch: 
 
 
 def test_demo_into_a_file(tmp_path: Path) -> None:
-    """A demo that should go where a file is says so, and leaves the file."""
+    """A demo whose target is a file is refused, and the file stays."""
     (tmp_path / "demo").write_text("mine", encoding="utf-8")
     assert str(tmp_path / "demo") in meshwright("demo", *SMALL, "--out", tmp_path / "demo").complaint
     assert (tmp_path / "demo").read_text(encoding="utf-8") == "mine"

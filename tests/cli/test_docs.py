@@ -29,7 +29,7 @@ README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("page", GENERATE["PAGES"])
 def test_generated_parts_are_up_to_date(page: str) -> None:
-    """What `make docs` would write is what stands there."""
+    """Running `make docs` would change nothing."""
     assert GENERATE["current"](page) == (CHECKOUT / page).read_text(encoding="utf-8")
 
 
@@ -70,7 +70,7 @@ def test_the_pages_python_runs(page: str) -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_the_readmes_run_is_real(tmp_path: Path) -> None:
-    """The README shows what `make demo` prints today, but for the times and for where the files are."""
+    """The README shows what `make demo` prints today, except times and paths."""
 
     def figures(text: str) -> str:
         # A longer time makes its column wider, and so the table's lines longer.

@@ -59,7 +59,7 @@ def commands(page: str) -> list[list[str]]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Be in a folder with all that the examples read."""
+    """Change to a folder with all files that the examples read."""
     monkeypatch.chdir(tmp_path)
     for name in ("events", "incoming", "logs", "published"):
         Path(name).mkdir()
@@ -134,7 +134,7 @@ def test_the_benchmarks_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("folder")
 def test_the_churn_pages_commands_run() -> None:
-    """What the page on churn shows can be typed."""
+    """The commands of the page on churn run."""
     planned(Path("subscriptions.csv").absolute())
     shown = commands("docs/churn.md")
     assert len(shown) >= 2

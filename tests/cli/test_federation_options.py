@@ -29,7 +29,7 @@ EXACT = Verdict(4, 9, (), (), (), {})
 
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Mosquitto 2.0 be installed, wherever the tests run."""
+    """Pretend that Mosquitto 2.0 is installed."""
     monkeypatch.setattr("meshwright.brokers.processes.installed_version", lambda: "2.0")
 
 

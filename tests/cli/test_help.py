@@ -80,7 +80,7 @@ def test_version() -> None:
 
 
 def test_no_words_is_help() -> None:
-    """The bare command shows the help, and that is no error."""
+    """The bare command shows the help, which is not an error."""
     assert meshwright() == meshwright("--help")
     assert meshwright().code == 0
 

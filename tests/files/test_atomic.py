@@ -191,7 +191,7 @@ MADE = mw.design(unif(60, 9, size=4, seed=1), "gm")
 
 @contextmanager
 def little_room() -> Iterator[None]:
-    """Let no file grow above some hundred bytes, as on a disk that is full."""
+    """Limit files to 700 bytes, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (700, before[1]))
     try:
@@ -216,7 +216,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path, writer: str) -> None:
-    """Who cannot write all of a file says so and leaves the old one, or none, and nothing beside it."""
+    """A writer that cannot write a whole file says so, keeps the old file, and leaves nothing else."""
     mw.write_plan(MADE, tmp_path / "plan")
     for folder in (tmp_path / "empty", tmp_path / "full"):
         folder.mkdir()
@@ -232,7 +232,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, writer: str) -> None:
 
 @pytest.mark.parametrize("fault", [RuntimeError, KeyboardInterrupt])
 def test_any_error_leaves_nothing(tmp_path: Path, fault: type[BaseException]) -> None:
-    """Whatever goes wrong while a file is written, Ctrl-C too, comes through and leaves nothing behind."""
+    """Any error while a file is written, Ctrl-C too, is raised and leaves nothing behind."""
 
     def fail(beside: Path) -> None:
         beside.write_text("half")
@@ -244,7 +244,7 @@ def test_any_error_leaves_nothing(tmp_path: Path, fault: type[BaseException]) ->
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    """Where a link leads, there the file is replaced."""
+    """Writing to a symbolic link replaces the file that it points to."""
     (tmp_path / "link").symlink_to(tmp_path / "file")
     with new_file(tmp_path / "link") as beside:
         beside.write_text("new")
@@ -252,7 +252,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "new"
 
 
-def test_what_is_no_file_is_written_to(tmp_path: Path) -> None:
+def test_pipes_are_written_to(tmp_path: Path) -> None:
     """A pipe or a device is not replaced by a file."""
     os.mkfifo(tmp_path / "pipe")
     with new_file(tmp_path / "pipe") as given:
@@ -266,8 +266,8 @@ def test_compressed_graphml(tmp_path: Path) -> None:
     assert nx.read_graphml(tmp_path / "overlay.graphml.gz").number_of_edges() == len(MADE.overlay)
 
 
-def test_a_place_is_looked_at_before_long_work(tmp_path: Path) -> None:
-    """What could not be written at the end is refused at the beginning, also where permissions say yes."""
+def test_a_path_is_checked_before_long_work(tmp_path: Path) -> None:
+    """A path that cannot be written is refused before long work, even if its permissions allow writing."""
     check_place(tmp_path / "new" / "folder")
     (tmp_path / "file").touch()
     for place in (tmp_path / "file" / "below", Path("/proc/meshwright")):

@@ -138,7 +138,7 @@ def _failure_lines(report: "PlanReport") -> list[str]:
 
 
 def _cost_lines(report: "PlanReport") -> list[str]:
-    """Say what the links cost in all, or that it was not checked."""
+    """State the total cost of the links, or that it was not checked."""
     from meshwright.formatting import amount
 
     if report.total_cost is not None:
