@@ -22,7 +22,7 @@ from benchmarks.cases import FULL, QUICK, Case
 from benchmarks.machine import machine
 from benchmarks.results import Page, Records
 from meshwright.errors import InputError
-from meshwright.files.single import check_place, new_file
+from meshwright.files.atomic import check_place, new_file
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"

@@ -75,7 +75,7 @@ OFFENCES = [
     Offence(
         "Only jit imports numba", "greedy/engine.py", "import numba", "meshwright.greedy.engine -> numba"
     ),
-    Offence("Only jit imports numba", "cli/bench.py", "import llvmlite", "meshwright.cli.bench -> llvmlite"),
+    Offence("Only jit imports numba", "cli/demo.py", "import llvmlite", "meshwright.cli.demo -> llvmlite"),
     Offence(
         "Only the pipeline imports pyspark",
         "store/tables.py",

@@ -14,7 +14,7 @@ import pyarrow as pa
 from meshwright.arrays import as_ids, settled
 from meshwright.arrow import from_numpy
 from meshwright.errors import InputError, MissingDependencyError, first_five
-from meshwright.files.single import new_file
+from meshwright.files.atomic import new_file
 from meshwright.interest import Interest, arrow_to_pandas
 
 if TYPE_CHECKING:

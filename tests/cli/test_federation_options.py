@@ -9,16 +9,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from meshwright.cli.deploy.federation_churn import _format_window, _random_events
 
 import meshwright as mw
 from meshwright.churn.events import CRASH, LEAVE
-from meshwright.cli.deploy.federation import _format_storm
-from meshwright.cli.deploy.federation_churn import _format_window, _random_events
-from meshwright.cli.deploy.federation_run import format_verdict
+from meshwright.cli.deploy.federation_run import _format_storm, format_verdict
 from meshwright.deploy import BrokerSettings, NamedTrees, wire
 from meshwright.deploy.federation.churn_verdict import ChurnVerdict, Count, Window
-from meshwright.deploy.federation.plan import synthetic_plan
-from meshwright.deploy.federation.storm import Storm
+from meshwright.deploy.federation.federation_plan import synthetic_plan
+from meshwright.deploy.federation.run import Storm
 from meshwright.deploy.federation.verdict import Verdict
 from meshwright.workloads import zipf
 from routed_plans import write_routed_plan
@@ -30,8 +29,8 @@ EXACT = Verdict(4, 9, (), (), (), {})
 
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Mosquitto 2.0 be installed, wherever the tests run."""
-    monkeypatch.setattr("meshwright.brokers.program.installed_version", lambda: "2.0")
+    """Pretend that Mosquitto 2.0 is installed."""
+    monkeypatch.setattr("meshwright.brokers.processes.installed_version", lambda: "2.0")
 
 
 @pytest.mark.parametrize(
@@ -142,9 +141,9 @@ def test_a_storm_and_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         stormed.append((trees, links, folder.name))
         return Storm("t0", "b0", 3, 300)
 
-    monkeypatch.setattr("meshwright.deploy.federation.storm.storm", fake_storm)
+    monkeypatch.setattr("meshwright.deploy.federation.run.run_storm", fake_storm)
     monkeypatch.setattr(
-        "meshwright.report.federation_picture.federation_picture",
+        "meshwright.report.charts.federation_picture",
         lambda *given, **named: drawn.append((given, named)),
     )
     picture = tmp_path / "f.png"

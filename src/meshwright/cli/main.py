@@ -15,12 +15,11 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli import bench, content, demo
+from meshwright.cli import content, demo
 from meshwright.cli.data import explore, raw_logs, workload
-from meshwright.cli.deploy import apply, diff, export, federation, route
-from meshwright.cli.live import chaos, churn
+from meshwright.cli.deploy import apply, export, federation, route
 from meshwright.cli.output import CLOSED_PIPE, INTERRUPTED, explain, note
-from meshwright.cli.plans import advise, compare, plan, soc, verify
+from meshwright.cli.plans import churn, compare, plan, verify
 from meshwright.jit.announce import announce
 
 EXAMPLES = (
@@ -43,7 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help is fast, and examples keep their lines
     pretty_exceptions_enable=False,
 )
-app.command(epilog=_format_examples(demo.EXAMPLES))(demo.demo)
+app.command(epilog=_format_examples(demo.DEMO_EXAMPLES))(demo.demo)
 app.command(epilog=_format_examples(workload.EXAMPLES))(workload.workload)
 app.command(epilog=_format_examples(raw_logs.INGEST_EXAMPLES))(raw_logs.ingest)
 app.command(epilog=_format_examples(explore.PROFILE_EXAMPLES))(explore.profile)
@@ -51,18 +50,18 @@ app.command(epilog=_format_examples(explore.SAMPLE_EXAMPLES))(explore.sample)
 app.command(epilog=_format_examples(raw_logs.FOLLOW_EXAMPLES))(raw_logs.follow)
 app.command(epilog=_format_examples(raw_logs.TRAFFIC_EXAMPLES))(raw_logs.traffic)
 app.command(epilog=_format_examples(plan.EXAMPLES))(plan.plan)
-app.command(epilog=_format_examples(verify.EXAMPLES))(verify.verify)
-app.command(epilog=_format_examples(soc.EXAMPLES))(soc.soc)
+app.command(epilog=_format_examples(verify.VERIFY_EXAMPLES))(verify.verify)
+app.command(epilog=_format_examples(verify.SOC_EXAMPLES))(verify.soc)
 app.command(epilog=_format_examples(route.EXAMPLES))(route.route)
 app.command(epilog=_format_examples(export.EXAMPLES))(export.export)
-app.command(epilog=_format_examples(diff.EXAMPLES))(diff.diff)
-app.command(epilog=_format_examples(apply.EXAMPLES))(apply.apply)
+app.command(epilog=_format_examples(apply.DIFF_EXAMPLES))(apply.diff)
+app.command(epilog=_format_examples(apply.APPLY_EXAMPLES))(apply.apply)
 app.command(epilog=_format_examples(federation.EXAMPLES))(federation.federation)
-app.command(epilog=_format_examples(advise.EXAMPLES))(advise.advise)
-app.command(epilog=_format_examples(compare.EXAMPLES))(compare.compare)
-app.command(epilog=_format_examples(churn.EXAMPLES))(churn.churn)
-app.command(epilog=_format_examples(chaos.EXAMPLES))(chaos.chaos)
-app.command(epilog=_format_examples(bench.EXAMPLES))(bench.bench)
+app.command(epilog=_format_examples(compare.ADVISE_EXAMPLES))(compare.advise)
+app.command(epilog=_format_examples(compare.COMPARE_EXAMPLES))(compare.compare)
+app.command(epilog=_format_examples(churn.CHURN_EXAMPLES))(churn.churn)
+app.command(epilog=_format_examples(churn.CHAOS_EXAMPLES))(churn.chaos)
+app.command(epilog=_format_examples(demo.BENCH_EXAMPLES))(demo.bench)
 app.add_typer(content.content_app(_format_examples), name="content")
 
 

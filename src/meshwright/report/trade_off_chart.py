@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.errors import InputError
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import FRONT, write_header
 from meshwright.report.sheet import COLOURS, check_chart, sheet
 from meshwright.report.tables import name_of

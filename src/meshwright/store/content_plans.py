@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import InputError, first_five
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import CONTENT_PLAN, damaged, read_header, write_header
 from meshwright.store.tables import NamedColumns, write_table
 

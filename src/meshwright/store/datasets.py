@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.errors import InputError
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import DATASET, damaged, read_header, write_header
 from meshwright.interest import MOST_SUBSCRIPTIONS, Fingerprint, Interest
 from meshwright.store.tables import ROWS_AT_ONCE, first_line, open_table, read_parts, write_table

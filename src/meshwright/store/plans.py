@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from meshwright.arrays import is_whole
 from meshwright.errors import InputError, first_five
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import PLAN, damaged, read_header, write_header
 from meshwright.overlay import Overlay
 from meshwright.store.tables import read_table, write_table

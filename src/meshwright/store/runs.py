@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from meshwright.errors import FormatError, InputError
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_file, new_folder
 from meshwright.files.header import CHURN, MIGRATION, parse_json, write_header
-from meshwright.files.single import new_file
 from meshwright.store.datasets import write_dataset
 from meshwright.store.plans import write_plan
 from meshwright.store.tables import write_table

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.errors import InputError
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import PLAN, write_header
 from meshwright.store.plans import read_plan
 from meshwright.store.tables import read_table, write_table

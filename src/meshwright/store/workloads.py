@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import FormatError, InputError
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import WORKLOAD, damaged, read_header, write_header
 from meshwright.store.tables import NamedColumns, write_table
 

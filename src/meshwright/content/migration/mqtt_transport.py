@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.brokers.processes import Brokers
-from meshwright.brokers.program import CONFIGURATION, free_ports
+from meshwright.brokers.processes import CONFIGURATION, Brokers, free_ports
 from meshwright.content.migration.protocol.messages import Message, decode, encode
 from meshwright.content.migration.transport import CHECK_INTERVAL, Transport
 from meshwright.errors import InputError, MissingDependencyError
