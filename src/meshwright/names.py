@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,7 @@ def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
     column = values
     try:
         if not isinstance(column, (pa.Array, pa.ChunkedArray)):
-            column = _array(column)
+            column = name_array(column)
         if isinstance(column, pa.Array):
             column = pa.chunked_array([column])
         if pa.types.is_dictionary(column.type):
@@ -54,11 +54,11 @@ def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
     raise InputError(f"{what} names are of type {column.type}: give strings or integers")
 
 
-def _array(values: Iterable[Name]) -> pa.Array:
+def name_array(values: Iterable[Name]) -> pa.Array:
     """Turn names into an Arrow array; only odd ones need pyarrow's own conversion, which is slow to start."""
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
         return from_numpy(values)
-    listed = values if isinstance(values, (list, np.ndarray)) else list(values)
+    listed: Any = values if isinstance(values, (list, np.ndarray)) else list(values)
     kinds = set(map(type, listed))
     if kinds == {str}:
         return from_strings(listed)
@@ -122,7 +122,7 @@ def position_of(names: pa.Array, name: Name, what: str) -> int:
         If it is unknown.
     """
     fits = isinstance(name, str) == pa.types.is_string(names.type)
-    found = names.index(_array([name]).cast(names.type)[0]).as_py() if fits else -1
+    found = names.index(name_array([name]).cast(names.type)[0]).as_py() if fits else -1
     if found < 0:
         raise InputError(f"no {what} {name!r} among the {len(names)} {what}s")
     return int(found)

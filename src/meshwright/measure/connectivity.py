@@ -59,10 +59,11 @@ def support(overlay: Overlay) -> float:
     That is (TCC(∅) − TCC(E)) / (TCC(∅) − TCC(K)), where TCC counts components over all topics, ∅ is the
     overlay without links and K the complete one. It is 1 where there is nothing to connect.
     """
-    found, subscriptions = components(overlay), overlay.interest.num_subscriptions
+    interest = overlay.interest
     # Without links every subscription is a component; the complete overlay leaves one for each topic.
-    mergeable = subscriptions - int(np.count_nonzero(found.of_topic))
-    return (subscriptions - found.total) / mergeable if mergeable else 1.0
+    mergeable = _mergeable(interest)
+    merged = int(contributions(interest, overlay.u, overlay.v).sum(dtype=np.int64))
+    return merged / mergeable if mergeable else 1.0
 
 
 def _labels(overlay: Overlay, progress: Progress | None) -> Ids:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from meshwright.arrow import from_numpy
 from meshwright.errors import FormatError, InputError
 from meshwright.files.atomic import new_file, new_folder
 from meshwright.files.header import CHURN, MIGRATION, parse_json, write_header
@@ -172,7 +173,7 @@ def write_migration(
     samples = {name: [sample[place] for sample in run.samples] for place, name in enumerate(SAMPLE)}
     assignment = {
         "user": workload.user_names,
-        "broker": workload.broker_names.take(pa.array(run.broker_of)),
+        "broker": workload.broker_names.take(from_numpy(run.broker_of)),
     }
     with new_folder(path, MIGRATION) as folder:
         write_table(run.table(), folder / "steps.parquet")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from meshwright.arrow import from_strings
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ ROUNDING = 1e-9
 
 def names(given: Sequence[str], what: str) -> pa.Array:
     """Return names as a column of strings, without blanks or duplicates."""
-    column = pa.array([str(name) for name in given], pa.string())
+    column = from_strings([str(name) for name in given])
     listed = column.to_pylist()
     blank = [number for number, name in enumerate(listed, start=1) if not name.strip()]
     if blank:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrays import frozen
+from meshwright.arrow import from_numpy, to_numpy
 from meshwright.content.model import parts
 from meshwright.content.model.parts import Places
 from meshwright.errors import InputError, first_five
@@ -180,7 +181,7 @@ class Workload:
         ]
         if not len(names[1]):
             raise InputError("there are no brokers: give at least one")
-        orders = [pc.sort_indices(column).to_numpy().astype(np.int64) for column in names]
+        orders = [to_numpy(pc.sort_indices(column)).astype(np.int64) for column in names]
         ranks = [_inverse(order) for order in orders]
         shape = (len(names[0]), len(names[2]))
         rate_ptr, rate_channels, values = parts.rates(rates, ranks[0], ranks[2], names[0], names[2])
@@ -196,7 +197,7 @@ class Workload:
         else:
             access = parts.access(access, names[0], names[1])[np.ix_(by_user, by_broker)]
             core = parts.core(core, names[1])[np.ix_(by_broker, by_broker)]
-        named = [column.take(pa.array(order)) for column, order in zip(names, orders, strict=True)]
+        named = [column.take(from_numpy(order)) for column, order in zip(names, orders, strict=True)]
         carried = None if capacity is None else parts.capacity(capacity, names[1])[by_broker]
         workload = cls(
             user_names=named[0],
