@@ -17,7 +17,7 @@ from meshwright.cli import content
 from meshwright.cli.content import assign, migrate
 from meshwright.cli.content import workload as content_workload
 from meshwright.cli.data import workload
-from meshwright.cli.main import app
+from meshwright.cli.main import build_app
 from meshwright.cli.plans import churn, compare, plan, verify
 from meshwright.designs import DESIGNS
 from terminal import meshwright
@@ -37,7 +37,7 @@ def test_generated_parts_are_up_to_date(page: str) -> None:
 def test_everything_is_documented() -> None:
     """Every command and option, and every design with its guarantee, is in its page."""
     command_line = (CHECKOUT / "docs" / "command-line.md").read_text(encoding="utf-8")
-    program: Any = get_command(app)
+    program: Any = get_command(build_app())
     for name, command in GENERATE["every_command"]("meshwright", program):
         assert f"## {name}\n" in command_line
         for given in command.params:

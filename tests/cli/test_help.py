@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from meshwright.cli.main import app
+from meshwright.cli.main import build_app
 from meshwright.designs import DESIGNS
 from meshwright.workloads import WORKLOADS
 from terminal import meshwright
 
-PROGRAM: Any = get_command(app)
+PROGRAM: Any = get_command(build_app())
 HEAVY = ("numba", "scipy", "pyspark", "numpy", "pyarrow", "matplotlib", "pandas", "llvmlite")
 COMMANDS = {
     **PROGRAM.commands,
