@@ -44,6 +44,9 @@ def answer_json(document: dict[str, Any]) -> None:
 
 def answer(*lines: RenderableType) -> None:
     """Print lines or tables; text is literal, never markup."""
+    if all(isinstance(line, str) for line in lines):
+        print(*lines, sep="\n")
+        return
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
