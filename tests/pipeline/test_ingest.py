@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from meshwright import Interest, load_interest
-from meshwright.errors import InputError
+from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
 from meshwright.pipeline.readers.formats import Reading
+from meshwright.pipeline.readers.text_formats import Layout
 from meshwright.store import write_dataset
 from meshwright.workloads import write_raw_events, zipf
 
@@ -76,6 +77,8 @@ def test_every_format_gives_the_same_dataset(spark: SparkSession, tmp_path: Path
         assert (outcome.read, outcome.kept) == (len(pairs), len(pairs)), name
         assert same_content(tmp_path / "out", expected), name
         assert load_interest(tmp_path / "out").fingerprint == interest.fingerprint
+    # Nothing stays cached on the executors.
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
 
 
 def test_order_and_partitions_do_not_matter(spark: SparkSession, tmp_path: Path) -> None:
@@ -94,8 +97,8 @@ def test_order_and_partitions_do_not_matter(spark: SparkSession, tmp_path: Path)
             outcome = ingest(spark, files, tmp_path / f"out{partitions}")
         assert reconciled(outcome)
         assert outcome.duplicates == len(pairs) - len(set(pairs))
-        files = sorted(file for file in (tmp_path / f"out{partitions}").rglob("*") if file.is_file())
-        written.append([(file.name, file.read_bytes()) for file in files])
+        found = sorted(file for file in (tmp_path / f"out{partitions}").rglob("*") if file.is_file())
+        written.append([(file.name, file.read_bytes()) for file in found])
     assert written[0] == written[1]
     interest = Interest.from_pairs(*zip(*(pair.split(",") for pair in pairs), strict=True))
     assert load_interest(tmp_path / "out6").fingerprint == interest.fingerprint
@@ -288,3 +291,25 @@ def test_both_ways_does_not_hide_bad_lines(spark: SparkSession, tmp_path: Path) 
         with pytest.raises(InputError, match="2 of 10 rows cannot be used"):
             ingest(spark, [tmp_path / "a.txt"], tmp_path / "out", reading, max_bad=0.15)
         assert reconciled(ingest(spark, [tmp_path / "a.txt"], tmp_path / "out", reading, max_bad=0.2))
+
+
+@pytest.mark.parametrize("max_bad", [-0.1, 1.1])
+def test_impossible_shares(max_bad: float, tmp_path: Path) -> None:
+    """The share of bad rows lies between 0 and 1; anything else is refused before Spark is used."""
+    nobody: Any = None
+    with pytest.raises(InputError, match="is not a share"):
+        ingest(nobody, ["a.csv"], tmp_path / "out", max_bad=max_bad)
+
+
+@pytest.mark.parametrize("header", [b"n\xffde,topic", b'"node,topic'])
+def test_headers_that_cannot_be_read(header: bytes) -> None:
+    """A first line that is not UTF-8, or whose quotes do not match, is not a header."""
+    with pytest.raises(FormatError, match=r"the first line of /p/a\.csv is not a header: correct it"):
+        Layout(header, Reading("csv"), "/p/a.csv")
+
+
+def test_columns_must_be_unique() -> None:
+    """A column that occurs twice is refused, unless nobody asks for it."""
+    with pytest.raises(InputError, match=r"/p/a\.csv has more than one column 'topic'"):
+        Layout(b"node,topic,topic", Reading("csv"), "/p/a.csv")
+    assert Layout(b"x,node,x,topic", Reading("csv"), "/p/a.csv").places["topic"] == 3

@@ -253,6 +253,14 @@ def test_broken_names() -> None:
     assert events == [Event(None, None, leaves=False, reason=NOT_UTF8)] * 3
 
 
+def test_bridges_are_left_out() -> None:
+    """Bridges are recognised by the message of the broker, or by their id."""
+    line = connect_line("oslo").replace("New client", "New bridge")
+    assert events_of(line, "oslo 0 t") == []
+    assert events_of(connect_line("local.oslo"), "local.oslo 0 t") == []
+    assert [event.filter for event in events_of(connect_line("oslo"), "oslo 0 t")] == ["t"]
+
+
 def test_only_the_brokers_own_topics_are_left_out() -> None:
     """Only `$SYS` is left out; other topics that begin with a dollar are kept."""
     lines = ["c 0 $SYS/broker/load", "c 0 $SYS", "c 0 $aws/things/a", "c 0 $SYSTEM/a", "c 0 _INBOX.a"]

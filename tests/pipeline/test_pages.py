@@ -182,3 +182,9 @@ def test_silent_servers_count(spark: SparkSession, tmp_path: Path) -> None:
         outcome = ingest(spark, [tmp_path / source], tmp_path / "out", Reading(name))
         assert pairs_of(tmp_path / "out") == expected
         assert (outcome.read, outcome.quarantined) == (1, 0)
+
+
+def test_emqx_pages_without_numbers() -> None:
+    """Without `meta`, a page is the first and the only one."""
+    page = read_page(b'{"data": []}', "1.json", EMQX)
+    assert (page.begin, page.end, page.total) == (1, 2, 2)

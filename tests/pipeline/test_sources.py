@@ -12,8 +12,8 @@ import pytest
 from meshwright import load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest
-from meshwright.pipeline.readers.formats import Reading
-from meshwright.pipeline.readers.sources import list_files
+from meshwright.pipeline.readers.formats import FORMATS, Reading, check_packing, read_rows
+from meshwright.pipeline.readers.sources import SourceFile, list_files
 from terminal import meshwright
 
 if TYPE_CHECKING:
@@ -114,3 +114,18 @@ def test_columns_that_no_json_record_has(spark: SparkSession, tmp_path: Path) ->
             InputError, match=r"no row has a value in '(opp|tss)': name the right column with --"
         ):
             ingest(spark, [tmp_path / "a.jsonl"], tmp_path / "out", wrong)
+
+
+def test_unknown_compressions(spark: SparkSession) -> None:
+    """Every format refuses a compressed file that Spark would read as text, by its name."""
+    for kind in sorted(set(FORMATS) - {"parquet"}):
+        for name in ("a.csv.xz", "a.log.deflate", "a.json.ZST", "a.txt.lz4"):
+            with pytest.raises(InputError, match=rf"^'/p/{name}' cannot be decompressed: .* \.gz or \.bz2$"):
+                read_rows(spark, [SourceFile(f"/p/{name}", 1, "")], Reading(kind))
+
+
+def test_known_compressions() -> None:
+    """Plain files, .gz and .bz2 are accepted, with any other text in their names."""
+    check_packing(
+        [SourceFile(f"/p.xz/{name}", 1, "") for name in ("a.csv", "a.zip.csv.gz", "a.log.1.bz2", "zst")]
+    )

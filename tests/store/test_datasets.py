@@ -179,7 +179,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "3 nodes, but manifest.json says None": lambda d: edit_manifest(d, lambda m: m["counts"].pop("nodes")),
     "fingerprint": lambda d: replace_subscriptions(d, int32(0, 1, 1, 2), int32(0, 0, 1, 1)),
     "cannot be read as Parquet": lambda d: (d / "nodes" / "part-00000.parquet").write_bytes(b"PAR1 no"),
-    "holds no Parquet file": lambda d: shutil.rmtree(d / "topics"),
+    "has no Parquet file": lambda d: shutil.rmtree(d / "topics"),
     "no column 'topic'": lambda d: replace_table(d, "subscriptions", node=int32(0)),
     "'node' is int64, not int32": lambda d: replace_subscriptions(d, pa.array([0]), int32(0)),
     "has nulls": lambda d: replace_subscriptions(d, int32(0, 0, 1, None), int32(0, 1, 0, 1)),

@@ -77,7 +77,7 @@ def _trace_files(path: Path) -> list[Path]:
     files = sorted(file for file in folder.iterdir() if file.suffix.lower() in (".jsonl", ".ndjson"))
     files = [file for file in files if not file.name.startswith((".", "_"))]
     if not files:
-        raise InputError(f"{folder} holds no .jsonl file: give the folder with the events of a trace")
+        raise InputError(f"{folder} has no .jsonl file: give the folder with the events of a trace")
     return files
 
 

@@ -71,7 +71,7 @@ def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
     """Read all Parquet parts of a folder in the order of their names, except hidden and `_` files."""
     parts = sorted(file for file in folder.glob("*.parquet") if not file.name.startswith((".", "_")))
     if not parts:
-        raise damaged(folder, "it holds no Parquet file")
+        raise damaged(folder, "it has no Parquet file")
     return pa.concat_tables([read_table(part, schema) for part in parts])
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "jsonl", "parquet")
 NEGATIVE = "size below zero"
 OUTSIDE = "value outside of the content space"
-NO_NUMBER = "value is no number"
+NOT_A_NUMBER = "value is not a number"
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _channel(asked: Publications) -> tuple[Column, Column]:
     inside = value.between(asked.low, asked.high)
     return (
         sf.lpad(number.cast("string"), width, "0"),
-        sf.when(value.isNull() | sf.isnan(value), NO_NUMBER).when(~inside, OUTSIDE),
+        sf.when(value.isNull() | sf.isnan(value), NOT_A_NUMBER).when(~inside, OUTSIDE),
     )
 
 

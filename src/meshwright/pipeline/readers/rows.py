@@ -45,8 +45,8 @@ BLANK = "blank {} name"
 TOO_LONG = f"{{}} name longer than {LONGEST_NAME} bytes"
 CONTROL = "control character in {} name"
 NOT_UTF8 = "not UTF-8"
-BAD_TIME = "time is no ISO 8601 and no number of seconds"
-BAD_SEQUENCE = "sequence is no integer"
+BAD_TIME = "time is neither ISO 8601 nor a number of seconds"
+BAD_SEQUENCE = "sequence is not an integer"
 UNKNOWN_OPERATION = "unknown operation"
 NO_RECORD = "no record"
 
@@ -140,7 +140,7 @@ class RowBuilder:
         for what in ("node", "topic"):
             name = fields.get(what)
             if isinstance(name, bool) or not (name is None or isinstance(name, (str, int))):
-                self.refuse(place, record, f"{what} name is no string and no integer")
+                self.refuse(place, record, f"{what} name is neither a string nor an integer")
                 return
             names[what] = None if name is None else str(name)
             if name is not None and not _is_text(names[what]):

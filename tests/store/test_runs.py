@@ -71,7 +71,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "events.csv").write_text("a")
     with pytest.raises(InputError, match="ending in"):
         list(read_trace(tmp_path / "events.csv"))
-    with pytest.raises(InputError, match=r"holds no \.jsonl"):
+    with pytest.raises(InputError, match=r"has no \.jsonl"):
         list(read_trace(tmp_path))
     (tmp_path / "events.jsonl").write_bytes(b'{"event": "leave", "node": "\xff"}')
     with pytest.raises(FormatError, match="UTF-8"):
