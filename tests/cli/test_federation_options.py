@@ -9,11 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from meshwright.cli.deploy.federation_churn import _format_window, _random_events
 
 import meshwright as mw
 from meshwright.churn.events import CRASH, LEAVE
-from meshwright.cli.deploy.federation_run import _format_storm, format_verdict
+from meshwright.cli.deploy.federation_run import _format_storm, _format_window, _random_events, format_verdict
 from meshwright.deploy import BrokerSettings, NamedTrees, wire
 from meshwright.deploy.federation.churn_verdict import ChurnVerdict, Count, Window
 from meshwright.deploy.federation.federation_plan import synthetic_plan
@@ -196,7 +195,7 @@ def test_the_answer_of_churn(monkeypatch: pytest.MonkeyPatch, leaked: int, same:
         return ChurnVerdict(EXACT, [window], leaked, EXACT, (), 9.0)
 
     monkeypatch.setattr("meshwright.deploy.federation.churn.churn_federation", fake_churn)
-    monkeypatch.setattr("meshwright.cli.deploy.federation_churn._ingested_interest_is", lambda *_: same)
+    monkeypatch.setattr("meshwright.cli.deploy.federation_run._ingested_interest_is", lambda *_: same)
     answer = meshwright("federation", "--brokers", "4", "--churn", "3", "--rate", "50", "--seed", "7")
     assert answer.code == (0 if same and not leaked else 1)
     verdict = "4 messages, 9 deliveries due: 0 missing, 0 duplicate, 0 leaked"
