@@ -22,8 +22,8 @@ def announce(callback: Callable[[str], None], *, own_process: bool = False) -> I
     """Call `callback` with one line of text when the first kernel is compiled inside the `with` block.
 
     Kernels that are loaded from the cache are not announced. The callback runs before the compiler does, in
-    the thread that needs the kernel. `own_process` says that this process runs no kernels but ours: numba then
-    starts faster.
+    the thread that needs the kernel. `own_process` says that this process runs no kernels but ours, so that
+    numba can start faster.
 
     >>> import meshwright as mw
     >>> from meshwright.jit.announce import announce
@@ -115,7 +115,7 @@ def listen() -> None:
 
 
 def _load_arrays_without_blas() -> None:
-    """Load numba's array functions without BLAS: looking for it imports `scipy.linalg`, and we never use it."""
+    """Load numba's arrays without looking for BLAS: that imports `scipy.linalg`, and no kernel uses it."""
     if "scipy.linalg" in sys.modules:
         return
     sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # an import of it fails
