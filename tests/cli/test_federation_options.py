@@ -144,7 +144,7 @@ def test_a_storm_and_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("meshwright.deploy.federation.storm.storm", fake_storm)
     monkeypatch.setattr(
-        "meshwright.report.federation_picture.federation_picture",
+        "meshwright.report.charts.federation_picture",
         lambda *given, **named: drawn.append((given, named)),
     )
     picture = tmp_path / "f.png"
