@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import meshwright as mw
 from meshwright.designs import Plan
 from meshwright.errors import InputError, MissingDependencyError, OutputError
 from meshwright.report import charts, degree_and_support
-from meshwright.report.charts import federation_picture
+from meshwright.report.charts import ccdf_chart, federation_picture
 from meshwright.report.sheet import COLOURS, KINDS
+from meshwright.report.tables import name_of
 from meshwright.workloads import zipf
 
 BEGINNINGS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
@@ -40,6 +42,15 @@ def test_the_same_plans_give_the_same_bytes(plans: list[Plan], tmp_path: Path, k
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"first{kind}", f"second{kind}"]
 
 
+def test_the_legend_names_each_plan(plans: list[Plan], tmp_path: Path) -> None:
+    """The legend has each plan's name, links and degrees, and the title is drawn if given."""
+    text = degree_and_support(plans, tmp_path / "chart.svg", title="Designs").read_text(encoding="utf-8")
+    for plan in plans:
+        for line in (name_of(plan), f"{plan.figures['edges']:,} links"):
+            assert f"<!-- {line} -->" in text
+    assert "<!-- Designs -->" in text
+
+
 def test_matplotlib_settings_do_not_matter(plans: list[Plan], chart: bytes, tmp_path: Path) -> None:
     """The user's matplotlib settings do not change the chart, and the chart does not change them."""
     from matplotlib import rc_context, rcParams
@@ -58,6 +69,15 @@ def test_an_overlay_without_links_can_be_drawn(tmp_path: Path) -> None:
     """A single broker has nothing to show on logarithmic axes; it is drawn without an error."""
     alone = mw.design(mw.Interest.from_dict({"a": {"x"}}), "gm")
     assert degree_and_support([alone], tmp_path / "alone.png").stat().st_size > 0
+
+
+def test_distributions_have_a_panel_each(tmp_path: Path) -> None:
+    """Each panel has its title and label, and each dataset a curve in it; zeros are left out."""
+    curve = np.array([0, 1, 10]), np.array([1.0, 0.5, 0.1])
+    panels = {title: {"one": curve, "two": curve} for title in ("Topics", "Nodes")}
+    text = ccdf_chart(panels, ["size of topics", "size of nodes"], tmp_path / "d.svg").read_text()
+    for name, times in (("Topics", 1), ("size of nodes", 1), ("one", 2), ("two", 2)):
+        assert text.count(f"<!-- {name} -->") == times
 
 
 def test_a_failed_write_leaves_the_old_chart(

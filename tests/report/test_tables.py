@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +15,9 @@ from rich.text import Text
 
 import meshwright as mw
 from meshwright.designs import DESIGNS, Plan
+from meshwright.designs.advice import Advice, Tried, Wishes
 from meshwright.formatting import duration, percentage
-from meshwright.report import comparison
+from meshwright.report import advice_table, comparison
 from meshwright.report.tables import name_of
 from meshwright.workloads import zipf
 
@@ -57,6 +60,30 @@ def test_without_links_there_is_no_ratio() -> None:
     (row,) = text_of(comparison([mw.design(alone, "gm")]))
     assert "–" in row
     assert "100 %" in row
+
+
+def test_advice_has_a_row_for_each_plan(plans: list[Plan]) -> None:
+    """A row shows figures and measures; the chosen plan says so, and others whether they meet the wishes."""
+    most = max(plans, key=lambda plan: plan.figures["max_degree"])
+    part = mw.design(most.overlay.interest, "gpa", max_edges=3)
+    few, sparse, many = (Tried(plan) for plan in (plans[0], part, most))
+    for own, exact in ((few, True), (sparse, True), (many, False)):
+        vars(own).update(diameters=SimpleNamespace(maximum=4, exact=np.array([True, exact])), redundant=1234)
+    wishes = Wishes(max_degree=int(most.figures["max_degree"]) - 1)
+    table = advice_table(Advice(wishes, (few, sparse, many), few, ()))
+    rows = [list(map(str, row)) for row in zip(*(it.cells for it in table.columns), strict=True)]
+    assert [row[-1] for row in rows] == ["take this", "in part", "no"]
+    free = advice_table(Advice(Wishes(), (many,), None, ()))
+    assert [str(cell) for cell in free.columns[-1].cells] == ["yes"]
+    for row, own in zip(rows, (few, sparse, many), strict=True):
+        figures = own.plan.figures
+        assert row[:2] == [name_of(own.plan), f"{figures['edges']:,}"]
+        assert row[3:6] == [
+            f"{figures['average_degree']:.2f}",
+            f"{figures['max_degree']:,}",
+            percentage(figures["support"]),
+        ]
+        assert row[6:8] == ["≥ 4" if own is many else "4", "1,234"]
 
 
 def test_the_best_is_highlighted(plans: list[Plan]) -> None:
