@@ -86,18 +86,18 @@ def test_what_is_written_is_read(
 def test_roles_are_what_trees_do_not_show() -> None:
     """Relays, publishers and lonely subscribers are named with their topic, idle brokers without one."""
     interest = Interest.from_dict(
-        {"a": {"x"}, "b": {"y"}, "c": {"x", "y"}, "d": {"z"}, "e": set(), "f": {"y"}}
+        {"a": {"y"}, "b": {"x"}, "c": {"x", "y"}, "d": {"z"}, "e": [], "f": {"x"}}
     )
     numbers = {name: place for place, name in enumerate(interest.node_names.to_pylist())}
     topics = {name: place for place, name in enumerate(interest.topic_names.to_pylist())}
     links = [("a", "b"), ("b", "c"), ("b", "f")]
     u, v = (np.array([numbers[link[end]] for link in links], dtype=np.int32) for end in (0, 1))
     overlay = Overlay(interest, u, v, np.ones(len(links), dtype=np.int32))
-    made = route(overlay, publishers=[(numbers["a"], topics["y"])])
+    made = route(overlay, publishers=[(numbers["a"], topics["x"])])
     assert roles_of(made).schema.equals(ROLES)
     assert [tuple(row.values()) for row in roles_of(made).to_pylist()] == [
-        ("x", "b", "relay"),
-        ("y", "a", "publisher"),
+        ("y", "b", "relay"),
+        ("x", "a", "publisher"),
         (None, "d", "alone"),
         (None, "e", "alone"),
         ("z", "d", "alone"),
