@@ -85,9 +85,7 @@ def test_what_is_written_is_read(
 
 def test_roles_are_what_trees_do_not_show() -> None:
     """Relays, publishers and lonely subscribers are named with their topic, idle brokers without one."""
-    interest = Interest.from_dict(
-        {"a": {"y"}, "b": {"x"}, "c": {"x", "y"}, "d": {"z"}, "e": [], "f": {"x"}}
-    )
+    interest = Interest.from_dict({"a": {"y"}, "b": {"x"}, "c": {"x", "y"}, "d": {"z"}, "e": [], "f": {"x"}})
     numbers = {name: place for place, name in enumerate(interest.node_names.to_pylist())}
     topics = {name: place for place, name in enumerate(interest.topic_names.to_pylist())}
     links = [("a", "b"), ("b", "c"), ("b", "f")]

@@ -1,4 +1,4 @@
-"""Fixed runs of users on brokers, and of data on Spark."""
+"""Fixed runs of content-based assignment and of commands on Spark."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import meshwright as mw
-from benchmarks.fixed_inputs import command, dataset, files, fixed, interest, planned, written
+from benchmarks.fixed_runs.data import files
+from benchmarks.fixed_runs.inputs import command, dataset, fixed, interest, planned, written
 
-# -- users on brokers -------------------------------------------------------------------------------
+# -- content ----------------------------------------------------------------------------------------
 
 WORKLOADS: dict[str, Callable[[], mw.content.Workload]] = {
     "uniform": lambda: mw.content.synthetic(400, 6, 30, seed=1),
@@ -35,7 +36,7 @@ ASSIGNMENTS: dict[str, tuple[Sequence[str], Sequence[dict[str, Any]]]] = {
 
 
 def assigned(algorithm: str, names: Sequence[str], settings: Sequence[dict[str, Any]]) -> Any:
-    """Put users on brokers, and tell what that costs and where the cost arises."""
+    """Assign users to brokers, and compute the cost of each user, channel, broker and link."""
     found: list[Any] = []
     for plan in (
         mw.content.assign(WORKLOADS[name](), algorithm, **given) for name in names for given in settings
@@ -52,7 +53,7 @@ for _name, _asked in ASSIGNMENTS.items():
 
 @fixed("content/moves")
 def moves() -> Any:
-    """Move users one by one, and keep the cost."""
+    """Move users one by one, and update the cost."""
     found: list[Any] = []
     for name in LARGE:
         workload = WORKLOADS[name]()
@@ -68,7 +69,7 @@ def moves() -> Any:
 
 @fixed("content/migration")
 def migration() -> Any:
-    """Let users move by messages, in virtual time: all goes well, some decline, brokers die."""
+    """Migrate users in virtual time: without faults, with declined moves, with broker crashes."""
     command("content workload --users 60 --brokers 4 --channels 8 --model plane --length 0.2 --out moving")
     asked = ["--publications 200", "--publications 150 --decline 0.3 --ttl 0.05 --start packing --seed 2"]
     asked += ["--publications 200 --crashes 2 --delay 0.02 --seed 1"]
@@ -79,7 +80,7 @@ def migration() -> Any:
 
 @fixed("content/commands")
 def content_commands() -> Any:
-    """Make workloads and assignments by the commands."""
+    """Make workloads and assignments with the commands."""
     made_up = "--users 120 --brokers 4 --channels 10 --ratio 0.5 --capacity 1.5 --length 0.1 --seed 3"
     shown = [
         command(f"content workload {made_up} --out made-up --json"),
@@ -140,20 +141,20 @@ EMQX = """{"meta": {"page": 1, "limit": 9, "count": 3, "hasnext": false}, "data"
 
 
 def ingested(words: str, out: str) -> Any:
-    """Ingest files, and return the answer, the dataset and what was set aside."""
+    """Ingest files; return the answer, the dataset and the quarantine."""
     return command(f"ingest {words} --max-bad 0.9 --out {out} {ON}"), files(out)
 
 
 @fixed("spark/ingest")
 def messy() -> Any:
-    """Ingest a messy file of events, to its end and up to a moment."""
+    """Ingest a messy file of events: all of it, and up to a given time."""
     file = written("messy.csv", MESSY)
     return ingested(file, "messy"), ingested(f"{file} --format csv --as-of 1970-01-01T00:00:16Z", "then")
 
 
 @fixed("spark/formats")
 def formats() -> Any:
-    """Ingest compressed events, Parquet, bare CSV, edges both ways, and what three kinds of brokers tell."""
+    """Ingest compressed events, Parquet, CSV without header, edge lists, and dumps of three brokers."""
     mw.workloads.write_raw_events(interest("small"), Path("day"), files=2, seed=1)
     pq.write_table(interest("odd").to_arrow().rename_columns(["broker", "filter"]), "odd.parquet")
     bare = written("bare.csv", "b1;x\nb2;x\nb1;x\n")
@@ -171,7 +172,7 @@ def formats() -> Any:
 
 @fixed("spark/plans")
 def on_spark() -> Any:
-    """Plan in parts and by waves, verify, profile and sample; then plan and draw what the demo makes up."""
+    """Plan in parts and with waves, verify, profile, sample, and run the demo."""
     small, many = dataset("small"), dataset("many")
     shown = [
         command(f"plan {small} --parts 3 --coverage 2 --algorithm low --out divided {ON}"),
@@ -179,7 +180,7 @@ def on_spark() -> Any:
         command(f"verify divided {small} {ON}"),
         command(f"verify {planned('small')} {small} --k 2 {ON}", 1),
         command(f"profile {small} --against {dataset('odd')} {ON}"),
-        command(f"profile {small}"),
+        command(f"profile {small} {ON}"),
         command(f"sample {small} --nodes 20 --from b07 --by topics --out some {ON}"),
         command("demo --nodes 200 --topics 40 --out demo --json"),
     ]
@@ -188,7 +189,7 @@ def on_spark() -> Any:
 
 @fixed("spark/traffic")
 def traffic() -> Any:
-    """Sum publish logs up, choose trees by their rates, and make workloads of them."""
+    """Summarise publish logs, choose trees by their rates, and make workloads from them."""
     rows = [f"b{i * 7 % 64:02},t{i % 25:02},{i % 90 - 3},{i}\n" for i in range(400)]
     values = [json.dumps({"publisher": f"u{i % 9}", "price": i * 31 % 997 / 100}) + "\n" for i in range(300)]
     wanted = written("wanted.csv", "user,low,high\n" + "".join(f"u{i},{i},{i + 1.5}\n" for i in range(8)))
@@ -204,14 +205,14 @@ def traffic() -> Any:
         command(f"traffic {cut} --out prices {ON}"),
         command(f"content workload --traffic prices {beside} --out as-summed --json"),
         command(f"content workload --traffic prices {beside} --cells --bytes --out cells --json"),
-        command(f"content workload --traffic prices {beside} --channels 7 --out anew --json"),
+        command(f"content workload --traffic prices {beside} --channels 7 --out fewer --json"),
     ]
-    return shown, [files(folder) for folder in ("traffic", plan, "prices", "as-summed", "cells", "anew")]
+    return shown, [files(folder) for folder in ("traffic", plan, "prices", "as-summed", "cells", "fewer")]
 
 
 @fixed("spark/follow")
 def followed() -> Any:
-    """Follow a folder in two runs, and churn by its events."""
+    """Follow a folder in two runs, and replay its events as churn."""
     line = f"follow incoming --format csv --start {dataset('small')} --once --out live {ON}"
     shown = []
     for day in range(2):

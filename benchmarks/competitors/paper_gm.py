@@ -1,10 +1,10 @@
-"""Greedy Merge as podc07 writes it (Alg. 2 and 3): the competitor that the engine is measured against.
+"""Greedy Merge as podc07 prints it (Alg. 2 and 3): the competitor of the engine.
 
-All pairs are materialised, in the upper triangle row by row, each with its contribution. LINKCONTRIB, the
-sets of pairs of equal contribution, lies in one array sorted by contribution: a pair that loses one changes
-places with the first pair of its set, and the set's border moves by one. NODES[v][t], the component of v in
-topic t, is a label for each subscription and a circular list; the smaller of two merged components is
-relabelled. Time Σ_t |V_t|², memory ten bytes for each pair of nodes, as in the paper.
+All pairs are in memory, each with its contribution, row by row of the upper triangle. LINKCONTRIB, the sets
+of pairs with equal contribution, is one array sorted by contribution. When a contribution drops by one, the
+pair swaps places with the first pair of its set, and the border of the set moves by one. NODES[v][t], the
+component of v in topic t, is a label per subscription and a circular list of members. A merge relabels the
+smaller component. As in the paper, the time is Σ_t |V_t|², and the memory is ten bytes per pair of nodes.
 """
 
 from collections.abc import Callable
@@ -20,16 +20,16 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Int: TypeAlias = NDArray[Any]
 
 MOST_NODES = 65_536
-"""Pairs are numbered by int32."""
+"""Pair numbers are int32."""
 
 
 def compiled(function: Function) -> Function:
-    """Compile when first called, once for each machine, with the types kept."""
+    """Compile at the first call, cache the result on disk, and keep the Python types."""
     return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 class Subscriptions(NamedTuple):
-    """The interest, both ways."""
+    """The interest, indexed by node and by topic."""
 
     node_ptr: Int
     node_topics: Int
@@ -38,25 +38,25 @@ class Subscriptions(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Every pair's contribution, the pairs of positive contribution sorted by it, and each one's place."""
+    """All pairs with their contributions, and the index of pairs by contribution."""
 
     nodes: int
-    contribution: Int
-    order: Int
-    place: Int
-    begin: Int  # where the pairs of contribution c begin in `order`
+    contribution: Int  # of each pair
+    order: Int  # pairs with positive contribution, sorted by it
+    place: Int  # of each pair in `order`
+    begin: Int  # begin[c]: where the pairs with contribution c start in `order`
 
 
 def paper_gm(interest: Interest) -> tuple[Int, Int, Int]:
-    """Return the edges u < v and their contributions, in the order in which they are added.
+    """Return the edges u < v and their contributions, in the order they are added.
 
-    Ties are broken by where a pair happens to lie; the paper leaves them open.
+    The paper leaves ties open. Here they depend on the current order of the index.
     """
     nodes = interest.num_nodes
     if nodes > MOST_NODES:
-        raise ValueError(f"{nodes} nodes: all pairs of at most {MOST_NODES} can be held")
+        raise ValueError(f"{nodes} nodes: pair numbers of more than {MOST_NODES} nodes do not fit into int32")
     held = Subscriptions(interest.node_ptr, interest.node_topics, interest.topic_ptr, interest.topic_nodes)
-    # Made by numpy, not in the kernels: numpy asks for huge pages, which the random access below likes.
+    # Allocate in numpy, not in the kernels: numpy requests huge pages, which speed up random access.
     contribution = np.zeros(nodes * (nodes - 1) // 2, dtype=np.int16)
     count_common(held, contribution)
     order = np.empty(np.count_nonzero(contribution), dtype=np.int32)
@@ -67,9 +67,9 @@ def paper_gm(interest: Interest) -> tuple[Int, Int, Int]:
 
 @compiled
 def count_common(held: Subscriptions, contribution: Int) -> None:
-    """Alg. 2, lines 4 and 5: how many topics each pair has in common."""
+    """Count the common topics of each pair (Alg. 2, lines 4 and 5)."""
     nodes = len(held.node_ptr) - 1
-    after = held.topic_ptr[:-1].copy()  # the topic's subscribers beyond the current node
+    after = held.topic_ptr[:-1].copy()  # first subscriber of the topic after the current node
     for u in range(nodes):
         row = u * (2 * nodes - u - 1) // 2 - u - 1
         for i in range(held.node_ptr[u], held.node_ptr[u + 1]):
@@ -81,7 +81,7 @@ def count_common(held: Subscriptions, contribution: Int) -> None:
 
 @compiled
 def sort_pairs(contribution: Int, order: Int, place: Int) -> Int:
-    """Alg. 2, lines 6 to 8: sort the pairs by contribution, and return where each set of them begins."""
+    """Sort the pairs by contribution (Alg. 2, lines 6 to 8); return where each set begins."""
     highest = 0
     for c in contribution:
         highest = max(highest, c)
@@ -103,10 +103,12 @@ def sort_pairs(contribution: Int, order: Int, place: Int) -> Int:
 
 @compiled
 def construct(held: Subscriptions, pairs: Pairs) -> tuple[Int, Int, Int]:
-    """Alg. 3: take an edge of the highest contribution, and lower that of every pair it has connected."""
+    """Add an edge with the highest contribution, lower the pairs that it connects, and repeat (Alg. 3)."""
     node_ptr, node_topics = held.node_ptr, held.node_topics
     nodes, subscriptions = len(node_ptr) - 1, len(node_topics)
-    slot = np.empty(subscriptions, dtype=np.int32)  # of a node's i-th topic, among the topic's subscribers
+    slot = np.empty(
+        subscriptions, dtype=np.int32
+    )  # of a node's i-th topic: the position among the topic's subscribers
     following = held.topic_ptr[:-1].copy()
     for i in range(subscriptions):
         slot[i] = following[node_topics[i]]
@@ -119,6 +121,7 @@ def construct(held: Subscriptions, pairs: Pairs) -> tuple[Int, Int, Int]:
     count = 0
     highest = len(pairs.begin) - 2
     while True:
+        # The highest contribution never rises, so the search continues downwards from the last one.
         while highest > 0 and pairs.begin[highest] == pairs.begin[highest + 1]:
             highest -= 1
         if highest == 0:
@@ -128,6 +131,7 @@ def construct(held: Subscriptions, pairs: Pairs) -> tuple[Int, Int, Int]:
             edges = np.concatenate((edges, edges), axis=1)
         edges[0, count], edges[1, count], edges[2, count] = u, v, highest
         count += 1
+        # Merge the components of u and v in each common topic: both topic lists are sorted.
         i, j = node_ptr[u], node_ptr[v]
         while i < node_ptr[u + 1] and j < node_ptr[v + 1]:
             if node_topics[i] < node_topics[j]:
@@ -149,12 +153,13 @@ def construct(held: Subscriptions, pairs: Pairs) -> tuple[Int, Int, Int]:
                 for _ in range(few):
                     label[a] = label[b]
                     a = successor[a]
+                # Swapping successors joins the two circular lists.
                 successor[a], successor[b] = successor[b], successor[a]
 
 
 @compiled
 def ends_of(pair: int, nodes: int) -> tuple[int, int]:
-    """Return the nodes u < v of a pair's number: the last row that begins at or before it."""
+    """Return the nodes u < v of a pair: u is the last row that begins at or before its number."""
     low, high = 0, nodes - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -167,7 +172,7 @@ def ends_of(pair: int, nodes: int) -> tuple[int, int]:
 
 @compiled
 def members(slot: int, successor: Int, topic_nodes: Int, into: Int) -> int:
-    """Write the nodes of a component, and return how many they are."""
+    """Write the nodes of a component into `into`, and return their number."""
     count, at = 0, slot
     while True:
         into[count] = topic_nodes[at]
@@ -179,13 +184,14 @@ def members(slot: int, successor: Int, topic_nodes: Int, into: Int) -> int:
 
 @compiled
 def lower_all(ones: Int, others: Int, pairs: Pairs) -> None:
-    """Alg. 3, lines 7 to 11: take one from the contribution of each pair across two components."""
+    """Lower the contribution of each pair across two components by one (Alg. 3, lines 7 to 11)."""
     nodes, contribution, order, place, begin = pairs
     for x in ones:
         for y in others:
             u, v = min(x, y), max(x, y)
             pair = np.int64(u) * (2 * nodes - u - 1) // 2 + v - u - 1
             c = contribution[pair]
+            # Move the pair to the front of its set, then move the border of the set past it.
             first, here = begin[c], place[pair]
             moved = order[first]
             order[here] = moved

@@ -1,7 +1,7 @@
-"""The content-based algorithms as one would write them in plain numpy: what ours are measured against.
+"""The content-based algorithms in plain numpy: the competitors of ours.
 
-Vectorised over brokers, over pairs or over sources as their definitions suggest, without further thought.
-They give the same assignments and costs as ours, or the benchmark fails.
+They are vectorised over brokers, pairs or sources, as their definitions suggest, and not optimised further.
+They return the same assignments and costs as ours, or the benchmark fails.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Array = Any
 
 
 def tables(workload: Workload) -> tuple[Array, Array]:
-    """Return what users send and what they want, as users × channels."""
+    """Return two matrices, users × channels: rates that users send, and channels that users want (0 or 1)."""
     demand = workload.demand
     sent = np.zeros((workload.num_users, workload.num_channels))
     taken = np.zeros((workload.num_users, workload.num_channels))
@@ -27,10 +27,10 @@ def tables(workload: Workload) -> tuple[Array, Array]:
 
 
 def tree_weights(core: Array, members: Array, more: Array) -> Array:
-    """Return the weights of the spanning trees of `members` and one of `more` each: Prim's, side by side."""
+    """Return the weight of the minimum spanning tree of `members` and x, for each x in `more` (Prim)."""
     if not len(members):
         return np.zeros(len(more))
-    # The one more is the first in its tree; members come by their distance to it or to those in the tree.
+    # All trees grow in parallel. Each starts with its x and adds the member nearest to the tree.
     distance = core[more][:, members].copy()
     waiting = np.ones(distance.shape, dtype=bool)
     total = np.zeros(len(more))
@@ -45,7 +45,7 @@ def tree_weights(core: Array, members: Array, more: Array) -> Array:
 
 
 def cost(workload: Workload, broker_of: Array, sent: Array, taken: Array) -> float:
-    """Return what an assignment costs."""
+    """Return the cost of an assignment."""
     users, brokers = workload.num_users, workload.num_brokers
     access = (workload.load * workload.access[np.arange(users), broker_of]).sum()
     here = np.zeros((users, brokers))
@@ -63,7 +63,7 @@ def cost(workload: Workload, broker_of: Array, sent: Array, taken: Array) -> flo
 
 
 def packing(workload: Workload) -> Array:
-    """Put each user on its cheapest broker with room."""
+    """Assign each user to the cheapest broker with room."""
     used, broker_of = np.zeros(workload.num_brokers), np.zeros(workload.num_users, dtype=np.int32)
     for user in range(workload.num_users):
         roomy = used + workload.load[user] <= workload.room
@@ -73,7 +73,7 @@ def packing(workload: Workload) -> Array:
 
 
 def clustering(workload: Workload, sent: Array, taken: Array) -> Array:
-    """Seed each broker with a pair, then put each user where its traffic is."""
+    """Seed each broker with a pair of users, then assign each user to the broker with most of its traffic."""
     users, brokers = workload.num_users, workload.num_brokers
     between = sent @ taken.T
     between += between.T.copy()
@@ -111,7 +111,7 @@ def clustering(workload: Workload, sent: Array, taken: Array) -> Array:
 
 
 def steiner(workload: Workload, seed: int = 0) -> Array:
-    """Open brokers for each channel while that pays, weigh users' links, and draw."""
+    """Open brokers for each channel while that pays, weigh the links of users, and draw by weight."""
     core, brokers = workload.core, np.arange(workload.num_brokers)
     weights = np.zeros(workload.access.shape)
     ptr, audience = workload.audience

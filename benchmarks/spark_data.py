@@ -1,11 +1,10 @@
-"""Encoding and profiling on Spark beside DuckDB, which does the same work, on the same two cores.
+"""Ingest and profile on Spark, next to DuckDB doing the same work, on the same two cores.
 
-The session is started before anything is timed, and its workers are warm.
+The session and its workers start before anything is timed.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -16,7 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.timing import memory, note_wall, peak_memory
+from benchmarks.cases_and_floors import DATA, DATA_GROWTH, MOST_DATA_GROWTH, Case
+from benchmarks.engine import WARM_NODES
+from benchmarks.page import FLOOR, Page, figure, megabytes
+from benchmarks.resources import (
+    cpu_seconds_of_descendants,
+    descendants,
+    memory,
+    peak_memory,
+    record_wall_time,
+)
 from meshwright.interest import Interest
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.dataset.profile import HOT_TOPICS, SAMPLED_NODES, Distribution, Profile, profile
@@ -30,16 +38,17 @@ if TYPE_CHECKING:
 MASTER = "local[2]"
 
 
-def measure_data(interest: Interest, small: Interest) -> dict[str, Any]:
-    """Return wall seconds of Spark and of DuckDB, and Spark's CPU seconds; the answers must be the same."""
+def measure_data(case: Case) -> dict[str, Any]:
+    """Return wall seconds of Spark and of DuckDB, and CPU seconds of Spark. The results must be the same."""
+    interest, small = case.workload(), case.workload(seed=1, most_nodes=WARM_NODES)
     spark = session(MASTER)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        _compare(spark, small, place / "small", {})
+        _compare(spark, small, place / "small", {})  # Warm the workers.
         record: dict[str, Any] = {"rows": interest.num_subscriptions}
         _compare(spark, interest, place / "large", record)
     record["driver_mb"] = peak_memory()
-    java = _java()
+    java = _java_process()
     record["java_mb"] = None if java is None else memory("VmHWM", java)
     return record
 
@@ -49,21 +58,21 @@ def _compare(spark: SparkSession, interest: Interest, place: Path, record: dict[
     file = place / "pairs.parquet"
     order = np.random.Generator(np.random.PCG64(1)).permutation(interest.num_subscriptions)
     pq.write_table(interest.canonical().to_arrow().take(pa.array(order)), file, row_group_size=1 << 20)
-    before = _cpu()
-    note_wall(record, "encode", lambda: ingest(spark, [file], place / "dataset"))
-    record["cpu"] = _cpu() - before
-    note_wall(record, "duckdb_encode", lambda: _encode(file, place / "duckdb"))
+    before = cpu_seconds_of_descendants()
+    record_wall_time(record, "encode", lambda: ingest(spark, [file], place / "dataset"))
+    record["cpu"] = cpu_seconds_of_descendants() - before
+    record_wall_time(record, "duckdb_encode", lambda: _encode_in_duckdb(file, place / "duckdb"))
     read = read_dataset(place / "dataset")
-    _check_same(read, place / "duckdb")
+    _require_same_ids(read, place / "duckdb")
     stored = place / "dataset" / "subscriptions" / "part-00000.parquet"
-    made = note_wall(record, "profile", lambda: profile(subscriptions(spark, place / "dataset")))
-    figures = note_wall(record, "duckdb_profile", lambda: _profile(stored, read.num_nodes))
-    _check_profile(made, figures, read)
+    made = record_wall_time(record, "profile", lambda: profile(subscriptions(spark, place / "dataset")))
+    figures = record_wall_time(record, "duckdb_profile", lambda: _profile_in_duckdb(stored, read.num_nodes))
+    _require_same_profile(made, figures, read)
     shutil.rmtree(place)
 
 
-def _check_same(read: Interest, place: Path) -> None:
-    """Look that DuckDB gave the same ids and names."""
+def _require_same_ids(read: Interest, place: Path) -> None:
+    """Require the ids and names that DuckDB returns."""
     found = pq.read_table(place / "subscriptions.parquet")
     nodes, topics = (pq.read_table(place / f"{kind}s.parquet").column("name") for kind in ("node", "topic"))
     if not (
@@ -72,11 +81,11 @@ def _check_same(read: Interest, place: Path) -> None:
         and nodes.to_pylist() == read.node_names.to_pylist()
         and topics.to_pylist() == read.topic_names.to_pylist()
     ):
-        raise AssertionError("Spark encoded otherwise than DuckDB")
+        raise AssertionError("Spark and DuckDB encode the rows differently")
 
 
-def _check_profile(made: Profile, figures: dict[str, Any], read: Interest) -> None:
-    """Look that DuckDB found the same distributions, hot topics and pairs with something in common."""
+def _require_same_profile(made: Profile, figures: dict[str, Any], read: Interest) -> None:
+    """Require the distributions, hot topics and pairs with common topics that DuckDB finds."""
     pairs, shared = figures["pairs"]
     sampled = min(SAMPLED_NODES, read.num_nodes)
     expected = {
@@ -87,23 +96,23 @@ def _check_profile(made: Profile, figures: dict[str, Any], read: Interest) -> No
         "shared": int(shared or 0) / max(pairs, 1),
     }
     found = {
-        "sizes": _counted(made.sizes),
-        "popularity": _counted(made.popularity),
+        "sizes": _value_counts(made.sizes),
+        "popularity": _value_counts(made.popularity),
         "hot": made.hot,
         "related": made.related,
         "shared": made.shared,
     }
     differing = [name for name in expected if found[name] != expected[name]]
     if differing:
-        raise AssertionError(f"Spark profiled otherwise than DuckDB: {', '.join(differing)}")
+        raise AssertionError(f"Spark and DuckDB disagree on the profile: {', '.join(differing)}")
 
 
-def _counted(distribution: Distribution) -> list[tuple[int, int]]:
+def _value_counts(distribution: Distribution) -> list[tuple[int, int]]:
     return list(zip(distribution.values.tolist(), distribution.counts.tolist(), strict=True))
 
 
-def _encode(file: Path, place: Path) -> None:
-    """Do in DuckDB what `ingest` does: distinct pairs, names sorted and numbered, ids sorted, all written."""
+def _encode_in_duckdb(file: Path, place: Path) -> None:
+    """Do the work of `ingest` in DuckDB: find distinct pairs, sort and number names, write sorted ids."""
     place.mkdir()
     with duckdb.connect(config={"threads": 2}) as base:
         base.execute("create table pairs as select distinct node, topic from read_parquet(?)", [str(file)])
@@ -126,8 +135,8 @@ def _copy(base: Any, query: str, file: Path) -> None:
     base.execute(f"copy ({query}) to '{file}' (format parquet, compression zstd)")
 
 
-def _profile(file: Path, nodes: int) -> dict[str, Any]:
-    """Do in DuckDB what `profile` does: both distributions, hot topics, what sampled nodes have in common."""
+def _profile_in_duckdb(file: Path, nodes: int) -> dict[str, Any]:
+    """Do the work of `profile` in DuckDB: both distributions, hot topics, common topics of sampled nodes."""
     figures: dict[str, Any] = {}
     with duckdb.connect(config={"threads": 2}) as base:
         rows = f"read_parquet('{file}')"
@@ -150,39 +159,53 @@ def _profile(file: Path, nodes: int) -> dict[str, Any]:
     return figures
 
 
-def _family() -> list[int]:
-    """Return this process and all that descend from it."""
-    parents = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = status.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents[int(status.parent.name)] = int(fields[1])
-    found = [os.getpid()]
-    for process in found:
-        found += [child for child, parent in parents.items() if parent == process]
-    return found
-
-
-def _cpu() -> float:
-    """Return the CPU seconds of this process and of all that descend from it, ended ones included."""
-    ticks = 0
-    for process in _family():
-        try:
-            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _java() -> int | None:
-    """Return Spark's Java."""
-    for process in _family():
+def _java_process() -> int | None:
+    """Return the process id of Spark's JVM."""
+    for process in descendants():
         try:
             if Path(f"/proc/{process}/comm").read_text().strip() == "java":
                 return process
-        except OSError:
+        except OSError:  # The process ended in the meantime.
             continue
     return None
+
+
+TASKS = {DATA: measure_data}
+
+
+def add_tables(page: Page) -> None:
+    """Add the tables on ingest and profile, and on five times the rows."""
+    rows = []
+    for case, record in page.measured(DATA):
+        cells = [case.name, f"{record['rows']:,}"]
+        for name, floor in (("encode", case.encode_over_duckdb), ("profile", case.profile_over_duckdb)):
+            ratio = record[name] / record[f"duckdb_{name}"]
+            cells += [*map(figure, (record[name], record[f"duckdb_{name}"], ratio))]
+            cells += page.floor(ratio, "≤", floor)
+        rows.append([*cells, megabytes(record["driver_mb"]), megabytes(record["java_mb"])])
+    against = ["DuckDB s", "ratio", *FLOOR]
+    page.table(
+        "Data on Spark",
+        "Wall time of ingesting a Parquet file of names into a dataset, and of profiling it, on Spark "
+        "(`local[2]`), over DuckDB on two threads doing the same work. Ids and figures are identical, or "
+        "the case fails. The last columns are the peak memory of the driver's Python process and of the "
+        "JVM.",
+        ["case", "rows", "ingest s", *against, "profile s", *against, "driver MB", "Java MB"],
+        rows,
+    )
+    _growth(page)
+
+
+def _growth(page: Page) -> None:
+    small, large = (page.get(name, DATA) for name in DATA_GROWTH)
+    if not small or not large:
+        return
+    ratio = large["cpu"] / small["cpu"]
+    cells = [f"{small['rows']:,}", f"{large['rows']:,}"]
+    cells += [*map(figure, (small["cpu"], large["cpu"], ratio))]
+    page.table(
+        "Five times the data",
+        "CPU time of the Spark processes for ingesting five times the rows.",
+        ["rows before", "rows after", "CPU s before", "CPU s after", "ratio", *FLOOR],
+        [[*cells, *page.floor(ratio, "≤", MOST_DATA_GROWTH)]],
+    )

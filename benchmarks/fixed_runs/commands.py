@@ -1,4 +1,4 @@
-"""Fixed runs of folders and commands: stored plans, exports, users on brokers, and Spark."""
+"""Fixed runs of files and commands: datasets, plans, verification, churn, exports and rollouts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import meshwright as mw
-from benchmarks.fixed_inputs import (
+from benchmarks.fixed_runs.data import files
+from benchmarks.fixed_runs.inputs import (
+    BAD_INPUT,
     command,
     dataset,
-    files,
     fixed,
     interest,
     inventory,
@@ -35,7 +36,7 @@ EXACT = "--algorithm exact --time-limit 600"
 
 @fixed("store/datasets")
 def datasets() -> Any:
-    """Write datasets, by Python and by the command, and read them again."""
+    """Write datasets from Python and from the command line, and read them back."""
     command("workload zipf --nodes 90 --topics 20 --min-size 2 --max-size 9 --seed 3 --out made")
     command("workload social --nodes 90 --size 4 --both-ways --locality 0.7 --out friends")
     folders = [*(dataset(name) for name in ("small", "cuboid", "odd", "levels")), "made", "friends"]
@@ -44,7 +45,7 @@ def datasets() -> Any:
 
 @fixed("store/files")
 def plain_files() -> Any:
-    """Load interests from CSV, JSON lines and Parquet, and make them in each way that Python has."""
+    """Load interests from CSV, JSON lines and Parquet, and build them in Python."""
     rows = [("b1", "x"), ("b2", "x"), ("b1", "y"), ("b1", "x"), ("b 3", "ü/1")]
     nodes, topics = [node for node, _ in rows], [topic for _, topic in rows]
     own = mw.Interest.from_pairs(nodes, topics, all_nodes=["b9"], all_topics=["z"])
@@ -55,12 +56,12 @@ def plain_files() -> Any:
     sources = written("rows.csv", f"node,topic\n{text}"), written("rows.jsonl", lines), mixed, "rows.parquet"
     others = mw.Interest.from_arrow(own.to_arrow()), mw.Interest.from_scipy(own.to_scipy())
     held = [own, *others, *(mw.load_interest(source) for source in sources)]
-    return [(each, each.duplicates, repr(each), each.to_arrow()) for each in held]
+    return [(each, each.duplicates, each.to_arrow()) for each in held]
 
 
 @cache
 def published() -> str:
-    """Return the folder of a partial plan whose trees have relays and publishers."""
+    """Return the folder of a partial plan with trees that have relays and publishers."""
     shutil.copytree(planned("small", PARTIAL), "published")
     links = mw.read_plan("published").overlay_on(interest("small"))
     publishers = [(i * 7 % 60, i * 3 % 25) for i in range(30)]
@@ -69,7 +70,7 @@ def published() -> str:
 
 @fixed("store/plans")
 def plans() -> Any:
-    """Write plans, with proofs and trees, and read them again."""
+    """Write plans with proofs and trees, and read them back."""
     folders = [*(planned("small", words) for words in PLANS), routed("small"), published()]
     folders.append(routed("small", LOW, today=routed("small")))
     again = [mw.read_plan(folder).overlay_on(interest("small")) for folder in folders]
@@ -79,8 +80,8 @@ def plans() -> Any:
 
 
 @fixed("store/handing-over")
-def handed_over() -> Any:
-    """Hand overlays over to other libraries, and write GraphML."""
+def converted() -> Any:
+    """Convert an overlay for other libraries, and write GraphML."""
     own = overlay("small")
     Path("graphs").mkdir()
     own.write_graphml("graphs/plain.graphml")
@@ -92,31 +93,31 @@ def handed_over() -> Any:
 
 @fixed("verify/good")
 def verified() -> Any:
-    """Verify plans that are as they say."""
+    """Verify correct plans."""
     asked = [f"{planned('small', words)} {dataset('small')}" for words in PLANS]
     asked += [f"{planned('tiny', EXACT)} {dataset('tiny')}", f"{routed('small', LOW)} {dataset('small')}"]
-    return [command(f"verify {words} {more}") for words in asked for more in ("", "--json")]
+    return [command(f"verify {words} --json") for words in asked]
 
 
 @fixed("verify/damaged")
 def damaged() -> Any:
-    """Verify plans that lost links, state wrong figures, or do not keep what is asked of them."""
+    """Verify plans with lost links, with wrong figures, or without a required resilience."""
     shutil.copytree(routed("small", LOW), "damaged")
     table = pq.read_table("damaged/edges.parquet")
     pq.write_table(table.slice(0, len(table) - 3), "damaged/edges.parquet")
-    shutil.copytree(planned("small"), "boasting")
-    stated = json.loads(Path("boasting/plan.json").read_text(encoding="utf-8"))
+    shutil.copytree(planned("small"), "wrong-figures")
+    stated = json.loads(Path("wrong-figures/plan.json").read_text(encoding="utf-8"))
     stated["figures"] |= {"max_degree": 1, "support": 0.5}
-    Path("boasting/plan.json").write_text(json.dumps(stated), encoding="utf-8")
-    asked = [f"damaged {dataset('small')}", f"boasting {dataset('small')}"]
+    Path("wrong-figures/plan.json").write_text(json.dumps(stated), encoding="utf-8")
+    asked = [f"damaged {dataset('small')}", f"wrong-figures {dataset('small')}"]
     asked += [f"{planned('small')} {dataset('small')} --k 2"]
     asked += [f"{planned('small', PARTIAL)} {dataset('small')} --k 1"]
-    return [command(f"verify {words} {more}", 1) for words in asked for more in ("", "--json")]
+    return [command(f"verify {words} --json", 1) for words in asked]
 
 
 @fixed("commands/answers")
 def answers() -> Any:
-    """Ask `compare`, `soc`, `advise`, `route` and `chaos`, and have charts drawn."""
+    """Run `compare`, `soc`, `advise`, `route` and `chaos`, and draw charts."""
     small, plan = dataset("small"), planned("small", LOW)
     Path("charts").mkdir()
     every = (
@@ -129,28 +130,28 @@ def answers() -> Any:
         command(f"advise {small} --diameter 2 --max-edges 900 --steps 100 --json"),
         command(f"advise {small} --resilient --diameter 4 --steps 100 --json", 1),
         command(f"soc {plan} {small} --degree 20 --cost 9 --json"),
-        command(f"soc {plan} {small} --degree 2 --cost 2 --measure diameter", 1),
+        command(f"soc {plan} {small} --degree 2 --cost 2 --measure diameter --json", 1),
         command(f"route {shutil.copytree(plan, 'by-load')} {small} --objective load --json"),
-        command(f"chaos {plan} {small} --most 2 --samples 5 --policies naive,tidy"),
+        command(f"chaos {plan} {small} --most 2 --samples 5 --policies naive,tidy --json"),
     ]
     return shown, files("charts")
 
 
 @fixed("commands/refusals")
-def refusals() -> Any:
-    """Give bad input."""
+def rejections() -> Any:
+    """Give bad input; each must end with exit code 2."""
     small, plan = dataset("small"), planned("small")
     asked = [f"plan {small} --algorithm none --out x", f"plan {small} --algorithm gpa --out x"]
     asked += ["plan missing --out x", f"plan {small} --k 2 --out x", f"plan {small} --out {small}", "unheard"]
     asked += [f"verify {plan} {dataset('odd')}", f"verify {small} {small}", f"plan {small}"]
     asked += [f"export {plan} --to mosquitto --out x", f"export {plan} --to svg --out x"]
     asked += [f"route {plan} {small} --today x", f"churn {plan} {small} --policy none"]
-    return [command(line, 2) for line in asked]
+    return [(line, command(line, BAD_INPUT)) for line in asked]
 
 
 @fixed("commands/churn")
 def churn() -> Any:
-    """Let brokers come and go: made up, in bursts, and by a trace."""
+    """Replay churn: random, in bursts, and from a trace."""
     trace = [{"event": "crash", "node": f"b{i:02}", "batch": i // 3} for i in range(9)]
     trace += [{"event": "join", "node": f"n{i}", "topics": [f"t{i:02}", "t24", "new"]} for i in range(9)]
     file = written("trace.jsonl", "".join(json.dumps(each) + "\n" for each in trace))
@@ -161,7 +162,7 @@ def churn() -> Any:
     return files("churned"), files("traced"), shown, burst
 
 
-# -- deploying --------------------------------------------------------------------------------------
+# -- deployment -------------------------------------------------------------------------------------
 
 PROFILES = {
     "plain": "",
@@ -175,7 +176,7 @@ PROFILES = {
 
 @cache
 def federation(name: str) -> str:
-    """Export a federation by one of the profiles, and return its folder."""
+    """Export a federation with one of the profiles, and return its folder."""
     inventory("small", tls=True)
     written("secret", "0123456789abcdef0123456789abcdef\n")
     command(f"export {routed('small')} --to mosquitto --out federation-{name} {PROFILES[name]}")
@@ -188,7 +189,7 @@ for _name in PROFILES:
 
 @fixed("export/mosquitto-filters")
 def filters() -> Any:
-    """Export filters that overlap, brokers that relay, and places in YAML."""
+    """Export overlapping filters, relays, and an inventory in YAML."""
     brokers = interest("levels").node_names.to_pylist()
     lines = "".join(f"{b}: {{host: h{i}.example, port: {1883 + i}}}\n" for i, b in enumerate(brokers))
     merged = f"--overlaps merge --inventory {written('places.yaml', lines)} --json"
@@ -198,7 +199,7 @@ def filters() -> Any:
 
 
 def exported(kind: str) -> Any:
-    """Export plans for other programs: with trees, without, with publishers, and of integer names."""
+    """Export plans for other programs: with trees, without, with publishers, with integer names."""
     for number, plan in enumerate((routed("small"), planned("small"), published(), planned("odd"))):
         command(f"export {plan} --to {kind} --out {kind}/{number}")
     return files(kind)
@@ -210,23 +211,23 @@ for _name in ("graphml", "json", "dot", "networkx"):
 
 @cache
 def changed() -> str:
-    """Return the folder of a plan for other brokers, with trees like today's."""
+    """Return the folder of a plan for changed brokers, with trees close to those of today."""
     return routed("changed", "--algorithm low", today=routed("small"))
 
 
 @fixed("deploy/diff")
 def diffs() -> Any:
-    """Tell what a new plan changes: of the same brokers, of others, and of federations."""
+    """Compare plans of the same brokers, of changed brokers, and with deployed federations."""
     old, low, new = routed("small"), routed("small", LOW, today=routed("small")), changed()
     asked = [f"{old} {low}", f"{low} {old}", f"{old} {new}", f"{old} {new} --profile durable"]
     asked += [f"{old} {new} --mosquitto 2.1", f"{federation('plain-2.1')} {low}"]
     asked += [f"{federation('durable')} {new}", f"{federation('secret')} {new}"]
-    return [command(f"diff {words} {more}") for words in asked for more in ("", "--json")]
+    return [command(f"diff {words} --json") for words in asked]
 
 
 @fixed("deploy/apply")
 def applied() -> Any:
-    """Apply a new plan to each federation: by way of trial, in earnest, and once more."""
+    """Apply a new plan to each federation: as a dry run, for real, and once more."""
     found = []
     for name, words in PROFILES.items():
         folder = shutil.copytree(federation(name), f"applied-{name}")

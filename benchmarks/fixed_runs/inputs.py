@@ -1,11 +1,10 @@
-"""What fixed runs are made from: interests, commands, and the folders that these leave.
+"""The inputs of fixed runs: interests, commands, and the folders that commands write.
 
-Each run stands alone: what it needs is made when it is first asked for, in the folder that is current then.
+Each run is independent: an input is made when a run first asks for it, in the current folder.
 """
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import re
@@ -17,18 +16,17 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 import meshwright as mw
 from meshwright.__main__ import run
 
 RUNS: dict[str, Callable[[], Any]] = {}
-"""Every run, by its name."""
-PICTURES = (".png", ".svg", ".html")
+"""All runs, by name."""
+BAD_INPUT = 2
+"""Exit code of a command that rejects its input."""
 
 
 def other_brokers() -> mw.Interest:
-    """Return the small interest as it is when three brokers have left and two have come."""
+    """Return the small interest after three brokers have left and two have joined."""
     small = interest("small")
     staying = {name: small.topics_of(name) for name in small.node_names.to_pylist()[3:]}
     return mw.Interest.from_dict(staying | {"new-0": ["t00", "t04", "t11"], "new-1": ["t02", "t24"]})
@@ -67,7 +65,7 @@ FEW = ("small", "expo", *HARD)
 
 
 def fixed(name: str, *arguments: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function, with these arguments, the run of that name."""
+    """Register a function with these arguments as a run."""
 
     def keep(make: Callable[..., Any]) -> Callable[..., Any]:
         RUNS[name] = partial(make, *arguments)
@@ -78,58 +76,43 @@ def fixed(name: str, *arguments: Any) -> Callable[[Callable[..., Any]], Callable
 
 @cache
 def interest(name: str) -> mw.Interest:
-    """Return the interest of that name."""
+    """Return an interest by name."""
     return INTERESTS[name]()
 
 
 @cache
 def overlay(name: str, algorithm: str = "gm", **parameters: Any) -> mw.Overlay:
-    """Return an overlay of that interest."""
+    """Return an overlay of a named interest."""
     return mw.design(interest(name), algorithm, **parameters).overlay
 
 
 def command(line: str, code: int = 0) -> Any:
-    """Run a command in this process and return its answer: JSON if asked for, or the complaint if refused.
+    """Run a command in this process and require its exit code; return its answer if that is JSON.
 
-    Another exit code than the one that is due is an error.
+    Answers in words and complaints are for people, so they are not data. Bad input must give a complaint.
     """
     words, out, notes, before = line.split(), io.StringIO(), io.StringIO(), sys.argv
     sys.argv = ["meshwright", *words]
+    found: Any = 0
     try:
         with redirect_stdout(out), redirect_stderr(notes):
             run()
     except SystemExit as ended:
-        if ended.code != code:
-            shown = f"{out.getvalue()}{notes.getvalue()}"
-            raise RuntimeError(f"{line} ends with {ended.code}: {shown}") from ended
+        found = ended.code or 0
     finally:
         sys.argv = before
-    if code == 2:
-        return notes.getvalue().splitlines()[-1]
-    return json.loads(out.getvalue()) if "--json" in words else out.getvalue()
-
-
-def files(folder: str | Path) -> dict[str, Any]:
-    """Return what each file in a folder holds; of pictures and pages the names only."""
-    found = sorted(file for file in Path(folder).rglob("*") if file.is_file())
-    return {str(file.relative_to(folder)): content(file) for file in found}
-
-
-def content(file: Path) -> Any:
-    """Return what a file holds: a table, JSON or text, whatever wrote it."""
-    if file.suffix == ".parquet":
-        return pq.read_table(file)
-    if file.suffix == ".json":
-        return json.loads(file.read_text(encoding="utf-8"))
-    if file.suffix in PICTURES:
+    if found != code:
+        raise RuntimeError(f"{line} ends with {found}: {out.getvalue()}{notes.getvalue()}")
+    if code == BAD_INPUT:
+        if not notes.getvalue().strip():
+            raise RuntimeError(f"{line} is rejected without a reason")
         return None
-    data = file.read_bytes()
-    return (gzip.decompress(data) if file.suffix == ".gz" else data).decode(errors="backslashreplace")
+    return json.loads(out.getvalue()) if "--json" in words else None
 
 
 @cache
 def written(name: str, text: str) -> str:
-    """Write a file, and return its name."""
+    """Write a file and return its name."""
     Path(name).parent.mkdir(exist_ok=True)
     Path(name).write_bytes(text.encode("utf-8", "surrogateescape"))
     return name
@@ -137,13 +120,13 @@ def written(name: str, text: str) -> str:
 
 @cache
 def dataset(name: str) -> str:
-    """Write an interest, and return its folder."""
+    """Write a dataset and return its folder."""
     return str(mw.write_dataset(interest(name), f"dataset-{name}"))
 
 
 @cache
 def planned(name: str, words: str = "") -> str:
-    """Plan an interest by the command, and return the plan's folder."""
+    """Run `plan` and return the folder of the plan."""
     out = re.sub(r"\W+", "-", f"plan {name} {words}".strip())
     command(f"plan {dataset(name)} --out {out} {words}")
     return out
@@ -151,14 +134,14 @@ def planned(name: str, words: str = "") -> str:
 
 @cache
 def routed(name: str, words: str = "", today: str | None = None) -> str:
-    """Plan an interest, add trees, by hops or as like today's as can be, and return the plan's folder."""
+    """Run `plan` and `route` (by hops, or close to the trees of today); return the folder of the plan."""
     folder = str(shutil.copytree(planned(name, words), f"{planned(name, words)}-{today or 'trees'}"))
     command(f"route {folder} {dataset(name)} {f'--objective stable --today {today}' if today else ''}")
     return folder
 
 
 def inventory(name: str, *, tls: bool = False) -> str:
-    """Write where the brokers of an interest are, and return the file's name."""
+    """Write an inventory of the brokers of an interest and return the name of the file."""
     rows = [
         f"{broker},10.0.{i // 250}.{i % 250 + 1},{1883 + tls * i},{tls and i % 3 == 0}\n"
         for i, broker in enumerate(interest(name).node_names.to_pylist())

@@ -1,4 +1,4 @@
-"""The tree of the lowest depth for each topic, read plainly: all distances by scipy, then one search."""
+"""The shallowest tree for each topic, with scipy: all distances inside the sub-overlay, then one search."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from scipy.sparse.csgraph import breadth_first_order, shortest_path
 
 from meshwright.overlay import Overlay
 
+ROWS = 500
+"""Rows of a distance matrix computed at a time. Large topics need too much memory at once."""
 
-def plain_routes(overlay: Overlay) -> NDArray[np.int64]:
-    """Root each topic's tree where the longest way is shortest; return how deep each tree is.
 
-    The distances between all subscribers of a topic, inside of its sub-overlay, are one matrix; a topic of
-    thousands needs its rows in pieces.
-    """
+def tree_depths(overlay: Overlay) -> NDArray[np.int64]:
+    """Root the tree of each topic at the node with the least eccentricity; return the depth of each tree."""
     interest, links = overlay.interest, overlay.to_scipy()
     depth = np.zeros(interest.num_topics, dtype=np.int64)
     for topic in range(interest.num_topics):
@@ -22,12 +21,8 @@ def plain_routes(overlay: Overlay) -> NDArray[np.int64]:
         if len(members) < 2:
             continue
         own = links[members][:, members]
-        furthest = [
-            shortest_path(own, unweighted=True, indices=range(first, min(first + 500, len(members)))).max(
-                axis=1
-            )
-            for first in range(0, len(members), 500)
-        ]
+        blocks = [range(first, min(first + ROWS, len(members))) for first in range(0, len(members), ROWS)]
+        furthest = [shortest_path(own, unweighted=True, indices=block).max(axis=1) for block in blocks]
         eccentricity = np.concatenate(furthest)
         root = int(np.argmin(eccentricity))
         breadth_first_order(own, root, directed=False)

@@ -1,4 +1,4 @@
-"""Fixed runs of overlays: designs, the engine, costs, measures, routes, and overlays that live."""
+"""Fixed runs of overlays: designs, growth, costs, measures, routes and churn."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from typing import Any, Literal
 import numpy as np
 
 import meshwright as mw
-from benchmarks.fixed_inputs import (
+from benchmarks.fixed_runs.data import files
+from benchmarks.fixed_runs.inputs import (
     EVERY,
     FEW,
     HARD,
     SOME,
     command,
     dataset,
-    files,
     fixed,
     interest,
     overlay,
     planned,
     written,
 )
+
+# In the commit that the digests come from, `measure` has the functions that check overlays and prices.
+_checks: Any = mw.measure if hasattr(mw.measure, "check_prices") else mw.verify
+_verify_overlay: Any = getattr(_checks, "verify_overlay", None) or _checks.verify
 
 # -- designs ----------------------------------------------------------------------------------------
 
@@ -62,17 +66,16 @@ DESIGNS: dict[str, tuple[str, Sequence[str], Settings]] = {
 
 
 def designed(algorithm: str, names: Sequence[str], settings: Settings) -> Any:
-    """Design each interest with each of the settings."""
+    """Design each interest with each setting."""
     return [made(mw.design(interest(name), algorithm, **given)) for name in names for given in settings]
 
 
 def made(plan: mw.Plan) -> Any:
-    """Return what there is to a plan: its links, what it states and how it sums itself up."""
+    """Return the data of a plan: links, parameters, figures and prices."""
     prices = None if plan.prices is None else (plan.prices.bound, plan.prices.scaled, plan.prices.q)
-    proven = plan.prices and mw.verify.check_prices(plan.overlay.interest, plan.prices.scaled)
-    shown = [line for line in plan.summary().splitlines() if not line.startswith("time:")]
+    proven = plan.prices and _checks.check_prices(plan.overlay.interest, plan.prices.scaled)
     stated = plan.algorithm, plan.stated_parameters, plan.seed, plan.figures
-    return plan.overlay, stated, shown, prices, proven
+    return plan.overlay, stated, prices, proven
 
 
 for _name, _asked in DESIGNS.items():
@@ -81,7 +84,7 @@ for _name, _asked in DESIGNS.items():
 
 @fixed("design/threads")
 def threads() -> Any:
-    """Design on two threads, and with the prices of an earlier plan."""
+    """Design on two threads, and with the prices of another plan."""
     plans = [mw.design(interest("unif"), name, threads=2) for name in ("gm", "minmax", "low")]
     prices = mw.design(interest("small"), "gm", certify=True).prices
     best = mw.design(interest("small"), "best", certify=True, prices=prices, steps=400)
@@ -90,7 +93,7 @@ def threads() -> Any:
 
 @fixed("design/front")
 def front() -> Any:
-    """Plan for each highest degree worth having."""
+    """Plan the front: the fewest links for each maximum degree."""
     line = f"plan {dataset('small')} --algorithm best --front --steps 3000 --certify --out front --json"
     return command(line), files("front")
 
@@ -100,7 +103,7 @@ def front() -> Any:
 @fixed("grow/topics", "topics")
 @fixed("grow/budgets", "budgets")
 def grown(what: str) -> Any:
-    """Grow by each rule: from given links, among given pairs, for given topics, within budgets."""
+    """Grow by each rule: from a start, among candidate pairs, for some topics, within budgets."""
     half, ring = overlay("expo").prefix(300), overlay("expo", "ring")
     pairs = [(i, (7 * i + 11) % 1_000) for i in range(1_000) if i != (7 * i + 11) % 1_000]
     options: dict[str, Settings] = {
@@ -122,7 +125,7 @@ def grown(what: str) -> Any:
 @fixed("costs/pairs", "pairs")
 @fixed("costs/places", "places")
 def weighed(kind: str) -> Any:
-    """Weigh links by what they cost, and tell what those of other designs cost."""
+    """Design with costs of links, and compute the costs of other designs."""
     settings: Sequence[tuple[str, dict[str, Any]]] = (
         ("gm", {}),
         ("gm", {"max_edges": 20}),
@@ -146,7 +149,7 @@ def weighed(kind: str) -> Any:
             file = written(f"pairs-of-{name}.csv", "u,v,cost\n" + "".join(rows))
         plan, loaded = planned(name, f"--costs {file}"), mw.load_costs(file, interest(name))
         found += [made(mw.design(interest(name), by, costs=costs, **given)) for by, given in settings]
-        found += [costs.fingerprint, loaded.fingerprint, repr(costs), files(plan)]
+        found += [costs.fingerprint, loaded.fingerprint, files(plan)]
         found += [command(f"compare {dataset(name)} --algorithms gm,minmax,low,cd2 --costs {file} --json")]
         found += [command(f"verify {plan} {dataset(name)} {more} --json") for more in ("", f"--costs {file}")]
     return found
@@ -154,7 +157,7 @@ def weighed(kind: str) -> Any:
 
 @fixed("workloads")
 def workloads() -> Any:
-    """Make interests up, and raw events that end in one."""
+    """Generate interests, and raw events of one of them."""
     mw.workloads.write_raw_events(interest("small"), Path("raw"), files=3, seed=4)
     held = [interest(name) for name in EVERY]
     popularity = mw.workloads.zipf_popularity(50, 0.7), mw.workloads.uniform_popularity(9)
@@ -170,7 +173,7 @@ MEASURES: dict[str, Callable[[mw.Overlay], Any]] = {
     "support": lambda own: (
         mw.measure.support(own),
         mw.measure.support_curve(own),
-        mw.verify.verify_overlay(own),
+        verified(own),
     ),
     "contributions": lambda own: mw.measure.contributions(own.interest, own.u, own.v),
     "components": mw.measure.components,
@@ -188,8 +191,15 @@ MEASURES: dict[str, Callable[[mw.Overlay], Any]] = {
 }
 
 
+def verified(own: mw.Overlay) -> Any:
+    """Verify an overlay, and return all that is found."""
+    found = _verify_overlay(own)
+    facts = found.connected, found.split_topics, found.contributions_agree
+    return facts, found.components, found.support, found.degrees
+
+
 def measured() -> list[mw.Overlay]:
-    """Return overlays to measure: complete ones, partial ones, and one without links."""
+    """Return complete and partial overlays, and one without links."""
     whole = [overlay(name) for name in ("expo", "social", *HARD)]
     others = [overlay("expo", "gpa", max_edges=200), overlay("small", "gpm", max_degree=2)]
     return [*whole, *others, overlay("lemma1", "minmax"), mw.Overlay.empty(interest("small"))]
@@ -203,7 +213,7 @@ for _name, _measure in MEASURES.items():
 @fixed("routes/load", "load")
 @fixed("routes/stable", "stable")
 def trees(objective: str) -> Any:
-    """Choose trees: for equal rates, for others, with publishers; relays are where links are missing."""
+    """Choose trees with equal rates, with other rates, and with publishers. Partial overlays need relays."""
     found = []
     for own in measured():
         topics, nodes = own.interest.num_topics, own.interest.num_nodes
@@ -214,12 +224,12 @@ def trees(objective: str) -> Any:
         for given in settings:
             chosen = mw.route(own, objective, **given, today=today if objective == "stable" else ())
             ways = mw.routes.hops(chosen), mw.routes.loads(chosen), mw.routes.stretch(chosen)
-            shown = mw.routes.figures(chosen), chosen.unreachable, chosen.relay, repr(chosen)
-            found.append((chosen.to_arrow(), chosen.links, ways, shown))
+            stated = mw.routes.figures(chosen), chosen.unreachable, chosen.relay
+            found.append((chosen.to_arrow(), chosen.links, ways, stated))
     return found
 
 
-# -- overlays that live -----------------------------------------------------------------------------
+# -- churn ------------------------------------------------------------------------------------------
 
 POLICIES: dict[str, mw.churn.Policy] = {
     "naive": mw.churn.Policy("naive"),
@@ -232,8 +242,8 @@ POLICIES: dict[str, mw.churn.Policy] = {
 }
 
 
-def happenings(begun: mw.Interest) -> Iterator[list[mw.churn.Event]]:
-    """Yield rounds of every kind: joins and leaves, bursts, topics taken and given up, all of it at once."""
+def mixed_rounds(begun: mw.Interest) -> Iterator[list[mw.churn.Event]]:
+    """Yield rounds of every kind: joins, leaves, bursts, changed subscriptions, and all of these together."""
     event, topics = mw.churn.Event, begun.topic_names.to_pylist()
     yield from mw.churn.random_churn(begun, 60, seed=5)
     for i in range(30):
@@ -253,12 +263,12 @@ def happenings(begun: mw.Interest) -> Iterator[list[mw.churn.Event]]:
 
 
 def churned(policy: mw.churn.Policy, burst: int) -> Any:
-    """Return every repair of live overlays, and how they stand in the end."""
+    """Return every repair of live overlays, and their final state."""
     found: list[Any] = []
     for begun in (overlay("expo", "low"), overlay("small")):
         bursts = mw.churn.random_churn(begun.interest, 40, seed=6, burst=4)
         live = mw.LiveOverlay(begun, policy, seed=2)
-        run = mw.churn.replay(live, bursts if burst > 1 else happenings(begun.interest))
+        run = mw.churn.replay(live, bursts if burst > 1 else mixed_rounds(begun.interest))
         backups = {node: live.backups(node) for node in live.nodes}
         found.append((run.repairs, run.rounds, run.figures, live.overlay(), live.interest(), backups))
         found.append(live.audit())
@@ -272,6 +282,6 @@ fixed("churn/bursts", POLICIES["shadow"], 4)(churned)
 
 @fixed("churn/chaos")
 def chaos() -> Any:
-    """Let brokers fail, and repair that by each policy."""
+    """Let brokers fail, and repair with each policy."""
     whole = [overlay(name) for name in ("small", "own", "lemma1")]
     return [mw.churn.chaos(own, most=3, samples=8, policies=mw.churn.POLICIES, seed=1) for own in whole]
