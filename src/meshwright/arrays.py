@@ -131,3 +131,15 @@ def aligned(count: int, words: int) -> Bits:
     room = np.zeros(count * words + 8, dtype=np.uint64)
     begin = -room.ctypes.data % 64 // 8
     return room[begin : begin + count * words].reshape(count, words)
+
+
+def stable_order(ids: Ids, count: int) -> Ids:
+    """Return the positions of ids from 0 to count − 1 in ascending order of their ids, ties by position.
+
+    numpy sorts numbers of 16 bits by radix, in linear time. Larger ids are sorted by their lower half, then
+    by their upper half.
+    """
+    order = np.argsort(ids.astype(np.uint16), kind="stable")
+    if count > 2**16:
+        order = order[np.argsort((ids[order] >> 16).astype(np.uint16), kind="stable")]
+    return order.astype(np.int32)

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrays import frozen, own, settled
+from meshwright.arrays import own, settled, stable_order
+from meshwright.arrow import from_numpy, to_numpy
 from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.names import axis_names, encode_names, name_column, position_of, sort_names
 
@@ -90,7 +91,7 @@ class Interest:
             topics.extend(of_node)
             sizes.append(len(topics) - before)
         nodes = name_column(list(subscriptions), "node")
-        owner = pa.array(np.repeat(np.arange(len(sizes)), sizes))
+        owner = from_numpy(np.repeat(np.arange(len(sizes)), sizes))
         return cls.from_pairs(nodes.take(owner), topics, all_nodes=nodes)
 
     @classmethod
@@ -124,7 +125,7 @@ class Interest:
         present = entries.data != 0
         row_names = axis_names(nodes, entries.shape[0], "node", "row")
         column_names = axis_names(topics, entries.shape[1], "topic", "column")
-        rows, columns = pa.array(entries.row[present]), pa.array(entries.col[present])
+        rows, columns = from_numpy(entries.row[present]), from_numpy(entries.col[present])
         return cls.from_pairs(
             row_names.take(rows), column_names.take(columns), all_nodes=row_names, all_topics=column_names
         )
@@ -174,15 +175,12 @@ class Interest:
 
     @cached_property
     def _by_topic(self) -> tuple[Offsets, Ids, Ids]:
-        from scipy.sparse import csr_array
-
-        slots = np.arange(self.num_subscriptions, dtype=np.int32)
-        shape = (self.num_nodes, self.num_topics)
-        columns = csr_array((slots, self.node_topics, self.node_ptr), shape=shape).tocsc()
+        order = stable_order(self.node_topics, self.num_topics)
+        sizes = np.bincount(self.node_topics, minlength=self.num_topics)
         return (
-            frozen(columns.indptr, np.int64),
-            frozen(columns.indices, np.int32),
-            frozen(columns.data, np.int32),
+            settled(np.concatenate(([0], np.cumsum(sizes)))),
+            settled(self.node_of_slot[order]),
+            settled(order),
         )
 
     @property
@@ -208,7 +206,7 @@ class Interest:
     def topics_of(self, node: Name) -> list[Name]:
         """Return the topics that a node, given by name, subscribes to."""
         v = self.node_id(node)
-        ids = pa.array(self.node_topics[self.node_ptr[v] : self.node_ptr[v + 1]])
+        ids = from_numpy(self.node_topics[self.node_ptr[v] : self.node_ptr[v + 1]])
         names: list[Name] = self.topic_names.take(ids).to_pylist()
         return names
 
@@ -256,8 +254,8 @@ class Interest:
 
     def to_arrow(self) -> pa.Table:
         """Return a table `node, topic` of names, sorted."""
-        nodes = self.node_names.take(pa.array(self.node_of_slot))
-        return pa.table({"node": nodes, "topic": self.topic_names.take(pa.array(self.node_topics))})
+        nodes = self.node_names.take(from_numpy(self.node_of_slot))
+        return pa.table({"node": nodes, "topic": self.topic_names.take(from_numpy(self.node_topics))})
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame `node, topic` of names, sorted."""
@@ -279,7 +277,7 @@ class Fingerprint:
     def __init__(self, node_names: pa.Array, topic_names: pa.Array, node_ptr: NDArray[Any]) -> None:
         self._digest = hashlib.sha256(b"meshwright interest 1")
         for names in (node_names, topic_names):
-            self._digest.update(pc.binary_length(names).to_numpy().astype("<i4").tobytes())
+            self._digest.update(to_numpy(pc.binary_length(names)).astype("<i4").tobytes())
             self._digest.update("".join(names.to_pylist()).encode())
         self._digest.update(node_ptr.astype("<i8").tobytes())
 

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrays import as_ids, settled
+from meshwright.arrow import from_numpy
 from meshwright.errors import InputError, MissingDependencyError, first_five
-from meshwright.files.single import new_file
+from meshwright.files.atomic import new_file
 from meshwright.interest import Interest, arrow_to_pandas
 
 if TYPE_CHECKING:
@@ -90,10 +91,10 @@ class Overlay:
         names = self.interest.node_names
         return pa.table(
             {
-                "rank": pa.array(np.arange(len(self), dtype=np.int32)),
-                "u": names.take(pa.array(self.u)),
-                "v": names.take(pa.array(self.v)),
-                "contribution": pa.array(self.contribution, pa.int32()),
+                "rank": from_numpy(np.arange(len(self), dtype=np.int32)),
+                "u": names.take(from_numpy(self.u)),
+                "v": names.take(from_numpy(self.v)),
+                "contribution": from_numpy(self.contribution),
             }
         )
 

@@ -22,6 +22,7 @@ from meshwright.dynamic.mutable_overlay import LINKS, SPARE
 from meshwright.errors import InputError, first_five
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
+from meshwright.names import name_array
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class NameTable:
         """Return the names in order, and the number of each."""
         ordered = sorted(self.numbers.items(), key=lambda item: _sort_key(item[0]))
         kind = pa.string() if self.kind is str else pa.int64()
-        return pa.array([name for name, _ in ordered], kind), [number for _, number in ordered]
+        return name_array([name for name, _ in ordered]).cast(kind), [number for _, number in ordered]
 
 
 def _sort_key(name: Name) -> tuple[str, int]:

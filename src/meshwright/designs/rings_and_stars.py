@@ -11,9 +11,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from meshwright.arrays import frozen
+from meshwright.arrow import from_numpy
 from meshwright.designs.topic_sets import bit_set, lay_out_topics, most_topics
 from meshwright.errors import InputError
 from meshwright.interest import Interest
@@ -158,7 +158,7 @@ def divide(interest: Interest, most: int) -> tuple[Interest, Ids]:
             count += 1
     topic_of = np.full(count, -1, dtype=np.int32)
     topic_of[kept] = kept
-    names = pa.array(np.arange(count))
+    names = from_numpy(np.arange(count))
     divided = Interest.from_ids(interest.node_names, names, np.concatenate(nodes), np.concatenate(parts))
     return divided, topic_of
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.jit.compiler import compiled, inner
-from meshwright.measure.kernels.contributions import root
-from meshwright.measure.kernels.induced import induce
-from meshwright.measure.kernels.steiner import room_for_search, steiner
+from meshwright.measure.connectivity_kernels import induce, root
+from meshwright.measure.routing_kernels import room_for_search, steiner
 from meshwright.routes.paths import find_middle, search
 
 if TYPE_CHECKING:

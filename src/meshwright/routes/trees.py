@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrays import frozen
+from meshwright.arrow import from_numpy
 from meshwright.measure.adjacency import adjacency
 
 if TYPE_CHECKING:
@@ -106,9 +107,9 @@ class Trees:
         brokers = interest.node_names.cast(pa.string())
         return pa.table(
             {
-                "topic": interest.topic_names.cast(pa.string()).take(pa.array(topics[order])),
-                "parent": brokers.take(pa.array(parents[order], mask=parents[order] < 0)),
-                "child": brokers.take(pa.array(children[order])),
+                "topic": interest.topic_names.cast(pa.string()).take(from_numpy(topics[order])),
+                "parent": brokers.take(from_numpy(parents[order], nulls=parents[order] < 0)),
+                "child": brokers.take(from_numpy(children[order])),
             }
         )
 

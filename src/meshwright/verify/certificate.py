@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrow import to_numpy
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
@@ -96,12 +97,12 @@ def check_price_table(interest: Interest, table: pa.Table) -> int:
     if nodes.null_count or topics.null_count:
         raise CertificateError("it has prices for unknown nodes or topics")
     width = max(interest.num_topics, 1)
-    given = nodes.to_numpy().astype(np.int64) * width + topics.to_numpy()
+    given = to_numpy(nodes).astype(np.int64) * width + to_numpy(topics)
     wanted = interest.node_of_slot.astype(np.int64) * width + interest.node_topics
     order = np.argsort(given, kind="stable")
     if not np.array_equal(given[order], wanted):
         raise CertificateError("it does not have one price for each subscription")
-    return check_prices(interest, table.column("price").to_numpy()[order])
+    return check_prices(interest, to_numpy(table.column("price"))[order])
 
 
 def gap(edges: int, needed: int) -> float | None:

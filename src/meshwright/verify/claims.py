@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.costs.link_costs import total_cost
 from meshwright.errors import InputError, first_five
-from meshwright.measure.robustness import weak_topics
+from meshwright.measure.connectivity import weak_topics
 from meshwright.verify.certificate import check_price_table, gap
 from meshwright.verify.overlay_check import verify_overlay
 from meshwright.verify.tree_check import tree_faults
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.measure.robustness import WeakTopics
+    from meshwright.measure.connectivity import WeakTopics
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
     from meshwright.verify.overlay_check import Verification

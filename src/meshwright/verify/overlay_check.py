@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from meshwright.arrays import frozen
 from meshwright.interest import Interest
-from meshwright.measure.connectivity import Components
-from meshwright.measure.degree import Degrees
-from meshwright.measure.robustness import WeakTopics, weak_topics
+from meshwright.measure.adjacency import Degrees
+from meshwright.measure.connectivity import Components, WeakTopics, weak_topics
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:

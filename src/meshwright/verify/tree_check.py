@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrow import fill_null, to_numpy
 from meshwright.errors import first_five
 
 if TYPE_CHECKING:
@@ -122,12 +123,14 @@ def _rows(interest: Interest, tables: TreeTables) -> _Rows:
 
     def keys(table: pa.Table, column: str) -> NDArray[np.int64]:
         topics, brokers = (
-            pc.fill_null(pc.index_in(table.column(name), _names(interest, name)), NOBODY)
-            .to_numpy()
-            .astype(np.int64)
+            to_numpy(fill_null(pc.index_in(table.column(name), _names(interest, name)), NOBODY)).astype(
+                np.int64
+            )
             for name in ("topic", column)
         )
-        return np.where((topics == NOBODY) | (brokers == NOBODY), NOBODY, topics * width + brokers)
+        return np.where(
+            (topics == NOBODY) | (brokers == NOBODY), NOBODY, topics.astype(np.int64) * width + brokers
+        )
 
     role = np.array(tables.roles.column("role").to_pylist(), dtype=object)
     having = keys(tables.roles, "broker")
