@@ -14,7 +14,7 @@ import pytest
 
 import meshwright as mw
 from meshwright import cli
-from meshwright.cli import bench, demo, main
+from meshwright.cli import demo, main
 from meshwright.cli.content import assign
 from meshwright.cli.data import explore, raw_logs
 from meshwright.cli.plans import plan, verify
@@ -24,16 +24,17 @@ from terminal import meshwright
 
 CHECKOUT = Path(__file__).parents[2]
 HERE = (
-    "bench",
+    "demo.BENCH",
     "content.assign.EXACT",
     *("data.explore.PROFILE", "data.explore.SAMPLE"),
     *("data.raw_logs.FOLLOW", "data.raw_logs.INGEST", "data.raw_logs.TRAFFIC"),
 )
 IN_OTHER_TESTS = {
-    "test_docs.py": "data.workload plans.plan plans.verify plans.soc plans.advise plans.compare live.churn "
-    "live.chaos content.commands content.workload content.assign.ASSIGN content.assign.COMPARE "
-    "content.migrate",
-    "test_deploying_page.py": "deploy.route deploy.export deploy.diff deploy.apply deploy.federation",
+    "test_docs.py": "data.workload plans.plan plans.verify.VERIFY plans.verify.SOC plans.compare.ADVISE "
+    "plans.compare.COMPARE plans.churn.CHURN plans.churn.CHAOS content content.workload "
+    "content.assign.ASSIGN content.assign.COMPARE content.migrate",
+    "test_deploying_page.py": "deploy.route deploy.export deploy.apply.DIFF deploy.apply.APPLY "
+    "deploy.federation",
 }
 """Whose examples these run."""
 PAGES = {
@@ -59,7 +60,7 @@ def commands(page: str) -> list[list[str]]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Be in a folder with all that the examples read."""
+    """Change to a folder with all files that the examples read."""
     monkeypatch.chdir(tmp_path)
     for name in ("events", "incoming", "logs", "published"):
         Path(name).mkdir()
@@ -131,16 +132,16 @@ def test_examples_on_data_run(example: str) -> None:
 @pytest.mark.slow
 def test_the_benchmarks_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The quick run of `bench` measures everything and writes its page; the full one is the same, longer."""
-    assert bench.EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
+    assert demo.BENCH_EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
     monkeypatch.chdir(tmp_path)
-    answer = meshwright(*shlex.split(bench.EXAMPLES[1])[1:])
+    answer = meshwright(*shlex.split(demo.BENCH_EXAMPLES[1])[1:])
     assert answer.code == 0, answer.err
     assert "Failed" not in Path("results.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_churn_pages_commands_run() -> None:
-    """What the page on churn shows can be typed."""
+    """The commands of the page on churn run."""
     planned(Path("subscriptions.csv").absolute())
     shown = commands("docs/churn.md")
     assert len(shown) >= 2
@@ -190,9 +191,9 @@ def test_no_example_is_left_out() -> None:
                 command = f"{module.name}.{name}".removeprefix("meshwright.cli.")
                 showing.add(re.sub(r"[._]EXAMPLES$", "", command))
     # The README shows a run of the demo; what the program's own help shows is shown by its commands.
-    assert demo.EXAMPLES == ("meshwright demo --out out/demo",)
-    assert set(main.EXAMPLES) <= {"meshwright demo", *plan.EXAMPLES, *verify.EXAMPLES}
-    run = {*HERE, "demo", "main"}
+    assert demo.DEMO_EXAMPLES == ("meshwright demo --out out/demo",)
+    assert set(main.EXAMPLES) <= {"meshwright demo", *plan.EXAMPLES, *verify.VERIFY_EXAMPLES}
+    run = {*HERE, "demo.DEMO", "main"}
     for test, names in IN_OTHER_TESTS.items():
         text = (Path(__file__).parent / test).read_text(encoding="utf-8")
         for name in names.split():

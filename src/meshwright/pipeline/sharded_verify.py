@@ -20,8 +20,8 @@ from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
 from meshwright.store.plan_check import read_claims
 from meshwright.store.plans import read_plan
-from meshwright.verify.plan import compare_with_claims, required_k
-from meshwright.verify.shards import ShardFindings, ShardTask, examine_shard, merge_shards
+from meshwright.verify.claims import compare_with_claims, required_k
+from meshwright.verify.overlay_check import ShardFindings, ShardTask, examine_shard, merge_shards
 
 if TYPE_CHECKING:
     import pyarrow as pa

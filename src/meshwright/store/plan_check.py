@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
     from meshwright.progress import Progress
     from meshwright.store.plans import StoredPlan
-    from meshwright.verify.plan import PlanClaims, PlanProofs, PlanReport
+    from meshwright.verify.claims import PlanClaims, PlanProofs, PlanReport
 
 
 def verify_stored_plan(
@@ -37,7 +37,7 @@ def verify_stored_plan(
         If it is not a plan, or damaged.
     """
     from meshwright.verify.certificate import CertificateError
-    from meshwright.verify.plan import verify_plan
+    from meshwright.verify.claims import verify_plan
 
     stored = read_plan(path)
     claims, overlay = read_claims(stored), stored.overlay_on(interest)
@@ -56,7 +56,7 @@ def read_claims(stored: StoredPlan) -> PlanClaims:
     FormatError
         If it states a cost or a bound that is not a number, or was made with link costs and states no total.
     """
-    from meshwright.verify.plan import PlanClaims
+    from meshwright.verify.claims import PlanClaims
 
     parameters, figures = stored.metadata["parameters"], stored.figures
     cost, bound = figures.get("total_cost"), figures.get("lower_bound")
@@ -82,8 +82,8 @@ def read_proofs(stored: StoredPlan) -> PlanProofs:
     FormatError
         If a table is missing or damaged.
     """
-    from meshwright.verify.plan import PlanProofs
-    from meshwright.verify.trees import TreeTables
+    from meshwright.verify.claims import PlanProofs
+    from meshwright.verify.tree_check import TreeTables
 
     trees = None
     if stored.routes is not None:

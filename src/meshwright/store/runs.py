@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from meshwright.arrow import from_numpy
 from meshwright.errors import FormatError, InputError
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_file, new_folder
 from meshwright.files.header import CHURN, MIGRATION, parse_json, write_header
-from meshwright.files.single import new_file
 from meshwright.store.datasets import write_dataset
 from meshwright.store.plans import write_plan
 from meshwright.store.tables import write_table
@@ -173,7 +173,7 @@ def write_migration(
     samples = {name: [sample[place] for sample in run.samples] for place, name in enumerate(SAMPLE)}
     assignment = {
         "user": workload.user_names,
-        "broker": workload.broker_names.take(pa.array(run.broker_of)),
+        "broker": workload.broker_names.take(from_numpy(run.broker_of)),
     }
     with new_folder(path, MIGRATION) as folder:
         write_table(run.table(), folder / "steps.parquet")

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrow import fill_null, from_strings, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
 
@@ -105,7 +106,7 @@ class NamedColumns:
             raise FormatError(f"{self.file} has no column {name!r}; its columns are {columns}: rename one")
         column = self.table.column(name)
         if column.null_count:
-            rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+            rows = np.flatnonzero(to_numpy(column.is_null()))
             raise FormatError(f"{self.file} has no {name} in {first_rows(rows)}: fill the gaps")
         return column
 
@@ -125,18 +126,18 @@ class NamedColumns:
     def positions(self, name: str, known: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of a column's names among the known names."""
         column = self._texts(name)
-        found = pc.index_in(column, pa.array(known, pa.string()))
+        found = pc.index_in(column, from_strings(known))
         if found.null_count:
             lost = column.filter(pc.is_null(found)).unique().to_pylist()
             raise InputError(f"{self.file} names the unknown {name}s {first_five(lost)}: add or remove them")
-        made: NDArray[np.int64] = found.to_numpy().astype(np.int64)
+        made: NDArray[np.int64] = to_numpy(found).astype(np.int64)
         return made
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Return a column of numbers."""
         column = self.column(name)
         try:
-            made: NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
+            made: NDArray[np.float64] = to_numpy(column.cast(pa.float64()))
         except pa.ArrowException as error:
             raise FormatError(f"{self.file} has a {name} that is not a number: fix it") from error
         return made
@@ -242,8 +243,8 @@ def check_names(column: pa.ChunkedArray, what: str) -> None:
     """Raise an InputError if some names of a column are blank."""
     blank = column.is_null()
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        blank = pc.or_kleene(blank, pc.equal(pc.utf8_trim_whitespace(column), ""))
-    rows = np.flatnonzero(pc.fill_null(blank, True).to_numpy())
+        blank = pc.or_kleene(blank, pc.equal(pc.utf8_trim_whitespace(column), from_strings([""])[0]))
+    rows = np.flatnonzero(to_numpy(fill_null(blank, True)))
     if len(rows):
         raise InputError(
             f"no {what} name in {first_rows(rows)} (counted from 1, without the header): "
