@@ -71,7 +71,7 @@ def test_ingest_passes_its_options_on(asked: dict[str, Any], tmp_path: Path) -> 
     assert meshwright("ingest", "a", "b", *words.split(), *moment.split(), "--out", out).code == 0
     assert asked["sources"] == ["a", "b"]
     assert asked["max_bad"] == 0.5
-    columns = {"node": "n", "topic": "t", "time": "at", "operation": "op", "sequence": "s"}
+    columns: dict[str, Any] = {"node": "n", "topic": "t", "time": "at", "operation": "op", "sequence": "s"}
     assert asked["reading"] == Reading(
         "csv", **columns, delimiter="\t", header=False, as_of=60.0, bridges="^b"
     )
@@ -102,7 +102,7 @@ def test_follow_reports_batches_and_their_sums(tmp_path: Path, monkeypatch: pyte
             report(BatchOutcome(number, 1, 1000, 700, 100, 150, 50, 40, 40 * (number + 1)))
 
     monkeypatch.setattr("meshwright.pipeline.follow.follow", follow)
-    words = ["follow", tmp_path, "--format", "csv", "--out", tmp_path / "out"]
+    words: list[str | Path] = ["follow", tmp_path, "--format", "csv", "--out", tmp_path / "out"]
     answer = meshwright(*words, "--once")
     assert answer.out == f"80 events from 2,000 rows written to {tmp_path / 'out' / 'events'}\n"
     assert answer.err.splitlines() == [
@@ -150,7 +150,18 @@ def test_sample_says_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("meshwright.pipeline.dataset.subscriptions.subscriptions", lambda *_: None)
     monkeypatch.setattr("meshwright.pipeline.session.stages.report_stages", lambda *_: nullcontext())
     out = tmp_path / "sample"
-    words = ["sample", "dataset", "--nodes", "2", "--from", "a", "--from", "b", "--out", out]
+    words: list[str | Path] = [
+        "sample",
+        "dataset",
+        "--nodes",
+        "2",
+        "--from",
+        "a",
+        "--from",
+        "b",
+        "--out",
+        out,
+    ]
     assert meshwright(*words).out.splitlines() == [
         "2 brokers, 2 topics, 3 subscriptions",
         "from a, b, 3 levels",

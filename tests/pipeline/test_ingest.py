@@ -224,8 +224,8 @@ def test_nothing_to_read(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_subscriptions_and_events_together(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     """Rows without an operation are subscribes before all events."""
-    plain = [{"node": node, "topic": "x"} for node in "ab"]
-    event = {"node": "a", "topic": "x", "operation": "unsubscribe", "time": 3}
+    plain: list[dict[str, Any]] = [{"node": node, "topic": "x"} for node in "ab"]
+    event: dict[str, Any] = {"node": "a", "topic": "x", "operation": "unsubscribe", "time": 3}
     for name, rows in (("a", plain), ("b", [event])):
         csv = "\n".join([",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)])
         lines = "\n".join(json.dumps(row) for row in rows)
