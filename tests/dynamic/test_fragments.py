@@ -7,11 +7,11 @@ from itertools import combinations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from meshwright.designs.ring import ring
 
 import naive
 from calls import crowds, examples, seeds
 from meshwright import Interest, measure
+from meshwright.designs.rings_and_stars import ring
 from meshwright.dynamic.fragments import clear_marks, find_fragments, group_of, prune
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate
