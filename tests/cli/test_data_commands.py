@@ -69,7 +69,7 @@ def test_ingest_passes_its_options_on(asked: dict[str, Any], tmp_path: Path) -> 
     assert meshwright("ingest", "a", "b", *words.split(), *moment.split(), "--out", out).code == 0
     assert asked["sources"] == ["a", "b"]
     assert asked["max_bad"] == 0.5
-    columns = {"node": "n", "topic": "t", "time": "at", "operation": "op", "sequence": "s"}
+    columns: dict[str, Any] = {"node": "n", "topic": "t", "time": "at", "operation": "op", "sequence": "s"}
     assert asked["reading"] == Reading(
         "csv", **columns, delimiter="\t", header=False, as_of=60.0, bridges="^b"
     )
@@ -100,7 +100,7 @@ def test_follow_reports_batches_and_their_sums(tmp_path: Path, monkeypatch: pyte
             report(BatchOutcome(number, 1, 1000, 700, 100, 150, 50, 40, 40 * (number + 1)))
 
     monkeypatch.setattr("meshwright.pipeline.follow.follow", follow)
-    words = ["follow", tmp_path, "--format", "csv", "--out", tmp_path / "out"]
+    words: list[str | Path] = ["follow", tmp_path, "--format", "csv", "--out", tmp_path / "out"]
     answer = meshwright(*words, "--once")
     assert answer.out == f"80 events from 2,000 rows written to {tmp_path / 'out' / 'events'}\n"
     assert answer.err.splitlines() == [

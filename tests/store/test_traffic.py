@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ RATE_ROWS = [("b", "x", 1, 100, 0.1, 10.0), ("a", "x", 2, 100, 0.2, 10.0), ("é"
 CHANNEL_ROWS = [("x", 2, 3, 200, 0.3, 20.0), ("y", 1, 1, 0, 0.1, 0.0)]
 
 
-def table(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
+def table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
     columns = zip(*rows, strict=True)
     return pa.table(
         [pa.array(column, kind.type) for column, kind in zip(columns, schema, strict=True)], schema=schema

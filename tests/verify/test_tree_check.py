@@ -271,8 +271,10 @@ def tables_and_figures(overlay: Overlay, seed: int) -> tuple[list[Row], list[Row
             for leaf in subscribers:
                 here: int | None = leaf
                 while here is not None:
-                    inside[here] = here = parent[here]
-        trees += [(topic, above, v) for v, above in inside.items()]
+                    above = parent[here]
+                    inside[here] = above
+                    here = above
+        trees += [(topic, parent_of_v, v) for v, parent_of_v in inside.items()]
         roles += [(topic, v, "relay") for v in inside if v not in subscribers]
         carriers = sorted({*inside, *subscribers})
         for v in range(interest.num_nodes):

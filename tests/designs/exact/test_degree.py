@@ -41,13 +41,15 @@ class Searches:
     """Stands in for `search`: does what it should for each cap, and records each call."""
 
     def __init__(self, **does: Callable[[Incumbent], None]) -> None:
-        self.does = {int(name[3:]): act for name, act in does.items()}
+        self.does: dict[int, Callable[[Incumbent], None]] = {int(name[3:]): act for name, act in does.items()}
         self.calls: list[tuple[int | None, float]] = []
 
     def __call__(self, incumbent: Incumbent, cuts: Cuts, active: Chosen, clock: Clock, tell: Any) -> None:
         assert active.tolist() == (STAR | FORK).tolist()
         self.calls.append((incumbent.cap, clock.left))
-        self.does.get(incumbent.cap or 0, lambda _: None)(incumbent)
+        act = self.does.get(incumbent.cap or 0)
+        if act is not None:
+            act(incumbent)
 
 
 def impossible(incumbent: Incumbent) -> None:
