@@ -1,4 +1,4 @@
-"""Raising the value of prices: rounds of a scan of all pairs and some steps on the tight ones.
+"""The ascent that improves prices: rounds of a scan of all pairs and some steps on the tight ones.
 
 Prices want to rise, and pairs hold them down. A pair that carries L pulls with the weight e^(η·(L − 1)),
 which is small as long as the pair is slack. A price rests when the pulls on it, its *strain*, add up to 1.

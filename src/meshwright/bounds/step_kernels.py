@@ -1,4 +1,4 @@
-"""Steps of the prices on a pool of tight pairs.
+"""The compiled steps of the ascent of prices, on a pool of tight pairs.
 
 Every machine must find the same prices. So the steps use only +, −, ×, ÷ and square roots, which IEEE 754
 rounds alike everywhere, and add up in a fixed order: e^z is (1 + z/64)⁶⁴, and ln y is 64·(y^(1/64) − 1).

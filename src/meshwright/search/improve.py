@@ -1,4 +1,4 @@
-"""Ruin and recreate: remove a few links, join the fragments again greedily, keep that if it is no worse.
+"""The compiled steps of ruin and recreate: remove a few links, join the fragments, keep that if no worse.
 
 A step removes up to `lost` links at a random node and at nodes similar to it, records the fragments, and adds
 the links that join the most, as long as they can be no more than were removed. If they are not enough, the

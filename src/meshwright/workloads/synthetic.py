@@ -1,4 +1,4 @@
-"""Synthetic workloads: a popularity for the topics, a size for each node, a seed.
+"""Synthetic workloads and social graphs: a popularity for the topics, a size for each node, a seed.
 
 `zipf`, `expo` and `unif` differ in how popular topics are. `social` draws who follows whom: each user is a
 subscriber and a topic at once (icdcs16).

@@ -1,4 +1,4 @@
-"""The picker by contribution, in levels: the descent of a sweep, and the main loop of the rules.
+"""The picker by contribution, in levels, with ties to the smallest (u, v); the main loop of the rules.
 
 Contributions only fall as links are added. So the greedy order, with ties to the smallest (u, v), is: for
 each level w from the largest contribution down to 1, for u ascending, for v > u ascending, take (u, v) if it
