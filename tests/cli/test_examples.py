@@ -32,6 +32,7 @@ IN_OTHER_TESTS = {
     "test_docs.py": "data.workload plans.plan plans.verify plans.soc plans.advise plans.compare live.churn "
     "live.chaos content.commands content.workload content.assign.ASSIGN content.assign.COMPARE "
     "content.migrate",
+    "test_reproduce_command.py": "reproduce",
     "test_deploying_page.py": "deploy.route deploy.export deploy.diff deploy.apply deploy.federation",
 }
 """Whose examples these run."""

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli import bench, demo
+from meshwright.cli import bench, demo, reproduce
 from meshwright.cli.content import commands
 from meshwright.cli.data import follow, ingest, profile, sample, traffic, workload
 from meshwright.cli.deploy import apply, diff, export, federation, route
@@ -63,6 +63,7 @@ app.command(epilog=_format_examples(advise.EXAMPLES))(advise.advise)
 app.command(epilog=_format_examples(compare.EXAMPLES))(compare.compare)
 app.command(epilog=_format_examples(churn.EXAMPLES))(churn.churn)
 app.command(epilog=_format_examples(chaos.EXAMPLES))(chaos.chaos)
+app.command(epilog=_format_examples(reproduce.EXAMPLES))(reproduce.reproduce)
 app.command(epilog=_format_examples(bench.EXAMPLES))(bench.bench)
 app.add_typer(commands.content_app(_format_examples), name="content")
 
