@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +15,21 @@ if TYPE_CHECKING:
 
 __all__ = ["bars", "check_matplotlib", "curve", "draw", "finish", "paper_line", "paper_points"]
 
-PANEL = (5.6, 4.0)
+PANEL = (5.6, 4.6)
 """Inches of one panel."""
 MARKERS = "osv^DPX<"
 OURS = "#7A7A7A"
 """The colour of what the paper does not have."""
 
 
-def draw(figure: Figure, results: Results, path: Path) -> None:
-    """Draw a figure from its results alone into an SVG file."""
-    width, height = PANEL
-    with sheet(path, columns=figure.panels, size=(width * figure.panels, height)) as (_, axes):
-        panels = list(axes) if figure.panels > 1 else [axes]
-        figure.draw(results, panels)
+def draw(figure: Figure, results: Results, folder: Path, name: str) -> list[Path]:
+    """Draw a figure from its results alone, and return its SVG files: one per panel, so that they wrap."""
+    numbers = [""] if figure.panels == 1 else [f"-{number + 1}" for number in range(figure.panels)]
+    paths = [folder / f"{name}{number}.svg" for number in numbers]
+    with ExitStack() as open_sheets:
+        axes = [open_sheets.enter_context(sheet(path, size=PANEL))[1] for path in paths]
+        figure.draw(results, axes)
+    return paths
 
 
 def curve(
@@ -80,4 +83,4 @@ def finish(axes: Any, title: str, x: str, y: str, **limits: Any) -> None:
     axes.set_title(title)
     axes.set(xlabel=x, ylabel=y, **limits)
     if axes.get_legend_handles_labels()[1]:
-        axes.legend(fontsize=8, handlelength=3)
+        axes.legend(fontsize=8, handlelength=3, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))

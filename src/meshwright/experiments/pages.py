@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Section:
-    """A figure as it stands on the page: its drawing and its checks."""
+    """A figure as it stands on the page: its panels and its checks."""
 
     paper: Paper
     figure: Figure
-    drawing: Path
+    drawings: tuple[Path, ...]
+    """An SVG file per panel."""
     checks: tuple[Check, ...]
 
 
@@ -47,10 +48,11 @@ h3 { font-size: 1.05rem; margin: 0 0 .5rem; }
 a { color: inherit; } .soft { color: var(--soft); } p { margin: .4rem 0; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; } dd { margin: 0; }
 dt { color: var(--soft); } code { font-size: .9em; }
-nav ul { columns: 18rem; padding-left: 1.2rem; }
+nav ul { padding-left: 1.2rem; }
 .figure { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem;
   margin: 1rem 0; break-inside: avoid; }
-.figure img { display: block; width: 100%; background: #fff; border-radius: .4rem; margin: .6rem 0; }
+.panels { display: flex; flex-wrap: wrap; gap: .6rem; margin: .6rem 0; justify-content: center; }
+.panels img { flex: 1 1 20rem; min-width: 0; max-width: 36rem; background: #fff; border-radius: .4rem; }
 .badge { display: inline-block; min-width: 4.2em; padding: 0 .5em; border: 1.5px solid currentColor;
   border-radius: 1em; text-align: center; font-size: .85rem; font-weight: 600; white-space: nowrap; }
 .holds { color: var(--holds); } .partly { color: var(--partly); } .no { color: var(--no); }
@@ -133,7 +135,7 @@ def _html_paper(paper: Paper, sections: Sequence[Section]) -> str:
 
 def _html_figure(section: Section) -> str:
     figure = section.figure
-    image = base64.b64encode(section.drawing.read_bytes()).decode()
+    panels = "\n".join(_image(path, figure.title) for path in section.drawings)
     note = f"<p class=soft>{escape(figure.note)}</p>" if figure.note else ""
     rows = "\n".join(_html_check(check) for check in section.checks)
     heading = "".join(f"<th>{name}</th>" for name in ("", "claim", "paper", "ours"))
@@ -142,10 +144,15 @@ def _html_figure(section: Section) -> str:
             f'<section class="figure" id="{escape(section.paper.key)}-{escape(figure.key)}">',
             f"<h3>{escape(figure.key)}: {escape(figure.title)}</h3>",
             f"<p>{escape(figure.shows)}</p>{note}",
-            f'<img alt="{escape(figure.title)}: our results" src="data:image/svg+xml;base64,{image}">',
+            f'<div class="panels">{panels}</div>',
             f"<table><thead><tr>{heading}</tr></thead><tbody>{rows}</tbody></table></section>",
         ]
     )
+
+
+def _image(drawing: Path, title: str) -> str:
+    image = base64.b64encode(drawing.read_bytes()).decode()
+    return f'<img alt="{escape(title)}: our results" src="data:image/svg+xml;base64,{image}">'
 
 
 def _html_check(check: Check) -> str:

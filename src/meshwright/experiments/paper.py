@@ -83,7 +83,7 @@ class Figure:
     graphs: tuple[str, ...] = ()
     """Names of real graphs that its cells use if the user gives them."""
     weight: Callable[[Case], float] = lambda _: 1.0
-    """About how long a cell takes, in any unit: for the time left."""
+    """About how many seconds a cell takes: for the time left."""
     note: str = ""
     """What readers must know about our side: sizes, workloads, other readings of the text."""
 

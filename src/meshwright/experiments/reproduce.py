@@ -177,17 +177,16 @@ def _section(
     rows = [_joined(cell, row) for cell in own for row in finished[cell.file].rows]
     name = f"{paper.key}-{figure.key}"
     file = out / "results" / f"{name}.parquet"
-    drawing = out / "figures" / f"{name}.svg"
     with writing(out):
-        for path in (file, drawing):
-            path.parent.mkdir(exist_ok=True)
+        for folder in ("results", "figures"):
+            (out / folder).mkdir(exist_ok=True)
     with new_file(file) as beside:
         pq.write_table(to_arrow(rows), beside)
     results = Results(pq.read_table(file, partitioning=None).to_pylist())
-    draw(figure, results, drawing)
+    drawings = draw(figure, results, out / "figures", name)
     claims = Claims(paper.key, figure.key)
     figure.claims(results, claims)
-    return Section(paper, figure, drawing, tuple(claims.checks))
+    return Section(paper, figure, tuple(drawings), tuple(claims.checks))
 
 
 def _joined(cell: Cell, row: Row) -> Row:
