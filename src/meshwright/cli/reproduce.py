@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "meshwright reproduce list",
-    "meshwright reproduce podc07/fig2 --out reproduction",
+    "meshwright reproduce podc07/cuboid --out reproduction",
     "meshwright reproduce all --full --out reproduction",
 )
 

@@ -56,7 +56,9 @@ Rules for authors:
 - Seeds: `case.seed` is 1, 2, 3 …; derive every random choice from it. Compare designs on the same seed.
 - A claim gets one check, also if it does not hold. `held` names each comparison and whether it holds. The
   verdict is `holds` if all do, `partly` if at least half do, `no` otherwise. `reason` is printed unless it
-  holds, after the comparisons that fail. A number is compared by `near`, `at_most` or `at_least`.
+  holds, after the comparisons that fail. A number is compared by `near`, `at_most` or `at_least`, which count
+  half if it is close.
+- A paper that needs more than 300 lines is a package: `papers/KEY/__init__.py` with the `PAPER`.
 - Raise a figure's `version` when its cells compute something else: old results are then computed again.
 - Our own designs and bounds go into the same figure, in cells of their own, drawn with `ours=True`.
 - Import numpy, meshwright rooms and the like inside functions: `meshwright --help` loads these files' data.

@@ -38,16 +38,18 @@ class Check:
             raise ValueError(f"{self.id}: a reason is given exactly if the claim does not hold")
 
 
-def verdict_of(held: Mapping[str, bool]) -> Verdict:
+def verdict_of(held: Mapping[str, float]) -> Verdict:
     """Return `holds` if every comparison holds, `partly` if at least half of them do, `no` otherwise.
+
+    A comparison is a truth value, or a score: 1 if it holds, 0 if not, and 0.5 if it holds in part.
 
     >>> verdict_of({"a": True}), verdict_of({"a": True, "b": False}), verdict_of({"a": False})
     ('holds', 'partly', 'no')
     """
     if not held:
         raise ValueError("a claim without a comparison has no verdict")
-    true = sum(held.values())
-    return "holds" if true == len(held) else "partly" if 2 * true >= len(held) else "no"
+    score = sum(held.values())
+    return "holds" if score == len(held) else "partly" if 2 * score >= len(held) else "no"
 
 
 @dataclass
@@ -59,7 +61,7 @@ class Claims:
     checks: list[Check] = field(default_factory=list)
 
     def check(
-        self, name: str, claim: str, *, paper: str, ours: object, held: Mapping[str, bool], reason: str = ""
+        self, name: str, claim: str, *, paper: str, ours: object, held: Mapping[str, float], reason: str = ""
     ) -> None:
         """Add a check.
 
@@ -74,14 +76,16 @@ class Claims:
         ours
             Our value; a `Spread` shows its range.
         held
-            The comparisons by name, and whether each holds.
+            The comparisons by name, and whether each holds: truth values, or scores as in `verdict_of`.
         reason
             Why it does not hold: printed only in that case, after the comparisons that fail.
         """
         verdict = verdict_of(held)
-        failed = [label for label, true in held.items() if not true]
+        failed = [label for label, score in held.items() if score < 1]
         why = "" if verdict == "holds" else f"{_name_failures(failed, len(held))} {reason}".strip()
         identity = f"{self.paper}/{self.figure}/{name}"
+        if any(check.id == identity for check in self.checks):
+            raise ValueError(f"two checks have the id {identity}")
         self.checks.append(Check(identity, self.paper, self.figure, claim, paper, str(ours), verdict, why))
 
 
@@ -98,7 +102,7 @@ def _name_failures(failed: Sequence[str], compared: int) -> str:
     return f"Fails{count}: {'; '.join(failed[:NAMED])}{more}."
 
 
-def falls(curve: Mapping[Any, Sequence[float]], *, label: str = "", slack: float = 0.0) -> dict[str, bool]:
+def falls(curve: Mapping[Any, Sequence[float]], *, label: str = "", slack: float = 0.0) -> dict[str, float]:
     """Compare each point of a curve with the one before: its mean must be lower, but for some `slack`.
 
     >>> falls({1: [5.0], 2: [4.0], 3: [4.5]})
@@ -107,12 +111,12 @@ def falls(curve: Mapping[Any, Sequence[float]], *, label: str = "", slack: float
     return _steps(curve, label, lambda before, after: after < before * (1 + slack))
 
 
-def rises(curve: Mapping[Any, Sequence[float]], *, label: str = "", slack: float = 0.0) -> dict[str, bool]:
+def rises(curve: Mapping[Any, Sequence[float]], *, label: str = "", slack: float = 0.0) -> dict[str, float]:
     """Compare each point of a curve with the one before: its mean must be higher, but for some `slack`."""
     return _steps(curve, label, lambda before, after: after > before * (1 - slack))
 
 
-def _steps(curve: Mapping[Any, Sequence[float]], label: str, fits: Any) -> dict[str, bool]:
+def _steps(curve: Mapping[Any, Sequence[float]], label: str, fits: Any) -> dict[str, float]:
     means = {x: Spread.of(values).mean for x, values in curve.items()}
     points = list(means)
     prefix = f"{label}, " if label else ""
@@ -127,7 +131,7 @@ def below(
     *,
     label: str = "",
     slack: float = 0.0,
-) -> dict[str, bool]:
+) -> dict[str, float]:
     """Compare two curves point by point: the mean of `lower` must be below that of `upper`.
 
     >>> below({1: [2.0], 2: [3.0]}, {1: [2.5], 2: [2.5]}, label="GM")
@@ -143,39 +147,31 @@ def below(
 
 def near(
     value: float, target: float, *, tolerance: float = 0.1, loose: float = 0.25, label: str = "value"
-) -> dict[str, bool]:
+) -> dict[str, float]:
     """Compare a number with the paper's: it holds within a relative tolerance, and partly within a loose one.
 
-    >>> verdict_of(near(2.8, 3.0)), verdict_of(near(2.5, 3.0)), verdict_of(near(2.0, 3.0))
-    ('holds', 'partly', 'no')
+    >>> near(2.8, 3.0), near(2.5, 3.0), near(2.0, 3.0)
+    ({'value 2.8 is off by 7%': 1.0}, {'value 2.5 is off by 17%': 0.5}, {'value 2 is off by 33%': 0.0})
     """
-    off = abs(value - target) / abs(target)
-    return _two_limits(f"{label} {value:.4g}", off, tolerance, max(loose, tolerance))
+    return _score(f"{label} {value:.4g}", abs(value - target) / abs(target), tolerance, loose)
 
 
-def at_most(value: float, limit: float, *, loose: float = 0.1, label: str = "value") -> dict[str, bool]:
+def at_most(value: float, limit: float, *, loose: float = 0.1, label: str = "value") -> dict[str, float]:
     """Compare a number with the paper's upper limit: partly if it is above it by a small share.
 
-    >>> verdict_of(at_most(1.7, 1.8)), verdict_of(at_most(1.89, 1.8)), verdict_of(at_most(2.2, 1.8))
-    ('holds', 'partly', 'no')
+    >>> at_most(1.7, 1.8), at_most(1.89, 1.8)
+    ({'value 1.7 is off by 0%': 1.0}, {'value 1.89 is off by 5%': 0.5})
     """
-    return _two_limits(f"{label} {value:.4g}", (value - limit) / abs(limit), 0.0, loose)
+    return _score(f"{label} {value:.4g}", max(value - limit, 0) / abs(limit), 0.0, loose)
 
 
-def at_least(value: float, limit: float, *, loose: float = 0.1, label: str = "value") -> dict[str, bool]:
-    """Compare a number with the paper's lower limit: partly if it is below it by a small share.
-
-    >>> at_least(0.95, 1.0)
-    {'value 0.95 is off by 5%': False, 'value 0.95 is off by at most 10%': True}
-    """
-    return _two_limits(f"{label} {value:.4g}", (limit - value) / abs(limit), 0.0, loose)
+def at_least(value: float, limit: float, *, loose: float = 0.1, label: str = "value") -> dict[str, float]:
+    """Compare a number with the paper's lower limit: partly if it is below it by a small share."""
+    return _score(f"{label} {value:.4g}", max(limit - value, 0) / abs(limit), 0.0, loose)
 
 
-def _two_limits(label: str, off: float, tight: float, loose: float) -> dict[str, bool]:
-    return {
-        f"{label} is off by {off:.0%}": off <= tight,
-        f"{label} is off by at most {loose:.0%}": off <= loose,
-    }
+def _score(label: str, off: float, tight: float, loose: float) -> dict[str, float]:
+    return {f"{label} is off by {off:.0%}": 1.0 if off <= tight else 0.5 if off <= loose else 0.0}
 
 
 def describe_change(curve: Mapping[Any, Sequence[float]]) -> str:

@@ -8,18 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.experiments.results import Results, Spread
-from meshwright.report.sheet import COLOURS, DASHES, check_matplotlib, sheet
+from meshwright.report.sheet import COLOURS as ALL_COLOURS
+from meshwright.report.sheet import DASHES as ALL_DASHES
+from meshwright.report.sheet import check_matplotlib, sheet
 
 if TYPE_CHECKING:
     from meshwright.experiments.paper import Figure
 
-__all__ = ["bars", "check_matplotlib", "curve", "draw", "finish", "paper_line", "paper_points"]
+__all__ = ["bars", "check_matplotlib", "curve", "draw", "finish", "level", "paper_line", "paper_points"]
 
 PANEL = (5.6, 4.6)
 """Inches of one panel."""
 MARKERS = "osv^DPX<"
 OURS = "#7A7A7A"
 """The colour of what the paper does not have."""
+COLOURS = tuple(colour for colour in ALL_COLOURS if colour != OURS)
+DASHES = ALL_DASHES[:3]
+"""Without dots, which mark what is ours."""
 
 
 def draw(figure: Figure, results: Results, folder: Path, name: str) -> list[Path]:
@@ -60,6 +65,12 @@ def curve(
     axes.fill_between(list(points), lows, highs, color=colour, alpha=0.15, linewidth=0)
 
 
+def level(axes: Any, value: float, *, label: str, number: int = 0, ours: bool = False) -> None:
+    """Draw a horizontal line at one of our values, for a design that does not depend on x."""
+    colour = OURS if ours else COLOURS[number % len(COLOURS)]
+    axes.axhline(value, color=colour, linestyle=":" if ours else DASHES[number % len(DASHES)], label=label)
+
+
 def paper_points(axes: Any, x: Sequence[float], y: Sequence[float], *, label: str = "paper") -> None:
     """Mark values that the paper states."""
     axes.plot(x, y, color="black", linestyle="none", marker="x", markersize=8, markeredgewidth=2, label=label)
@@ -82,5 +93,7 @@ def finish(axes: Any, title: str, x: str, y: str, **limits: Any) -> None:
     """Set the title and labels of a panel, and its legend; `limits` go to matplotlib, such as `yscale`."""
     axes.set_title(title)
     axes.set(xlabel=x, ylabel=y, **limits)
+    if all(float(value).is_integer() for line in axes.lines for value in line.get_xdata()):
+        axes.xaxis.get_major_locator().set_params(integer=True)
     if axes.get_legend_handles_labels()[1]:
         axes.legend(fontsize=8, handlelength=3, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from meshwright.errors import InputError
 from meshwright.experiments.paper import Figure, Paper
 
-KEYS = ("podc07",)
-"""The papers: each is a file in `papers/` with a `PAPER`."""
+KEYS = ("podc07", "icdcs10")
+"""The papers: each is a module or package in `papers/` with a `PAPER`."""
 
 
 class Selected(NamedTuple):

@@ -36,7 +36,7 @@ def degree_claims(results: Results, claims: Claims) -> None:
     """Compare with section 8.1."""
     gm = results.where(design="gm")
     curves = curves_by_nodes(gm, "average_degree")
-    held: dict[str, bool] = {}
+    held: dict[str, float] = {}
     for (workload, topics), points in curves.items():
         held |= falls(points, label=f"{NAMES[workload]}, {topics} topics")
     claims.check(
@@ -84,7 +84,7 @@ def ring_claims(results: Results, claims: Claims) -> None:
         ("three-fold", "RingPT's average degree is roughly 3 times GM's, Zipf", ("zipf",)),
         ("three-fold-others", "The same for exponential and uniform popularity", ("expo", "unif")),
     ):
-        held: dict[str, bool] = {}
+        held: dict[str, float] = {}
         for workload in workloads:
             for nodes, values in once[workload].items():
                 label = f"{NAMES[workload]}, {nodes} nodes:"

@@ -40,11 +40,8 @@ def count_steps(interest: Interest, overlay: Overlay) -> Row:
 def _initial_contribution(interest: Interest) -> int:
     """Sum the number of common topics over all pairs of nodes."""
     import numpy as np
-    from scipy.sparse import csr_array
 
-    ones = np.ones(interest.num_subscriptions, dtype=np.int64)
-    shape = (interest.num_nodes, interest.num_topics)
-    holds = csr_array((ones, interest.node_topics, interest.node_ptr), shape=shape)
+    holds = interest.to_scipy().astype(np.int64)
     both = 0
     for start in range(0, interest.num_nodes, ROWS_AT_ONCE):
         both += int((holds[start : start + ROWS_AT_ONCE] @ holds.T).sum())

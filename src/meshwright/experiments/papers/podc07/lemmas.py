@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from meshwright.experiments.checks import Claims, describe_change, falls
-from meshwright.experiments.drawing import curve, finish
+from meshwright.experiments.drawing import curve, finish, level
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.papers.podc07.set_cover import connects_every_topic
 from meshwright.experiments.results import Results, Row, Spread
@@ -181,14 +181,12 @@ def draw_rounds(results: Results, axes: list[Any]) -> None:
     left, right = axes
     for column, label in (("max_diameter", "largest"), ("mean_diameter", "mean")):
         curve(left, gm, "rounds", column, label=f"GM, {label}")
-        left.axhline(ours.mean(column), color="#7A7A7A", linestyle=":", label=f"ours: resilient, {label}")
+        level(left, ours.mean(column), label=f"ours: resilient, {label}", ours=True)
     finish(left, "Diameter of a topic", "rounds of GM", "links", ylim=(0, None))
     curve(right, gm, "rounds", "weak_topics", label="GM: topics that one failure splits")
     curve(right, gm, "rounds", "average_degree", label="GM: average degree")
-    right.axhline(
-        ours.mean("average_degree"), color="#7A7A7A", linestyle=":", label="ours: average degree of resilient"
-    )
-    finish(right, "Connectivity and its price", "rounds of GM", "topics, or links per node", yscale="symlog")
+    level(right, ours.mean("average_degree"), label="ours: average degree of resilient", ours=True)
+    finish(right, "Connectivity and its price", "rounds of GM", "topics, or links per node", ylim=(0, None))
 
 
 def rounds_claims(results: Results, claims: Claims) -> None:

@@ -27,7 +27,7 @@ def steps_claims(results: Results, claims: Claims) -> None:
     curves = curves_by_nodes(gm, "relative_steps")
     updates = curves_by_nodes(gm, "relative_updates")
     all_steps, largest = gm.spread("relative_steps"), max(gm.column("relative_updates"))
-    held = {}
+    held: dict[str, float] = {}
     for (workload, topics), points in curves.items():
         mean = Spread.of([value for values in points.values() for value in values]).mean
         label = f"{NAMES[workload]}, {topics} topics: {mean:.2g}"

@@ -73,9 +73,8 @@ def connects_every_topic(interest: Interest, edges: Sequence[tuple[int, int]]) -
 
 def _lowest_hub_degree(interest: Interest, sets: int) -> int:
     """Answer SN-TCO: the lowest degree of the hub, with all other nodes linked to each other (Lemma 5.2)."""
-    names = interest.node_names.to_pylist()
-    hub = names.index("hub")
-    others = [node for node in range(len(names)) if node != hub]
+    hub = interest.node_id("hub")
+    others = [node for node in range(interest.num_nodes) if node != hub]
     clique = list(combinations(others, 2))
     return next(
         size
