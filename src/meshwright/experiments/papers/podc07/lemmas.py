@@ -82,10 +82,11 @@ def ratio_claims(results: Results, claims: Claims) -> None:
 def cuboid_cell(case: Case) -> list[Row]:
     """Measure GM, our best overlay and the bound on the cuboid of Lemma 6.6."""
     import meshwright as mw
+    from meshwright import bounds
 
     k, m = case["k"], case["m"]
     interest = mw.workloads.cuboid(k, m)
-    prices = mw.bounds.prices(interest)
+    prices = bounds.prices(interest)
     best = mw.design(interest, "best", steps=2000, prices=prices, seed=case.seed)
     return [
         {

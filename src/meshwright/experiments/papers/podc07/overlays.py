@@ -28,10 +28,11 @@ def interest_of(case: Case) -> Interest:
 def overlay_cell(case: Case) -> list[Row]:
     """Measure one design: GM with its steps, the ring with both counts, or `best` with the bound."""
     import meshwright as mw
+    from meshwright import bounds
 
     interest = interest_of(case)
     if case["design"] == "best":
-        prices = mw.bounds.prices(interest)
+        prices = bounds.prices(interest)
         plan = mw.design(interest, "best", steps=BEST_STEPS, prices=prices, seed=case.seed)
         more: Row = {"bound_degree": 2 * prices.bound / interest.num_nodes}
     elif case["design"] == "ring":
