@@ -1,1 +1,1 @@
-"""What the engine costs, beside the paper's own algorithm and a sparse matrix product."""
+"""Benchmarks: speed and memory as ratios against competitors, measured side by side in one run."""

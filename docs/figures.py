@@ -92,7 +92,7 @@ TABLES: dict[str, tuple[Callable[[], Iterator[list[str]]], list[str]]] = {
     "churn": (
         churn,
         [
-            *("popularity", "backups", "links a join", "links a leave", "maximum degree"),
+            *("popularity", "backups", "links per join", "links per leave", "maximum degree"),
             *("average degree", "backups, % of brokers"),
         ],
     ),

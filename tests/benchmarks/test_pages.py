@@ -1,4 +1,4 @@
-"""What the documentation says of benchmarks is there: cases, tasks and tables."""
+"""The cases, tasks and tables of benchmarks that the documentation names exist."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks.cases import FULL, QUICK
+from benchmarks.cases_and_floors import FULL, QUICK
 
 CHECKOUT = Path(__file__).parents[2]
 PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (CHECKOUT / "docs").glob("*.md"))]
@@ -19,9 +19,9 @@ def text_of(page: str) -> str:
 
 
 def every_title() -> list[str]:
-    """Return the titles of all tables in the sources of the page; where one goes on, its beginning."""
+    """Return the titles of all tables in the sources; of a title with a variable part, the beginning."""
     titles = []
-    for source in sorted((CHECKOUT / "benchmarks").glob("*results.py")):
+    for source in sorted((CHECKOUT / "benchmarks").glob("*.py")):
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "table":
                 first = node.args[0]
@@ -32,8 +32,8 @@ def every_title() -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_cases_that_pages_name_are_there(page: str) -> None:
-    """A case's whole name is one of ours; `--only` and `--task` choose something, together too."""
+def test_cases_on_pages_exist(page: str) -> None:
+    """Every case name on a page exists, and `--only` and `--task` together select something."""
     text = text_of(page)
     known = {case.name: case for case in (*FULL, *QUICK)}
     assert set(NAME.findall(text)) <= set(known)
@@ -48,14 +48,14 @@ def test_cases_that_pages_name_are_there(page: str) -> None:
 
 
 def test_names_are_found() -> None:
-    """What looks for names finds every one that there is."""
+    """The pattern for case names matches every case."""
     for case in (*FULL, *QUICK):
         assert NAME.findall(f"`{case.name}`.") == [case.name]
     assert NAME.findall(text_of("docs/spark.md"))
 
 
-def test_the_results_have_every_table() -> None:
-    """Each table that a full run makes stands in RESULTS.md."""
+def test_results_have_every_table() -> None:
+    """RESULTS.md has each table of a full run, and no other."""
     there = re.findall(r"^## (.*)$", text_of("benchmarks/RESULTS.md"), re.MULTILINE)
     titles = every_title()
     assert len(titles) > 20

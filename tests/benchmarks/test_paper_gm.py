@@ -1,8 +1,8 @@
-"""The paper's own algorithm, as a fair competitor, is right."""
+"""The paper's own GM, a competitor of the engine, is correct."""
 
 import numpy as np
 import pytest
-from benchmarks.paper_gm import MOST_NODES, paper_gm
+from benchmarks.competitors.paper_gm import MOST_NODES, paper_gm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +13,7 @@ from naive import Components, candidate_pairs
 
 
 def assert_greedy(interest: Interest) -> None:
-    """Replay the edges: each has the largest contribution at its time, and at the end none contributes."""
+    """Replay the edges: each has the largest contribution when added, and no pair contributes at the end."""
     components = Components(interest)
     pairs = candidate_pairs(everything, interest.num_nodes)
     for u, v, gain in np.stack(paper_gm(interest)).T.tolist():
@@ -24,14 +24,14 @@ def assert_greedy(interest: Interest) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.sets(st.integers(0, 7), max_size=6), min_size=1, max_size=14))
-def test_every_edge_is_a_best_one(topics: list[set[int]]) -> None:
-    """On any interest the competitor is greedy and connects every topic."""
+def test_every_edge_has_the_largest_contribution(topics: list[set[int]]) -> None:
+    """On any interest, the competitor is greedy and connects every topic."""
     assert_greedy(Interest.from_dict(dict(enumerate(topics))))
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_every_edge_is_a_best_one_on_workloads(name: str) -> None:
-    """On the benchmark's kind of workload too, where components are large."""
+def test_every_edge_has_the_largest_contribution_on_workloads(name: str) -> None:
+    """The same on workloads like those of the benchmarks, where components are large."""
     assert_greedy(WORKLOADS[name](40, 12, min_size=2, max_size=9, seed=4))
 
 
@@ -40,8 +40,8 @@ def test_the_cuboid_is_as_bad_as_proved() -> None:
     assert len(paper_gm(cuboid(3, 4))[0]) == 18
 
 
-def test_too_many_nodes_are_refused() -> None:
-    """Pair numbers would overflow beyond 65,536 nodes: say so rather than compute nonsense."""
+def test_too_many_nodes_are_rejected() -> None:
+    """More than 65,536 nodes are rejected, because pair numbers would overflow."""
     crowd = WORKLOADS["unif"](MOST_NODES + 1, 2, size=1)
     with pytest.raises(ValueError, match="65537 nodes"):
         paper_gm(crowd)

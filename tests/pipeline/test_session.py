@@ -17,7 +17,7 @@ import pytest
 
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
 from meshwright.pipeline.session import java
-from meshwright.pipeline.session.cluster import check_master, check_reachable, check_workers
+from meshwright.pipeline.session.cluster import _addresses, check_master, check_reachable, check_workers
 from meshwright.pipeline.session.session import session
 from standalone import standalone
 
@@ -146,6 +146,23 @@ def test_an_unreachable_master() -> None:
         with pytest.raises(ClusterError, match="no Spark master answers at"):
             check_reachable(master)
     check_reachable("yarn")
+
+
+@pytest.mark.parametrize(
+    ("master", "addresses"),
+    [
+        ("local[2]", []),
+        ("yarn", []),
+        ("spark://a:7077,[::1]:7078", [("a", 7077), ("::1", 7078)]),
+        ("sc://host", [("host", 15002)]),
+        ("sc://host:7/;token=x:8", [("host", 7)]),
+        ("k8s://https://host", [("host", 443)]),
+        ("k8s://http://host/path", [("host", 80)]),
+    ],
+)
+def test_the_addresses_of_masters(master: str, addresses: list[tuple[str, int]]) -> None:
+    """Every address of a master is tried, at its own port or at the usual one."""
+    assert _addresses(master) == addresses
 
 
 @pytest.mark.slow

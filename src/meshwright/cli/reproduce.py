@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meshwright.cli.options import Json, ShowProgress
-from meshwright.cli.output import note
-from meshwright.cli.progress import SAMPLES, Drawing, time_left
+from meshwright.cli.output import SAMPLES, Drawing, note, time_left
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from meshwright.errors import FormatError, first_five
 from meshwright.experiments.results import Row, plain, to_arrow
-from meshwright.files.single import new_file
+from meshwright.files.atomic import new_file
 
 if TYPE_CHECKING:
     from meshwright.experiments.paper import Case, Figure, Paper

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.experiments.checks import VERDICTS, Check
-from meshwright.files.single import new_file
+from meshwright.files.atomic import new_file
 
 if TYPE_CHECKING:
     from meshwright.experiments.paper import Figure, Paper

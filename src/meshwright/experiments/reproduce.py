@@ -17,9 +17,8 @@ from meshwright.experiments.pages import Section, write_pages
 from meshwright.experiments.provenance import Provenance, describe_command, describe_machine, own_version
 from meshwright.experiments.registry import Selected, check_graphs, select
 from meshwright.experiments.results import Results, Row, to_arrow
-from meshwright.files.folders import check_free
+from meshwright.files.atomic import check_free, check_place, new_file, writing
 from meshwright.files.header import Kind, write_header
-from meshwright.files.single import check_place, new_file, writing
 
 if TYPE_CHECKING:
     from meshwright.interest import Interest

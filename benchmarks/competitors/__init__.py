@@ -1,0 +1,1 @@
+"""Straightforward implementations that Meshwright is measured against."""

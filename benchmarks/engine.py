@@ -1,0 +1,205 @@
+"""The greedy engine: GM next to the paper's GM and a sparse product; rules, memory, growth, threads."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases_and_floors import ENGINE, GROWTH, PAPER, PRODUCT, RULES, THREADS, Case
+from benchmarks.competitors.paper_gm import paper_gm
+from benchmarks.page import FLOOR, Page, figure
+from benchmarks.resources import cpu_seconds, peak_memory, reset_peak
+from meshwright.greedy import grow, rules
+from meshwright.interest import Interest
+
+WARM_NODES = 3_000
+"""Most nodes of the workload that warms the kernels."""
+
+
+def compare_speed(case: Case, task: str) -> dict[str, Any]:
+    """Return the CPU seconds of each call of a task, with warm kernels, and the peak memory of the first."""
+    for warm in _calls(case.workload(seed=1, most_nodes=WARM_NODES), task).values():
+        warm()
+    interest = case.workload()
+    calls = _calls(interest, task)
+    idle = reset_peak()
+    first_name, first = next(iter(calls.items()))
+    seconds, result = cpu_seconds(first)
+    peak = peak_memory()
+    record: dict[str, Any] = {"peak_mb": None if idle is None or peak is None else peak - idle}
+    if task == ENGINE:
+        degree = np.bincount(np.concatenate((result.u, result.v)), minlength=interest.num_nodes)
+        record["edges"] = len(result)
+        record["average_degree"], record["max_degree"] = float(degree.mean()), int(degree.max())
+    elif task == PAPER:
+        record["edges"] = len(result[0])
+    del result
+    runs = 2 if task in (PAPER, PRODUCT) else 3
+    spent: dict[str, list[float]] = {name: [seconds] if name == first_name else [] for name in calls}
+    while any(_needs_more_runs(times, runs) for times in spent.values()):
+        # Take turns, so that a machine that slows down slows all calls alike.
+        for name, call in calls.items():
+            spent[name].append(cpu_seconds(call)[0])
+    return record | {name: min(times) for name, times in spent.items()}
+
+
+def _needs_more_runs(times: list[float], runs: int) -> bool:
+    """Ask for `runs` runs within 20 s, and for up to 20 runs while they take less than a second in total."""
+    return (len(times) < runs and sum(times) < 20) or (len(times) < 20 and sum(times) < 1)
+
+
+def _calls(interest: Interest, task: str) -> dict[str, Callable[[], Any]]:
+    """Return the calls that a task times, by name."""
+    if task == ENGINE:
+        return {"seconds": partial(grow, interest, rules.gm)}
+    if task == RULES:
+        by_name = {"gm": rules.gm, "minmax": rules.minmax, "low": rules.low(3)}
+        return {name: partial(grow, interest, rule) for name, rule in by_name.items()}
+    if task == PAPER:
+        return {"seconds": partial(paper_gm, interest)}
+    incidence = interest.to_scipy()
+    return {"seconds": lambda: incidence @ incidence.T}
+
+
+def compare_threads(case: Case) -> dict[str, Any]:
+    """Return the wall time of GM on one thread and on two, best of two runs. The edges must be identical."""
+    small, interest = case.workload(seed=1, most_nodes=WARM_NODES), case.workload()
+    wall: dict[str, float] = {}
+    edges: dict[str, Any] = {}
+    for threads in (1, 2):
+        grow(small, rules.gm, threads=threads)
+    for _ in range(2):
+        for name, threads in (("one", 1), ("two", 2)):
+            began = time.perf_counter()
+            overlay = grow(interest, rules.gm, threads=threads)
+            wall[name] = min(time.perf_counter() - began, wall.get(name, np.inf))
+            edges[name] = np.stack((overlay.u, overlay.v, overlay.contribution))
+    if not np.array_equal(edges["one"], edges["two"]):
+        raise AssertionError("two threads return other edges than one")
+    return {**wall}
+
+
+TASKS = {
+    **{task: partial(compare_speed, task=task) for task in (ENGINE, RULES, PAPER, PRODUCT)},
+    THREADS: compare_threads,
+}
+
+
+def add_tables(page: Page) -> None:
+    """Add the tables on speed, memory and rules."""
+    _against_paper(page)
+    _against_product(page)
+    _memory(page)
+    _rules(page)
+    _growth(page)
+    _threads(page)
+
+
+def _against_paper(page: Page) -> None:
+    rows = []
+    for case, engine in page.measured(ENGINE):
+        paper = page.get(case.name, PAPER)
+        if paper:
+            ratio = paper["seconds"] / engine["seconds"]
+            cells = [case.name, figure(engine["seconds"]), figure(paper["seconds"]), figure(ratio)]
+            rows.append([*cells, *page.floor(ratio, "≥", case.paper_over_engine)])
+    page.table(
+        "Engine against the paper's own algorithm",
+        "CPU time of GM as podc07 prints it (`competitors/paper_gm.py`: compiled, all pairs in memory) "
+        "over GM of the engine.",
+        ["case", "engine s", "paper s", "paper / engine", *FLOOR],
+        rows,
+    )
+
+
+def _against_product(page: Page) -> None:
+    rows = []
+    for case, engine in page.measured(ENGINE):
+        product = page.get(case.name, PRODUCT)
+        if product:
+            ratio = engine["seconds"] / product["seconds"]
+            cells = [case.name, figure(engine["seconds"]), figure(product["seconds"]), figure(ratio)]
+            rows.append([*cells, *page.floor(ratio, "≤", case.engine_over_product)])
+    page.table(
+        "Engine against one sparse product",
+        "CPU time of GM over one A·Aᵀ of `scipy.sparse`, which only counts the common topics of all pairs.",
+        ["case", "engine s", "A·Aᵀ s", "engine / A·Aᵀ", *FLOOR],
+        rows,
+    )
+
+
+def _memory(page: Page) -> None:
+    rows = []
+    for case, engine in page.measured(ENGINE):
+        if engine["peak_mb"] is None:
+            continue
+        paper = (page.get(case.name, PAPER) or {}).get("peak_mb")
+        cells = [
+            case.name,
+            f"{engine['edges']:,}",
+            f"{engine['average_degree']:.2f}",
+            f"{engine['max_degree']}",
+        ]
+        cells += [figure(engine["seconds"]), f"{engine['peak_mb']:,.1f}"]
+        cells += ["–" if paper is None else f"{paper:,.0f}"]
+        rows.append([*cells, *page.floor(engine["peak_mb"], "≤", case.memory_mb)])
+    degrees = ["average degree", "maximum degree"]
+    page.table(
+        "Memory and degrees of GM",
+        "Peak memory of GM above the idle process, which has the libraries, the kernels and the interest "
+        "loaded.",
+        ["case", "edges", *degrees, "engine s", "engine MB", "paper MB", *FLOOR],
+        rows,
+    )
+
+
+def _rules(page: Page) -> None:
+    rows = []
+    for case, record in page.measured(RULES):
+        minmax, low = record["minmax"] / record["gm"], record["low"] / record["gm"]
+        first = [figure(minmax), *page.floor(minmax, "≤", case.minmax_over_gm)]
+        second = [figure(low), *page.floor(low, "≤", case.low_over_gm)]
+        rows.append([case.name, figure(record["gm"]), *first, *second])
+    page.table(
+        "The other rules",
+        "CPU time of MinMax-ODA and of Low-ODA(3) over GM, in one process.",
+        ["case", "GM s", "MinMax-ODA / GM", *FLOOR, "Low-ODA / GM", *FLOOR],
+        rows,
+    )
+
+
+def _growth(page: Page) -> None:
+    rows = []
+    nodes = {case.name: case.nodes for case in page.cases}
+    for small, large in GROWTH:
+        before, after = page.get(small, ENGINE), page.get(large, ENGINE)
+        if before and after:
+            ratio = after["seconds"] / before["seconds"]
+            exponent = math.log(ratio) / math.log(nodes[large] / nodes[small])
+            cells = [f"{small} → {large}", figure(before["seconds"]), figure(after["seconds"])]
+            rows.append([*cells, f"{exponent:.2f}"])
+    page.table(
+        "Growth",
+        "Ten times the nodes. The CPU time of GM grows as (number of nodes)^exponent.",
+        ["cases", "seconds before", "seconds after", "exponent"],
+        rows,
+    )
+
+
+def _threads(page: Page) -> None:
+    rows = []
+    for case, record in page.measured(THREADS):
+        gain = record["one"] / record["two"]
+        cells = [case.name, figure(record["one"]), figure(record["two"]), figure(gain)]
+        rows.append([*cells, *page.floor(gain, "≥", case.two_threads_gain)])
+    page.table(
+        "Two threads",
+        "Wall time of GM on one thread and on two. The edges are identical, or the case fails.",
+        ["case", "one s", "two s", "one / two", *FLOOR],
+        rows,
+    )

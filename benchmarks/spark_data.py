@@ -1,0 +1,211 @@
+"""Ingest and profile on Spark, next to DuckDB doing the same work, on the same two cores.
+
+The session and its workers start before anything is timed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.cases_and_floors import DATA, DATA_GROWTH, MOST_DATA_GROWTH, Case
+from benchmarks.engine import WARM_NODES
+from benchmarks.page import FLOOR, Page, figure, megabytes
+from benchmarks.resources import (
+    cpu_seconds_of_descendants,
+    descendants,
+    memory,
+    peak_memory,
+    record_wall_time,
+)
+from meshwright.interest import Interest
+from meshwright.pipeline.dataset.ingest import ingest
+from meshwright.pipeline.dataset.profile import HOT_TOPICS, SAMPLED_NODES, Distribution, Profile, profile
+from meshwright.pipeline.dataset.subscriptions import subscriptions
+from meshwright.pipeline.session.session import session
+from meshwright.store import read_dataset
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MASTER = "local[2]"
+
+
+def measure_data(case: Case) -> dict[str, Any]:
+    """Return wall seconds of Spark and of DuckDB, and CPU seconds of Spark. The results must be the same."""
+    interest, small = case.workload(), case.workload(seed=1, most_nodes=WARM_NODES)
+    spark = session(MASTER)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        _compare(spark, small, place / "small", {})  # Warm the workers.
+        record: dict[str, Any] = {"rows": interest.num_subscriptions}
+        _compare(spark, interest, place / "large", record)
+    record["driver_mb"] = peak_memory()
+    java = _java_process()
+    record["java_mb"] = None if java is None else memory("VmHWM", java)
+    return record
+
+
+def _compare(spark: SparkSession, interest: Interest, place: Path, record: dict[str, Any]) -> None:
+    place.mkdir()
+    file = place / "pairs.parquet"
+    order = np.random.Generator(np.random.PCG64(1)).permutation(interest.num_subscriptions)
+    pq.write_table(interest.canonical().to_arrow().take(pa.array(order)), file, row_group_size=1 << 20)
+    before = cpu_seconds_of_descendants()
+    record_wall_time(record, "encode", lambda: ingest(spark, [file], place / "dataset"))
+    record["cpu"] = cpu_seconds_of_descendants() - before
+    record_wall_time(record, "duckdb_encode", lambda: _encode_in_duckdb(file, place / "duckdb"))
+    read = read_dataset(place / "dataset")
+    _require_same_ids(read, place / "duckdb")
+    stored = place / "dataset" / "subscriptions" / "part-00000.parquet"
+    made = record_wall_time(record, "profile", lambda: profile(subscriptions(spark, place / "dataset")))
+    figures = record_wall_time(record, "duckdb_profile", lambda: _profile_in_duckdb(stored, read.num_nodes))
+    _require_same_profile(made, figures, read)
+    shutil.rmtree(place)
+
+
+def _require_same_ids(read: Interest, place: Path) -> None:
+    """Require the ids and names that DuckDB returns."""
+    found = pq.read_table(place / "subscriptions.parquet")
+    nodes, topics = (pq.read_table(place / f"{kind}s.parquet").column("name") for kind in ("node", "topic"))
+    if not (
+        np.array_equal(found.column("node").to_numpy(), read.node_of_slot)
+        and np.array_equal(found.column("topic").to_numpy(), read.node_topics)
+        and nodes.to_pylist() == read.node_names.to_pylist()
+        and topics.to_pylist() == read.topic_names.to_pylist()
+    ):
+        raise AssertionError("Spark and DuckDB encode the rows differently")
+
+
+def _require_same_profile(made: Profile, figures: dict[str, Any], read: Interest) -> None:
+    """Require the distributions, hot topics and pairs with common topics that DuckDB finds."""
+    pairs, shared = figures["pairs"]
+    sampled = min(SAMPLED_NODES, read.num_nodes)
+    expected = {
+        "sizes": figures["node"],
+        "popularity": figures["topic"],
+        "hot": [(read.topic_names[topic].as_py(), count) for topic, count in figures["hot"]],
+        "related": pairs / max(sampled * (sampled - 1) // 2, 1),
+        "shared": int(shared or 0) / max(pairs, 1),
+    }
+    found = {
+        "sizes": _value_counts(made.sizes),
+        "popularity": _value_counts(made.popularity),
+        "hot": made.hot,
+        "related": made.related,
+        "shared": made.shared,
+    }
+    differing = [name for name in expected if found[name] != expected[name]]
+    if differing:
+        raise AssertionError(f"Spark and DuckDB disagree on the profile: {', '.join(differing)}")
+
+
+def _value_counts(distribution: Distribution) -> list[tuple[int, int]]:
+    return list(zip(distribution.values.tolist(), distribution.counts.tolist(), strict=True))
+
+
+def _encode_in_duckdb(file: Path, place: Path) -> None:
+    """Do the work of `ingest` in DuckDB: find distinct pairs, sort and number names, write sorted ids."""
+    place.mkdir()
+    with duckdb.connect(config={"threads": 2}) as base:
+        base.execute("create table pairs as select distinct node, topic from read_parquet(?)", [str(file)])
+        for kind in ("node", "topic"):
+            base.execute(
+                f"create table {kind}s as select {kind} as name, "
+                f"cast(row_number() over (order by {kind}) - 1 as integer) as id "
+                f"from (select distinct {kind} from pairs)"
+            )
+            _copy(base, f"select id, name from {kind}s order by id", place / f"{kind}s.parquet")
+        _copy(
+            base,
+            "select nodes.id as node, topics.id as topic from pairs join nodes on pairs.node = nodes.name "
+            "join topics on pairs.topic = topics.name order by 1, 2",
+            place / "subscriptions.parquet",
+        )
+
+
+def _copy(base: Any, query: str, file: Path) -> None:
+    base.execute(f"copy ({query}) to '{file}' (format parquet, compression zstd)")
+
+
+def _profile_in_duckdb(file: Path, nodes: int) -> dict[str, Any]:
+    """Do the work of `profile` in DuckDB: both distributions, hot topics, common topics of sampled nodes."""
+    figures: dict[str, Any] = {}
+    with duckdb.connect(config={"threads": 2}) as base:
+        rows = f"read_parquet('{file}')"
+        for kind in ("node", "topic"):
+            figures[kind] = base.execute(
+                f"select value, count(*) from (select count(*) as value from {rows} group by {kind}) "
+                "group by value order by value"
+            ).fetchall()
+        figures["hot"] = base.execute(
+            f"select topic, count(*) from {rows} group by topic order by 2 desc, 1 limit {HOT_TOPICS}"
+        ).fetchall()
+        rng = np.random.Generator(np.random.PCG64(0))
+        drawn = rng.choice(nodes, size=min(SAMPLED_NODES, nodes), replace=False).tolist()
+        base.execute("create table drawn as select unnest(?) as node", [drawn])
+        base.execute(f"create table sample as select node, topic from {rows} semi join drawn using (node)")
+        figures["pairs"] = base.execute(
+            "select count(*), sum(shared) from (select count(*) as shared from sample a join sample b "
+            "on a.topic = b.topic and a.node < b.node group by a.node, b.node)"
+        ).fetchone()
+    return figures
+
+
+def _java_process() -> int | None:
+    """Return the process id of Spark's JVM."""
+    for process in descendants():
+        try:
+            if Path(f"/proc/{process}/comm").read_text().strip() == "java":
+                return process
+        except OSError:  # The process ended in the meantime.
+            continue
+    return None
+
+
+TASKS = {DATA: measure_data}
+
+
+def add_tables(page: Page) -> None:
+    """Add the tables on ingest and profile, and on five times the rows."""
+    rows = []
+    for case, record in page.measured(DATA):
+        cells = [case.name, f"{record['rows']:,}"]
+        for name, floor in (("encode", case.encode_over_duckdb), ("profile", case.profile_over_duckdb)):
+            ratio = record[name] / record[f"duckdb_{name}"]
+            cells += [*map(figure, (record[name], record[f"duckdb_{name}"], ratio))]
+            cells += page.floor(ratio, "≤", floor)
+        rows.append([*cells, megabytes(record["driver_mb"]), megabytes(record["java_mb"])])
+    against = ["DuckDB s", "ratio", *FLOOR]
+    page.table(
+        "Data on Spark",
+        "Wall time of ingesting a Parquet file of names into a dataset, and of profiling it, on Spark "
+        "(`local[2]`), over DuckDB on two threads doing the same work. Ids and figures are identical, or "
+        "the case fails. The last columns are the peak memory of the driver's Python process and of the "
+        "JVM.",
+        ["case", "rows", "ingest s", *against, "profile s", *against, "driver MB", "Java MB"],
+        rows,
+    )
+    _growth(page)
+
+
+def _growth(page: Page) -> None:
+    small, large = (page.get(name, DATA) for name in DATA_GROWTH)
+    if not small or not large:
+        return
+    ratio = large["cpu"] / small["cpu"]
+    cells = [f"{small['rows']:,}", f"{large['rows']:,}"]
+    cells += [*map(figure, (small["cpu"], large["cpu"], ratio))]
+    page.table(
+        "Five times the data",
+        "CPU time of the Spark processes for ingesting five times the rows.",
+        ["rows before", "rows after", "CPU s before", "CPU s after", "ratio", *FLOOR],
+        [[*cells, *page.floor(ratio, "≤", MOST_DATA_GROWTH)]],
+    )
