@@ -109,7 +109,7 @@ def k_claims(results: Results, claims: Claims, *, column: str) -> None:
 
 def _grid_by_nodes(nodes: tuple[int, ...], seeds: int) -> tuple[Case, ...]:
     return grid(seeds=seeds, design=PAPERS, nodes=nodes, k=3) + grid(
-        seeds=seeds, design=("ours-best-degree", "ours-best-balanced"), nodes=nodes[::3], k=3
+        seeds=seeds, design=("ours-best-degree", "ours-best-balanced"), nodes=nodes[::2], k=3
     )
 
 
