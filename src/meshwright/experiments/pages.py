@@ -31,8 +31,8 @@ class Section:
 
 RULES = (
     "Each claim of a paper is one check. An order or a shape holds if it is true in every comparison, on the "
-    "mean over seeds; partly, if in at least half of them. A number holds within 10 % of the paper's, or "
-    "another tolerance that the check states, and partly within 25 %. A limit holds if it is kept, and "
+    "mean over seeds; partly, if in at least half of them. A number holds within 10 % of the paper's, and "
+    "partly within 25 %, unless the check states another tolerance. A limit holds if it is kept, and "
     "partly if it is exceeded by at most 10 %. Ranges go from the lowest to the highest seed or case."
 )
 STYLE = """
@@ -172,8 +172,9 @@ def _badge(verdict: str) -> str:
 def _markdown(sections: Sequence[Section], provenance: Provenance) -> str:
     """Return the table of all checks with the machine, the time and the command."""
     checks = _all_checks(sections)
-    tally = ", ".join(f"{count} {verdict}" for verdict, count in _tally(checks).items())
-    lines = ["# Reproduction", "", f"{len(checks)} claims: {tally}.", "", RULES, ""]
+    tally = _tally(checks)
+    counts = f"{tally['holds']} hold, {tally['partly']} hold partly, {tally['no']} do not"
+    lines = ["# Reproduction", "", f"{len(checks)} claims: {counts}.", "", RULES, ""]
     lines += ["| | |", "| --- | --- |"]
     lines += [f"| {label} | {_cell(value)} |" for label, value in provenance.lines()]
     for paper, group in _by_paper(sections):

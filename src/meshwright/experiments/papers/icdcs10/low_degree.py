@@ -95,7 +95,7 @@ def k_claims(results: Results, claims: Claims, *, column: str) -> None:
         reason="Single steps between neighbouring k are within the spread of the seeds.",
     )  # fmt: skip
     claims.check(
-        "k-1-is-gm", f"At k = 1, Low-ODA behaves basically as GM in {COLUMNS[column]}", paper="as GM",
+        "k-1-is-gm", f"At k = 1, Low-ODA behaves basically as GM in {COLUMNS[column]}", paper="as GM (± 5 %)",
         ours=f"{first} against GM's {gm}", held=near(first.mean, gm.mean, tolerance=0.05, label="k = 1:"),
         reason="With ≥ in place of >, ties spare the degree, and k = 1 is not GM.",
     )  # fmt: skip
