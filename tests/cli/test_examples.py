@@ -35,6 +35,7 @@ IN_OTHER_TESTS = {
     "content.assign.ASSIGN content.assign.COMPARE content.migrate",
     "test_deploying_page.py": "deploy.route deploy.export deploy.apply.DIFF deploy.apply.APPLY "
     "deploy.federation",
+    "test_reproduce_command.py": "reproduce",
 }
 """Whose examples these run."""
 PAGES = {

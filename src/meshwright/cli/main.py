@@ -44,6 +44,7 @@ COMMANDS = {
     "compare": ("plans.compare", "COMPARE_EXAMPLES"),
     "churn": ("plans.churn", "CHURN_EXAMPLES"),
     "chaos": ("plans.churn", "CHAOS_EXAMPLES"),
+    "reproduce": ("reproduce", "EXAMPLES"),
     "bench": ("demo", "BENCH_EXAMPLES"),
 }
 """Each command with its module in this package, where a function has its name, and with its examples."""
