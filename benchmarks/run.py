@@ -26,7 +26,7 @@ from benchmarks.cases_and_floors import FULL, QUICK, Case
 from benchmarks.page import Page, Records
 from benchmarks.worker import BENCHMARKS
 from meshwright.errors import InputError
-from meshwright.files.single import check_place, new_file
+from meshwright.files.atomic import check_place, new_file
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"

@@ -21,14 +21,15 @@ from benchmarks.page import FLOOR, Page, figure, megabytes
 from benchmarks.resources import peak_memory, record_wall_time
 from meshwright.greedy import candidates, grow, rules, waves
 from meshwright.greedy.layout import Tuning
+from meshwright.greedy.level_run import Task
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import subscriptions
 from meshwright.pipeline.planning.executors import ClusterWaves
 from meshwright.pipeline.session.session import session
-from meshwright.pipeline.verify.cluster import examine_on_cluster
+from meshwright.pipeline.sharded_verify import examine_on_cluster
 from meshwright.store import write_dataset
-from meshwright.verify.shards import ShardFindings, ShardTask, examine_shard
+from meshwright.verify.overlay_check import ShardFindings, ShardTask, examine_shard
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +47,7 @@ class TimedWaves(ClusterWaves):
 
     seconds = 0.0
 
-    def __call__(self, task: waves.Task, wave: waves.Wave) -> Iterator[waves.Windows]:
+    def __call__(self, task: Task, wave: waves.Wave) -> Iterator[waves.Windows]:
         """Rebuild the windows of a wave, and add the wall time."""
         began = time.perf_counter()
         rebuilt = list(super().__call__(task, wave))
@@ -123,14 +124,14 @@ def _compare_cores(spark: SparkSession, interest: Interest, record: dict[str, An
     nothing = np.zeros(0, dtype=np.int32)
     level = int(np.diff(interest.node_ptr).max())
     rows = np.arange(interest.num_nodes, dtype=np.int32)
-    task = waves.Task(interest, rules.gm, candidates.everything, None, Tuning())
+    task = Task(interest, rules.gm, candidates.everything, None, Tuning())
     wave = waves.Wave(nothing, nothing, rows, level, False, level, 0)
     for tasks in (1, 2):
         on_cluster = ClusterWaves(spark, tasks=tasks)
         record_wall_time(record, f"wave_{tasks}", partial(_count_rebuilt_rows, on_cluster, task, wave))
 
 
-def _count_rebuilt_rows(on_cluster: ClusterWaves, task: waves.Task, wave: waves.Wave) -> int:
+def _count_rebuilt_rows(on_cluster: ClusterWaves, task: Task, wave: waves.Wave) -> int:
     return sum(len(windows.rows) for windows in on_cluster(task, wave))
 
 

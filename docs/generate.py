@@ -16,7 +16,7 @@ import grimp
 import networkx as nx
 from typer.main import get_command
 
-from meshwright.cli.main import app
+from meshwright.cli.main import build_app
 from meshwright.designs import DESIGNS
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -58,7 +58,7 @@ def algorithms() -> str:
 
 def commands() -> str:
     """Return the help of the program and of each command, for docs/command-line.md."""
-    program: Any = get_command(app)
+    program: Any = get_command(build_app())
     return "\n\n".join(_section(name, command) for name, command in every_command("meshwright", program))
 
 

@@ -16,6 +16,13 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SPARK = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+"""The settings of the Spark session that tests share."""
+
 settings.register_profile("meshwright", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("meshwright")
 
@@ -30,10 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Start the one Spark session of the suite: two cores, few and small tasks."""
+    """Start the one Spark session of the suite: two cores, few and small tasks.
+
+    Java compiles quickly rather than well, because each query runs once, on few rows: half the time.
+    """
     from meshwright.pipeline.session.session import session
 
-    settings = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
-    started = session("local[2]", conf=settings)
+    started = session("local[2]", conf=SPARK)
     yield started
     started.stop()

@@ -1,4 +1,4 @@
-"""`python tests/mutate.py PATHS…` changes the code, one place at a time, and says what no test sees.
+"""`python tests/mutate.py PATHS…` changes the code, one place at a time, and lists what no test sees.
 
 A changed place is a mutant. It is killed if a test fails, or hangs; a survivor shows what is not tested. The
 checkout is never touched: mutants are written into a copy in the temporary folder, which stays there, with
@@ -194,51 +194,56 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("paths", nargs="+", type=Path, help="files and folders to change")
     parser.add_argument("--tests", nargs="+", type=Path, default=[], help="instead of those of the room")
-    parser.add_argument("--sample", type=int, metavar="N", help="try so many mutants, drawn at random")
+    parser.add_argument("--sample", type=int, metavar="N", help="number of mutants to try, drawn at random")
     parser.add_argument("--seed", type=int, default=1, help="the same seed draws the same mutants")
     parser.add_argument(
-        "--skip", action="append", default=[], metavar="NAME", help="no such folder or module"
+        "--skip",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="leave out folders and modules of this name",
     )
     parser.add_argument("--keys", action="store_true", help="change texts that are keys or columns too")
     parser.add_argument("--limit", type=float, default=120, metavar="S", help="seconds for a mutant's tests")
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time, each in its own copy")
     parser.add_argument("--ignore", type=Path, metavar="FILE", help="rows of `file: line fragment: reason`")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what became of every mutant")
-    parser.add_argument("--list", action="store_true", help="print the mutants and try none")
+    parser.add_argument("--list", action="store_true", help="print the mutants without trying them")
     return parser.parse_args(words)
 
 
 def main(words: Sequence[str] | None = None) -> None:
     """Try out mutants, and print those that survive."""
-    told = arguments(words)
-    mutants = mutants_of(told.paths, told.skip, keys=told.keys)
-    rows = ignored_rows(told.ignore)
+    options = arguments(words)
+    mutants = mutants_of(options.paths, options.skip, keys=options.keys)
+    rows = ignored_rows(options.ignore)
     for row in rows:
         if row[0] in {mutant.file for mutant in mutants} and not any(why_ignored(m, [row]) for m in mutants):
             print(f"mutate: nothing to ignore for {row[0]}: {row[1]}", file=sys.stderr)
-    if told.sample is not None and told.sample < len(mutants):
-        places = sorted(random.Random(told.seed).sample(range(len(mutants)), told.sample))
+    if options.sample is not None and options.sample < len(mutants):
+        places = sorted(random.Random(options.seed).sample(range(len(mutants)), options.sample))
         mutants = [mutants[place] for place in places]
     reasons = {mutant: why for mutant in mutants if (why := why_ignored(mutant, rows)) is not None}
     tried = [mutant for mutant in mutants if mutant not in reasons]
-    if told.list:
+    if options.list:
         print(*tried, sep="\n")
         return
 
     tests = {
-        file: suite_of(file, [path.resolve() for path in told.tests]) for file in {m.file for m in tried}
+        file: suite_of(file, [path.resolve() for path in options.tests]) for file in {m.file for m in tried}
     }
     if untested := sorted(file for file in tests if not tests[file]):
         sys.exit(f"mutate: no tests for {', '.join(untested)}: say which with --tests")
     suites = sorted({tuple(sorted(files)) for files in tests.values()})
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     copies: SimpleQueue[Copy] = SimpleQueue()
-    free = [Copy() for _ in range(told.jobs)]
+    free = [Copy() for _ in range(options.jobs)]
     outcomes = [Outcome(mutant, "ignored", why) for mutant, why in reasons.items()]
-    with ThreadPoolExecutor(told.jobs) as pool:
+    with ThreadPoolExecutor(options.jobs) as pool:
         print(f"{len(tried)} mutants; first the tests as they are", file=sys.stderr, flush=True)
         allowed = [
-            max(each) for each in zip(*pool.map(lambda c: baseline(c, suites, told.limit), free), strict=True)
+            max(each)
+            for each in zip(*pool.map(lambda c: baseline(c, suites, options.limit), free), strict=True)
         ]
         limits = dict(zip(suites, allowed, strict=True))
         for copy in free:
@@ -257,7 +262,7 @@ def main(words: Sequence[str] | None = None) -> None:
                 print(f"survived  {result.mutant}", flush=True)
             end = "\r" if sys.stderr.isatty() else "\n"
             print(f"{done} of {len(tried)}", end=end, file=sys.stderr, flush=True)
-    summarise(outcomes, told.json)
+    summarise(outcomes, options.json)
 
 
 def summarise(outcomes: list[Outcome], file: Path | None) -> None:

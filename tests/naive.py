@@ -24,20 +24,21 @@ class Components:
     def __init__(self, interest: Interest, topics: set[int] | None = None) -> None:
         everyone = topic_sets(interest)
         self.topics = [own if topics is None else own & topics for own in everyone]
-        self.of = {(t, v): v for v, own in enumerate(self.topics) for t in own}
+        self.of: dict[int, dict[int, int]] = {}
+        for v, own in enumerate(self.topics):
+            for t in own:
+                self.of.setdefault(t, {})[v] = v
 
     def merged_topics(self, u: int, v: int) -> list[int]:
         """Return the topics that an edge between u and v would merge."""
-        return [t for t in self.topics[u] & self.topics[v] if self.of[t, u] != self.of[t, v]]
+        return [t for t in self.topics[u] & self.topics[v] if self.of[t][u] != self.of[t][v]]
 
     def link(self, u: int, v: int) -> int:
         """Add an edge and return its contribution."""
         merged = self.merged_topics(u, v)
         for t in merged:
-            old, new = self.of[t, u], self.of[t, v]
-            for key, label in self.of.items():
-                if key[0] == t and label == old:
-                    self.of[key] = new
+            old, new = self.of[t][u], self.of[t][v]
+            self.of[t] = {w: new if label == old else label for w, label in self.of[t].items()}
         return len(merged)
 
 
@@ -60,7 +61,10 @@ def grow(
     max_edges: int | None = None,
     max_degree: int | None = None,
 ) -> list[tuple[int, int, int]]:
-    """Return the added edges (u, v, contribution) in order: look at every candidate in every step."""
+    """Return the added edges (u, v, contribution) in order: look at every candidate in every step.
+
+    A candidate that merges nothing is dropped: what is connected stays connected.
+    """
     components = Components(interest, topics)
     degree = [0] * interest.num_nodes
     for u, v in start or []:
@@ -73,13 +77,15 @@ def grow(
         # The best link, and the best that does not raise the maximum degree.
         best = sparing = None
         top = max(degree, default=0)
-        for u, v in pairs:
-            if max_degree is not None and max(degree[u], degree[v]) >= max_degree:
+        gains = [(u, v, len(components.merged_topics(u, v))) for u, v in pairs]
+        pairs = [(u, v) for u, v, gain in gains if gain]
+        for u, v, gain in gains:
+            highest = max(degree[u], degree[v])
+            if not gain or (max_degree is not None and highest >= max_degree):
                 continue
-            gain = len(components.merged_topics(u, v))
-            if gain and (best is None or gain > best[2]):
+            if best is None or gain > best[2]:
                 best = (u, v, gain)
-            if gain and max(degree[u], degree[v]) < top and (sparing is None or gain > sparing[2]):
+            if highest < top and (sparing is None or gain > sparing[2]):
                 sparing = (u, v, gain)
         if best is None:
             break

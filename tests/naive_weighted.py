@@ -54,17 +54,22 @@ def twin(
     max_edges: int | None = None,
     max_degree: int | None = None,
 ) -> list[tuple[int, int, int]]:
-    """Return the links (u, v, contribution) in order: evaluate every pair in every step."""
+    """Return the links (u, v, contribution) in order: evaluate every pair in every step.
+
+    A pair that merges nothing is dropped: what is connected stays connected.
+    """
     components = naive.Components(interest)
     degree = [0] * interest.num_nodes
+    pairs = sorted(cost)
     added: list[tuple[int, int, int]] = []
     while max_edges is None or len(added) < max_edges:
         # The best link, and the best that does not raise the maximum degree.
         best = sparing = None
         top = max(degree, default=0)
-        for pair in sorted(cost):
+        gains = [(pair, len(components.merged_topics(*pair))) for pair in pairs]
+        pairs = [pair for pair, gain in gains if gain]
+        for pair, gain in gains:
             highest = max(degree[end] for end in pair)
-            gain = len(components.merged_topics(*pair))
             if not gain or (max_degree is not None and highest >= max_degree):
                 continue
             if best is None or gain / cost[pair] > best[1] / cost[best[0]]:

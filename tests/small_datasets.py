@@ -1,4 +1,4 @@
-"""Small files and datasets to work on, and what a dataset holds."""
+"""Small files and datasets for tests, and the pairs of a dataset."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def subscriptions_file(folder: Path, text: str) -> Path:
 
 
 def small_dataset(folder: Path) -> Path:
-    """Write a made-up dataset of 30 brokers and 8 topics."""
+    """Write a synthetic dataset of 30 brokers and 8 topics."""
     return write_dataset(zipf(30, 8, size=3), folder / "dataset")
 
 
 def planned(dataset: Path, *words: str) -> Path:
-    """Plan a dataset by the command line, and return the plan's folder beside it."""
+    """Plan a dataset by the command line, and return the folder of the plan, next to the dataset."""
     out = dataset.parent / "plan"
     assert meshwright("plan", dataset, "--out", out, *words).code == 0
     return out

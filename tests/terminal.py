@@ -1,4 +1,4 @@
-"""The command line as a person meets it: words in; exit code, stdout and stderr out."""
+"""Run the command line: words in; exit code, stdout and stderr out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meshwright.cli.main import execute
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command ended with and printed."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -24,12 +24,12 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """The one JSON document that stdout must be."""
+        """The one JSON document on stdout."""
         return json.loads(self.out)
 
     @property
     def complaint(self) -> str:
-        """The one line of a refusal: exit code 2, nothing on stdout, and this on stderr."""
+        """The one line of an error: exit code 2, nothing on stdout, and this on stderr."""
         assert (self.code, self.out) == (2, "")
         assert self.err.startswith("meshwright: error: ")
         assert self.err.count("\n") == 1
@@ -42,18 +42,18 @@ def meshwright(*words: str | Path) -> Answer:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = execute([str(word) for word in words])
-    return Answer(code, out.getvalue(), _told(err.getvalue()))
+    return Answer(code, out.getvalue(), _without_compilation(err.getvalue()))
 
 
 def process(*words: str | Path) -> Answer:
     """Run a command in a process of its own."""
     command = [sys.executable, "-m", "meshwright", *map(str, words)]
     done = subprocess.run(command, capture_output=True, check=False, encoding="utf-8")
-    return Answer(done.returncode, done.stdout, _told(done.stderr))
+    return Answer(done.returncode, done.stdout, _without_compilation(done.stderr))
 
 
-def _told(err: str) -> str:
-    """Leave out that kernels are being compiled: true on a machine's first run only."""
+def _without_compilation(err: str) -> str:
+    """Leave out the line about compilation, which only a first run prints."""
     return "".join(
         line for line in err.splitlines(keepends=True) if not line.startswith("meshwright: compiling")
     )

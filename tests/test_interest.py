@@ -30,7 +30,7 @@ def from_list(pairs: list[tuple[str, str]]) -> Interest:
 
 
 def same(a: Interest, b: Interest) -> bool:
-    """Tell whether two interests are equal in every array."""
+    """Return whether two interests are equal in every array."""
     return spelled_out(a) == spelled_out(b)
 
 
@@ -40,6 +40,7 @@ def spelled_out(interest: Interest) -> list[list[object]]:
     return [*names, interest.node_ptr.tolist(), interest.node_topics.tolist()]
 
 
+@settings(max_examples=30)
 @given(pairs_of_names, st.randoms(use_true_random=False))
 def test_order_does_not_matter(pairs: list[tuple[str, str]], shuffler: random.Random) -> None:
     """Pairs in another order, or given twice, make the same interest."""
@@ -51,6 +52,7 @@ def test_order_does_not_matter(pairs: list[tuple[str, str]], shuffler: random.Ra
     assert two.duplicates == len(shuffled) - two.num_subscriptions
 
 
+@settings(max_examples=30)
 @given(pairs_of_names)
 def test_holds_exactly_its_pairs(pairs: list[tuple[str, str]]) -> None:
     """The interest holds the pairs it was made from, names sorted by their UTF-8 bytes."""
@@ -64,6 +66,7 @@ def test_holds_exactly_its_pairs(pairs: list[tuple[str, str]]) -> None:
         assert set(interest.topics_of(node)) == {topic for other, topic in pairs if other == node}
 
 
+@settings(max_examples=30)
 @given(wild_interests)
 def test_every_way_of_building_agrees(interest: Interest) -> None:
     """Pairs, dicts, Arrow tables and sparse matrices make the same interest of the same relation."""
@@ -78,7 +81,7 @@ def test_every_way_of_building_agrees(interest: Interest) -> None:
     assert same(Interest.from_arrow(table), only_subscribers)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(pairs_of_names)
 def test_tables_of_every_library(pairs: list[tuple[str, str]]) -> None:
     """pandas, polars, DuckDB and Arrow tables make the same interest, with columns in any place."""
@@ -192,7 +195,7 @@ def test_an_interest_keeps_its_own_subscriptions() -> None:
 
 
 def test_what_nobody_can_write_is_not_copied() -> None:
-    """Arrays of another interest, of Arrow, and such as were made for this one are taken as they are."""
+    """Arrays of another interest, of Arrow, and arrays made for this interest are not copied."""
     first = Interest.from_dict({"a": {"x", "y"}, "b": {"y"}})
     arrow = pa.array(first.node_topics).to_numpy()
     for topics in (first.node_topics, arrow, settled(first.node_topics.copy())):
@@ -203,7 +206,7 @@ def test_what_nobody_can_write_is_not_copied() -> None:
 
 @pytest.mark.parametrize("copied", [deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
 def test_copies_do_not_change(copied: Callable[[Overlay], Overlay]) -> None:
-    """Neither can the arrays of a copy be written, nor those of the interest that it comes with."""
+    """The arrays of a copy, and those of its interest, cannot be written."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     assert interest.topic_nodes.tolist() == [0, 1]  # so that it is copied, too
     overlay = copied(Overlay(interest, *(np.array([number]) for number in (0, 1, 1))))
@@ -221,6 +224,7 @@ def test_copies_do_not_change(copied: Callable[[Overlay], Overlay]) -> None:
             array[0] = 1
 
 
+@settings(max_examples=30)
 @given(pairs_of_names, st.integers(1, 4))
 def test_chunks_do_not_matter(pairs: list[tuple[str, str]], size: int) -> None:
     """Columns that come in chunks, each with names of its own, make the same interest."""
@@ -276,14 +280,14 @@ def test_names_find_their_ids() -> None:
     ],
 )
 def test_bad_pairs(nodes: list[str], topics: list[str], said: str) -> None:
-    """Columns that cannot be an interest are refused in one line that says why."""
+    """Columns that cannot be an interest are rejected in one line that says why."""
     with pytest.raises(InputError, match=said) as caught:
         Interest.from_pairs(nodes, topics)
     assert "\n" not in str(caught.value)
 
 
 def test_other_bad_input() -> None:
-    """A string for a set, names of two kinds, a missing column and a foreign object are refused."""
+    """A string for a set, names of two kinds, a missing column and a foreign object are rejected."""
     with pytest.raises(InputError, match="topics of node 'a' are one string"):
         Interest.from_dict({"a": "xyz"})
     with pytest.raises(InputError, match="not both"):
@@ -296,8 +300,8 @@ def test_other_bad_input() -> None:
         Interest.from_arrow(pd.DataFrame({"node": ["a", 1], "topic": ["x", "y"]}))
 
 
-def test_a_column_that_is_there_twice_is_refused() -> None:
-    """Which of two columns of one name is meant cannot be known."""
+def test_a_column_that_is_there_twice_is_rejected() -> None:
+    """Two columns with the same name are ambiguous."""
     table = pa.table([["a"], ["x"], ["b"]], names=["node", "topic", "node"])
     with pytest.raises(InputError, match="more than one column 'node'"):
         Interest.from_arrow(table)

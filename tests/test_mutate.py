@@ -100,11 +100,11 @@ def test_keys_change_only_if_asked_to() -> None:
     assert changes(source, keys=True) == ["x = {'a_': y['b']}", "x = {'a': y['b_']}"]
 
 
-@pytest.mark.parametrize("folder", ["workloads", "cli", "greedy"])
+@pytest.mark.parametrize("folder", ["workloads", "cli/plans", "greedy/kernels"])
 def test_each_changes_one_place_and_compiles(folder: str) -> None:
     mutants = mutants_of([ROOT / "src" / "meshwright" / folder], [])
     assert len({(mutant.file, mutant.start, mutant.end, mutant.new) for mutant in mutants}) == len(mutants)
-    for mutant in mutants[:: max(1, len(mutants) // 60)]:
+    for mutant in mutants[:: max(1, len(mutants) // 20)]:
         source = (ROOT / mutant.file).read_bytes()
         changed = mutant.applied(source)
         assert changed.startswith(source[: mutant.start])

@@ -24,6 +24,7 @@ def make(u: list[int], v: list[int], contribution: list[int] | None = None) -> O
     return Overlay(INTEREST, *(np.array(column, dtype=np.int32) for column in columns))
 
 
+@settings(max_examples=20)
 @given(wild_interests)
 def test_exports_agree(interest: Interest) -> None:
     """Arrow, pandas, scipy and networkx hold the same edges, in names or ids."""
@@ -69,7 +70,7 @@ def test_graphml_round_trip(interest: Interest) -> None:
         overlay.write_graphml(file)
         found = nx.read_graphml(file)
     assert set(found) == set(overlay.to_networkx())
-    assert {frozenset((u, v)): told for u, v, told in found.edges(data=True)} == {
+    assert {frozenset((u, v)): data for u, v, data in found.edges(data=True)} == {
         frozenset((u, v)): {"rank": rank, "contribution": gain}
         for rank, ((u, v), gain) in enumerate(zip(overlay.edges, overlay.contribution.tolist(), strict=True))
     }
@@ -94,7 +95,7 @@ def test_prefix_keeps_the_first_edges(overlay: Overlay, edges: int) -> None:
 
 
 def test_negative_prefix() -> None:
-    """A negative prefix is refused."""
+    """A negative prefix is rejected."""
     with pytest.raises(InputError, match="a prefix of -1 edges"):
         make([0], [1]).prefix(-1)
 
@@ -120,7 +121,7 @@ def test_empty() -> None:
     ],
 )
 def test_bad_edges(u: list[int], v: list[int], said: str) -> None:
-    """Edges out of range, reversed, repeated or of unequal columns are refused and named."""
+    """Edges out of range, reversed, repeated or of unequal columns are rejected and named."""
     with pytest.raises(InputError, match=said):
         make(u, v)
 
@@ -129,16 +130,16 @@ def test_bad_edges(u: list[int], v: list[int], said: str) -> None:
     ("u", "v", "contribution", "said"),
     [
         ([2**32], [2**32 + 1], [1], f"nodes {2**32} are beyond"),
-        ([0.5], [1], [1], r"nodes 0\.5 are no integers"),
+        ([0.5], [1], [1], r"nodes 0\.5 are not integers"),
         ([0], [1], [2**32 + 7], f"contributions {2**32 + 7} are beyond"),
-        ([0], [1], [0.7], r"contributions 0\.7 are no integers"),
+        ([0], [1], [0.7], r"contributions 0\.7 are not integers"),
         ([[0]], [[1]], [[1]], r"nodes have the shape \(1, 1\)"),
     ],
 )
 def test_edges_that_a_cast_would_change(
     u: list[int], v: list[int], contribution: list[int], said: str
 ) -> None:
-    """Numbers beyond 32 bits, and such as are none, are refused and do not become others."""
+    """Numbers beyond 32 bits, and values that are not numbers, are rejected and not cast."""
     with pytest.raises(InputError, match=said):
         Overlay(INTEREST, *(np.array(column) for column in (u, v, contribution)))
 

@@ -4,7 +4,7 @@ import sys
 
 
 def run() -> None:
-    """Be the program; Ctrl-C ends it as it should even while its first modules are imported."""
+    """Run the program; Ctrl-C ends it with code 130 even during the first imports."""
     try:
         from meshwright.cli.main import run as program
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""What can go wrong, said in one line: what, which ones, how to mend it.
+"""Errors: each message says in one line what is wrong, which items, and how to fix it.
 
 Every error is a `MeshwrightError` and also the builtin that fits, so callers may catch either.
 """
@@ -23,7 +23,7 @@ class MissingDependencyError(MeshwrightError, ImportError):
 
 
 class ClusterError(MeshwrightError, RuntimeError):
-    """A Spark cluster that does not answer, does not fit, or fails at its work."""
+    """A Spark cluster that does not answer, does not fit, or fails."""
 
 
 class OutputError(MeshwrightError, OSError):
@@ -31,7 +31,7 @@ class OutputError(MeshwrightError, OSError):
 
 
 def first_five(items: Iterable[object]) -> str:
-    """Name the first five offenders, and how many more there are.
+    """Name the first five items, and how many more there are.
 
     >>> first_five(["a", "b"])
     "'a', 'b'"
@@ -44,7 +44,7 @@ def first_five(items: Iterable[object]) -> str:
 
 
 def first_rows(positions: Iterable[int]) -> str:
-    """Name the rows at fault by their numbers from 1: the first five.
+    """Name rows by their numbers from 1: the first five.
 
     >>> first_rows([0]), first_rows([1, 2])
     ('row 1', 'rows 2, 3')

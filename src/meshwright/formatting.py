@@ -1,10 +1,10 @@
-"""How figures are spelled for people."""
+"""Format numbers for people: durations, shares, amounts."""
 
 import math
 
 
 def duration(seconds: float) -> str:
-    """Spell a time in the unit that suits it.
+    """Format a time in the unit that suits it.
 
     >>> duration(0.0042), duration(0.25), duration(3.14159), duration(200)
     ('4.2 ms', '250 ms', '3.1 s', '3 min 20 s')
@@ -19,7 +19,7 @@ def duration(seconds: float) -> str:
 
 
 def percentage(share: float) -> str:
-    """Spell a share so that '100 %' means all of it and '0 %' nothing, never a rounding.
+    """Format a share so that only all of it is '100 %' and only nothing is '0 %'.
 
     >>> percentage(1.0), percentage(0.99999), percentage(0.5), percentage(1e-9), percentage(0.0)
     ('100 %', '99.9 %', '50.0 %', '0.1 %', '0 %')
@@ -30,7 +30,7 @@ def percentage(share: float) -> str:
 
 
 def excess(share: float) -> str:
-    """Spell by how much something is at most above a bound: rounded up, so that it stays true.
+    """Format by how much something is at most above a bound: rounded up, so that it stays true.
 
     >>> excess(0.0), excess(0.04101), excess(1.5)
     ('0 %', '4.2 %', '150 %')
@@ -39,7 +39,7 @@ def excess(share: float) -> str:
 
 
 def amount(value: float) -> str:
-    """Spell a figure of any size by four digits, or by all of those before the point.
+    """Format a number of any size with four digits, or with all digits before the point.
 
     >>> amount(1234567.8), amount(12.3456), amount(0.00012345), amount(1e30)
     ('1,234,568', '12.35', '0.0001234', '1e+30')

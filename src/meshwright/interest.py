@@ -1,7 +1,7 @@
 """Interest: which node subscribes to which topic.
 
-Inside, nodes and topics are dense integers in the order of their names and the relation is held in
-compressed form both ways; names appear only at the border. An `Interest` never changes.
+Inside, nodes and topics are dense integers in the order of their names. The relation is stored in compressed
+form both ways. Names appear only at the border. An `Interest` never changes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrays import frozen, own, settled
+from meshwright.arrays import own, settled, stable_order
+from meshwright.arrow import from_numpy, to_numpy
 from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.names import axis_names, encode_names, name_column, position_of, sort_names
 
@@ -36,7 +37,7 @@ class Interest:
     """The subscriptions of a set of nodes, with node and topic names in sorted order.
 
     Node `v` subscribes to `node_topics[node_ptr[v]:node_ptr[v + 1]]`, ascending. `duplicates` counts
-    the repeated pairs that were met and dropped when the interest was built.
+    the repeated pairs that were dropped when the interest was built.
 
     >>> interest = Interest.from_dict({"berlin": {"rain", "wind"}, "oslo": {"wind"}})
     >>> interest
@@ -80,7 +81,7 @@ class Interest:
     def from_dict(
         cls, subscriptions: Mapping[str, Iterable[Name]] | Mapping[int, Iterable[Name]]
     ) -> Interest:
-        """Build from a mapping of each node to its topics; a node may have none."""
+        """Build from a mapping of each node to its topics; a node may have no topics."""
         sizes: list[int] = []
         topics: list[Name] = []
         for node, of_node in subscriptions.items():
@@ -90,16 +91,16 @@ class Interest:
             topics.extend(of_node)
             sizes.append(len(topics) - before)
         nodes = name_column(list(subscriptions), "node")
-        owner = pa.array(np.repeat(np.arange(len(sizes)), sizes))
+        owner = from_numpy(np.repeat(np.arange(len(sizes)), sizes))
         return cls.from_pairs(nodes.take(owner), topics, all_nodes=nodes)
 
     @classmethod
     def from_arrow(cls, data: Any, *, node: str = "node", topic: str = "topic") -> Interest:
-        """Build from anything that speaks the Arrow stream protocol: pandas, polars, DuckDB, Arrow, Spark."""
+        """Build from anything with the Arrow stream protocol: pandas, polars, DuckDB, Arrow, Spark."""
         if not hasattr(data, "__arrow_c_stream__"):
             raise InputError(
                 f"{type(data).__name__} does not offer __arrow_c_stream__: "
-                "hand over an Arrow, pandas, polars or DuckDB table"
+                "give an Arrow, pandas, polars or DuckDB table"
             )
         try:
             table = pa.table(data)
@@ -109,7 +110,7 @@ class Interest:
             if column not in table.column_names:
                 raise InputError(
                     f"no column {column!r}; the columns are {first_five(table.column_names)}: "
-                    "rename one, or hand over node= and topic="
+                    "rename one, or give node= and topic="
                 )
             if table.column_names.count(column) > 1:
                 raise InputError(f"more than one column {column!r}: keep one of them")
@@ -124,7 +125,7 @@ class Interest:
         present = entries.data != 0
         row_names = axis_names(nodes, entries.shape[0], "node", "row")
         column_names = axis_names(topics, entries.shape[1], "topic", "column")
-        rows, columns = pa.array(entries.row[present]), pa.array(entries.col[present])
+        rows, columns = from_numpy(entries.row[present]), from_numpy(entries.col[present])
         return cls.from_pairs(
             row_names.take(rows), column_names.take(columns), all_nodes=row_names, all_topics=column_names
         )
@@ -133,12 +134,12 @@ class Interest:
     def from_ids(
         cls, node_names: pa.Array, topic_names: pa.Array, node_ids: NDArray[Any], topic_ids: NDArray[Any]
     ) -> Interest:
-        """Build from names that are sorted already and pairs of positions in them, in any order."""
+        """Build from sorted names, and pairs of positions in them, in any order."""
         _check_size(len(node_ids))
         width = max(len(topic_names), 1)
         keys = np.asarray(node_ids, dtype=np.int64) * width + np.asarray(topic_ids, dtype=np.int64)
         if len(keys) and not (keys[1:] > keys[:-1]).all():
-            # Not np.unique: with numpy 2.4 it took a hundred times as long on ten million keys.
+            # With numpy 2.4, np.unique takes a hundred times as long on ten million keys.
             keys = np.sort(keys)
             keys = keys[np.concatenate(([True], keys[1:] > keys[:-1]))]
         node_ptr = np.searchsorted(keys, np.arange(len(node_names) + 1, dtype=np.int64) * width)
@@ -155,34 +156,31 @@ class Interest:
             settled(array)  # copies, such as unpickled ones, can be written
         self.__dict__.update(state)
 
-    # -- looking ------------------------------------------------------------------------------------
+    # -- contents -----------------------------------------------------------------------------------
 
     @property
     def num_nodes(self) -> int:
-        """How many nodes there are, those without topics included."""
+        """The number of nodes, including those without topics."""
         return len(self.node_ptr) - 1
 
     @property
     def num_topics(self) -> int:
-        """How many topics there are, those without subscribers included."""
+        """The number of topics, including those without subscribers."""
         return len(self.topic_names)
 
     @property
     def num_subscriptions(self) -> int:
-        """How many (node, topic) pairs there are."""
+        """The number of (node, topic) pairs."""
         return len(self.node_topics)
 
     @cached_property
     def _by_topic(self) -> tuple[Offsets, Ids, Ids]:
-        from scipy.sparse import csr_array
-
-        slots = np.arange(self.num_subscriptions, dtype=np.int32)
-        shape = (self.num_nodes, self.num_topics)
-        columns = csr_array((slots, self.node_topics, self.node_ptr), shape=shape).tocsc()
+        order = stable_order(self.node_topics, self.num_topics)
+        sizes = np.bincount(self.node_topics, minlength=self.num_topics)
         return (
-            frozen(columns.indptr, np.int64),
-            frozen(columns.indices, np.int32),
-            frozen(columns.data, np.int32),
+            settled(np.concatenate(([0], np.cumsum(sizes)))),
+            settled(self.node_of_slot[order]),
+            settled(order),
         )
 
     @property
@@ -197,7 +195,7 @@ class Interest:
 
     @property
     def topic_slots(self) -> Ids:
-        """Where in `node_topics` the same subscription stands, for each entry of `topic_nodes`."""
+        """For each entry of `topic_nodes`, the position of the same subscription in `node_topics`."""
         return self._by_topic[2]
 
     @property
@@ -208,7 +206,7 @@ class Interest:
     def topics_of(self, node: Name) -> list[Name]:
         """Return the topics that a node, given by name, subscribes to."""
         v = self.node_id(node)
-        ids = pa.array(self.node_topics[self.node_ptr[v] : self.node_ptr[v + 1]])
+        ids = from_numpy(self.node_topics[self.node_ptr[v] : self.node_ptr[v + 1]])
         names: list[Name] = self.topic_names.take(ids).to_pylist()
         return names
 
@@ -252,12 +250,12 @@ class Interest:
             f"{self.num_subscriptions} subscriptions)"
         )
 
-    # -- handing over -------------------------------------------------------------------------------
+    # -- conversion --------------------------------------------------------------------------------
 
     def to_arrow(self) -> pa.Table:
         """Return a table `node, topic` of names, sorted."""
-        nodes = self.node_names.take(pa.array(self.node_of_slot))
-        return pa.table({"node": nodes, "topic": self.topic_names.take(pa.array(self.node_topics))})
+        nodes = self.node_names.take(from_numpy(self.node_of_slot))
+        return pa.table({"node": nodes, "topic": self.topic_names.take(from_numpy(self.node_topics))})
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame `node, topic` of names, sorted."""
@@ -279,16 +277,16 @@ class Fingerprint:
     def __init__(self, node_names: pa.Array, topic_names: pa.Array, node_ptr: NDArray[Any]) -> None:
         self._digest = hashlib.sha256(b"meshwright interest 1")
         for names in (node_names, topic_names):
-            self._digest.update(pc.binary_length(names).to_numpy().astype("<i4").tobytes())
+            self._digest.update(to_numpy(pc.binary_length(names)).astype("<i4").tobytes())
             self._digest.update("".join(names.to_pylist()).encode())
         self._digest.update(node_ptr.astype("<i8").tobytes())
 
     def update(self, topics: NDArray[Any]) -> None:
-        """Take the next piece of `node_topics`, of any length."""
+        """Add the next piece of `node_topics`, of any length."""
         self._digest.update(topics.astype("<i4").tobytes())
 
     def hexdigest(self) -> str:
-        """Return the fingerprint of what was taken so far."""
+        """Return the fingerprint of everything added so far."""
         return self._digest.hexdigest()
 
 

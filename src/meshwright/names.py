@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrow import from_numpy, from_strings, to_numpy
 from meshwright.errors import InputError, first_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Name: TypeAlias = str | int
-"""What nodes and topics are called."""
+"""The name of a node or a topic."""
 
 
 def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
     """Turn names into an Arrow column of strings or of 64-bit integers, without nulls.
 
-    It stays in chunks: one array of strings holds no more than 2 GiB of text.
+    It stays in chunks, because one array of strings holds at most 2 GiB of text.
     """
     if isinstance(values, str):
         raise InputError(f"{what}s are one string; give a list of names")
     column = values
     try:
         if not isinstance(column, (pa.Array, pa.ChunkedArray)):
-            column = pa.array(column if isinstance(column, (list, np.ndarray)) else list(column))
+            column = name_array(column)
         if isinstance(column, pa.Array):
             column = pa.chunked_array([column])
         if pa.types.is_dictionary(column.type):
             column = _decoded(column)
         if column.null_count:
-            rows = np.flatnonzero(column.is_null().to_numpy())
+            rows = np.flatnonzero(to_numpy(column.is_null()))
             raise InputError(
                 f"no {what} name in {first_rows(rows)} (from 1): fill every gap, or drop its row"
             )
@@ -53,11 +54,24 @@ def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
     raise InputError(f"{what} names are of type {column.type}: give strings or integers")
 
 
+def name_array(values: Iterable[Name]) -> pa.Array:
+    """Turn names into an Arrow array; only odd ones need pyarrow's own conversion, which is slow to start."""
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
+        return from_numpy(values)
+    listed: Any = values if isinstance(values, (list, np.ndarray)) else list(values)
+    kinds = set(map(type, listed))
+    if kinds == {str}:
+        return from_strings(listed)
+    if kinds == {int}:
+        return from_numpy(np.array(listed, dtype=np.int64))
+    return pa.array(listed) if len(listed) else pa.nulls(0)
+
+
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Spell a dictionary-encoded column out."""
+    """Decode a dictionary-encoded column."""
     kind = column.type.value_type
     if not pa.types.is_integer(kind):
-        kind = pa.large_string()  # room for any length, and polars' string views cannot be taken from
+        kind = pa.large_string()  # any length; and `take` does not work on the string views of polars
     chunks = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
     return pa.chunked_array(chunks, kind)
 
@@ -70,27 +84,27 @@ def encode_names(
     if len({pa.types.is_integer(part.type) for part in given}) == 2:
         raise InputError(f"{what} names must be all strings or all integers, not both")
     if not given:
-        return pa.array([], column.type), np.zeros(0, dtype=np.int64)
+        return pa.nulls(0, column.type), np.zeros(0, dtype=np.int64)
     chunks = [chunk for part in given for chunk in part.cast(given[0].type).chunks]
     encoded = pa.chunked_array(chunks).dictionary_encode()  # its chunks share one dictionary
     distinct = encoded.chunk(0).dictionary
     names, rank = sort_names(distinct if pa.types.is_integer(distinct.type) else distinct.cast(pa.string()))
-    ids = np.concatenate([rank[chunk.indices.to_numpy()] for chunk in encoded.chunks])
+    ids = np.concatenate([rank[to_numpy(chunk.indices)] for chunk in encoded.chunks])
     return names, ids[: len(column)]
 
 
 def sort_names(names: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
-    """Sort names (strings by their UTF-8 bytes) and say where each one went."""
+    """Sort names (strings by their UTF-8 bytes); return them, and the new position of each."""
     order = pc.sort_indices(names)
     rank = np.empty(len(names), dtype=np.int64)
-    rank[order.to_numpy()] = np.arange(len(names))
+    rank[to_numpy(order)] = np.arange(len(names))
     return names.take(order), rank
 
 
 def axis_names(names: Sequence[Name] | None, length: int, what: str, axis: str) -> pa.ChunkedArray:
-    """Return the names of a matrix's rows or columns, distinct, one for each; numbers if none are given."""
+    """Return the names of a matrix's rows or columns, one distinct name for each; numbers by default."""
     if names is None:
-        return pa.chunked_array([np.arange(length)])
+        return pa.chunked_array([from_numpy(np.arange(length))])
     column = name_column(names, what)
     if len(column) != length:
         raise InputError(f"{len(column)} {what} names for {length} {axis}s: give one for each {axis}")
@@ -100,9 +114,15 @@ def axis_names(names: Sequence[Name] | None, length: int, what: str, axis: str) 
 
 
 def position_of(names: pa.Array, name: Name, what: str) -> int:
-    """Return where a name is, or say that it is not there."""
+    """Return the position of a name.
+
+    Raises
+    ------
+    InputError
+        If it is unknown.
+    """
     fits = isinstance(name, str) == pa.types.is_string(names.type)
-    found = names.index(pa.scalar(name, names.type)).as_py() if fits else -1
+    found = names.index(name_array([name]).cast(names.type)[0]).as_py() if fits else -1
     if found < 0:
         raise InputError(f"no {what} {name!r} among the {len(names)} {what}s")
     return int(found)

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrays import as_ids, settled
+from meshwright.arrow import from_numpy
 from meshwright.errors import InputError, MissingDependencyError, first_five
-from meshwright.files.single import new_file
+from meshwright.files.atomic import new_file
 from meshwright.interest import Interest, arrow_to_pandas
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 class Overlay:
     """Ordered edges over an interest.
 
-    Edge `i` joins the nodes `u[i] < v[i]` (dense ids) and merged, when it was added, two components of
+    Edge `i` joins the nodes `u[i] < v[i]` (dense ids). When it was added, it merged two components of
     `contribution[i]` topics. So the support of every prefix is a cumulative sum.
     """
 
@@ -83,17 +84,17 @@ class Overlay:
     def __repr__(self) -> str:
         return f"Overlay({len(self)} edges over {self.interest.num_nodes} nodes)"
 
-    # -- handing over -------------------------------------------------------------------------------
+    # -- conversion --------------------------------------------------------------------------------
 
     def to_arrow(self) -> pa.Table:
         """Return a table `rank, u, v, contribution` with node names."""
         names = self.interest.node_names
         return pa.table(
             {
-                "rank": pa.array(np.arange(len(self), dtype=np.int32)),
-                "u": names.take(pa.array(self.u)),
-                "v": names.take(pa.array(self.v)),
-                "contribution": pa.array(self.contribution, pa.int32()),
+                "rank": from_numpy(np.arange(len(self), dtype=np.int32)),
+                "u": names.take(from_numpy(self.u)),
+                "v": names.take(from_numpy(self.v)),
+                "contribution": from_numpy(self.contribution),
             }
         )
 

@@ -9,9 +9,8 @@ import pytest
 from benchmarks.competitors import content_numpy
 
 from meshwright.content import cost, synthetic
-from meshwright.content.assignment.clustering import clustering
-from meshwright.content.assignment.packing import packing
-from meshwright.content.assignment.steiner import steiner
+from meshwright.content.assignment.baselines import clustering, packing
+from meshwright.content.assignment.steiner_mixing import steiner
 
 
 @pytest.mark.parametrize("model", ["uniform", "plane"])

@@ -90,7 +90,7 @@ def test_a_full_chunk_is_one_chunk(state: LiveState, kind: str) -> None:
 @pytest.mark.parametrize("kind", LISTS)
 @pytest.mark.parametrize("following", ["itself", "another list's", "too large", "negative"])
 def test_a_list_ends(state: LiveState, kind: str, following: str) -> None:
-    """A list that continues in a chunk of its own, of another list, or in none at all is reported."""
+    """A list that continues in a chunk of its own, of another list, or in a missing chunk is reported."""
     live = state.arrays
     first, count = getattr(live, FIRST[kind]), getattr(live, LISTS[kind])
     v, other = with_one_chunk(state, count), with_one_chunk(state, live.degree)

@@ -76,7 +76,7 @@ def build(
 
 
 @pytest.mark.parametrize("greedy", [True, False], ids=["greedy", "primal-dual"])
-@settings(max_examples=examples(80, 8), deadline=None)
+@settings(max_examples=examples(40, 8), deadline=None)
 @given(some_interests, st.integers(1, 4), seeds)
 def test_backups_are_those_of_the_paper(greedy: bool, interest: Interest, coverage: int, seed: int) -> None:
     """Without a window, the first backups of every node are those of the paper's algorithm."""

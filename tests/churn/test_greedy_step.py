@@ -90,7 +90,7 @@ def random_policy(chance: np.random.Generator, local: bool) -> Policy:
 
 
 @pytest.mark.parametrize("local", ids.values(), ids=ids)
-@settings(max_examples=examples(80, 8), deadline=None)
+@settings(max_examples=examples(40, 8), deadline=None)
 @given(some_interests, seeds, st.integers(1, 4))
 def test_leaves_add_the_links_of_the_engine(local: bool, interest: Interest, seed: int, count: int) -> None:
     """When nodes leave, the links added are the engine's among their neighbours and backups, in order."""
@@ -108,7 +108,7 @@ def test_leaves_add_the_links_of_the_engine(local: bool, interest: Interest, see
 
 
 @pytest.mark.parametrize("local", ids.values(), ids=ids)
-@settings(max_examples=examples(80, 8), deadline=None)
+@settings(max_examples=examples(40, 8), deadline=None)
 @given(some_interests, seeds)
 def test_joins_add_the_links_of_the_engine(local: bool, interest: Interest, seed: int) -> None:
     """When a node joins, the links added are the engine's between it and its backups, in order."""
@@ -127,7 +127,7 @@ def test_joins_add_the_links_of_the_engine(local: bool, interest: Interest, seed
     )
 
 
-@settings(max_examples=examples(80, 8), deadline=None)
+@settings(max_examples=examples(40, 8), deadline=None)
 @given(some_interests, seeds)
 def test_unsubscribes_add_the_links_of_the_engine(interest: Interest, seed: int) -> None:
     """When a node unsubscribes, the links added are the engine's among its neighbours and backups."""
@@ -147,7 +147,7 @@ def test_unsubscribes_add_the_links_of_the_engine(interest: Interest, seed: int)
     )
 
 
-@settings(max_examples=examples(60, 6), deadline=None)
+@settings(max_examples=examples(40, 6), deadline=None)
 @given(some_interests, seeds)
 def test_naive_repairs_add_the_links_of_the_engine(interest: Interest, seed: int) -> None:
     """Naive repairs add the engine's links among all nodes after a leave, and from the newcomer to all."""

@@ -1,4 +1,4 @@
-"""Bad input, each kind of it, as a person would meet it: one line, exit code 2, nothing written."""
+"""Bad input, each kind as a person meets it: one line, exit code 2, nothing written."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refused(source: Path, *words: str | Path) -> str:
     ids=["empty", "missing column", "null"],
 )
 def test_a_bad_file(source: Path, text: str, expected: str) -> None:
-    """An empty file, a missing column and a missing value are each said, with the file's name."""
+    """An empty file, a missing column and a missing value are each reported, with the name of the file."""
     source.write_text(text, encoding="utf-8")
     complaint = refused(source)
     assert expected in complaint
@@ -74,7 +74,7 @@ def test_bad_parameters(source: Path, words: list[str], expected: str) -> None:
 
 
 def test_an_unknown_algorithm_is_told_before_reading(tmp_path: Path) -> None:
-    """A misspelled algorithm is told even where the file is missing: the names are looked at first."""
+    """A misspelled algorithm is reported even if the file is missing: names are checked first."""
     assert "choose one of gm" in refused(tmp_path / "nowhere.csv", "--algorithm", "finest")
 
 
@@ -87,7 +87,7 @@ def test_a_plan_of_another_dataset(source: Path) -> None:
 
 
 def test_targets_that_cannot_be_written(source: Path) -> None:
-    """A target below a file cannot be made; that is said, and the file is untouched."""
+    """A target below a file cannot be created: the error says so, and the file is untouched."""
     complaint = meshwright("plan", source, "--out", source / "plan").complaint
     assert "subscriptions.csv" in complaint
     assert source.read_text(encoding="utf-8") == GOOD
@@ -95,7 +95,7 @@ def test_targets_that_cannot_be_written(source: Path) -> None:
 
 
 def test_a_target_that_is_something_else(source: Path) -> None:
-    """A folder that is no plan is not replaced by one."""
+    """A folder that is not a plan is not replaced."""
     (source.parent / "plan").mkdir()
     (source.parent / "plan" / "diary.txt").write_text("dear diary", encoding="utf-8")
     assert "plan" in refused(source)
@@ -116,7 +116,7 @@ def test_more_topics_than_can_be_numbered(tmp_path: Path) -> None:
 
 
 def test_a_demo_without_topics(tmp_path: Path) -> None:
-    """It is the topics that are missing, not what each broker has of them."""
+    """The error names the missing topics, not the subscriptions of each broker."""
     assert (
         "error: 0 topics: give at least 1" in meshwright("demo", "--topics", "0", "--out", tmp_path).complaint
     )
@@ -173,7 +173,7 @@ def grow(*given, **options):
 design.grow = grow
 run()
 """
-"""The real program, which also says when it is in the middle."""
+"""The real program, which also reports each finished round."""
 
 
 def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:

@@ -9,19 +9,20 @@ import pytest
 from terminal import meshwright
 
 
-@pytest.fixture
-def dataset(tmp_path: Path) -> Path:
-    """Make up a small dataset."""
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a small synthetic dataset."""
+    folder = tmp_path_factory.mktemp("certify") / "dataset"
     shape = ["--nodes", "40", "--topics", "12", "--min-size", "2", "--max-size", "8"]
-    assert meshwright("workload", "unif", *shape, "--out", tmp_path / "dataset").code == 0
-    return tmp_path / "dataset"
+    assert meshwright("workload", "unif", *shape, "--out", folder).code == 0
+    return folder
 
 
 def test_a_certified_plan(dataset: Path, tmp_path: Path) -> None:
-    """`plan --certify` says how near to the fewest it is, keeps the prices, and `verify` finds the same."""
+    """`plan --certify` states its gap to the fewest links and keeps the prices; `verify` finds the same."""
     out = tmp_path / "plan"
-    told = meshwright("plan", dataset, "--certify", "--out", out)
-    assert "above the fewest links possible" in told.out
+    answer = meshwright("plan", dataset, "--certify", "--out", out)
+    assert "above the fewest links possible" in answer.out
     assert (out / "prices.parquet").is_file()
     stated = meshwright("plan", dataset, "--certify", "--out", out, "--json").json
     found = meshwright("verify", out, dataset, "--json").json
@@ -52,7 +53,7 @@ def test_compare_has_a_column_for_it(dataset: Path) -> None:
 
 def test_a_front(dataset: Path, tmp_path: Path) -> None:
     """`plan --front` writes a plan for each row, each of which is verified."""
-    words = ["--algorithm", "best", "--front", "--steps", "400", "--out", str(tmp_path / "front")]
+    words = ["--algorithm", "best", "--front", "--steps", "50", "--out", str(tmp_path / "front")]
     answer = meshwright("plan", dataset, *words, "--json")
     degrees = [plan["max_degree"] for plan in answer.json["plans"]]
     assert degrees == sorted(set(degrees))
@@ -77,30 +78,30 @@ def test_what_a_front_does_not_take(dataset: Path, words: list[str], expected: s
 
 
 def test_advice(dataset: Path, tmp_path: Path) -> None:
-    """`advise` says which to take and why, draws a chart and writes the plan it advises."""
+    """`advise` names a design and the reasons, draws a chart and writes the plan."""
     words = ["--steps", "100", "--out", str(tmp_path / "plan"), "--chart", str(tmp_path / "advice.png")]
-    told = meshwright("advise", dataset, *words)
-    assert told.code == 0
-    assert "take Best" in told.out
-    assert "above the fewest links possible" in told.out
+    answer = meshwright("advise", dataset, *words)
+    assert answer.code == 0
+    assert "take Best" in answer.out
+    assert "above the fewest links possible" in answer.out
     assert meshwright("verify", tmp_path / "plan", dataset).code == 0
     assert (tmp_path / "advice.png").is_file()
-    answer = meshwright("advise", dataset, "--steps", "100", "--json").json
-    assert answer["plans"][answer["chosen"]]["algorithm"] == "best"
-    assert answer["plans"][0]["redundant_edges"] >= 0
+    document = meshwright("advise", dataset, "--steps", "100", "--json").json
+    assert document["plans"][document["chosen"]]["algorithm"] == "best"
+    assert document["plans"][0]["redundant_edges"] >= 0
 
 
 def test_advice_that_cannot_be_given(dataset: Path, tmp_path: Path) -> None:
-    """When nothing meets the wishes the answer is no, with what the nearest lacks, and no plan."""
+    """If nothing meets the requirements the answer is no, with what the nearest plan lacks."""
     words = ["--diameter", "1", "--max-degree", "1", "--out", str(tmp_path / "plan")]
-    told = meshwright("advise", dataset, *words)
-    assert told.code == 1
-    assert "take none" in told.out
-    assert "above 1" in told.out
+    answer = meshwright("advise", dataset, *words)
+    assert answer.code == 1
+    assert "take none" in answer.out
+    assert "above 1" in answer.out
     assert not (tmp_path / "plan").exists()
 
 
 def test_advice_within_limits(dataset: Path) -> None:
-    """Limits too tight to connect every topic: the most support within them, and resilience where wished."""
+    """Limits too tight to connect every topic give the most support; diameters have a weaker certificate."""
     assert "- support" in meshwright("advise", dataset, "--max-edges", "10", "--steps", "0").out
     assert "connect topics at all" in meshwright("advise", dataset, "--diameter", "2").out

@@ -1,4 +1,4 @@
-"""`churn` and `chaos`: figures that are the library's, folders that verify, and clear refusals."""
+"""`churn` and `chaos`: the library's figures, folders that verify, and clear errors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def made(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_what_churn_leaves_verifies(made: tuple[Path, Path], tmp_path: Path, policy: str) -> None:
-    """The figures are the library's, rounds are all there, and `verify` accepts the final plan."""
+    """The figures are the library's, all rounds are stored, and `verify` accepts the final plan."""
     out = tmp_path / "out"
     words: list[str | Path] = ["--rounds", "30", "--policy", policy, "--seed", "4", "--out", out, "--json"]
     answer = meshwright("churn", *made, *words)
@@ -72,8 +72,8 @@ def test_policies_side_by_side(made: tuple[Path, Path], tmp_path: Path) -> None:
     for policy in ("naive", "shadow"):
         folder = tmp_path / "out" / policy
         assert meshwright("verify", folder / "plan", folder / "dataset").code == 0
-    told = meshwright("churn", *made, *words, "--json").json["policies"]
-    assert [each["policy"] for each in told] == ["naive", "shadow"]
+    printed = meshwright("churn", *made, *words, "--json").json["policies"]
+    assert [each["policy"] for each in printed] == ["naive", "shadow"]
 
 
 def test_a_trace_is_replayed(made: tuple[Path, Path], tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_partial_plans_and_full_places_are_refused(made: tuple[Path, Path], tmp_
     assert "something other" in meshwright("churn", *made, "--rounds", "2", "--out", made[1]).complaint
 
 
-def test_chaos_tells_what_breaks(made: tuple[Path, Path], tmp_path: Path) -> None:
+def test_chaos_reports_what_breaks(made: tuple[Path, Path], tmp_path: Path) -> None:
     """`chaos` prints each scenario; of a resilient plan no single failure breaks anything."""
     words = ["--most", "2", "--samples", "5"]
     answer = meshwright("chaos", *made, *words, "--json")

@@ -71,8 +71,8 @@ def test_the_first_run_says_that_it_compiles(places: dict[str, Path], tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", LONG)
-def test_so_does_every_other_command(places: dict[str, Path], tmp_path: Path, command: str) -> None:
-    """Whatever is compiled, for one thread or two, is announced once."""
+def test_every_other_command_announces_it_once(places: dict[str, Path], tmp_path: Path, command: str) -> None:
+    """Each command announces compilation once, for one thread or two."""
     check_first_run(command, places, tmp_path)
 
 

@@ -18,15 +18,16 @@ from terminal import meshwright
 FIGURES = {"algorithm", "cost", "access_cost", "core_cost", "crr", "max_load", "seconds"}
 
 
-@pytest.fixture
-def workload(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a small workload with the command."""
+    folder = tmp_path_factory.mktemp("content") / "workload"
     words = "--users 120 --brokers 4 --channels 6 --model plane --length 0.3 --seed 3"
-    answer = meshwright("content", "workload", *words.split(), "--out", tmp_path / "workload", "--json")
+    answer = meshwright("content", "workload", *words.split(), "--out", folder, "--json")
     assert (answer.code, answer.err) == (0, "")
     assert (answer.json["users"], answer.json["brokers"], answer.json["channels"]) == (120, 4, 6)
     assert answer.json["volume_ratio"] > 1
-    return tmp_path / "workload"
+    return folder
 
 
 def test_assign_writes_a_plan(workload: Path, tmp_path: Path) -> None:
@@ -138,7 +139,7 @@ def test_topics_are_channels(tmp_path: Path) -> None:
     assert "has no place for users 'bob', 'cid'" in meshwright(*words).complaint
 
 
-def test_bad_options_are_refused(workload: Path, tmp_path: Path) -> None:
+def test_bad_options_are_rejected(workload: Path, tmp_path: Path) -> None:
     """Bad options and folders end with exit code 2 and one line that says what to change."""
     out = ("--out", tmp_path / "x")
     for words, message in (

@@ -1,4 +1,4 @@
-"""`--costs`: plans that weigh it, tables that show it, and one clear line for whatever is wrong with it."""
+"""`--costs`: plans by cost, tables with costs, and one clear line for each fault."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def test_a_plan_with_costs(source: Path, places: Path, algorithm: str) -> None:
     checked = meshwright("verify", out, source, "--costs", places)
     assert checked.code == 0
     assert "cost: 6 in all" in checked.out
-    told = meshwright("verify", out, source, "--costs", places, "--json").json
-    assert (told["total_cost"], told["cost_checked"]) == (6.0, True)
+    printed = meshwright("verify", out, source, "--costs", places, "--json").json
+    assert (printed["total_cost"], printed["cost_checked"]) == (6.0, True)
 
 
-def test_unchecked_costs_are_said(source: Path, places: Path) -> None:
+def test_unchecked_costs_are_reported(source: Path, places: Path) -> None:
     """`verify` without --costs passes, and says that the total cost was not checked."""
     out = source.parent / "plan"
     assert meshwright("plan", source, "--costs", places, "--out", out).code == 0
     answer = meshwright("verify", out, source)
     assert answer.code == 0
     assert "not checked: the total cost of 6; give --costs" in answer.out
-    told = meshwright("verify", out, source, "--json").json
-    assert (told["verified"], told["total_cost"], told["cost_checked"]) == (True, None, False)
+    printed = meshwright("verify", out, source, "--json").json
+    assert (printed["verified"], printed["total_cost"], printed["cost_checked"]) == (True, None, False)
     assert meshwright("plan", source, "--out", out).code == 0
     assert "cost" not in meshwright("verify", out, source).out
     assert meshwright("verify", out, source, "--json").json["cost_checked"] is None
@@ -78,7 +78,7 @@ def test_a_false_total_is_no(source: Path, places: Path) -> None:
 
 
 def test_compare_shows_what_all_designs_cost(source: Path, places: Path) -> None:
-    """Every row has its total cost, also of designs that do not look at it; without --costs none has."""
+    """Every row has its total cost, also for designs that ignore costs; without --costs no row has one."""
     words: list[str | Path] = ["compare", source, "--algorithms", "gm,low,minmax,ring"]
     plans = meshwright(*words, "--costs", places, "--json").json["plans"]
     assert [plan["total_cost"] for plan in plans][:2] == [6.0, 6.0]
@@ -124,7 +124,7 @@ def test_bad_costs(source: Path, places: Path, text: str, words: list[str], expe
 
 
 def test_no_costs(source: Path) -> None:
-    """A file of costs that is not there is named; --metric without costs is told to be without use."""
+    """A missing file of costs is named; --metric without costs is refused."""
     words: list[str | Path] = ["plan", source, "--out", source.parent / "plan"]
     assert "nowhere.csv" in meshwright(*words, "--costs", "nowhere.csv").complaint
     assert "--costs" in meshwright(*words, "--metric").complaint

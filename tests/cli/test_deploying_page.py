@@ -11,7 +11,7 @@ import pytest
 
 import meshwright as mw
 from brokers import PROGRAM
-from meshwright.cli.deploy import apply, diff, export, federation, route
+from meshwright.cli.deploy import apply, export, federation, route
 from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
 from terminal import meshwright
 
@@ -58,7 +58,7 @@ COMMANDS = list(
     dict.fromkeys(
         [
             *commands_of("routes.md"), *commands_of("deploying.md"), *route.EXAMPLES, *export.EXAMPLES,
-            *diff.EXAMPLES, *apply.EXAMPLES, *federation.EXAMPLES,
+            *apply.DIFF_EXAMPLES, *apply.APPLY_EXAMPLES, *federation.EXAMPLES,
         ]
     )
 )  # fmt: skip
@@ -84,8 +84,10 @@ def test_commands_run() -> None:
 
 @pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 @pytest.mark.usefixtures("spark", "folder")
-def test_commands_with_brokers_run() -> None:
+@pytest.mark.parametrize("churn", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_commands_with_brokers_run(churn: bool) -> None:
     """Every command of both pages and of the help texts that starts brokers runs."""
-    assert len(WITH_BROKERS) >= 3
-    for command in WITH_BROKERS:
+    commands = [command for command in WITH_BROKERS if ("--churn" in command) == churn]
+    assert len(commands) >= 1 + (not churn)
+    for command in commands:
         run(command)

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from meshwright.cli.content import assign, commands, migrate
+from meshwright.cli import content
+from meshwright.cli.content import assign, migrate
 from meshwright.cli.content import workload as content_workload
 from meshwright.cli.data import workload
-from meshwright.cli.live import chaos, churn
-from meshwright.cli.main import app
-from meshwright.cli.plans import advise, compare, plan, soc, verify
+from meshwright.cli.main import build_app
+from meshwright.cli.plans import churn, compare, plan, verify
 from meshwright.designs import DESIGNS
 from terminal import meshwright
 
@@ -30,14 +30,14 @@ README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 
 @pytest.mark.parametrize("page", GENERATE["PAGES"])
 def test_generated_parts_are_up_to_date(page: str) -> None:
-    """What `make docs` would write is what stands there."""
+    """Running `make docs` would change nothing."""
     assert GENERATE["current"](page) == (CHECKOUT / page).read_text(encoding="utf-8")
 
 
 def test_everything_is_documented() -> None:
     """Every command and option, and every design with its guarantee, is in its page."""
     command_line = (CHECKOUT / "docs" / "command-line.md").read_text(encoding="utf-8")
-    program: Any = get_command(app)
+    program: Any = get_command(build_app())
     for name, command in GENERATE["every_command"]("meshwright", program):
         assert f"## {name}\n" in command_line
         for given in command.params:
@@ -71,7 +71,7 @@ def test_the_pages_python_runs(page: str) -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_the_readmes_run_is_real(tmp_path: Path) -> None:
-    """The README shows what `make demo` prints today, but for the times and for where the files are."""
+    """The README shows what `make demo` prints today, except times and paths."""
 
     def figures(text: str) -> str:
         # A longer time makes its column wider, and so the table's lines longer.
@@ -99,13 +99,13 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     examples = [
         *workload.EXAMPLES,
         *plan.EXAMPLES,
-        *verify.EXAMPLES,
-        *soc.EXAMPLES,
-        *advise.EXAMPLES,
-        *compare.EXAMPLES,
-        *churn.EXAMPLES,
-        *chaos.EXAMPLES,
-        *commands.EXAMPLES,
+        *verify.VERIFY_EXAMPLES,
+        *verify.SOC_EXAMPLES,
+        *compare.ADVISE_EXAMPLES,
+        *compare.COMPARE_EXAMPLES,
+        *churn.CHURN_EXAMPLES,
+        *churn.CHAOS_EXAMPLES,
+        *content.EXAMPLES,
         *content_workload.EXAMPLES,
         *assign.ASSIGN_EXAMPLES,
         *assign.COMPARE_EXAMPLES,

@@ -14,9 +14,9 @@ import pytest
 
 import meshwright as mw
 from meshwright import cli
-from meshwright.cli import bench, demo, main
+from meshwright.cli import demo, main
 from meshwright.cli.content import assign
-from meshwright.cli.data import follow, ingest, profile, sample, traffic
+from meshwright.cli.data import explore, raw_logs
 from meshwright.cli.plans import plan, verify
 from meshwright.workloads import zipf
 from small_datasets import planned
@@ -24,15 +24,18 @@ from terminal import meshwright
 
 CHECKOUT = Path(__file__).parents[2]
 HERE = (
-    "bench",
+    "demo.BENCH",
     "content.assign.EXACT",
-    *(f"data.{it}" for it in ["follow", "ingest", "profile", "sample", "traffic"]),
+    *("data.explore.PROFILE", "data.explore.SAMPLE"),
+    *("data.raw_logs.FOLLOW", "data.raw_logs.INGEST", "data.raw_logs.TRAFFIC"),
 )
 IN_OTHER_TESTS = {
-    "test_docs.py": "data.workload plans.plan plans.verify plans.soc plans.advise plans.compare live.churn "
-    "live.chaos content.commands content.workload content.assign.ASSIGN content.assign.COMPARE "
-    "content.migrate",
-    "test_deploying_page.py": "deploy.route deploy.export deploy.diff deploy.apply deploy.federation",
+    "test_docs.py": "data.workload plans.plan plans.verify.VERIFY plans.verify.SOC plans.compare.ADVISE "
+    "plans.compare.COMPARE plans.churn.CHURN plans.churn.CHAOS content content.workload "
+    "content.assign.ASSIGN content.assign.COMPARE content.migrate",
+    "test_deploying_page.py": "deploy.route deploy.export deploy.apply.DIFF deploy.apply.APPLY "
+    "deploy.federation",
+    "test_reproduce_command.py": "reproduce",
 }
 """Whose examples these run."""
 PAGES = {
@@ -58,7 +61,7 @@ def commands(page: str) -> list[list[str]]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Be in a folder with all that the examples read."""
+    """Change to a folder with all files that the examples read."""
     monkeypatch.chdir(tmp_path)
     for name in ("events", "incoming", "logs", "published"):
         Path(name).mkdir()
@@ -103,9 +106,15 @@ def ready(words: list[str]) -> list[str]:
     return [word.replace("spark://head:7077", "local[2]") for word in words]
 
 
-QUICK_ONES = [*ingest.EXAMPLES[:2], profile.EXAMPLES[1], sample.EXAMPLES[1]]
+QUICK_ONES = [*raw_logs.INGEST_EXAMPLES[:2], explore.PROFILE_EXAMPLES[1], explore.SAMPLE_EXAMPLES[1]]
 """A few seconds each, most of them Spark's; the second one of `traffic` stands on the page on content too."""
-ALL = [*ingest.EXAMPLES, *profile.EXAMPLES, *sample.EXAMPLES, *traffic.EXAMPLES, *follow.EXAMPLES]
+ALL = [
+    *raw_logs.INGEST_EXAMPLES,
+    *explore.PROFILE_EXAMPLES,
+    *explore.SAMPLE_EXAMPLES,
+    *raw_logs.TRAFFIC_EXAMPLES,
+    *raw_logs.FOLLOW_EXAMPLES,
+]
 
 
 @pytest.mark.usefixtures("spark", "folder")
@@ -124,16 +133,16 @@ def test_examples_on_data_run(example: str) -> None:
 @pytest.mark.slow
 def test_the_benchmarks_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The quick run of `bench` measures everything and writes its page; the full one is the same, longer."""
-    assert bench.EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
+    assert demo.BENCH_EXAMPLES == ("meshwright bench", "meshwright bench --quick --out results.md")
     monkeypatch.chdir(tmp_path)
-    answer = meshwright(*shlex.split(bench.EXAMPLES[1])[1:])
+    answer = meshwright(*shlex.split(demo.BENCH_EXAMPLES[1])[1:])
     assert answer.code == 0, answer.err
     assert "Failed" not in Path("results.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_churn_pages_commands_run() -> None:
-    """What the page on churn shows can be typed."""
+    """The commands of the page on churn run."""
     planned(Path("subscriptions.csv").absolute())
     shown = commands("docs/churn.md")
     assert len(shown) >= 2
@@ -183,9 +192,9 @@ def test_no_example_is_left_out() -> None:
                 command = f"{module.name}.{name}".removeprefix("meshwright.cli.")
                 showing.add(re.sub(r"[._]EXAMPLES$", "", command))
     # The README shows a run of the demo; what the program's own help shows is shown by its commands.
-    assert demo.EXAMPLES == ("meshwright demo --out out/demo",)
-    assert set(main.EXAMPLES) <= {"meshwright demo", *plan.EXAMPLES, *verify.EXAMPLES}
-    run = {*HERE, "demo", "main"}
+    assert demo.DEMO_EXAMPLES == ("meshwright demo --out out/demo",)
+    assert set(main.EXAMPLES) <= {"meshwright demo", *plan.EXAMPLES, *verify.VERIFY_EXAMPLES}
+    run = {*HERE, "demo.DEMO", "main"}
     for test, names in IN_OTHER_TESTS.items():
         text = (Path(__file__).parent / test).read_text(encoding="utf-8")
         for name in names.split():

@@ -1,11 +1,11 @@
-"""How commands fail: one line that says what and how to mend it, the exit code, a traceback on demand."""
+"""How commands fail: one line with the cause and the fix, the exit code, a traceback on demand."""
 
 from __future__ import annotations
 
 import pytest
 
 from meshwright.cli.output import explain
-from terminal import meshwright, process
+from terminal import meshwright
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def test_wrong_words_are_one_line(words: list[str], expected: str) -> None:
     assert "--help'" in complaint
 
 
-def test_a_fault_of_ours_asks_to_be_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What nobody foresaw ends with code 70 and one line; with --debug the traceback comes before it."""
+def test_a_bug_asks_to_be_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unexpected error ends with code 70 and one line; with --debug the traceback comes before it."""
 
     def burst(*_: object) -> None:
         raise RuntimeError("the roof\nis on fire")
@@ -49,9 +49,9 @@ def test_a_fault_of_ours_asks_to_be_reported(monkeypatch: pytest.MonkeyPatch) ->
         assert loud.err.endswith(answer.err)
 
 
-def test_debug_shows_where_bad_input_was_met() -> None:
+def test_debug_shows_where_bad_input_was_found() -> None:
     """With --debug, bad input has its traceback too, and the same exit code."""
-    answer = process("plan", "no-such-file.csv", "--out", "plan", "--debug")
+    answer = meshwright("plan", "no-such-file.csv", "--out", "plan", "--debug")
     assert answer.code == 2
     assert "Traceback" in answer.err
     assert "meshwright: error: " in answer.err.splitlines()[-1]
@@ -64,10 +64,10 @@ def test_debug_shows_where_bad_input_was_met() -> None:
 def test_errors_of_the_machine(error: Exception, code: int, capsys: pytest.CaptureFixture[str]) -> None:
     """No memory or no permission is one line too, and names the file if there is one."""
     assert explain(error) == code
-    told = capsys.readouterr().err
-    assert told.startswith("meshwright: error: ")
-    assert told.count("\n") == 1
-    assert getattr(error, "filename", None) is None or "/etc/plan" in told
+    printed = capsys.readouterr().err
+    assert printed.startswith("meshwright: error: ")
+    assert printed.count("\n") == 1
+    assert getattr(error, "filename", None) is None or "/etc/plan" in printed
 
 
 def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:

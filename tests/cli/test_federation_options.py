@@ -12,13 +12,11 @@ import pytest
 
 import meshwright as mw
 from meshwright.churn.events import CRASH, LEAVE
-from meshwright.cli.deploy.federation import _format_storm
-from meshwright.cli.deploy.federation_churn import _format_window, _random_events
-from meshwright.cli.deploy.federation_run import format_verdict
+from meshwright.cli.deploy.federation_run import _format_storm, _format_window, _random_events, format_verdict
 from meshwright.deploy import BrokerSettings, NamedTrees, wire
 from meshwright.deploy.federation.churn_verdict import ChurnVerdict, Count, Window
-from meshwright.deploy.federation.plan import synthetic_plan
-from meshwright.deploy.federation.storm import Storm
+from meshwright.deploy.federation.federation_plan import synthetic_plan
+from meshwright.deploy.federation.run import Storm
 from meshwright.deploy.federation.verdict import Verdict
 from meshwright.workloads import zipf
 from routed_plans import write_routed_plan
@@ -30,8 +28,8 @@ EXACT = Verdict(4, 9, (), (), (), {})
 
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Mosquitto 2.0 be installed, wherever the tests run."""
-    monkeypatch.setattr("meshwright.brokers.program.installed_version", lambda: "2.0")
+    """Pretend that Mosquitto 2.0 is installed."""
+    monkeypatch.setattr("meshwright.brokers.processes.installed_version", lambda: "2.0")
 
 
 @pytest.mark.parametrize(
@@ -142,9 +140,9 @@ def test_a_storm_and_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         stormed.append((trees, links, folder.name))
         return Storm("t0", "b0", 3, 300)
 
-    monkeypatch.setattr("meshwright.deploy.federation.storm.storm", fake_storm)
+    monkeypatch.setattr("meshwright.deploy.federation.run.run_storm", fake_storm)
     monkeypatch.setattr(
-        "meshwright.report.federation_picture.federation_picture",
+        "meshwright.report.charts.federation_picture",
         lambda *given, **named: drawn.append((given, named)),
     )
     picture = tmp_path / "f.png"
@@ -197,7 +195,7 @@ def test_the_answer_of_churn(monkeypatch: pytest.MonkeyPatch, leaked: int, same:
         return ChurnVerdict(EXACT, [window], leaked, EXACT, (), 9.0)
 
     monkeypatch.setattr("meshwright.deploy.federation.churn.churn_federation", fake_churn)
-    monkeypatch.setattr("meshwright.cli.deploy.federation_churn._ingested_interest_is", lambda *_: same)
+    monkeypatch.setattr("meshwright.cli.deploy.federation_run._ingested_interest_is", lambda *_: same)
     answer = meshwright("federation", "--brokers", "4", "--churn", "3", "--rate", "50", "--seed", "7")
     assert answer.code == (0 if same and not leaked else 1)
     verdict = "4 messages, 9 deliveries due: 0 missing, 0 duplicate, 0 leaked"

@@ -12,10 +12,10 @@ from meshwright.store.workloads import write_workload
 from terminal import meshwright
 
 
-@pytest.fixture
-def workload(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a small workload."""
-    return write_workload(synthetic(80, 5, 10, seed=2), tmp_path / "workload")
+    return write_workload(synthetic(80, 5, 10, seed=2), tmp_path_factory.mktemp("migrate") / "workload")
 
 
 def test_migrate_writes_its_run(workload: Path, tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.cli import progress
-from meshwright.cli.progress import ProgressDrawing, time_left
+from meshwright.cli import output
+from meshwright.cli.output import ProgressDrawing, time_left
 
 
 class Clock:
@@ -34,12 +34,12 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(output, "time", clock)
     return clock
 
 
 def test_quick_work_is_silent(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within the first second nothing is shown, be it forced and on a terminal."""
+    """Within the first second nothing is shown, not even if forced and on a terminal."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     with ProgressDrawing("GM", forced=True) as drawn:
@@ -49,23 +49,23 @@ def test_quick_work_is_silent(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_long_work_without_a_terminal(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where there is no terminal, long work is silent, or a line now and then if forced."""
+    """Without a terminal, long work is silent, or prints an occasional line if forced."""
     for forced in (False, True):
         with ProgressDrawing("GM", forced=forced) as drawn:
             for tenth in range(1, 10):
                 clock.now += 1
                 drawn(1000 * tenth, tenth / 10, "linking")
-        told = capsys.readouterr()
-        assert told.out == ""
+        printed = capsys.readouterr()
+        assert printed.out == ""
         if not forced:
-            assert told.err == ""
-    lines = told.err.splitlines()
+            assert printed.err == ""
+    lines = printed.err.splitlines()
     assert lines[0] == "meshwright: GM: 2,000 links, 20.0% support, 8 s left"
     assert len(lines) == 4
 
 
 def test_long_work_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal, a bar shows links, support and time left, and is wiped away at the end."""
+    """On a terminal, a bar shows links, support and time left, and disappears at the end."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
@@ -78,8 +78,8 @@ def test_long_work_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) 
     assert screen.getvalue().endswith("\x1b[2K")
 
 
-def test_other_work_is_told_by_its_name(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is not linking has no support to show: its name stands there, and the time left."""
+def test_other_work_is_printed_by_its_name(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other phases than linking show their name instead of the support, and the time left."""
     with ProgressDrawing("Best", forced=True) as drawn:
         clock.now += 5
         drawn(1234, 0.25, "improving")
@@ -87,7 +87,7 @@ def test_other_work_is_told_by_its_name(clock: Clock, capsys: pytest.CaptureFixt
 
 
 def test_a_budget_counts_as_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    """With a budget of links, the time left is told from the links when they are further than support."""
+    """With a budget of links, the time left follows from the links if they are further than support."""
     with ProgressDrawing("GPA", forced=True, max_edges=100) as drawn:
         clock.now += 4
         drawn(50, 0.1, "linking")
@@ -95,16 +95,16 @@ def test_a_budget_counts_as_progress(clock: Clock, capsys: pytest.CaptureFixture
 
 
 @given(st.floats(0.01, 1), st.floats(1, 90))
-def test_an_even_pace_is_told_exactly(share: float, seconds: float) -> None:
+def test_an_even_pace_is_printed_exactly(share: float, seconds: float) -> None:
     """When the pace never changes, the time left is what the pace says."""
     samples = deque((seconds * part / 10, share * part / 10) for part in range(10))
-    told = time_left(samples, seconds, share)
+    printed = time_left(samples, seconds, share)
     left = seconds * (1 - share) / share
     if left < 99:
-        assert abs(float(told.removesuffix(" s left")) - left) <= 0.5 + 1e-6
+        assert abs(float(printed.removesuffix(" s left")) - left) <= 0.5 + 1e-6
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4])
 def test_no_pace_is_no_guess(share: float) -> None:
-    """Where nothing moves, no time is made up."""
+    """Without progress, no time left is stated."""
     assert time_left(deque([(0.0, share)]), 10.0, share) == "time left unknown"

@@ -41,24 +41,24 @@ def line(tmp_path: Path) -> list[Path]:
 )
 def test_yes_no_and_unknown(line: list[Path], words: list[str], answer: str) -> None:
     """The first word is the answer, the same as in JSON; the code is 0 for yes only."""
-    told, document = meshwright("soc", *line, *words), meshwright("soc", *line, *words, "--json")
-    assert told.out.startswith(f"{answer}: ")
+    printed, document = meshwright("soc", *line, *words), meshwright("soc", *line, *words, "--json")
+    assert printed.out.startswith(f"{answer}: ")
     assert document.json["answer"] == answer
-    assert {told.code, document.code} == {0 if answer == "yes" else 1}
-    assert told.err == document.err == ""
+    assert {printed.code, document.code} == {0 if answer == "yes" else 1}
+    assert printed.err == document.err == ""
 
 
 def test_the_witness_figures(line: list[Path]) -> None:
-    """Degree and cost are told beside their bounds, in all and for each topic."""
+    """Degree and cost are printed with their bounds, in total and for each topic."""
     words = ["--degree", "3", "--cost", "5"]
     document = meshwright("soc", *line, *words, "--json").json
     assert (document["max_degree"], document["degree"], document["cost"]) == (2, 3, 5)
     assert (document["at_least"], document["at_most"], document["unreachable_topics"]) == (4, 6, [])
     costs = {topic["topic"]: (topic["at_least"], topic["at_most"]) for topic in document["topics"]}
     assert costs == {"w": (0, 0), "x": (4, 6), "y": (0, 0), "z": (0, 0)}
-    told = meshwright("soc", *line, *words).out
-    assert "filtering: 4 to 6 uninterested relays over all topics, 2.00 on average" in told
-    assert "costliest topics: 'x' 6\n" in told
+    printed = meshwright("soc", *line, *words).out
+    assert "filtering: 4 to 6 uninterested relays over all topics, 2.00 on average" in printed
+    assert "costliest topics: 'x' 6\n" in printed
 
 
 @pytest.mark.parametrize("measure", ["filtering", "diameter"])
@@ -69,15 +69,15 @@ def test_topics_that_nobody_can_join(tmp_path: Path, measure: str) -> None:
     document = meshwright("soc", *split, *words, "--json").json
     assert (document["answer"], document["unreachable_topics"]) == ("no", ["x", "z"])
     assert (document["at_least"], document["at_most"]) == (None, None)
-    told = meshwright("soc", *split, *words)
-    assert told.out.startswith(f"no: too high is {measure}\n")
-    assert "infinite, as subscribers of 'x', 'z' cannot reach each other" in told.out
+    printed = meshwright("soc", *split, *words)
+    assert printed.out.startswith(f"no: too high is {measure}\n")
+    assert "infinite, as subscribers of 'x', 'z' cannot reach each other" in printed.out
 
 
 def test_both_bounds_may_be_exceeded(line: list[Path]) -> None:
     """Each bound that does not hold is named."""
-    told = meshwright("soc", *line, "--degree", "1", "--cost", "0").out
-    assert told.startswith("no: too high is degree and filtering\n")
+    printed = meshwright("soc", *line, "--degree", "1", "--cost", "0").out
+    assert printed.startswith("no: too high is degree and filtering\n")
 
 
 def test_a_complete_plan_filters_nothing(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_bad_questions(line: list[Path], words: list[str], expected: str) -> Non
 
 
 def test_bad_plans(line: list[Path], tmp_path: Path) -> None:
-    """What is no plan, or was made for other subscriptions, is bad input too."""
+    """A folder that is not a plan, or a plan made for other subscriptions, is bad input too."""
     bounds = ["--degree", "1", "--cost", "1"]
     plan, dataset = line
     assert "is not a plan" in meshwright("soc", dataset, dataset, *bounds).complaint

@@ -1,4 +1,4 @@
-"""Readers who go away, and streams that are closed or full."""
+"""Closed pipes, and streams that are closed or full."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from meshwright.cli.output import BAD_INPUT, CLOSED_PIPE
 
 
 @pytest.mark.parametrize("words", [["--help"], ["workload", "unif", "--help"], ["no-such-command"]])
-def test_a_reader_who_went_away_is_no_answer(words: list[str]) -> None:
-    """An answer that nobody reads ends as with other programs, and never says "no"; errors stay errors."""
+def test_a_closed_pipe_is_not_an_answer(words: list[str]) -> None:
+    """A closed pipe ends a command as it ends other programs, and never means "no"; errors stay errors."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -28,18 +28,18 @@ def test_a_reader_who_went_away_is_no_answer(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("place", ["closed", "full"])
-def test_errors_that_cannot_be_told_keep_their_code(place: str) -> None:
+def test_errors_that_cannot_be_printed_keep_their_code(place: str) -> None:
     """Bad input is exit code 2 also where stderr is closed or full."""
     if place == "closed":
-        program = f"exec {sys.executable} -m meshwright plan nothing.csv --out plan 2>&-"
+        program = f"exec {sys.executable} -m meshwright no-such-command 2>&-"
         assert subprocess.run(["sh", "-c", program], check=False).returncode == BAD_INPUT
         return
     with Path("/dev/full").open("w") as full:
-        done = _run(["plan", "nothing.csv", "--out", "plan"], stdout=subprocess.PIPE, stderr=full)
+        done = _run(["no-such-command"], stdout=subprocess.PIPE, stderr=full)
     assert done.returncode == BAD_INPUT
 
 
-def test_an_answer_that_does_not_fit_is_told() -> None:
+def test_a_full_stdout_is_reported() -> None:
     """Where stdout is full, one line says so, with exit code 2."""
     with Path("/dev/full").open("w") as full:
         done = _run(["--version"], stdout=full, stderr=subprocess.PIPE)

@@ -69,7 +69,7 @@ def test_weak_topics_are_named(dataset: Path) -> None:
 
 
 def test_a_resilient_plan_must_keep_its_claim(dataset: Path) -> None:
-    """No link is spare: without one, a plan that claims k = 2 fails by itself, its figures being right."""
+    """No link is redundant: without one, a plan that claims k = 2 fails although its figures are right."""
     made = planned(dataset, "--algorithm", "resilient")
     shorten(made, dataset)
     answer = meshwright("verify", made, dataset)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds
 from meshwright import Interest, Overlay
-from meshwright.costs import pair_table
+from meshwright.costs import cost_tables
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.errors import InputError
 from naive_weighted import by_place, some_costs, table
@@ -46,7 +46,7 @@ def refused(make: Any, *given: Any, **options: Any) -> str:
     return str(caught.value)
 
 
-@settings(max_examples=examples(80, 40))
+@settings(max_examples=examples(40, 40))
 @given(interests(), seeds)
 def test_costs_are_those_given(interest: Interest, seed: int) -> None:
     """Each pair costs what the table says, or its distance, in both directions and to the last bit."""
@@ -142,7 +142,7 @@ def test_unknown_nodes() -> None:
     assert "'mars'" in refused(coordinates, [("mars", 0, 0)])
 
 
-@settings(max_examples=examples(80, 30))
+@settings(max_examples=examples(40, 30))
 @given(crowds(nodes=(2, 15), topics=(1, 8), subscriptions=40), seeds)
 def test_missing_pairs(interest: Interest, seed: int) -> None:
     """A table is refused if and only if it lacks a pair that shares a topic; the first five are named."""
@@ -169,7 +169,7 @@ def test_pairs_that_share_nothing_may_be_left_out() -> None:
     assert total_cost(overlay.prefix(1), costs) == 1.0
 
 
-@settings(max_examples=examples(150, 40))
+@settings(max_examples=examples(65, 40))
 @given(st.integers(0, 7), seeds)
 def test_the_triangle_inequality(nodes: int, seed: int) -> None:
     """Costs are refused if and only if a detour is cheaper than a direct link; missing pairs are ignored."""
@@ -209,7 +209,7 @@ def test_rounding_breaks_no_triangle(direct: float, accepted: bool) -> None:
 
 def test_the_triangle_check_works_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checking one row at a time finds a break in any row, and finds none where there is none."""
-    monkeypatch.setattr(pair_table, "TRIPLES_AT_ONCE", 1)
+    monkeypatch.setattr(cost_tables, "TRIPLES_AT_ONCE", 1)
     for first in range(3):
         order = ["a", "b", "c"][first:] + ["a", "b", "c"][:first]
         rows = {(order[0], order[1]): 9.0, (order[1], order[2]): 1.0, (order[0], order[2]): 2.0}

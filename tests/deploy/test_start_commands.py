@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from brokers import PROGRAM
-from meshwright.brokers.program import free_ports
+from meshwright.brokers.processes import free_ports
 from meshwright.deploy import (
     BrokerSettings,
     Endpoint,

@@ -1,4 +1,4 @@
-"""Advice: what it takes meets every wish, and it says when nothing does."""
+"""Advice: its choice meets every wish, and it says when no design does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ some_wishes = st.builds(
 )
 
 
-@settings(max_examples=examples(60, 5))
+@settings(max_examples=examples(30, 5))
 @given(crowds(nodes=(1, 20), subscriptions=70), some_wishes)
 def test_what_is_chosen_meets_every_wish(interest: Interest, wishes: Wishes) -> None:
     """A choice meets all wishes; if it does not connect every topic, nothing does that meets them."""
@@ -50,7 +50,7 @@ def test_it_takes_best_where_nothing_is_wished() -> None:
 
 
 def test_limits_too_tight_give_the_most_of_them() -> None:
-    """Where no overlay within the limits connects every topic, the one of most support is advised."""
+    """Where no overlay within the limits connects every topic, the one with the most support is advised."""
     interest = zipf(60, 15, size=5, seed=1)
     for wishes in (Wishes(max_degree=2), Wishes(max_edges=20), Wishes(max_degree=2, max_edges=20)):
         chosen = advise(interest, wishes, steps=0).chosen
@@ -60,7 +60,7 @@ def test_limits_too_tight_give_the_most_of_them() -> None:
 
 
 def test_resilience_and_short_ways() -> None:
-    """A wish for resilience or for a diameter of 2 is met by what promises it."""
+    """A wish for resilience or for a diameter of 2 is met by a design that guarantees it."""
     interest = zipf(40, 8, size=3, seed=1)
     resilient = advise(interest, Wishes(resilient=True), steps=0).chosen
     short = advise(interest, Wishes(diameter=2), steps=0).chosen
@@ -72,13 +72,13 @@ def test_resilience_and_short_ways() -> None:
 
 
 def test_small_instances_are_solved() -> None:
-    """A handful of nodes is given the optimum to compare with."""
+    """For a handful of nodes the optimum is among the designs compared."""
     advice = advise(zipf(8, 5, size=2, seed=1), steps=0)
     assert advice.tried[-1].plan.algorithm == "exact"
 
 
 @pytest.mark.parametrize("name", ["max_degree", "max_edges", "diameter"])
-def test_impossible_wishes_are_refused(name: str) -> None:
-    """A limit of zero is refused in one line."""
+def test_impossible_wishes_are_rejected(name: str) -> None:
+    """A limit of zero is rejected in one line."""
     with pytest.raises(InputError, match=f"{name} is 0"):
         Wishes(**{name: 0})  # type: ignore[arg-type]

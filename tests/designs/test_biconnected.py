@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, overlay_of, restless_engine, seeds, triples
 from meshwright import Interest
-from meshwright.designs.resilient.growth import grow_biconnected
-from meshwright.designs.resilient.prune import remove_spare_links
+from meshwright.designs.resilient import grow_biconnected, remove_spare_links
 from meshwright.greedy import grow, rules
 from meshwright.overlay import Overlay
 from meshwright.verify import verify_overlay
@@ -73,7 +72,7 @@ def edges(overlay: Overlay) -> list[naive.Edge]:
     return [(u, v) for u, v, _ in triples(overlay)]
 
 
-@settings(max_examples=examples(80, 15), deadline=None)
+@settings(max_examples=examples(50, 15), deadline=None)
 @given(small, st.lists(weights, max_size=2), st.integers(1, 4), st.booleans())
 def test_growth_equals_the_twin(
     interest: Interest, phases: list[Weights], window: int, restless: bool
@@ -83,7 +82,7 @@ def test_growth_equals_the_twin(
         assert edges(grow_biconnected(interest, phases, window=window)) == twin(interest, phases)
 
 
-@settings(max_examples=examples(15, 3), deadline=None)
+@settings(max_examples=examples(8, 3), deadline=None)
 @given(crowds((20, 30), (2, 12), 120))
 def test_growth_equals_the_twin_on_crowds(interest: Interest) -> None:
     """With many blocks and large components, each link is the twin's."""
@@ -98,7 +97,7 @@ def test_components_alone_give_greedy_merge(interest: Interest) -> None:
     assert triples(grow_biconnected(interest, [(1, 0, 0)])) == triples(grow(interest, rules.gm))
 
 
-@settings(max_examples=examples(60, 12), deadline=None)
+@settings(max_examples=examples(40, 12), deadline=None)
 @given(small, seeds)
 def test_spare_links_go_from_the_last_to_the_first(interest: Interest, seed: int) -> None:
     """Pruning removes, last to first, each link without which all topics stay 2-connected."""

@@ -1,4 +1,4 @@
-"""The front: plans of which none is beaten, and never worse than the greedy designs."""
+"""The front: no plan beats another in both figures, and no greedy design beats any of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from meshwright.verify import verify_overlay
 from meshwright.workloads import unif
 
 
-@settings(max_examples=examples(40, 4))
+@settings(max_examples=examples(20, 4))
 @given(crowds(nodes=(1, 25), subscriptions=100), seeds)
 def test_nothing_greedy_beats_it(interest: Interest, seed: int) -> None:
     """Degrees rise and links fall from plan to plan; each topic is connected; no greedy design is better."""
@@ -40,7 +40,7 @@ def test_there_is_a_choice_and_it_is_the_same_again() -> None:
 
 
 def test_without_steps_it_is_the_greedy_designs() -> None:
-    """With nothing to spend it is made of greedy designs, without a proof unless one is asked for."""
+    """Without a budget the front consists of greedy designs, with a proof only on request."""
     interest = unif(60, 20, min_size=4, max_size=15, seed=2)
     plans = front(interest, steps=0)
     assert len(plans[-1].overlay) <= len(grow(interest, rules.gm))
@@ -49,7 +49,7 @@ def test_without_steps_it_is_the_greedy_designs() -> None:
 
 
 def test_steps_that_do_not_divide_end_too() -> None:
-    """However steps are shared out among the limits, rounding does not keep it going."""
+    """The search ends even if the steps do not divide evenly among the limits."""
     interest = unif(60, 30, min_size=2, max_size=28, seed=2)
     for steps in (3, 6, 12, 24, 48):
         assert front(interest, steps=steps)

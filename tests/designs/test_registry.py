@@ -1,4 +1,4 @@
-"""Designs by name: found, checked, run, and told of."""
+"""Designs by name: lookup, checks of parameters, figures and summaries."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def interest() -> mw.Interest:
 
 
 def test_an_unknown_algorithm_lists_the_known_ones(interest: mw.Interest) -> None:
-    """Whoever misspells a name sees all of them."""
+    """A misspelled name is answered with the list of all names."""
     for ask in (find, lambda name: design(interest, name)):
-        with pytest.raises(InputError, match="no algorithm 'gn': choose one of") as told:
+        with pytest.raises(InputError, match="no algorithm 'gn': choose one of") as caught:
             ask("gn")
         for name in DESIGNS:
-            assert f" {name}" in str(told.value)
+            assert f" {name}" in str(caught.value)
 
 
 @pytest.mark.parametrize(("algorithm", "known"), [("ring", "none"), ("gpa", "max_edges"), ("low", "k, max")])
@@ -49,7 +49,7 @@ def test_an_unknown_parameter_lists_the_known_ones(interest: mw.Interest, algori
 
 @pytest.mark.parametrize(("algorithm", "missing"), [(name, next(iter(BUDGETS[name]))) for name in BUDGETS])
 def test_a_missing_parameter_is_named(interest: mw.Interest, algorithm: str, missing: str) -> None:
-    """A design that lives by its budget does not run without it, nor with None for it."""
+    """A design that needs a budget does not run without it, or with None for it."""
     chosen: list[dict[str, Any]] = [{}, {missing: None}]
     for given in chosen:
         with pytest.raises(InputError, match=f"{algorithm} needs {missing}: the budget"):
@@ -57,15 +57,15 @@ def test_a_missing_parameter_is_named(interest: mw.Interest, algorithm: str, mis
 
 
 @pytest.mark.parametrize("parameters", [{"max_edges": -1}, {"max_degree": 1.5}, {"rounds": 0}])
-def test_bad_values_are_refused_by_the_design(interest: mw.Interest, parameters: dict[str, Any]) -> None:
-    """What the engine or the design refuses comes through as it is."""
+def test_bad_values_are_rejected_by_the_design(interest: mw.Interest, parameters: dict[str, Any]) -> None:
+    """An error of the engine or of the design is passed on unchanged."""
     with pytest.raises(InputError, match=r": give "):
         design(interest, "gm", **parameters)
 
 
 @pytest.mark.parametrize("algorithm", DESIGNS)
 def test_figures_agree_with_what_is_measured(interest: mw.Interest, algorithm: str) -> None:
-    """A plan's figures are those that independent code finds in its edges, and it tells how it was made."""
+    """A plan's figures are those that independent code finds in its edges, and it states how it was made."""
     plan = design(interest, algorithm, seed=4, **GIVEN.get(algorithm, {}))
     found, figures = verify_overlay(plan.overlay), plan.figures
     assert (plan.algorithm, plan.parameters, plan.seed) == (algorithm, GIVEN.get(algorithm, {}), 4)

@@ -7,7 +7,7 @@ from hypothesis import given
 import naive
 from calls import triples
 from meshwright import Interest
-from meshwright.designs.ring import ring
+from meshwright.designs.rings_and_stars import ring
 from meshwright.verify import verify_overlay
 from strategies import interests
 
@@ -41,7 +41,7 @@ def test_ring_connects_every_topic(interest: Interest) -> None:
 
 
 def test_rings_that_topics_share_count_once() -> None:
-    """Three nodes under the same topics make one triangle, two one link, one none."""
+    """Three nodes with the same topics make one triangle, two make one link, one makes no link."""
     assert ring(Interest.from_dict({v: {"x", "y"} for v in "abc"})).edges == [
         ("a", "b"),
         ("b", "c"),

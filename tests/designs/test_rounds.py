@@ -22,10 +22,10 @@ from meshwright.workloads import unif
 small = crowds(nodes=(2, 20), topics=(1, 20), subscriptions=70)
 
 
-@settings(max_examples=examples(40, 10))
+@settings(max_examples=examples(25, 10))
 @given(small, st.integers(2, 4))
 def test_each_round_is_gm_on_unused_pairs(interest: Interest, rounds: int) -> None:
-    """Round after round, edges are the naive twin's from nothing on the pairs not yet in the overlay."""
+    """Each round adds the edges of the naive twin, from an empty overlay, on the unused pairs."""
     expected: list[naive.Edge] = []
     for _ in range(rounds):
         unused = candidates.all_but(expected)
@@ -35,7 +35,7 @@ def test_each_round_is_gm_on_unused_pairs(interest: Interest, rounds: int) -> No
     assert len(set(expected)) == len(expected)
 
 
-@settings(max_examples=examples(40, 10))
+@settings(max_examples=examples(25, 10))
 @given(small)
 def test_contributions_are_what_edges_merge(interest: Interest) -> None:
     """The first round merges all there is to merge, so that later edges contribute nothing."""
@@ -56,7 +56,7 @@ def test_the_second_round_alone_connects_every_topic() -> None:
 
 
 def test_rounds_end_where_pairs_end() -> None:
-    """Three nodes under one topic have three pairs: the second round gets one, the third none."""
+    """Three nodes under one topic have three pairs: the second round gets one, the third gets nothing."""
     interest = Interest.from_dict({v: {"x"} for v in "abc"})
     assert gm(interest, rounds=5).edges == [("a", "b"), ("a", "c"), ("b", "c")]
 
@@ -64,7 +64,7 @@ def test_rounds_end_where_pairs_end() -> None:
 @settings(max_examples=examples(25, 5))
 @given(small, st.integers(1, 3))
 def test_the_budget_is_for_all_rounds_together(interest: Interest, rounds: int) -> None:
-    """Under any number of edges the overlay is the first so many of all rounds."""
+    """With a budget of any size, the overlay is that number of edges from the start of all rounds."""
     whole = triples(gm(interest, rounds=rounds))
     for budget in range(len(whole) + 2):
         assert triples(gm(interest, rounds=rounds, max_edges=budget)) == whole[:budget]
@@ -79,20 +79,20 @@ def test_one_round_is_greedy_merge(interest: Interest) -> None:
 
 @pytest.mark.parametrize("rounds", [0, -1])
 def test_too_few_rounds(rounds: int) -> None:
-    """No round makes no design."""
+    """Fewer than one round is rejected."""
     with pytest.raises(InputError, match=f"{rounds} rounds: give a whole number of at least 1"):
         gm(unif(5, 3, size=2), rounds=rounds)
 
 
 def test_rounds_do_not_go_with_a_degree() -> None:
-    """A limit on degrees would have to be shared by the rounds: it is refused before any work is done."""
+    """A limit on degrees would have to be shared by the rounds: it is rejected before any work is done."""
     with pytest.raises(InputError, match="max_degree and rounds"):
         gm(unif(5, 3, size=2), rounds=2, max_degree=3)
 
 
 @pytest.mark.parametrize("option", ["start", "candidates", "topics"])
 def test_rounds_begin_from_nothing_on_everything(option: str) -> None:
-    """A start, a candidate set or a topic filter has no one meaning over several rounds: it is refused."""
+    """A start, a candidate set or a topic filter is ambiguous over several rounds, and rejected."""
     interest = unif(5, 3, size=2)
     given: dict[str, Any] = {
         "start": Overlay.empty(interest),
@@ -104,10 +104,10 @@ def test_rounds_begin_from_nothing_on_everything(option: str) -> None:
 
 
 def test_progress_goes_on_over_the_rounds() -> None:
-    """Edges and support are told as those of all rounds together: they never fall."""
-    told: list[tuple[int, float]] = []
+    """Progress reports edges and support of all rounds together: they never fall."""
+    reports: list[tuple[int, float]] = []
     overlay = gm(
-        unif(60, 12, size=4), rounds=3, progress=lambda edges, support, _: told.append((edges, support))
+        unif(60, 12, size=4), rounds=3, progress=lambda edges, support, _: reports.append((edges, support))
     )
-    assert told == sorted(told)
-    assert told[-1] == (len(overlay), 1.0)
+    assert reports == sorted(reports)
+    assert reports[-1] == (len(overlay), 1.0)

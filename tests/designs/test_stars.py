@@ -16,7 +16,7 @@ from calls import Triple, crowds, examples, triples
 from meshwright import Interest, measure
 from meshwright.designs import topic_sets
 from meshwright.designs.greedy import gm
-from meshwright.designs.stars import cd, cd1, cd2
+from meshwright.designs.rings_and_stars import cd, cd1, cd2
 from meshwright.overlay import Overlay
 from meshwright.verify import verify_overlay
 from strategies import interests
@@ -54,7 +54,7 @@ def star_edges(interest: Interest, score: Callable[[Shares], Fraction]) -> list[
 
 
 @every_design
-@settings(max_examples=examples(120, 40))
+@settings(max_examples=examples(60, 40))
 @given(
     interest=st.one_of(interests(most_nodes=9, most_topics=6), crowds()), rare=st.sampled_from([1, 3, 400])
 )
@@ -66,7 +66,7 @@ def test_stars_equal_the_twin(build: Build, interest: Interest, rare: int) -> No
 
 
 @every_design
-@settings(max_examples=examples(15, 3))
+@settings(max_examples=examples(6, 3))
 @given(interest=crowds(nodes=(65, 130), topics=(20, 90), subscriptions=400))
 def test_stars_of_more_nodes_than_a_word_has_bits(build: Build, interest: Interest) -> None:
     """With rows of several words, too, each edge is the twin's."""

@@ -74,13 +74,13 @@ def test_a_plan_states_its_total_cost(interest: mw.Interest, costs: LinkCosts) -
 
 @pytest.mark.parametrize("algorithm", sorted(set(DESIGNS) - {"gm", "low"}))
 def test_others_do_not_weigh_costs(interest: mw.Interest, costs: LinkCosts, algorithm: str) -> None:
-    """A design that does not use costs refuses them instead of ignoring them."""
+    """A design that does not use costs rejects them instead of ignoring them."""
     with pytest.raises(InputError, match=f"{algorithm} takes no parameter 'costs'"):
         design(interest, algorithm, costs=costs)
 
 
 def test_what_costs_cannot_be_combined_with(interest: mw.Interest, costs: LinkCosts) -> None:
-    """Rounds, and engine options that weighted growth lacks, are refused by name; None counts as absent."""
+    """Rounds, and engine options that weighted growth lacks, are rejected by name; None counts as absent."""
     with pytest.raises(InputError, match="costs and rounds cannot be combined"):
         gm(interest, costs=costs, rounds=2)
     options: dict[str, Any] = {
@@ -98,6 +98,6 @@ def test_what_costs_cannot_be_combined_with(interest: mw.Interest, costs: LinkCo
 
 
 def test_costs_must_be_link_costs(interest: mw.Interest) -> None:
-    """Anything but LinkCosts is refused, and the error says how to load them."""
+    """Anything but LinkCosts is rejected, and the error says how to load them."""
     with pytest.raises(InputError, match="costs are str: make them by LinkCosts or load_costs"):
         design(interest, "gm", costs="places.csv")  # type: ignore[arg-type]

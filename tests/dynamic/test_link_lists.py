@@ -30,7 +30,7 @@ any_pairs = st.tuples(st.integers(0, NODES - 1), st.integers(0, NODES - 1)).filt
 )
 
 
-@settings(max_examples=examples(200, 25), deadline=None)
+@settings(max_examples=examples(80, 25), deadline=None)
 @given(st.lists(st.one_of(hub_pairs, any_pairs), max_size=250))
 def test_links_come_and_go(pairs: list[tuple[int, int]]) -> None:
     """Each pair is linked, or unlinked if it was linked: neighbours, links and chunks are those of sets."""
@@ -66,7 +66,7 @@ def test_links_come_and_go(pairs: list[tuple[int, int]]) -> None:
     assert sorted(held) == list(range(chunks))
 
 
-@settings(max_examples=examples(200, 25))
+@settings(max_examples=examples(80, 25))
 @given(st.lists(st.integers(0, 40), max_size=12))
 def test_room_is_enough_however_links_are_spread(new: list[int]) -> None:
     """However new neighbours are spread over nodes, the chunks are enough; the bound can be reached."""

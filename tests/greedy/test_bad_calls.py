@@ -95,10 +95,10 @@ def test_a_star_leaves_its_center_out() -> None:
 @pytest.mark.parametrize(
     ("ids", "said"),
     [
-        ([0.5, 1.7], r"^nodes 0\.5, 1\.7 are no integers: give ids$"),
-        ([0, None], r"^nodes 0, None are no integers: give ids$"),
-        ([True, False], r"^nodes True, False are no integers: give ids$"),
-        (["a"], r"^nodes 'a' are no integers: give their ids, as node_id and topic_id find them$"),
+        ([0.5, 1.7], r"^nodes 0\.5, 1\.7 are not integers: give ids$"),
+        ([0, None], r"^nodes 0, None are not integers: give ids$"),
+        ([True, False], r"^nodes True, False are not integers: give ids$"),
+        (["a"], r"^nodes 'a' are not integers: give their ids, as node_id and topic_id find them$"),
         ([1, 2**40], r"^nodes 1099511627776 are beyond 2³¹ − 1"),
         ([2**90], rf"^nodes {2**90} are beyond 2³¹ − 1"),
         (np.array([2**63], dtype=np.uint64), rf"^nodes {2**63} are beyond 2³¹ − 1"),
@@ -131,7 +131,7 @@ def test_ids_of_every_kind(ids: Any) -> None:
         ([(0, 1, 2), (1, 2, 0)], r"^pairs have the shape \(2, 3\): give 2 columns of ids$"),
         ([0, 1, 2, 3], r"^pairs have the shape \(4,\): give 2 columns of ids$"),
         ([(0, 1), (2,)], r"^pairs are \[\(0, 1\), \(2,\)\]: give ids, each in the same form$"),
-        ([("a", "b")], r"^pairs 'a', 'b' are no integers: give their ids"),
+        ([("a", "b")], r"^pairs 'a', 'b' are not integers: give their ids"),
         (np.array([[0, 2**32 + 1]]), rf"^pairs {2**32 + 1} are beyond 2³¹ − 1"),
     ],
 )
@@ -144,7 +144,7 @@ def test_invalid_pairs(make: Any, edges: Any, said: str) -> None:
 @pytest.mark.parametrize("topics", [[0.9], ["x"], [2**40]])
 def test_invalid_topics(interest: Interest, topics: Any) -> None:
     """Topics that are not ids are refused, not rounded."""
-    with pytest.raises(InputError, match=r"^topics .* are (no integers|beyond)"):
+    with pytest.raises(InputError, match=r"^topics .* are (not integers|beyond)"):
         grow(interest, rules.gm, topics=topics)
 
 

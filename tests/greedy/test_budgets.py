@@ -26,7 +26,7 @@ def test_every_number_of_edges_is_a_prefix(interest: Interest, rule: Rule, tunin
         assert triples(grow(interest, rule, max_edges=m, tuning=tuning)) == triples(whole)[:m]
 
 
-@settings(max_examples=examples(60, 15))
+@settings(max_examples=examples(35, 15))
 @given(crowds(), tunings)
 def test_every_degree_is_a_prefix_of_minmax(interest: Interest, tuning: Tuning) -> None:
     """GPM(d) is MinMax-ODA's run up to the link that would raise the maximum degree over d (icdcs16)."""

@@ -29,7 +29,7 @@ def test_unbudgeted_runs_connect_every_topic(rule: Rule, workload: str) -> None:
     assert found.support == 1
 
 
-@settings(max_examples=examples(60, 15))
+@settings(max_examples=examples(35, 15))
 @given(crowds(), tunings)
 def test_contributions_never_rise_along_gm(interest: Interest, tuning: Tuning) -> None:
     """No link of Greedy Merge contributes more than the one before it, and each contributes."""
@@ -38,7 +38,7 @@ def test_contributions_never_rise_along_gm(interest: Interest, tuning: Tuning) -
     assert (gains > 0).all()
 
 
-@settings(max_examples=examples(100, 20))
+@settings(max_examples=examples(50, 20))
 @given(some_rules.flatmap(lambda rule: calls(crowds(), rule)))
 def test_arguments_are_respected(call: Call) -> None:
     """Budgets hold, each new link is a candidate and merges something, and no pair is linked twice."""
@@ -54,7 +54,7 @@ def test_arguments_are_respected(call: Call) -> None:
         assert all(max(degree[u], degree[v]) <= call.max_degree for u, v, _ in added)
 
 
-@settings(max_examples=examples(60, 15))
+@settings(max_examples=examples(35, 15))
 @given(crowds(), some_rules, st.floats(0, 1))
 def test_a_run_can_be_resumed(interest: Interest, rule: Rule, part: float) -> None:
     """A run that is stopped anywhere and started from there gives the links of an unbroken run."""
@@ -63,7 +63,7 @@ def test_a_run_can_be_resumed(interest: Interest, rule: Rule, part: float) -> No
     assert triples(grow(interest, rule, start=begun)) == triples(whole)
 
 
-@settings(max_examples=examples(60, 15))
+@settings(max_examples=examples(35, 15))
 @given(some_rules.flatmap(lambda rule: calls(crowds(subscriptions=120), rule)), seeds)
 def test_topic_ids_do_not_matter(call: Call, seed: int) -> None:
     """Permuting the topic ids changes no link."""
@@ -76,7 +76,7 @@ def test_topic_ids_do_not_matter(call: Call, seed: int) -> None:
     assert triples(call.on(other, topics=topics).grown()) == triples(call.grown())
 
 
-@settings(max_examples=examples(60, 15))
+@settings(max_examples=examples(35, 15))
 @given(crowds(), some_rules, tunings)
 def test_every_topic_twice_doubles_every_contribution(interest: Interest, rule: Rule, tuning: Tuning) -> None:
     """If every topic has a copy with the same subscribers, links stay and contributions double."""

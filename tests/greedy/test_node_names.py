@@ -39,7 +39,7 @@ def run_under_other_names(interest: Interest, seed: int) -> list[Triple]:
     ]
 
 
-@settings(max_examples=examples(60, 20))
+@settings(max_examples=examples(35, 20))
 @given(crowds(nodes=(2, 25), topics=(1, 40), subscriptions=120), seeds)
 def test_under_any_names_each_link_is_a_best_one(interest: Interest, seed: int) -> None:
     """Translated to the old names, a run under new names is greedy too: each link is a best one."""
@@ -51,7 +51,7 @@ def test_under_any_names_each_link_is_a_best_one(interest: Interest, seed: int) 
     assert best_pairs(components)[0] == 0
 
 
-@settings(max_examples=examples(100, 30))
+@settings(max_examples=examples(50, 30))
 @given(few_ties, seeds)
 def test_until_the_first_tie_names_do_not_matter(interest: Interest, seed: int) -> None:
     """Both runs take the same links until the first tie, and the same contribution at that tie."""
@@ -66,7 +66,7 @@ def test_until_the_first_tie_names_do_not_matter(interest: Interest, seed: int) 
     assert len(here) == len(there)
 
 
-@settings(max_examples=examples(60, 20))
+@settings(max_examples=examples(35, 20))
 @given(crowds(), seeds)
 def test_contributions_have_the_same_sum_under_any_names(interest: Interest, seed: int) -> None:
     """The contributions of a complete run have the same sum under any names."""

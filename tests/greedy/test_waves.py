@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from calls import RULES, Call, calls, crowds, examples, restless_engine, triples
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules, waves
-from meshwright.greedy.rebuild import Rebuilder
+from meshwright.greedy.level_run import Task
 from meshwright.greedy.rules import Rule
-from meshwright.greedy.waves import Task, Wave, Windows
+from meshwright.greedy.waves import Rebuilder, Wave, Windows
 from meshwright.workloads import zipf
 
 
@@ -45,7 +45,7 @@ def test_waves_elsewhere_change_nothing(rule: Rule) -> None:
     """Under any arguments, the links are those of an engine that rebuilds every row itself."""
     sent: list[bool] = []
 
-    @settings(max_examples=examples(80, 12))
+    @settings(max_examples=examples(40, 12))
     @given(calls(crowds(nodes=(12, 40)), rule))
     def check(call: Call) -> None:
         apart = Apart()

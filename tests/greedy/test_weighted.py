@@ -17,7 +17,7 @@ from meshwright.designs import design
 from meshwright.errors import InputError
 from meshwright.greedy import driver, rules
 from meshwright.greedy import grow as engine
-from meshwright.greedy.kernels import weighted_sweep
+from meshwright.greedy.kernels import by_value
 from meshwright.greedy.rules import Rule
 from meshwright.greedy.weighted import grow
 from meshwright.verify import verify_overlay
@@ -37,7 +37,7 @@ def planar(interest: Interest, seed: int) -> LinkCosts:
 
 
 @every_rule
-@settings(max_examples=examples(100, 15))
+@settings(max_examples=examples(50, 15))
 @given(small, seeds, windows)
 def test_links_are_the_twins(rule: Rule, interest: Interest, seed: int, window: int) -> None:
     """Under any rule, budgets and costs, by table or by place, each link is the twin's, in order."""
@@ -67,7 +67,7 @@ def test_equal_costs_give_the_engines_links(
         assert triples(grow(interest, rule, same, max_degree=budget, window=window)) == expected
 
 
-@settings(max_examples=examples(60, 15))
+@settings(max_examples=examples(35, 15))
 @given(crowds(), st.integers(1, 9), st.integers(1, 9), st.sampled_from([-math.inf, 0, math.inf]))
 def test_any_k_gives_the_engines_links(interest: Interest, a: int, b: int, towards: float) -> None:
     """At equal costs, with ratios of contributions as k and the floats next to them, it equals the engine."""
@@ -136,7 +136,7 @@ def test_every_number_of_edges_is_a_prefix(rule: Rule, interest: Interest, seed:
         assert triples(grow(interest, rule, costs, max_edges=m)) == whole[:m]
 
 
-@settings(max_examples=examples(80, 15))
+@settings(max_examples=examples(40, 15))
 @given(small, seeds)
 def test_the_cost_is_bounded(interest: Interest, seed: int) -> None:
     """All topics are connected, at no more than 1 + 1/2 + … + 1/c times the cost of another design."""
@@ -152,7 +152,7 @@ def test_the_cost_is_bounded(interest: Interest, seed: int) -> None:
         assert spent <= sum(1 / i for i in range(1, most + 1)) * others * (1 + 1e-9)
 
 
-@settings(max_examples=examples(60, 15))
+@settings(max_examples=examples(35, 15))
 @given(crowds(), seeds)
 def test_values_only_fall(interest: Interest, seed: int) -> None:
     """Along a run of Greedy Merge, contribution over cost never rises."""
@@ -247,6 +247,6 @@ def test_a_lost_count_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
     interest = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     grow(interest, rules.gm, planar(interest, 1))
-    monkeypatch.setattr(weighted_sweep, "run", lambda *arguments: BROKEN)
+    monkeypatch.setattr(by_value, "run_by_cost", lambda *arguments: BROKEN)
     with pytest.raises(AssertionError, match="lost count"):
         grow(interest, rules.gm, planar(interest, 1))

@@ -8,12 +8,12 @@ from unittest import mock
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright import Interest, Overlay
 from meshwright.errors import InputError
-from meshwright.measure import diameter, diameters
+from meshwright.measure import diameters, routing_cost
 from strategies import overlays
 
 Scope = Literal["induced", "whole"]
@@ -43,6 +43,7 @@ def path(nodes: int, *, chord: bool = False) -> Overlay:
     return Overlay(interest, u.astype(np.int32), v.astype(np.int32), np.zeros(len(u), dtype=np.int32))
 
 
+@settings(max_examples=35)
 @given(overlays(most_nodes=9, most_topics=3), scopes)
 def test_exact_diameters_equal_networkx(overlay: Overlay, scope: Scope) -> None:
     """With enough effort, every topic is exact and equals the longest of all shortest paths."""
@@ -58,6 +59,7 @@ def test_exact_diameters_equal_networkx(overlay: Overlay, scope: Scope) -> None:
     assert found.mean == pytest.approx(sum(measured) / max(len(measured), 1))
 
 
+@settings(max_examples=35)
 @given(overlays(most_nodes=9, most_topics=3), scopes, st.integers(1, 4))
 def test_bounded_effort_never_overstates(overlay: Overlay, scope: Scope, effort: int) -> None:
     """A bounded search gives a lower bound, at least half the truth, and claims exactness only when right."""
@@ -88,7 +90,7 @@ def test_whole_overlay_may_be_a_shortcut() -> None:
 @pytest.mark.parametrize("scope", ["induced", "whole"])
 def test_default_effort_shrinks_to_a_double_sweep(scope: Scope) -> None:
     """Without any steps left, each topic gets two searches, and those that need more are marked as bounds."""
-    with mock.patch.object(diameter, "STEPS", 0):
+    with mock.patch.object(routing_cost, "STEPS", 0):
         found = diameters(path(9, chord=True), scope=scope)
     assert (found.of_topic.tolist(), found.exact.tolist()) == ([4], [False])
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import overlay_of
@@ -78,6 +78,7 @@ def fewest_relays(graph: nx.Graph, terminals: list[int]) -> int:
     return -1
 
 
+@settings(max_examples=35)
 @given(overlays(most_nodes=14, most_topics=3))
 def test_the_kernel_equals_its_twin(overlay: Overlay) -> None:
     """Each topic's relays are those of Mehlhorn's tree, built step by step from its definition."""
@@ -86,6 +87,7 @@ def test_the_kernel_equals_its_twin(overlay: Overlay) -> None:
     assert filtering_costs(overlay).of_topic.tolist() == expected
 
 
+@settings(max_examples=35)
 @given(overlays(most_nodes=9, most_topics=3))
 def test_the_best_lies_between_the_bounds(overlay: Overlay) -> None:
     """The fewest relays, found by trying all, lie between the bounds; two pieces are exact."""
@@ -104,6 +106,7 @@ def test_the_best_lies_between_the_bounds(overlay: Overlay) -> None:
             assert high + pieces[topic] - 1 <= 2 * (1 - 1 / pieces[topic]) * (best + pieces[topic] - 1)
 
 
+@settings(max_examples=35)
 @given(overlays(most_nodes=10, most_topics=4))
 def test_totals_and_unreachable_topics(overlay: Overlay) -> None:
     """Totals sum over the topics that can be spanned, the others are listed; connected topics cost 0."""
@@ -116,6 +119,7 @@ def test_totals_and_unreachable_topics(overlay: Overlay) -> None:
     assert ((found.of_topic == 0) == (components(overlay).of_topic <= 1)).all()
 
 
+@settings(max_examples=35)
 @given(st.integers(0, 2**32))
 def test_more_links_never_cost_more_than_fewer(seed: int) -> None:
     """The lower bound of an overlay is never above the cost of a part of its links."""

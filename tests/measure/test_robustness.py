@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import naive
 from calls import COMPILED
@@ -19,6 +19,7 @@ def without_edge(overlay: Overlay, position: int) -> Overlay:
     return Overlay(overlay.interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
 
 
+@settings(max_examples=35)
 @given(overlays())
 def test_redundant_means_removable(overlay: Overlay) -> None:
     """An edge is redundant exactly if the overlay without it has the same components in every topic."""
@@ -31,6 +32,7 @@ def test_redundant_means_removable(overlay: Overlay) -> None:
     assert redundant_edges(overlay).tolist() == expected
 
 
+@settings(max_examples=35)
 @given(overlays(most_nodes=10, most_topics=2))
 def test_redundant_edges_are_bridges_of_no_topic(overlay: Overlay) -> None:
     """The other edges are the bridges that networkx finds in the topics' induced subgraphs."""
@@ -59,6 +61,7 @@ def test_link_without_common_topic_is_redundant() -> None:
     assert redundant_edges(overlay).tolist() == [0]
 
 
+@settings(max_examples=35)
 @given(overlays(most_nodes=10, most_topics=3))
 def test_weak_means_not_biconnected(overlay: Overlay) -> None:
     """Weak topics are those that networkx finds not biconnected, each with its smallest cut vertex."""
@@ -78,6 +81,7 @@ def test_weak_means_not_biconnected(overlay: Overlay) -> None:
     assert len(found) == len(expected)
 
 
+@settings(max_examples=35)
 @given(overlays(most_nodes=9, most_topics=3))
 def test_weak_means_split_by_one_failure(overlay: Overlay) -> None:
     """Without its named node a weak topic is split; a topic that is not weak survives any failure."""

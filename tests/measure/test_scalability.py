@@ -6,14 +6,14 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import overlay_of
 from meshwright import Interest, Overlay
 from meshwright.errors import InputError
-from meshwright.measure import degrees, diameter, diameters, filtering_costs, soc
-from meshwright.measure.scalability import RoutingCost
+from meshwright.measure import degrees, diameters, filtering_costs, routing_cost, soc
+from meshwright.measure.routing_cost import RoutingCost
 from strategies import overlays
 
 measures: st.SearchStrategy[RoutingCost] = st.sampled_from(["filtering", "diameter"])
@@ -26,6 +26,7 @@ def line(*, relays: int) -> Overlay:
     return overlay_of(Interest.from_dict(held), [(v, v + 1) for v in range(nodes - 1)])
 
 
+@settings(max_examples=35)
 @given(overlays(), st.integers(0, 8), st.integers(0, 8), measures)
 def test_the_answer_follows_from_the_bounds(overlay: Overlay, d: int, c: int, measure: RoutingCost) -> None:
     """`yes` if degree and upper bound are within, `no` if degree, lower bound or a topic is beyond."""
@@ -44,6 +45,7 @@ def test_the_answer_follows_from_the_bounds(overlay: Overlay, d: int, c: int, me
         assert answer.verdict == ("yes" if high <= c else "unknown")
 
 
+@settings(max_examples=35)
 @given(overlays(), measures)
 def test_looser_bounds_never_turn_yes_to_no(overlay: Overlay, measure: RoutingCost) -> None:
     """With its own degree and upper bound a connected overlay gets `yes`, with less it does not."""
@@ -70,7 +72,7 @@ def test_a_ring_whose_diameter_is_only_bounded() -> None:
     """When searches are cut short, the diameter is known up to a factor of two, and so is the answer."""
     interest = Interest.from_dict({f"{v}": {"x"} for v in range(9)})
     ring = overlay_of(interest, [(v, v + 1) for v in range(8)] + [(0, 8)])
-    with mock.patch.object(diameter, "STEPS", 0):
+    with mock.patch.object(routing_cost, "STEPS", 0):
         answers = [soc(ring, degree=2, cost=c, measure="diameter").verdict for c in (3, 4, 7, 8)]
     assert answers == ["no", "unknown", "unknown", "yes"]
     assert soc(ring, degree=2, cost=4, measure="diameter").verdict == "yes"

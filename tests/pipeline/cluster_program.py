@@ -1,6 +1,6 @@
 """The program of the cluster tests, run in a separate process: plans, verifies and prints results as JSON.
 
-`python cluster_program.py MASTER FOLDER`. A file `plan` or `verify` in the folder says what is being done, so
+`python cluster_program.py MASTER FOLDER`. A file `plan` or `verify` in the folder names the current stage, so
 that a test can kill a worker in the middle of it.
 """
 
@@ -17,7 +17,7 @@ from meshwright.greedy import grow, rules, waves
 from meshwright.pipeline.planning.construct import Choice, construct
 from meshwright.pipeline.planning.divide import divide
 from meshwright.pipeline.session.session import session
-from meshwright.pipeline.verify.cluster import verify_on_cluster
+from meshwright.pipeline.sharded_verify import verify_on_cluster
 from meshwright.workloads import unif
 
 

@@ -17,10 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import terminal
 from connect_service import service
-from meshwright.errors import ClusterError, MissingDependencyError
-from meshwright.pipeline.session.connect import check_version
+from meshwright.errors import ClusterError, InputError, MissingDependencyError
+from meshwright.pipeline.session.cluster import check_version, connect
 from meshwright.pipeline.session.failures import translate_error
+from meshwright.pipeline.session.session import session
 from meshwright.store import write_dataset
 from meshwright.workloads import unif
 from pipeline.cluster_program import expectation
@@ -220,15 +222,20 @@ def test_a_running_session_is_reused(remote: str) -> None:
     assert done.stdout.startswith(f"a session with master {remote} is already running")
 
 
+@pytest.fixture
+def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Act as if no session runs in this process."""
+    monkeypatch.setattr("meshwright.pipeline.session.session._running_session", lambda master: None)
+
+
+@pytest.mark.usefixtures("no_session")
 def test_an_unreachable_service(tmp_path: Path) -> None:
     """An address without a server gives one line and exit code 2."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         master = f"sc://127.0.0.1:{server.getsockname()[1]}"
     (tmp_path / "a.csv").write_text("node,topic\na,b\n")
-    done = meshwright(tmp_path, "ingest", "a.csv", "--out", "out", "--master", master)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"meshwright: error: no Spark master answers at {master}: start it")
-    assert done.stderr.count("\n") == 1
+    answer = terminal.meshwright("ingest", tmp_path / "a.csv", "--out", tmp_path / "out", "--master", master)
+    assert answer.complaint.startswith(f"meshwright: error: no Spark master answers at {master}: start it")
 
 
 @pytest.mark.slow
@@ -238,27 +245,25 @@ def test_a_server_that_is_not_a_service() -> None:
         taken: list[socket.socket] = []
         threading.Thread(target=lambda: taken.append(server.accept()[0]), daemon=True).start()
         master = f"sc://127.0.0.1:{server.getsockname()[1]}"
-        program = f"from meshwright.pipeline.session.connect import connect\nconnect({master!r}, {{}}, {{}})"
+        program = f"from meshwright.pipeline.session.cluster import connect\nconnect({master!r}, {{}}, {{}})"
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
         for connection in taken:
             connection.close()
     assert f"ClusterError: no Spark master answers at {master}" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.usefixtures("no_session")
 def test_an_invalid_address() -> None:
     """An invalid address is named, without the secrets in its options."""
-    program = (
-        "from meshwright.pipeline.session.session import session\nsession('sc://host:1/path;token=secret')"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
-    assert "InputError: the address sc://host:1/path, including its options, is invalid" in done.stderr
-    assert "secret" not in done.stderr.splitlines()[-1]
+    with pytest.raises(
+        InputError, match="the address sc://host:1/path, including its options, is"
+    ) as refused:
+        session("sc://host:1/path;token=secret")
+    assert "secret" not in str(refused.value)
 
 
 def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the packages of Spark Connect, one line says what to install."""
-    from meshwright.pipeline.session.connect import connect
-
     monkeypatch.setitem(sys.modules, "grpc", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'pyspark\[connect\]'"):
         connect("sc://127.0.0.1:1", {}, {})

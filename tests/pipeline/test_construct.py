@@ -95,6 +95,13 @@ def test_small_plans_need_no_cluster(interest: Interest) -> None:
     assert "too little to send away" in done.choice.why
 
 
+def test_the_work_of_the_first_wave() -> None:
+    """A row costs its topics plus 16, for each word of 64 nodes from its own on."""
+    small = zipf(150, 20, min_size=1, max_size=9, seed=2)
+    sizes = np.diff(small.node_ptr).tolist()
+    assert first_wave(small) == sum((size + 16) * (3 - node // 64) for node, size in enumerate(sizes))
+
+
 def test_the_way_is_chosen_by_size() -> None:
     """Large plans go to executors; plans that exceed the memory are divided until the parts fit."""
     large = unif(100_000, 200, size=10, seed=1)

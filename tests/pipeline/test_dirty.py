@@ -16,7 +16,7 @@ from meshwright.errors import FormatError
 from meshwright.pipeline.dataset import ingest as ingesting
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers import sources
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.sources import SourceFile
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ CORPUS: list[tuple[bytes, str]] = [
     (b"a\x00b,y,subscribe,18\n", "control character in node name"),
     (b"a,y\tz,subscribe,18\n", "control character in topic name"),
     (b"a,y,dance,19\n", "unknown operation"),
-    (b"a,y,subscribe,yesterday\n", "time is no ISO 8601 and no number of seconds"),
-    (b"a,y,subscribe,nan\n", "time is no ISO 8601 and no number of seconds"),
+    (b"a,y,subscribe,yesterday\n", "time is neither ISO 8601 nor a number of seconds"),
+    (b"a,y,subscribe,nan\n", "time is neither ISO 8601 nor a number of seconds"),
     (b"a," + b"y" * 70_000 + b",subscribe,20\n", "topic name longer than 65535 bytes"),
     (b"a," + b"z" * 10_000_000 + b",subscribe,20\n", "line longer than 262144 bytes"),
     (b"c,z,unsubscribe,30\n", SUPERSEDED),  # out of order: its subscribe comes later, and is earlier
@@ -99,10 +99,10 @@ def test_json_lines(spark: SparkSession, tmp_path: Path) -> None:
         ('["a", "x"]', "not a JSON object"),
         ('{"node": null, "topic": "x"}', "no node name"),
         ('{"topic": "x"}', "no node name"),
-        ('{"node": true, "topic": "x"}', "node name is no string and no integer"),
-        ('{"node": "a", "topic": {"x": 1}}', "topic name is no string and no integer"),
+        ('{"node": true, "topic": "x"}', "node name is neither a string nor an integer"),
+        ('{"node": "a", "topic": {"x": 1}}', "topic name is neither a string nor an integer"),
         ('{"node": "a", "topic": "\\ud800"}', "not UTF-8"),
-        ('{"node": "a", "topic": "x", "sequence": "one"}', "sequence is no integer"),
+        ('{"node": "a", "topic": "x", "sequence": "one"}', "sequence is not an integer"),
         ("[" * 100_000, "not JSON"),
     ]
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress("\n".join(line for line, _ in lines).encode()))

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from meshwright import Interest
 from meshwright.errors import InputError, OutputError
-from meshwright.pipeline.follow import follow as following
-from meshwright.pipeline.follow.batch import Node, Row
-from meshwright.pipeline.follow.follow import follow
-from meshwright.pipeline.follow.outcome import BatchOutcome
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline import follow as following
+from meshwright.pipeline.event_batches import Node, Row
+from meshwright.pipeline.follow import BatchOutcome, follow
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.store import write_dataset
 
 if TYPE_CHECKING:
@@ -85,8 +84,11 @@ def test_events_replay_to_the_latest_rows(given_rows: list[tuple[int, str, bool]
     assert replayed(written).get("n", set()) == expected
 
 
-def test_following(spark: SparkSession, tmp_path: Path) -> None:
-    """Files become events; late and unchanged rows are counted; the next run reads only new files."""
+def test_following(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files become events; late and unchanged rows are counted; the next run reads only new files.
+
+    A batch that fails half-way is repeated by the next run, and each of its events is written once.
+    """
     source, place = tmp_path / "in", tmp_path / "out"
     dataset = write_dataset(Interest.from_dict({"oslo": {"x"}}), tmp_path / "data")
     done: list[BatchOutcome] = []
@@ -98,6 +100,18 @@ def test_following(spark: SparkSession, tmp_path: Path) -> None:
         "unsubscribe,oslo,x,5",
         "dance,a,b,1",
     )
+    real = following._write_lines
+
+    def fail(records: Any, target: Path) -> None:
+        real(records, target)
+        if target.parent.name == "events":
+            raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(following, "_write_lines", fail)
+        with pytest.raises(OSError, match="the disk is full"):
+            follow(spark, source, place, READING, start=dataset, report=done.append)
+    assert done == []
     follow(spark, source, place, READING, start=dataset, report=done.append)
     assert [(event["event"], event["node"], event["topics"]) for event in events(place)] == [
         ("leave", "oslo", []),
@@ -115,6 +129,7 @@ def test_following(spark: SparkSession, tmp_path: Path) -> None:
     follow(spark, source, place, READING, start=dataset, report=done.append)
     written = events(place)
     assert [event["sequence"] for event in written] == list(range(len(written)))
+    assert [event["time"] for event in written] == [5.0, 10.0, None, 11.0, 12.0]
     assert replayed([{"event": "join", "node": "oslo", "topics": ["x"]}, *written]) == {
         "berlin": {"x", "y"},
         "rome": {"z"},
@@ -131,33 +146,28 @@ def test_following(spark: SparkSession, tmp_path: Path) -> None:
         follow(spark, source, source, READING)
 
 
-def test_a_batch_that_fails_is_repeated(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A batch that fails half-way is repeated, and writes the same as one that did not fail."""
-    source = tmp_path / "in"
-    drop(source, "1.csv", *(f"subscribe,n{i % 5},t{i},{i}" for i in range(20)))
-    follow(spark, source, tmp_path / "whole", READING)
-    real = following._write_lines
+def test_empty_and_old_files(spark: SparkSession, tmp_path: Path) -> None:
+    """An empty file does no harm; an old file that is renamed into the folder later is read.
 
-    def fail(records: Any, target: Path) -> None:
-        real(records, target)
-        if target.parent.name == "events":
-            raise OSError("the disk is full")
-
-    monkeypatch.setattr(following, "_write_lines", fail)
-    with pytest.raises(OSError, match="the disk is full"):
-        follow(spark, source, tmp_path / "again", READING)
-    monkeypatch.setattr(following, "_write_lines", real)
-    follow(spark, source, tmp_path / "again", READING)
-    assert events(tmp_path / "again") == events(tmp_path / "whole")
+    Rows without operations are subscribes, so their nodes join.
+    """
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "empty.csv").touch()
+    follow(spark, tmp_path / "in", tmp_path / "out", READING)
+    assert events(tmp_path / "out") == []
+    (tmp_path / ".old").write_text("node,topic\na,x\nb,x\n")
+    os.utime(tmp_path / ".old", (0, 0))
+    (tmp_path / ".old").rename(tmp_path / "in" / "old.csv")
+    drop(tmp_path / "in", "new.csv", "subscribe,c,x,1")
+    follow(spark, tmp_path / "in", tmp_path / "out", READING)
+    assert replayed(events(tmp_path / "out")) == {"a": {"x"}, "b": {"x"}, "c": {"x"}}
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from meshwright.pipeline.follow import follow as following
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline import follow as following
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.session.session import session
 
 real = following._write_lines
@@ -188,27 +198,6 @@ def test_killed_and_started_again(spark: SparkSession, tmp_path: Path, moment: s
             (source / "2.csv").unlink()
     assert len(list((tmp_path / "killed" / "events").iterdir())) == 2
     assert events(tmp_path / "killed") == events(tmp_path / "whole")
-
-
-def test_rows_without_operations_subscribe(spark: SparkSession, tmp_path: Path) -> None:
-    """Rows without operations are subscribes, so their nodes join."""
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.csv").write_text("node,topic\na,x\nb,x\n")
-    follow(spark, tmp_path / "in", tmp_path / "out", READING)
-    assert replayed(events(tmp_path / "out")) == {"a": {"x"}, "b": {"x"}}
-
-
-def test_empty_and_old_files(spark: SparkSession, tmp_path: Path) -> None:
-    """An empty file does no harm, and an old file that is renamed into the folder is read."""
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "empty.csv").touch()
-    follow(spark, tmp_path / "in", tmp_path / "out", READING)
-    drop(tmp_path / "in", "new.csv", "subscribe,a,x,1")
-    follow(spark, tmp_path / "in", tmp_path / "out", READING)
-    drop(tmp_path / "in", "old.csv", "subscribe,b,x,2")
-    os.utime(tmp_path / "in" / "old.csv", (0, 0))
-    follow(spark, tmp_path / "in", tmp_path / "out", READING)
-    assert replayed(events(tmp_path / "out")) == {"a": {"x"}, "b": {"x"}}
 
 
 def test_the_time_between_checks_is_positive(spark: SparkSession, tmp_path: Path) -> None:

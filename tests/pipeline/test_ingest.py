@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,9 @@ import pytest
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.formats import Reading
+from meshwright.pipeline.readers.rows import name_reason, name_reasons
+from meshwright.pipeline.readers.text_formats import Layout
 from meshwright.store import write_dataset
 from meshwright.workloads import write_raw_events, zipf
 
@@ -76,35 +78,39 @@ def test_every_format_gives_the_same_dataset(spark: SparkSession, tmp_path: Path
         assert (outcome.read, outcome.kept) == (len(pairs), len(pairs)), name
         assert same_content(tmp_path / "out", expected), name
         assert load_interest(tmp_path / "out").fingerprint == interest.fingerprint
+    # Nothing stays cached on the executors.
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
 
 
 def test_order_and_partitions_do_not_matter(spark: SparkSession, tmp_path: Path) -> None:
-    """Shuffled input in 1, 3 or 16 partitions gives the same bytes, including the manifest."""
+    """Shuffled files in any order, in 1 or 6 partitions, give the same bytes, including the manifest."""
     rng = np.random.default_rng(2)
-    pairs = [f"n{rng.integers(60)},t{int(rng.zipf(1.5)) % 40}" for _ in range(3000)]
+    pairs = [f"n{rng.integers(60)},t{int(rng.zipf(1.5)) % 40}" for _ in range(1500)]
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
     written = []
-    for partitions in (1, 3, 16):
+    for partitions in (1, 6):
         rng.shuffle(pairs)
-        text = "node,topic\n" + "\n".join(pairs) + "\n"
-        (tmp_path / "a.csv").write_text(text)
-        size = -(-len(text) // partitions)
+        files.reverse()
+        for file, part in zip(files, (pairs[:400], pairs[400:]), strict=True):
+            file.write_text("node,topic\n" + "\n".join(part) + "\n")
+        size = -(-sum(file.stat().st_size for file in files) // partitions)
         with setting(spark, sql__shuffle__partitions=partitions, sql__files__maxPartitionBytes=size):
-            outcome = ingest(spark, [tmp_path / "a.csv"], tmp_path / f"out{partitions}")
+            outcome = ingest(spark, files, tmp_path / f"out{partitions}")
         assert reconciled(outcome)
         assert outcome.duplicates == len(pairs) - len(set(pairs))
-        files = sorted(file for file in (tmp_path / f"out{partitions}").rglob("*") if file.is_file())
-        written.append([(file.name, file.read_bytes()) for file in files])
-    assert written[0] == written[1] == written[2]
+        found = sorted(file for file in (tmp_path / f"out{partitions}").rglob("*") if file.is_file())
+        written.append([(file.name, file.read_bytes()) for file in found])
+    assert written[0] == written[1]
     interest = Interest.from_pairs(*zip(*(pair.split(",") for pair in pairs), strict=True))
-    assert load_interest(tmp_path / "out3").fingerprint == interest.fingerprint
+    assert load_interest(tmp_path / "out6").fingerprint == interest.fingerprint
 
 
 def test_line_numbers_across_blocks(spark: SparkSession, tmp_path: Path) -> None:
     """A quarantined record has its line number in the file, in every block."""
-    bad = {2, 3, 250, 999, 1000}
-    lines = [f"{number}" if number in bad else f"n{number % 7},t{number % 11}" for number in range(2, 1001)]
+    bad = {2, 3, 150, 299, 300}
+    lines = [f"{number}" if number in bad else f"n{number % 7},t{number % 11}" for number in range(2, 301)]
     (tmp_path / "a.csv").write_text("node,topic\n" + "\n".join(lines))
-    with setting(spark, sql__files__maxPartitionBytes=700):
+    with setting(spark, sql__files__maxPartitionBytes=500):
         outcome = ingest(spark, [tmp_path / "a.csv"], tmp_path / "out")
     assert outcome.quarantined == len(bad)
     assert aside(tmp_path / "out") == [("a.csv", line, "1 columns, not 2") for line in sorted(bad)]
@@ -193,17 +199,6 @@ def test_parquet_types(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
-def test_a_truncated_file_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
-    """A truncated compressed file is named, and nothing is written."""
-    rng = np.random.default_rng(1)
-    text = "node,topic\n" + "".join(f"n{rng.integers(10**9)},t{rng.integers(10**9)}\n" for _ in range(20_000))
-    whole = gzip.compress(text.encode())
-    (tmp_path / "a.csv.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FormatError, match=r"a\.csv\.gz is cut off"):
-        ingest(spark, [tmp_path], tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 def test_too_many_bad_rows(spark: SparkSession, tmp_path: Path) -> None:
     """Above the allowed share of bad rows, ingest names the first bad line and writes nothing."""
     (tmp_path / "a.csv").write_text("node,topic\na,x\nb\nc,y\n")
@@ -226,35 +221,32 @@ def test_nothing_to_read(spark: SparkSession, tmp_path: Path) -> None:
         ingest(spark, [tmp_path / "b.dat"], tmp_path / "out")
 
 
-PLAIN = {"a.csv": "node,topic\na,x\nb,x\n", "a.txt": "a x\nb x\n", "a.jsonl": '{"node":"a","topic":"x"}\n'}
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_subscriptions_and_events_together(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    """Rows without an operation are subscribes before all events; --as-of is refused if no row has a time."""
-    (tmp_path / name).write_text(PLAIN[name])
-    rows = PLAIN[name].count("x")
-    with pytest.raises(InputError, match="--as-of needs times, and no row has one"):
-        ingest(spark, [tmp_path / name], tmp_path / "out", Reading(format_of(name), as_of=5.0))
-    if name == "a.txt":
-        # Edges have no events.
-        return
-    ending = name.partition(".")[2]
-    events = [{"node": "a", "topic": "x", "operation": "unsubscribe", "time": 3}]
-    if ending == "csv":
-        (tmp_path / "b.csv").write_text("operation,node,topic,time\nunsubscribe,a,x,3\n")
-    else:
-        (tmp_path / "b.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
-    sources = [tmp_path / name, tmp_path / f"b.{ending}"]
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_subscriptions_and_events_together(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    """Rows without an operation are subscribes before all events."""
+    plain: list[dict[str, Any]] = [{"node": node, "topic": "x"} for node in "ab"]
+    event: dict[str, Any] = {"node": "a", "topic": "x", "operation": "unsubscribe", "time": 3}
+    for name, rows in (("a", plain), ("b", [event])):
+        csv = "\n".join([",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)])
+        lines = "\n".join(json.dumps(row) for row in rows)
+        (tmp_path / f"{name}.{kind}").write_text((csv if kind == "csv" else lines) + "\n")
+    sources = [tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"]
     later = ingest(spark, sources, tmp_path / "out")
-    assert (later.read, later.kept, later.superseded) == (rows + 1, rows - 1, 2)
-    earlier = ingest(spark, sources, tmp_path / "out", Reading(format_of(name), as_of=2.0))
-    assert (earlier.kept, earlier.superseded) == (rows, 1)
+    assert (later.read, later.kept, later.superseded) == (3, 1, 2)
+    earlier = ingest(spark, sources, tmp_path / "out", Reading(kind, as_of=2.0))
+    assert (earlier.kept, earlier.superseded) == (2, 1)
 
 
-def format_of(name: str) -> str:
-    """Return the format of a file."""
-    return {"csv": "csv", "txt": "edges", "jsonl": "jsonl"}[name.partition(".")[2]]
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.csv", "node,topic\na,x\n"), ("a.txt", "a x\n"), ("a.jsonl", '{"node":"a","topic":"x"}')],
+)
+def test_a_time_needs_rows_with_times(spark: SparkSession, tmp_path: Path, name: str, text: str) -> None:
+    """--as-of is refused if no row has a time."""
+    (tmp_path / name).write_text(text)
+    reading = Reading({"csv": "csv", "txt": "edges", "jsonl": "jsonl"}[name[2:]], as_of=5.0)
+    with pytest.raises(InputError, match="--as-of needs times, and no row has one"):
+        ingest(spark, [tmp_path / name], tmp_path / "out", reading)
 
 
 def test_parquet_files_may_differ_in_columns(spark: SparkSession, tmp_path: Path) -> None:
@@ -300,3 +292,43 @@ def test_both_ways_does_not_hide_bad_lines(spark: SparkSession, tmp_path: Path) 
         with pytest.raises(InputError, match="2 of 10 rows cannot be used"):
             ingest(spark, [tmp_path / "a.txt"], tmp_path / "out", reading, max_bad=0.15)
         assert reconciled(ingest(spark, [tmp_path / "a.txt"], tmp_path / "out", reading, max_bad=0.2))
+
+
+@pytest.mark.parametrize("max_bad", [-0.1, 1.1])
+def test_impossible_shares(max_bad: float, tmp_path: Path) -> None:
+    """The share of bad rows lies between 0 and 1; anything else is refused before Spark is used."""
+    nobody: Any = None
+    with pytest.raises(InputError, match="is not a share"):
+        ingest(nobody, ["a.csv"], tmp_path / "out", max_bad=max_bad)
+
+
+@pytest.mark.parametrize("header", [b"n\xffde,topic", b'"node,topic'])
+def test_headers_that_cannot_be_read(header: bytes) -> None:
+    """A first line that is not UTF-8, or whose quotes do not match, is not a header."""
+    with pytest.raises(FormatError, match=r"the first line of /p/a\.csv is not a header: correct it"):
+        Layout(header, Reading("csv"), "/p/a.csv")
+
+
+def test_columns_must_be_unique() -> None:
+    """A column that occurs twice is refused, unless nobody asks for it."""
+    with pytest.raises(InputError, match=r"/p/a\.csv has more than one column 'topic'"):
+        Layout(b"node,topic,topic", Reading("csv"), "/p/a.csv")
+    assert Layout(b"x,node,x,topic", Reading("csv"), "/p/a.csv").places["topic"] == 3
+
+
+def test_both_checks_of_names_agree(spark: SparkSession) -> None:
+    """Arrow and Spark give the same reason for each name, at the limits too."""
+    from pyspark.sql import functions as sf
+
+    names = ["a", None, "", "  ", "\u3000", "a\tb", "\x7f", "é", "x" * 65_535, "x" * 65_536, "é" * 32_768]
+    expected = name_reasons(pa.array(names, pa.string()), "node").to_pylist()
+    table = spark.createDataFrame(pa.table({"name": pa.array(names, pa.string())}))
+    assert [row[0] for row in table.select(name_reason(sf.col("name"), "node")).collect()] == expected
+    assert expected == [
+        None,
+        "no node name",
+        *["blank node name"] * 3,
+        *["control character in node name"] * 2,
+        *[None] * 2,
+        *["node name longer than 65535 bytes"] * 2,
+    ]

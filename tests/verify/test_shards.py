@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, Overlay, measure
 from meshwright.verify import verify_overlay
-from meshwright.verify.shards import ShardTask, examine_shard, merge_shards
+from meshwright.verify.overlay_check import ShardTask, examine_shard, merge_shards
 from strategies import overlays
 
 
@@ -80,3 +82,23 @@ def test_weak_topics_are_looked_for_on_request_only() -> None:
     asked, silent = (examine_shard(task_of(overlay, weak=weak), *rows) for weak in (True, False))
     assert (asked.weak_topics.tolist(), asked.weak_nodes.tolist()) == ([0], [-1])
     assert (silent.weak_topics.tolist(), silent.weak_nodes.tolist()) == ([], [])
+
+
+@pytest.mark.parametrize("order", permutations(range(3)))
+def test_the_order_of_rows_does_not_matter(order: tuple[int, ...]) -> None:
+    """Rows in any order give the same findings, even if nodes fall while topics rise."""
+    node, topic = np.array([0, 1, 2], np.int32), np.array([1, 0, 1], np.int32)
+    task = ShardTask(np.array([0, 0], np.int32), np.array([1, 2], np.int32), 3, 2, weak=True)
+    found = examine_shard(task, node[list(order)], topic[list(order)])
+    assert (found.topics.tolist(), found.components.tolist()) == ([0, 1], [1, 1])
+    assert found.gains.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("rows", permutations([(0, 1), (1, 0), (1, 1), (2, 0)]))
+def test_rows_of_one_node_may_be_in_any_order(rows: tuple[tuple[int, int], ...]) -> None:
+    """Several topics of a node, in any order and apart from each other, are all found."""
+    node, topic = np.array(rows, np.int32).T
+    task = ShardTask(np.array([0, 1], np.int32), np.array([1, 2], np.int32), 3, 2, weak=False)
+    found = examine_shard(task, node, topic)
+    assert (found.subscriptions, found.repeated) == (4, 0)
+    assert (found.components.tolist(), found.gains.tolist()) == ([1, 1], [1, 1])

@@ -17,7 +17,7 @@ set_families = st.lists(st.sets(st.integers(0, 5), max_size=4), min_size=1, max_
 
 
 def connects(interest: Interest, edges: list[Edge]) -> bool:
-    """Whether nothing is left to merge."""
+    """Return whether nothing is left to merge."""
     components = Components(interest)
     for u, v in edges:
         components.link(u, v)
@@ -29,7 +29,7 @@ def edge_list(overlay: Overlay) -> list[Edge]:
 
 
 def covers(sets: list[set[int]]) -> list[tuple[int, ...]]:
-    """All covers of the union, smallest first."""
+    """Return all covers of the union, smallest first."""
     universe = set().union(*sets)
     return [
         chosen
@@ -53,7 +53,7 @@ def test_cuboid(k: int, m: int) -> None:
 
 
 def test_cuboid_overlaps_are_the_papers() -> None:
-    """Slab i shares 2^i topics with each layer and m·2^(i−1) with each half; slabs share none."""
+    """Slab i shares 2^i topics with each layer and m·2^(i−1) with each half; slabs share no topic."""
     k, m = 4, 5
     interest = cuboid(k, m)
     names = interest.node_names.to_pylist()
@@ -126,8 +126,8 @@ def test_cover_copies_hold_a_cover_each(sets: list[set[int]], m: int) -> None:
     assert len(best) * m <= sum(map(len, neighbours)) <= len(edges)
 
 
-def test_bad_hard_cases_are_refused() -> None:
-    """Parameters for which the constructions do not exist are one clear line."""
+def test_bad_hard_cases_are_rejected() -> None:
+    """Parameters for which a construction does not exist are rejected with one clear line."""
     with pytest.raises(InputError, match="k = 0"):
         cuboid(0, 4)
     with pytest.raises(InputError, match="m = 2"):

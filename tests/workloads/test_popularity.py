@@ -59,7 +59,7 @@ def test_sizes_follow_a_power_law(minimum: int, span: int, exponent: float) -> N
 
 
 def test_sizes_choose_between_fixed_and_range() -> None:
-    """Nothing given means ten; a size or a range is taken as it is."""
+    """The default size is ten; a given size or range is used as it is."""
     assert Sizes.of() == Sizes(10, 10)
     assert Sizes.of(size=4) == Sizes(4, 4)
     assert Sizes.of(min_size=2, max_size=7, exponent=2.5) == Sizes(2, 7, 2.5)
@@ -76,21 +76,21 @@ def test_sizes_choose_between_fixed_and_range() -> None:
         ({"min_size": 5, "max_size": 9, "exponent": math.nan}, "exponent"),
     ],
 )
-def test_bad_sizes_are_refused(arguments: dict[str, int], message: str) -> None:
-    """Sizes that contradict each other or cannot be are one clear line."""
+def test_bad_sizes_are_rejected(arguments: dict[str, int], message: str) -> None:
+    """Contradictory or impossible sizes are rejected with one clear line."""
     with pytest.raises(InputError, match=message) as caught:
         Sizes.of(**arguments)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("alpha", [-0.1, math.inf, math.nan])
-def test_bad_alpha_is_refused(alpha: float) -> None:
+def test_bad_alpha_is_rejected(alpha: float) -> None:
     """Zipf's exponent must be a number of at least 0."""
     with pytest.raises(InputError, match="alpha"):
         zipf_popularity(10, alpha)
 
 
-def test_no_topics_are_refused() -> None:
+def test_no_topics_are_rejected() -> None:
     """Every popularity needs a topic."""
     for popularity in (zipf_popularity, exponential_popularity, uniform_popularity):
         with pytest.raises(InputError, match="0 topics"):

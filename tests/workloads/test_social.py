@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.workloads import social
-from meshwright.workloads.social import COMMUNITY
+from meshwright.workloads.synthetic import COMMUNITY
 
 
 def follows(interest: Interest) -> set[tuple[int, int]]:
@@ -19,6 +19,7 @@ def follows(interest: Interest) -> set[tuple[int, int]]:
     return set(zip(followers.tolist(), interest.node_topics.tolist(), strict=True))
 
 
+@settings(max_examples=30)
 @given(
     st.integers(3, 250),
     st.floats(0, 3),
@@ -30,7 +31,7 @@ def follows(interest: Interest) -> set[tuple[int, int]]:
 def test_everybody_follows_somebody_else(
     users: int, alpha: float, locality: float, both_ways: bool, seed: int, data: st.DataObject
 ) -> None:
-    """Nobody follows itself or nobody, at most as many as asked one way; friends follow back."""
+    """Every user follows somebody, never itself, and at most as many as it chose; friends follow back."""
     low = data.draw(st.integers(1, users - 1))
     high = data.draw(st.integers(low, users - 1))
     shape: dict[str, Any] = {"alpha": alpha, "locality": locality}
@@ -82,7 +83,7 @@ def test_a_seed_means_the_same_everywhere() -> None:
         (10, {"min_size": 2}, "only one of min_size and max_size"),
     ],
 )
-def test_what_makes_no_sense_is_refused(users: int, options: dict[str, Any], reason: str) -> None:
-    """Each mistake is named in one line."""
+def test_what_makes_no_sense_is_rejected(users: int, options: dict[str, Any], reason: str) -> None:
+    """Each invalid parameter is named in one line."""
     with pytest.raises(InputError, match=reason):
         social(users, **options)

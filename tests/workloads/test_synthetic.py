@@ -44,7 +44,7 @@ def test_a_seed_means_the_same_everywhere(name: str, arguments: dict[str, Any], 
 def test_every_node_has_its_topics(
     workload: Callable[..., Interest], nodes: int, topics: int, seed: int, data: st.DataObject
 ) -> None:
-    """Counts are as asked, sizes lie in their range, and building again from names gives the same."""
+    """Counts are as requested, sizes lie in their range, and names alone give the same interest again."""
     low = data.draw(st.integers(1, topics))
     high = data.draw(st.integers(low, topics))
     interest = workload(nodes, topics, min_size=low, max_size=high, seed=seed)
@@ -92,7 +92,7 @@ def test_names_sort_as_numbers(count: int) -> None:
 
 
 def test_names_of_more_text_than_strings_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where names together are too long for Arrow's strings they are large strings, and read the same."""
+    """Names that are together too long for Arrow's strings become large strings with the same text."""
     expected = zipf(20, 9, size=3)
     monkeypatch.setitem(numbered.__globals__, "MOST_BYTES", 30)
     names = numbered("b", 11)
@@ -119,15 +119,15 @@ def test_names_of_more_text_than_strings_hold(monkeypatch: pytest.MonkeyPatch) -
         ({"min_size": 2, "max_size": 3.5}, "^3.5 topics for each node: give a whole number"),
     ],
 )
-def test_bad_parameters_are_refused(arguments: dict[str, Any], message: str) -> None:
-    """A parameter that cannot be is one clear line that says which and how to mend it."""
+def test_bad_parameters_are_rejected(arguments: dict[str, Any], message: str) -> None:
+    """An invalid parameter is rejected with one line that names it and says how to fix it."""
     with pytest.raises(InputError, match=message) as caught:
         zipf(**{"nodes": 10, "topics": 20, **arguments})
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("popularity", [[0.5, -0.1], [0.5, np.nan], [0.5, np.inf]])
-def test_bad_popularity_is_refused(popularity: list[float]) -> None:
-    """A popularity that is no weight is refused, naming the topic."""
+def test_bad_popularity_is_rejected(popularity: list[float]) -> None:
+    """An invalid weight is rejected, and the message names the topic."""
     with pytest.raises(InputError, match="topics 1 is"):
         synthetic(5, popularity, Sizes(1, 1))

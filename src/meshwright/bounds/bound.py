@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.bounds.ascent import PAYING, STEPS, Ascent
-from meshwright.bounds.certify import certify, first_prices, polish
 from meshwright.bounds.loads import Loads
-from meshwright.bounds.prices import Prices
+from meshwright.bounds.prices import Prices, certify, first_prices, polish
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
-    from meshwright.bounds.kernels.loads import Floats
+    from meshwright.bounds.load_kernels import Floats
     from meshwright.progress import Progress
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids
-    from meshwright.bounds.kernels.loads import Flags, Floats, Relation, Whole
+    from meshwright.bounds.load_kernels import Flags, Floats, Relation, Whole
     from meshwright.interest import Interest
 
 Answer = TypeVar("Answer")
@@ -58,7 +58,7 @@ class Loads:
     """The pair loads of one interest, for any prices; the answers do not depend on `threads`."""
 
     def __init__(self, interest: Interest, threads: int = 1) -> None:
-        from meshwright.bounds.kernels.loads import NONE
+        from meshwright.bounds.load_kernels import NONE
 
         self.interest, self.relation = interest, relation_of(interest)
         later = np.asarray(interest.topic_ptr)[interest.node_topics + 1] - self.relation.place
@@ -96,7 +96,7 @@ class Loads:
         self, price: Floats, threshold: float, every: int
     ) -> tuple[list[tuple[int, Ids, Ids, Floats]], NDArray[np.float64], Floats]:
         """Scan all rows; return what each thread keeps, the excess by row, and the heaviest by thread."""
-        from meshwright.bounds.kernels.loads import ScanRoom, Scratch, scan
+        from meshwright.bounds.load_kernels import ScanRoom, Scratch, scan
 
         excess = np.zeros(self.interest.num_nodes)
         heaviest = np.ones((self.threads, len(price)), dtype=np.float32)
@@ -117,7 +117,7 @@ class Loads:
 
     def weigh(self, scaled: Whole, ceiling: int = SCALE, *, lifting: bool = True) -> ExactLoads:
         """Return in integers what is carried beyond 1 and, if `lifting`, what bounds each price; by slot."""
-        from meshwright.bounds.kernels.loads import Scratch, WeighRoom, weigh
+        from meshwright.bounds.load_kernels import Scratch, WeighRoom, weigh
 
         by_place = scaled[self.interest.topic_slots]
         heaviest = np.zeros((self.threads, len(scaled)), dtype=np.int64)
@@ -144,7 +144,7 @@ class Loads:
 
 def relation_of(interest: Interest) -> Relation:
     """Return an interest in the layout of the kernels."""
-    from meshwright.bounds.kernels.loads import Relation
+    from meshwright.bounds.load_kernels import Relation
 
     place = np.empty(interest.num_subscriptions, dtype=np.int32)
     place[interest.topic_slots] = np.arange(interest.num_subscriptions, dtype=np.int32)

@@ -1,29 +1,89 @@
-"""Mosquitto brokers as processes: started from their folders, and stopped whatever happens."""
+"""Mosquitto on this machine: the program, free ports, and brokers as processes that are always stopped."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from meshwright.brokers.program import CONFIGURATION, USER, find_mosquitto
 from meshwright.brokers.watchdog import Watchdog
-from meshwright.errors import InputError
+from meshwright.errors import InputError, MissingDependencyError
 
+CONFIGURATION = "mosquitto.conf"
+"""The configuration file in a broker's folder."""
+USER = "mosquitto"
+"""The user that Mosquitto becomes when root starts it: its folder must belong to that user."""
+SYSTEM_FOLDERS = "/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin"
+"""Where packages install it: many systems do not have these folders on the PATH."""
 LOG = "broker.log"
 """The log file in a broker's folder."""
 PATIENCE = 10.0
 """Seconds that a broker has to start listening, or to stop, before we give up on it or kill it."""
 PAUSE = 0.05
 """Seconds between two attempts to connect to a broker that starts."""
+
+
+def find_mosquitto() -> str:
+    """Return the path of mosquitto.
+
+    Raises
+    ------
+    MissingDependencyError
+        If it is not installed; the error says how to install it.
+    """
+    path = shutil.which("mosquitto") or shutil.which("mosquitto", path=SYSTEM_FOLDERS)
+    if path is None:
+        raise MissingDependencyError(
+            "mosquitto is not installed: apt install mosquitto, dnf install mosquitto or "
+            "brew install mosquitto, and have it on the PATH"
+        )
+    return path
+
+
+def installed_version() -> str:
+    """Return the version of the installed mosquitto, as settings name it: `2.0` or `2.1`.
+
+    An older version counts as 2.0, a newer one as 2.1.
+
+    Raises
+    ------
+    MissingDependencyError
+        If mosquitto is not installed.
+    InputError
+        If its help text does not state a version.
+    """
+    program = find_mosquitto()
+    # The exit code means nothing here: after printing its help, 2.0 exits with 3 and 2.1 with 0.
+    help_text = subprocess.run(
+        [program, "-h"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    ).stdout
+    version = re.search(r"mosquitto version (\d+)\.(\d+)", help_text)
+    if version is None:
+        raise InputError(f"{program} -h does not state its version: put Mosquitto's own first on the PATH")
+    return "2.1" if (int(version[1]), int(version[2])) >= (2, 1) else "2.0"
+
+
+def free_ports(count: int) -> list[int]:
+    """Return different loopback ports that nothing listens on.
+
+    >>> len(set(free_ports(3)))
+    3
+    """
+    with ExitStack() as stack:
+        # All sockets stay bound until the last has its port, so that no port is returned twice.
+        servers = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for server in servers:
+            server.bind(("127.0.0.1", 0))
+        return [server.getsockname()[1] for server in servers]
 
 
 class Brokers:

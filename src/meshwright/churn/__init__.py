@@ -1,12 +1,10 @@
 """Live overlays: nodes join, leave and crash, and every change is repaired at once."""
 
 from meshwright.churn.chaos import RepairCost, Scenario, chaos
-from meshwright.churn.events import EVENTS, Event
+from meshwright.churn.events import EVENTS, Event, random_churn
 from meshwright.churn.live import LiveOverlay
-from meshwright.churn.policy import COVERS, POLICIES, Policy
-from meshwright.churn.repair import Repair
+from meshwright.churn.repair import COVERS, POLICIES, Policy, Repair
 from meshwright.churn.replay import Replay, happen, replay
-from meshwright.churn.simulation import random_churn
 
 __all__ = [
     "COVERS",

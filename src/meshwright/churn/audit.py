@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def audit(state: LiveState) -> tuple[str, ...]:
-    """Return a line for each fault; none if all is well."""
+    """Return a line for each fault; empty if all is well."""
     stages = (_chunks,), (_links, _degrees), (_connected, _members, _backups, _working_memory)
     for checks in stages:
         faults = tuple(fault for check in checks for fault in check(state))

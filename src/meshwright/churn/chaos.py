@@ -10,7 +10,7 @@ import numpy as np
 
 from meshwright.churn.kernels.damage import count_damage
 from meshwright.churn.live import LiveOverlay
-from meshwright.churn.policy import Policy
+from meshwright.churn.repair import Policy
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:

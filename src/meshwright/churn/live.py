@@ -13,8 +13,7 @@ from meshwright.churn.events import CRASH, JOIN, LEAVE, SUBSCRIBE, UNSUBSCRIBE, 
 from meshwright.churn.kernels.covers import GREEDY, PRIMAL_DUAL
 from meshwright.churn.kernels.live_arrays import RepairRule
 from meshwright.churn.kernels.tidy import Budget
-from meshwright.churn.policy import EVERYBODY, Policy
-from meshwright.churn.repair import Repair, net_links
+from meshwright.churn.repair import EVERYBODY, Policy, Repair, net_links
 from meshwright.churn.state import LiveState
 from meshwright.errors import InputError, first_five
 from meshwright.jit.announce import working_seconds
@@ -108,7 +107,7 @@ class LiveOverlay:
         return self._apply((Event(UNSUBSCRIBE, node, distinct(topics)),), UNSUBSCRIBE)
 
     def apply(self, batch: Iterable[Event]) -> Repair:
-        """Apply several events at once: all of them, or none if one is rejected.
+        """Apply several events at once: all of them, or nothing if one is rejected.
 
         All nodes that leave do so together; then come the unsubscribes, then the rest, in order.
         """
@@ -179,7 +178,7 @@ class LiveOverlay:
         return self._state.overlay()
 
     def audit(self) -> tuple[str, ...]:
-        """Recompute everything that must hold, and return a line for each fault; none if all is well."""
+        """Recompute everything that must hold, and return a line for each fault; empty if all is well."""
         return audit(self._state)
 
     def _slot(self, node: Name) -> int:

@@ -1,9 +1,12 @@
-"""What a change did to the overlay."""
+"""How a live overlay is repaired (`Policy`), and what one repair changed (`Repair`)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,6 +16,71 @@ if TYPE_CHECKING:
 
     Link: TypeAlias = tuple[Name, Name]
     Links: TypeAlias = tuple[Link, ...]
+
+POLICIES = ("naive", "shadow", "tidy", "rebuild")
+"""The policies by name."""
+
+COVERS = ("primal-dual", "greedy")
+"""How backups are chosen."""
+
+EVERYBODY = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The parameters of repairs. Invalid ones raise InputError.
+
+    - `naive`: join the fragments by Low-ODA(ρ), among all nodes (shadows, section V-B).
+    - `shadow`: the same, among the neighbours and backups of the node that changed (shadows, sections V-C
+      to V-G).
+    - `tidy`: shadow repair; then remove redundant links and relink a few nodes, so that degrees stay low
+      over many changes. Not from a paper.
+    - `rebuild`: design the overlay from scratch by Low-ODA(ρ) after every change, for comparison.
+    """
+
+    name: str = "shadow"
+    """`naive`, `shadow`, `tidy` or `rebuild`."""
+    backups: str = "primal-dual"
+    """The algorithm that chooses backups: `primal-dual` or `greedy`."""
+    coverage: int = 3
+    """λ: how often the backups of a node cover each of its topics."""
+    rho: float = 3.0
+    """ρ, Low-ODA's k: 1 favours few links, more a low maximum degree."""
+    window: int | None = 64
+    """How many subscribers of a topic are looked at for a backup; None: all, as in the paper."""
+    rebuild_backups: bool = False
+    """Whether a node that loses a backup chooses all of them again, as in the paper, instead of patching."""
+    local_degree: bool = True
+    """Whether the maximum degree in the rule is that of the candidates, not of the whole overlay."""
+    steps: int = 30
+    """tidy: how many nodes to try to relink after each change."""
+    lose: int = 5
+    """tidy: how many links a try removes from a node, at most."""
+    slack: int = 7
+    """tidy: no node gets more links than the mean plus this, where there is another way."""
+    moves: int = 24
+    """tidy: how many links are removed or moved after each change, at most."""
+
+    def __post_init__(self) -> None:
+        if self.name not in POLICIES:
+            raise InputError(f"no policy {self.name!r}: choose one of {', '.join(POLICIES)}")
+        if self.backups not in COVERS:
+            raise InputError(f"no backups by {self.backups!r}: choose one of {', '.join(COVERS)}")
+        if not 1 <= self.coverage <= 64:
+            raise InputError(f"a coverage of {self.coverage}: give 1 to 64 (3 is usual)")
+        if not self.rho >= 1 or math.isnan(self.rho):
+            raise InputError(f"ρ is {self.rho}: give a number of at least 1 (3 is usual)")
+        if self.window is not None and self.window < 1:
+            raise InputError(f"a window of {self.window}: give 1 or more, or None for all subscribers")
+        for what in ("steps", "lose", "slack", "moves"):
+            value = getattr(self, what)
+            if value < 0:
+                raise InputError(f"{value} {what}: give zero or more")
+
+    @property
+    def keeps_backups(self) -> bool:
+        """Whether nodes have backups under this policy."""
+        return self.name in ("shadow", "tidy")
 
 
 @dataclass(frozen=True, slots=True)

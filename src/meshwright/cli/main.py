@@ -11,17 +11,12 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from meshwright.cli import bench, demo
-from meshwright.cli.content import commands
-from meshwright.cli.data import follow, ingest, profile, sample, traffic, workload
-from meshwright.cli.deploy import apply, diff, export, federation, route
-from meshwright.cli.live import chaos, churn
 from meshwright.cli.output import CLOSED_PIPE, INTERRUPTED, explain, note
-from meshwright.cli.plans import advise, compare, plan, soc, verify
 from meshwright.jit.announce import announce
 
 EXAMPLES = (
@@ -29,6 +24,30 @@ EXAMPLES = (
     "meshwright plan subscriptions.csv --algorithm low --out plan",
     "meshwright verify plan subscriptions.csv",
 )
+COMMANDS = {
+    "demo": ("demo", "DEMO_EXAMPLES"),
+    "workload": ("data.workload", "EXAMPLES"),
+    "ingest": ("data.raw_logs", "INGEST_EXAMPLES"),
+    "profile": ("data.explore", "PROFILE_EXAMPLES"),
+    "sample": ("data.explore", "SAMPLE_EXAMPLES"),
+    "follow": ("data.raw_logs", "FOLLOW_EXAMPLES"),
+    "traffic": ("data.raw_logs", "TRAFFIC_EXAMPLES"),
+    "plan": ("plans.plan", "EXAMPLES"),
+    "verify": ("plans.verify", "VERIFY_EXAMPLES"),
+    "soc": ("plans.verify", "SOC_EXAMPLES"),
+    "route": ("deploy.route", "EXAMPLES"),
+    "export": ("deploy.export", "EXAMPLES"),
+    "diff": ("deploy.apply", "DIFF_EXAMPLES"),
+    "apply": ("deploy.apply", "APPLY_EXAMPLES"),
+    "federation": ("deploy.federation", "EXAMPLES"),
+    "advise": ("plans.compare", "ADVISE_EXAMPLES"),
+    "compare": ("plans.compare", "COMPARE_EXAMPLES"),
+    "churn": ("plans.churn", "CHURN_EXAMPLES"),
+    "chaos": ("plans.churn", "CHAOS_EXAMPLES"),
+    "reproduce": ("reproduce", "EXAMPLES"),
+    "bench": ("demo", "BENCH_EXAMPLES"),
+}
+"""Each command with its module in this package, where a function has its name, and with its examples."""
 
 
 def _format_examples(examples: Sequence[str]) -> str:
@@ -37,34 +56,25 @@ def _format_examples(examples: Sequence[str]) -> str:
     return "\n".join(["\b", heading, *(f"  {example}" for example in examples)])
 
 
-app = typer.Typer(
-    name="meshwright",
-    epilog=_format_examples(EXAMPLES),
-    add_completion=False,
-    rich_markup_mode=None,  # plain help is fast, and examples keep their lines
-    pretty_exceptions_enable=False,
-)
-app.command(epilog=_format_examples(demo.EXAMPLES))(demo.demo)
-app.command(epilog=_format_examples(workload.EXAMPLES))(workload.workload)
-app.command(epilog=_format_examples(ingest.EXAMPLES))(ingest.ingest)
-app.command(epilog=_format_examples(profile.EXAMPLES))(profile.profile)
-app.command(epilog=_format_examples(sample.EXAMPLES))(sample.sample)
-app.command(epilog=_format_examples(follow.EXAMPLES))(follow.follow)
-app.command(epilog=_format_examples(traffic.EXAMPLES))(traffic.traffic)
-app.command(epilog=_format_examples(plan.EXAMPLES))(plan.plan)
-app.command(epilog=_format_examples(verify.EXAMPLES))(verify.verify)
-app.command(epilog=_format_examples(soc.EXAMPLES))(soc.soc)
-app.command(epilog=_format_examples(route.EXAMPLES))(route.route)
-app.command(epilog=_format_examples(export.EXAMPLES))(export.export)
-app.command(epilog=_format_examples(diff.EXAMPLES))(diff.diff)
-app.command(epilog=_format_examples(apply.EXAMPLES))(apply.apply)
-app.command(epilog=_format_examples(federation.EXAMPLES))(federation.federation)
-app.command(epilog=_format_examples(advise.EXAMPLES))(advise.advise)
-app.command(epilog=_format_examples(compare.EXAMPLES))(compare.compare)
-app.command(epilog=_format_examples(churn.EXAMPLES))(churn.churn)
-app.command(epilog=_format_examples(chaos.EXAMPLES))(chaos.chaos)
-app.command(epilog=_format_examples(bench.EXAMPLES))(bench.bench)
-app.add_typer(commands.content_app(_format_examples), name="content")
+def build_app(only: str | None = None) -> typer.Typer:
+    """Return the program with all commands, or with one: each command imports its own modules."""
+    app = typer.Typer(
+        name="meshwright",
+        epilog=_format_examples(EXAMPLES),
+        add_completion=False,
+        rich_markup_mode=None,  # plain help is fast, and examples keep their lines
+        pretty_exceptions_enable=False,
+    )
+    app.callback(invoke_without_command=True)(meshwright)
+    for command in COMMANDS if only is None else {only} & COMMANDS.keys():
+        module, examples = COMMANDS[command]
+        imported = import_module(f"meshwright.cli.{module}")
+        app.command(epilog=_format_examples(getattr(imported, examples)))(getattr(imported, command))
+    if only in (None, "content"):
+        from meshwright.cli.content import content_app
+
+        app.add_typer(content_app(_format_examples), name="content")
+    return app
 
 
 def _version(asked: bool) -> None:
@@ -75,7 +85,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def meshwright(
     context: typer.Context,
     _: Annotated[
@@ -93,13 +102,14 @@ def meshwright(
         typer.echo(context.get_help())
 
 
-def execute(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code."""
+def execute(arguments: Sequence[str], *, own_process: bool = False) -> int:
+    """Run one command line, maybe in a process of its own, and return its exit code."""
     debug = "--debug" in arguments
     words = [word for word in arguments if word != "--debug"]
+    only = words[0] if words and words[0] in (*COMMANDS, "content") else None
     try:
-        with announce(note):
-            code = app(words, prog_name="meshwright", standalone_mode=False)
+        with announce(note, own_process=own_process):
+            code = build_app(only)(words, prog_name="meshwright", standalone_mode=False)
         sys.stdout.flush()
     except (SystemExit, BrokenPipeError):  # how click and rich react to a closed pipe
         code = CLOSED_PIPE
@@ -123,7 +133,7 @@ def run() -> None:
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without × still gets an answer
-    code = execute(sys.argv[1:])
+    code = execute(sys.argv[1:], own_process=True)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

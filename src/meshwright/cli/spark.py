@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.output import note, working
-from meshwright.cli.progress import Drawing
+from meshwright.cli.output import Drawing, note, working
 
 if TYPE_CHECKING:
     from meshwright.pipeline.session.session import Session

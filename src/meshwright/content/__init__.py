@@ -4,11 +4,10 @@ It holds three ideas: `model` (who publishes and wants what, and what links cost
 goes to which broker) and `migration` (brokers that improve an assignment by themselves, by messages).
 """
 
+from meshwright.content.assignment.algorithms import ALGORITHMS, ContentPlan, assign
 from meshwright.content.assignment.cost import Cost, cost
 from meshwright.content.assignment.incremental_cost import RunningCost
-from meshwright.content.assignment.plan import ContentPlan, assign
-from meshwright.content.assignment.registry import ALGORITHMS
-from meshwright.content.model.places import Places
+from meshwright.content.model.parts import Places
 from meshwright.content.model.synthetic import synthetic
 from meshwright.content.model.workload import Workload
 

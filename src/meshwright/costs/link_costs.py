@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.costs.pair_table import PairTable, pair_table, refuse_detours
-from meshwright.costs.places import Places, places
+from meshwright.arrow import to_numpy
+from meshwright.costs.cost_tables import PairTable, Places, pair_table, places, refuse_detours
 from meshwright.errors import InputError, first_five, first_rows
 from meshwright.interest import Interest
+from meshwright.names import name_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 def node_ids(interest: Interest, names: Iterable[Any], what: str) -> Ids:
     """Return the ids of nodes by their names, compared as strings; raise for unknown ones."""
     try:
-        column = names if isinstance(names, (pa.Array, pa.ChunkedArray)) else pa.array(list(names))
+        column = names if isinstance(names, (pa.Array, pa.ChunkedArray)) else name_array(names)
         column = column.cast(pa.string())
     except (pa.ArrowException, UnicodeEncodeError, OverflowError) as error:
         raise InputError(
             f"{what} must be node names, all strings or all integers: {str(error).splitlines()[0]}"
         ) from error
     if column.null_count:
-        rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+        rows = np.flatnonzero(to_numpy(column.is_null()))
         raise InputError(
             f"no {what} in {first_rows(rows)} (counted from 1): fill in the gap, or drop the row"
         )
@@ -46,7 +47,7 @@ def node_ids(interest: Interest, names: Iterable[Any], what: str) -> Ids:
             f"link costs name nodes {first_five(unknown)} that the interest does not know: "
             "correct or drop their rows"
         )
-    return np.asarray(ids.to_numpy(zero_copy_only=False), dtype=np.int32)
+    return to_numpy(ids).astype(np.int32, copy=False)
 
 
 def numbers(values: Iterable[Any], what: str, rows: int) -> Floats:
@@ -173,7 +174,7 @@ class LinkCosts:
         digest.update(self.interest.fingerprint.encode())
         # As for interests, names count as strings, ordered by their bytes.
         rank = np.empty(self.interest.num_nodes, dtype=np.int32)
-        rank[pc.sort_indices(self.interest.node_names.cast(pa.string())).to_numpy()] = np.arange(len(rank))
+        rank[to_numpy(pc.sort_indices(self.interest.node_names.cast(pa.string())))] = np.arange(len(rank))
         for column in self.source.columns(rank):
             digest.update(column.tobytes())
         return digest.hexdigest()

@@ -12,6 +12,7 @@ from meshwright import bounds, measure, search
 from meshwright.errors import InputError
 from meshwright.formatting import excess
 from meshwright.greedy import grow, rules
+from meshwright.greedy.weighted import price_greedy
 from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def priced(interest: Interest, prices: Prices, greedy: Overlay, *, max_degree: i
     """
     tight = bounds.tight_pairs(prices, most=PAIRS_PER_NODE * interest.num_nodes, slack=SLACK)
     pairs = np.concatenate((np.column_stack((tight.u, tight.v)), np.column_stack((greedy.u, greedy.v))))
-    overlay = search.price_greedy(interest, np.unique(pairs, axis=0), prices.q, max_degree=max_degree)
+    overlay = price_greedy(interest, np.unique(pairs, axis=0), prices.q, max_degree=max_degree)
     return grow(interest, rules.gm if max_degree is None else rules.minmax, start=overlay)
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from meshwright.arrays import frozen
 from meshwright.designs.topic_sets import check_whole, streams
 from meshwright.greedy import layout
-from meshwright.greedy.driver import NO_LIMIT, limit_of
-from meshwright.greedy.kernels.state import Links
+from meshwright.greedy.driver import NO_LIMIT, Driver, limit_of
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.designs.kernels.random_links import OpenPairs
+    from meshwright.greedy.kernels.state import Goal, Links
     from meshwright.interest import Interest
 
 
@@ -24,18 +24,23 @@ def add_random_links(
     """Add links drawn uniformly from those that contribute and fit, until a budget ends or none is left."""
     check_whole("max_edges", max_edges)
     check_whole("max_degree", max_degree)
-    from meshwright.designs.kernels.random_links import link_at_random
+    from meshwright.designs.kernels.random_links import begin, run
 
-    # Every link merges something, so there are fewer links than subscriptions.
-    most = min(int(max_edges), interest.num_subscriptions) if max_degree > 0 else 0
-    links = Links(*(np.empty(most, dtype=np.int32) for _ in range(3)))
     state = layout.lay_out_components(interest, limit_of(max_degree))
-    edges = link_at_random(state, _open_pairs(interest, seed), np.int64(most), links)
-    return Overlay(interest, *(column[:edges] for column in links))
+    left = _open_pairs(interest, seed)
+    begin(left)
+
+    def step(goal: Goal, links: Links) -> int:
+        return run(state, left, goal, links)
+
+    # The kernel closes nodes as they become full, so it takes all to be open at first.
+    driver = Driver(state, max_edges=max_edges if max_degree > 0 else 0)
+    driver.run(step)
+    return Overlay(interest, *driver.links())
 
 
 def _open_pairs(interest: Interest, seed: int) -> OpenPairs:
-    """Return the pairs before any link: all of them are open."""
+    """Return the pairs before any link: all nodes are open, and no pair is counted yet."""
     from meshwright.designs.kernels.random_links import OpenPairs
 
     slots = interest.num_subscriptions
@@ -48,6 +53,7 @@ def _open_pairs(interest: Interest, seed: int) -> OpenPairs:
         open_members=np.diff(interest.topic_ptr).astype(np.int32),
         open_size=np.ones(slots, dtype=np.int32),
         pairs=np.zeros(interest.num_topics + 1, dtype=np.int64),
+        total=np.zeros(1, dtype=np.int64),
         stream=streams(seed, 1),
     )
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright import bounds
 from meshwright.costs import LinkCosts
-from meshwright.designs import best, cdmax, coverage, greedy, random, ring, stars
-from meshwright.designs.exact import solve
-from meshwright.designs.exact.solve import Solution
 from meshwright.designs.plan import Parameter, Plan
-from meshwright.designs.resilient import k_connected
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
+from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
+    from meshwright.designs.exact.solve import Solution
     from meshwright.interest import Interest
-    from meshwright.overlay import Overlay
     from meshwright.progress import Progress
 
 
@@ -31,7 +27,8 @@ class Design:
 
     name: str
     title: str
-    build: Callable[..., Overlay | Solution]
+    function: str
+    """Its module in this package, and its name there; imported when the design is first built."""
     parameters: dict[str, str]
     """Each parameter's name, and what it means in a few words."""
     guarantee: str
@@ -44,12 +41,20 @@ class Design:
     priced: bool = False
     """Whether the prices of a lower bound help it, and so it takes `prices`."""
 
+    def build(self, interest: Interest, **arguments: Any) -> Overlay | Solution:
+        """Build the overlay of an interest."""
+        module, _, name = self.function.rpartition(".")
+        built: Overlay | Solution = getattr(import_module(f"meshwright.designs.{module}"), name)(
+            interest, **arguments
+        )
+        return built
+
 
 DESIGNS: dict[str, Design] = {
     design.name: design
     for design in (
         Design(
-            "gm", "Greedy Merge", greedy.gm,
+            "gm", "Greedy Merge", "greedy.gm",
             {"rounds": "run again this often on unused pairs", "max_edges": "stop at this many links",
              "max_degree": "no more links per broker than this",
              "costs": "what links cost: weigh contribution against it"},
@@ -57,13 +62,13 @@ DESIGNS: dict[str, Design] = {
             "podc07, Alg. 3",
         ),
         Design(
-            "minmax", "MinMax-ODA", greedy.minmax,
+            "minmax", "MinMax-ODA", "greedy.minmax",
             {"max_edges": "stop at this many links", "max_degree": "no more links per broker than this"},
             "every topic connected; maximum degree at most O(log(|V|·|T|)) × the lowest possible",
             "icdcs10, section II-A",
         ),
         Design(
-            "low", "Low-ODA", greedy.low,
+            "low", "Low-ODA", "greedy.low",
             {"k": "1 favours few links, large values a low maximum degree (3)",
              "max_edges": "stop at this many links", "max_degree": "no more links per broker than this",
              "costs": "what links cost: weigh contribution against it"},
@@ -72,50 +77,50 @@ DESIGNS: dict[str, Design] = {
             "icdcs10, section III",
         ),
         Design(
-            "gpa", "GPA", greedy.gpa, {"max_edges": "the budget: links in all"},
+            "gpa", "GPA", "greedy.gpa", {"max_edges": "the budget: links in all"},
             "at most m links; at least 1 − 1/e of the best support that m links can give",
             "icdcs16, Alg. 1", frozenset({"max_edges"}),
         ),
         Design(
-            "gpm", "GPM", greedy.gpm, {"max_degree": "the budget: links per broker"},
+            "gpm", "GPM", "greedy.gpm", {"max_degree": "the budget: links per broker"},
             "no broker has more than d links; at least 1 − e^(−1/6) of the best support under that limit",
             "icdcs16, Alg. 3", frozenset({"max_degree"}),
         ),
         Design(
-            "ring", "ring per topic", ring.ring, {},
+            "ring", "ring per topic", "rings_and_stars.ring", {},
             "every topic connected by a ring of its own; no bound on links: the contrast to the others",
             "podc07, section 8", greedy=False,
         ),
         Design(
-            "cd", "CD-ODA", stars.cd, {},
+            "cd", "CD-ODA", "rings_and_stars.cd", {},
             "every topic a star, so of diameter 2 at most; no bound on links (2.3 × GM's in the paper)",
             "icdcs10, section VI", greedy=False,
         ),
         Design(
-            "cd1", "CD-ODA-I", stars.cd1, {},
+            "cd1", "CD-ODA-I", "rings_and_stars.cd1", {},
             "every topic a star, so of diameter 2 at most; no bound on links",
             "icdcs10, section VI-A", greedy=False,
         ),
         Design(
-            "cd2", "CD-ODA-II", stars.cd2, {},
+            "cd2", "CD-ODA-II", "rings_and_stars.cd2", {},
             "every topic a star, so of diameter 2 at most; no bound on links (1.8 × GM's in the paper)",
             "icdcs10, section VI-B", greedy=False,
         ),
         Design(
-            "cdmax", "CD-Max", cdmax.cdmax,
+            "cdmax", "CD-Max", "rings_and_stars.cdmax",
             {"k": "1 favours few links, above 2 a lower maximum degree by several hubs for a topic (1)"},
             "every topic of diameter 2 at most; maximum degree never above CD-ODA-II's",
             "ours, on icdcs10, section VI", greedy=False,
         ),
         Design(
-            "spidercast", "SpiderCast", coverage.spidercast,
+            "spidercast", "SpiderCast", "spidercast.spidercast",
             {"coverage_greedy": "neighbours for each topic by greedy picks (3)",
              "coverage_random": "neighbours for each topic by random picks (1)"},
             "each broker linked to K_g + K_r subscribers of each of its topics, or to all; no centre needed",
             "icdcs16, section IX", greedy=False, seeded=True,
         ),
         Design(
-            "spidercastm", "SpiderCastM", coverage.spidercastm,
+            "spidercastm", "SpiderCastM", "spidercast.spidercastm",
             {"max_degree": "the budget: links per broker",
              "coverage_greedy": "neighbours for each topic by greedy picks (3)",
              "coverage_random": "neighbours for each topic by random picks (1)"},
@@ -124,35 +129,36 @@ DESIGNS: dict[str, Design] = {
             greedy=False, seeded=True,
         ),
         Design(
-            "randoma", "RandomA", random.randoma, {"max_edges": "the budget: links in all"},
+            "randoma", "RandomA", "random.randoma", {"max_edges": "the budget: links in all"},
             "at most m links, each contributing; no bound on support: the contrast to GPA",
             "icdcs16, section IX", frozenset({"max_edges"}),
             greedy=False, seeded=True,
         ),
         Design(
-            "randomm", "RandomM", random.randomm, {"max_degree": "the budget: links per broker"},
+            "randomm", "RandomM", "random.randomm", {"max_degree": "the budget: links per broker"},
             "no broker has more than d links, each contributing; no bound on support: the contrast to GPM",
             "icdcs16, section IX", frozenset({"max_degree"}),
             greedy=False, seeded=True,
         ),
         Design(
-            "resilient", "2-topic-connected", k_connected.resilient,
+            "resilient", "2-topic-connected", "resilient.resilient",
             {"k": "1: connected, as by GM; 2: still connected when any one broker fails (2)"},
             "every topic of three subscribers or more stays connected when any one broker fails; no link can "
             "be taken away",
             "ours; the problem is that of Chen, Vitenberg and Jacobsen, PODC 2013",
         ),
         Design(
-            "best", "Best", best.best,
+            "best", "Best", "best.best",
             {"objective": "edges, degree or balanced: what to better, GM, MinMax-ODA or Low-ODA (edges)",
              "k": "balanced: Low-ODA's, which it starts from (3)",
-             "seconds": "improve for so long (20)", "steps": "or so many steps, the same on every machine"},
+             "seconds": "improve for this long (20)",
+             "steps": "or for this many steps, the same on every machine"},
             "every topic connected; never more links than GM, or neither more links nor a higher maximum "
             "degree than MinMax-ODA or Low-ODA(k), by objective",
             "ours", seeded=True, priced=True,
         ),
         Design(
-            "exact", "exact", solve.solve,
+            "exact", "exact", "exact.solve.solve",
             {"objective": "edges: fewest links; degree: lowest maximum degree, then fewest links (edges)",
              "time_limit": "stop after this many seconds with the best so far (60)"},
             "every topic connected, at the optimum if time is enough: small instances only; otherwise never "
@@ -186,7 +192,7 @@ def design(
 
     Parameters left out or None take the design's defaults. `seed` matters to random designs only, `costs` to
     those that weigh a link's contribution against its cost. With `certify` the plan has a proof of how many
-    links are needed at least: `prices`, if some of the same interest are at hand, or such as are found now.
+    links are needed at least: the given `prices` of the same interest, or prices computed now.
 
     >>> import meshwright as mw
     >>> interest = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}})
@@ -210,20 +216,25 @@ def design(
     if prices is not None:
         prices.check(interest)
     if certify and prices is None:
+        from meshwright import bounds
+
         prices = bounds.prices(interest, threads=threads, progress=progress)
     pricing = {"prices": prices} if chosen.priced else {}
+    from meshwright.jit import compiler  # noqa: F401  numba is imported before the clock starts
+
     if chosen.greedy:
-        from meshwright.greedy.kernels import start, sweep  # noqa: F401  imported before the clock starts
+        from meshwright.greedy.kernels import sweep  # noqa: F401  and so are the engine's kernels
     began = working_seconds()
     built = chosen.build(interest, **given, **weighing, **running, **seeding, **pricing)
     seconds = working_seconds() - began
-    overlay = built.overlay if isinstance(built, Solution) else built
-    solver_bound = built.links_needed if isinstance(built, Solution) else None
+    overlay, solver_bound = (
+        (built, None) if isinstance(built, Overlay) else (built.overlay, built.links_needed)
+    )
     stated = given if costs is None else {**given, "costs": costs.description}
     proof = prices if certify else None
     return Plan(overlay, algorithm, stated, seed, seconds, costs, proof, solver_bound)
 
 
 def _plain(value: Any) -> Any:
-    """Turn numpy's numbers, such as come out of an array, into Python's, which JSON can hold."""
+    """Turn numpy scalars into Python numbers, which JSON can hold."""
     return value.item() if isinstance(value, np.generic) else value

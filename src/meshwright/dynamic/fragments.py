@@ -1,14 +1,19 @@
-"""Finds the fragments of a topic after links are lost, without walking through the whole topic.
+"""Fragments: what a topic falls into when links are lost, and redundant links, which split no topic.
 
-Every fragment contains an end of a lost link. So the search starts at these ends, each of which is a group of
-its own. It always continues at the group whose nodes have the fewest links so far, and merges two groups when
-it finds a link between them. It stops as soon as at most one group is open, that is, has nodes whose
-neighbours were not looked at: this group is *the rest*, and every subscriber that the search did not reach
-belongs to it.
+**The search** does not walk through the whole topic. Every fragment contains an end of a lost link. So the
+search starts at these ends, each of which is a group of its own. It always continues at the group whose nodes
+have the fewest links so far, and merges two groups when it finds a link between them. It stops as soon as at
+most one group is open, that is, has nodes whose neighbours were not looked at: this group is *the rest*, and
+every subscriber that the search did not reach belongs to it.
 
 The cost is about twice the links of the smaller fragments, not those of the topic. Union-find over the groups
 and queues threaded through one array per node make each step O(1), apart from the choice of the group: a scan
 over all groups, of which there are only as many as ends.
+
+**A link is redundant** if its ends are connected by other links in each topic that both have. Removing one
+link can make another one necessary, so `prune` decides one link at a time, on the overlay as it is then.
+Afterwards none of the links that it looked at is redundant. The cost per link is one search of fragments for
+each topic that both ends have, until one of them finds the ends apart.
 """
 
 from __future__ import annotations
@@ -17,8 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.dynamic.link_lists import CHUNK, FULL, first_chunk_length
-from meshwright.dynamic.mutable_overlay import NONE, has_topic
+from meshwright.dynamic.link_lists import CHUNK, FULL, add_link, first_chunk_length, remove_link
+from meshwright.dynamic.mutable_overlay import NONE, has_topic, lowest_position, without_lowest
 from meshwright.jit.compiler import inlined, inner, kernel
 
 if TYPE_CHECKING:
@@ -188,3 +193,35 @@ def are_connected(net: MutableOverlay, groups: Groups, topic: Int, u: Int, v: In
     answer = group_of(groups, groups.mark[u]) == group_of(groups, groups.mark[v])
     clear_marks(groups, found.seen)
     return answer
+
+
+@inner
+def remove_if_redundant(net: MutableOverlay, groups: Groups, u: Int, v: Int) -> bool:
+    """Remove a link if every topic stays connected without it, and return whether that is so."""
+    remove_link(net, u, v)
+    for place in range(net.bits.shape[1]):
+        common = net.bits[u, place] & net.bits[v, place]
+        while common:
+            if not are_connected(net, groups, lowest_position(place, common), u, v):
+                add_link(net, u, v)
+                return False
+            common = without_lowest(common)
+    return True
+
+
+@kernel
+def prune(net: MutableOverlay, groups: Groups, us: Ids, vs: Ids, most: Int) -> Int:
+    """Remove up to `most` redundant links, in the order given, and return how many.
+
+    The ends of the links removed are moved to the front of `us` and `vs`.
+    """
+    removed = np.int64(0)
+    for i in range(len(us)):
+        if removed == most:
+            break
+        u, v = us[i], vs[i]
+        if remove_if_redundant(net, groups, np.int64(u), np.int64(v)):
+            us[i], vs[i] = us[removed], vs[removed]
+            us[removed], vs[removed] = u, v
+            removed += 1
+    return removed

@@ -77,6 +77,7 @@ def discard(lists: ChunkLists, first: Ids, count: Ids, v: Int, value: Int) -> bo
                 # The last value of the first chunk fills the gap, so that all other chunks stay full.
                 lists.entries[i] = lists.entries[first[v] * CHUNK + there - 1]
                 count[v] -= 1
+                # The first chunk is empty now: the next one becomes the first, and is full.
                 if there == 1:
                     emptied = first[v]
                     first[v] = lists.entries[emptied * CHUNK + FULL]
@@ -109,7 +110,7 @@ def copy_list_inlined(lists: ChunkLists, first: Ids, count: Ids, v: Int, out: Id
         for i in range(base, base + length):
             out[written] = lists.entries[i]
             written += 1
-        # All chunks behind the first are full.
+        # All chunks after the first are full.
         chunk, length = lists.entries[base + FULL], np.int64(FULL)
     return written
 

@@ -26,7 +26,7 @@ NONE = -1
 LINKS, SPARE, CHANCE = 0, 1, 2
 """The counters in `tally`: links, unused chunks of lists, and the state of the random numbers."""
 SHARED = 3
-"""How many counters every overlay has. The counters of one kind of overlay come behind these."""
+"""How many counters every overlay has. The counters of one kind of overlay come after these."""
 
 
 class ChunkLists(Protocol):
@@ -131,4 +131,5 @@ def draw(net: ChunkLists, below: Int) -> Int:
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     word ^= word >> np.uint64(31)
+    # 31 bits are enough for any count of nodes or links, and the remainder is close to uniform.
     return np.int64((word >> np.uint64(33)) % np.uint64(below))

@@ -13,8 +13,8 @@ from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.driver import check_budgets
 from meshwright.greedy.layout import Tuning
-from meshwright.greedy.level_run import LevelRun
-from meshwright.greedy.waves import Task, Waves
+from meshwright.greedy.level_run import LevelRun, Task
+from meshwright.greedy.waves import Waves
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from meshwright.errors import InputError
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep
 from meshwright.interest import Interest
-from meshwright.jit.simd import SIXTEEN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,7 +113,7 @@ def lay_out_components(interest: Interest, max_degree: int, *, node_bits: bool |
 
     With `node_bits`, or None and where they fit, contributions are counted by bits of topics.
     """
-    from meshwright.greedy.kernels.start import begin
+    from meshwright.greedy.kernels.sweep import begin
 
     tuning = Tuning(heavy=interest.num_nodes + 1, node_bits=node_bits)
     state = lay_out_state(interest, everything, max_degree, tuning)
@@ -193,7 +192,9 @@ def lay_out_scratch(state: State, sweep: Sweep) -> Scratch:
 
 
 def _numbers(count: int) -> Ids:
-    """Return zeros that kernels may read sixteen at a time, from any place: there is room behind the end."""
+    """Return zeros that kernels may read sixteen at a time, from any place: there is room after the end."""
+    from meshwright.jit.simd import SIXTEEN
+
     return np.zeros(count + int(SIXTEEN), dtype=np.int32)[:count]
 
 

@@ -1,26 +1,54 @@
-"""One run of the picker by contribution: its arrays, its threads, and the rows they rebuild together."""
+"""One run of the picker by contribution: its task, its arrays, its threads, and the rows they rebuild."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from meshwright.arrays import frozen
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
-from meshwright.greedy.waves import stale_rows
+from meshwright.interest import Interest
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from meshwright.arrays import Ids
+    from meshwright.greedy.candidates import Candidates
     from meshwright.greedy.kernels.state import Goal, Links, Scratch, State, Sweep
-    from meshwright.greedy.waves import Task, Waves
+    from meshwright.greedy.layout import Tuning
+    from meshwright.greedy.rules import Rule
+    from meshwright.greedy.waves import Waves
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
 
 WAVE_ROWS = 512
 """Rebuilding fewer rows than this at once is not worth waking threads for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a run links: the same for all its waves."""
+
+    interest: Interest
+    """Only the topics that count."""
+    rule: Rule
+    candidates: Candidates
+    max_degree: int | None
+    tuning: Tuning
+
+    def bare(self) -> Task:
+        """Return the same without names, and without what can be derived: what a cluster is sent."""
+        held = self.interest
+        nameless = Interest(
+            pa.nulls(held.num_nodes), pa.nulls(held.num_topics), held.node_ptr, held.node_topics
+        )
+        # Only the sweep uses bits over topics.
+        return replace(self, interest=nameless, tuning=replace(self.tuning, node_bits=False))
 
 
 class LevelRun:
@@ -40,8 +68,9 @@ class LevelRun:
         progress: Progress | None = None,
         degrees: Ids | None = None,
     ) -> None:
-        from meshwright.greedy.kernels.start import begin, link_start
+        from meshwright.greedy.kernels.components import link_start
         from meshwright.greedy.kernels.state import TOP_DEGREE
+        from meshwright.greedy.kernels.sweep import begin
 
         interest, candidates, tuning = task.interest, task.candidates, task.tuning
         self.threads = threads
@@ -111,6 +140,21 @@ class LevelRun:
                 for job in jobs:
                     job.result()
                 self.driver.report()
+
+
+def stale_rows(sweep: Sweep) -> Ids:
+    """Return the open rows whose windows end above the sweep's level and were not rebuilt at it."""
+    from meshwright.greedy.kernels.state import LEVEL
+
+    level = sweep.cursor[LEVEL]
+    stale = (sweep.bound >= level) & (sweep.threshold > level) & (sweep.built != level)
+    return np.flatnonzero(stale & open_nodes(sweep)).astype(np.int32)
+
+
+def open_nodes(sweep: Sweep) -> NDArray[np.bool_]:
+    """Return which nodes are open in a sweep."""
+    bits = np.unpackbits(sweep.open_nodes.view(np.uint8), bitorder="little")
+    return bits[: len(sweep.bound)].astype(bool)
 
 
 def _counted_state(task: Task) -> State:

@@ -1,4 +1,4 @@
-"""The rules by which the engine picks its next link.
+"""The rules by which the engine weighs contribution against degree; for ties, see `kernels/sweep.py`.
 
 All rules compare contributions. They differ in how much weight they give to the maximum degree. A link
 *raises* the maximum degree if one of its ends already has it; otherwise it is *degree-sparing*.

@@ -1,32 +1,24 @@
 """Waves: many rows of the level sweep rebuilt elsewhere, from a snapshot, and returned to the sweep.
 
-This is the side of the sweep; `rebuild` is the other. A window made against an earlier state may be too high,
-but never too low, so the links are those of a run without waves. This holds wherever the rows are rebuilt:
-the executors of a cluster make their own state from the interest and the links so far.
+`Waves` is the side of the sweep, `Rebuilder` the other. A window made against an earlier state may be too
+high, but never too low, so the links are those of a run without waves. This holds wherever the rows are
+rebuilt: the executors of a cluster make their own state from the interest and the links so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
-from meshwright.interest import Interest
+from meshwright.arrays import frozen
+from meshwright.greedy.level_run import LevelRun, Task, open_nodes, stale_rows
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from meshwright.arrays import Ids
-    from meshwright.greedy.candidates import Candidates
     from meshwright.greedy.kernels.state import State, Sweep
-    from meshwright.greedy.layout import Tuning
-    from meshwright.greedy.level_run import LevelRun
-    from meshwright.greedy.rules import Rule
-
 
 LEAST_WORK = 1_500_000_000
 """A wave of less work than this, about a second on one core, is done where the sweep runs."""
@@ -35,27 +27,6 @@ PATIENCE = 32
 
 Where a few links connect most topics, as at the lowest level, almost no work is left by then.
 """
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What a run links: the same for all its waves."""
-
-    interest: Interest
-    """Only the topics that count."""
-    rule: Rule
-    candidates: Candidates
-    max_degree: int | None
-    tuning: Tuning
-
-    def bare(self) -> Task:
-        """Return the same without names, and without what can be derived: what a cluster is sent."""
-        held = self.interest
-        nameless = Interest(
-            pa.nulls(held.num_nodes), pa.nulls(held.num_topics), held.node_ptr, held.node_topics
-        )
-        # Only the sweep uses bits over topics.
-        return replace(self, interest=nameless, tuning=replace(self.tuning, node_bits=False))
 
 
 class Wave(NamedTuple):
@@ -151,15 +122,6 @@ class Waves:
         return False
 
 
-def stale_rows(sweep: Sweep) -> Ids:
-    """Return the open rows whose windows end above the sweep's level and were not rebuilt at it."""
-    from meshwright.greedy.kernels.state import LEVEL
-
-    level = sweep.cursor[LEVEL]
-    stale = (sweep.bound >= level) & (sweep.threshold > level) & (sweep.built != level)
-    return np.flatnonzero(stale & _open_nodes(sweep)).astype(np.int32)
-
-
 def rows_ahead(sweep: Sweep) -> Ids:
     """Return the rows that a sweep will have to rebuild at its level, as far as is known now.
 
@@ -171,17 +133,11 @@ def rows_ahead(sweep: Sweep) -> Ids:
     if sweep.fixed or sweep.cursor[LEVEL] == 0:
         return np.zeros(0, dtype=np.int32)
     if not sweep.sparing and not sweep.built.any():
-        return np.flatnonzero((sweep.bound > 0) & _open_nodes(sweep)).astype(np.int32)
+        return np.flatnonzero((sweep.bound > 0) & open_nodes(sweep)).astype(np.int32)
     # A row that the sweep is in the middle of is not ahead.
     first = int(sweep.cursor[ROW]) + int(sweep.cursor[INDEX] != FRESH)
     stale = stale_rows(sweep)
     return stale[stale >= first]
-
-
-def _open_nodes(sweep: Sweep) -> NDArray[np.bool_]:
-    """Return which nodes are open in a sweep."""
-    bits = np.unpackbits(sweep.open_nodes.view(np.uint8), bitorder="little")
-    return bits[: len(sweep.bound)].astype(bool)
 
 
 def work_of(state: State, rows: Ids, topics: Ids) -> int:
@@ -216,3 +172,43 @@ def take_windows(state: State, sweep: Sweep, windows: Windows, built: int | None
     sweep.window_node[at], sweep.window_count[at] = windows.nodes[kept], windows.counts[kept]
     sweep.length[rows], sweep.threshold[rows] = length[better], windows.threshold[better]
     sweep.bound[rows] = np.minimum(sweep.bound[rows], windows.bound[better])
+
+
+class Rebuilder:
+    """A state of its own, made from a wave's snapshot, that rebuilds rows of that wave."""
+
+    def __init__(self, task: Task, wave: Wave) -> None:
+        from meshwright.greedy.kernels.state import LEVEL, ROW
+
+        # Nobody reads the contributions of these links.
+        unknown = np.zeros(len(wave.u), dtype=np.int32)
+        self.wave, self.run = wave, LevelRun(task, Overlay(task.interest, wave.u, wave.v, unknown))
+        self.run.whole.cursor[LEVEL], self.run.whole.cursor[ROW] = wave.whole_level, wave.whole_row
+
+    def rebuild(self, rows: Ids) -> Iterator[Windows]:
+        """Yield these rows as the wave's sweep needs them, and what the whole sweep may learn from them."""
+        from meshwright.greedy.kernels.rows import rebuild_rows
+
+        run, wave = self.run, self.wave
+        sweep = run.sparing if wave.sparing else run.whole
+        rebuild_rows(run.state, sweep, run.whole, run.scratches[0], frozen(rows, np.int32), wave.level)
+        yield _windows(run.state, sweep, rows)
+        if wave.sparing:
+            yield _windows(run.state, run.whole, rows[run.whole.threshold[rows] <= wave.whole_level])
+
+
+def _windows(state: State, sweep: Sweep, rows: Ids) -> Windows:
+    """Copy some rows out of a sweep."""
+    length = sweep.length[rows]
+    place = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+    at = np.repeat(sweep.window_ptr[rows], length) + place
+    return Windows(
+        sparing=sweep.sparing,
+        rows=rows,
+        bound=sweep.bound[rows],
+        threshold=sweep.threshold[rows],
+        limit=state.limit[rows],
+        length=length,
+        nodes=sweep.window_node[at],
+        counts=sweep.window_count[at],
+    )

@@ -1,4 +1,4 @@
-"""Greedy growth by contribution over cost: a picker on the engine's state."""
+"""Weighted growth, two pickers on the engine's state: by contribution over cost, and by prices."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.arrays import frozen
+from meshwright.costs.cost_tables import PairTable, Places
 from meshwright.costs.link_costs import LinkCosts
-from meshwright.costs.pair_table import PairTable
-from meshwright.costs.places import Places
 from meshwright.errors import InputError
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, check_budgets, limit_of
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Floats, Ids
     from meshwright.greedy.kernels.state import Goal, Links
     from meshwright.greedy.kernels.weighted_rows import Costs, RowCounts, ValueRows
     from meshwright.greedy.rules import Rule
@@ -63,7 +63,7 @@ def grow(
     InputError
         For a negative budget, or costs of another interest.
     """
-    from meshwright.greedy.kernels.weighted_sweep import run
+    from meshwright.greedy.kernels.by_value import run_by_cost
 
     check_budgets(max_edges, max_degree)
     if not costs.fit(interest):
@@ -75,7 +75,7 @@ def grow(
     k = 0.0 if rule.k is None else rule.k
 
     def step(goal: Goal, links: Links) -> int:
-        return run(state, held, whole, sparing, scratch, k, goal, links)
+        return run_by_cost(state, held, whole, sparing, scratch, k, goal, links)
 
     driver = Driver(state, max_edges=max_edges, progress=progress)
     driver.run(step)
@@ -124,6 +124,45 @@ def lay_out_counts(interest: Interest) -> RowCounts:
     """Return the working memory for counting a row."""
     from meshwright.greedy.kernels.weighted_rows import RowCounts
 
-    # One more than nodes: a node is written behind the last one found before it is known to count.
+    # One more than nodes: a node is written after the last one found before it is known to count.
     counts, found = (np.zeros(interest.num_nodes + 1, dtype=np.int32) for _ in range(2))
     return RowCounts(counts, found)
+
+
+def price_greedy(
+    interest: Interest, pairs: Ids, weights: Floats, *, max_degree: int | None = None
+) -> Overlay:
+    """Add, one at a time, the pair with the largest Σ of max(weight at u, weight at v) over what it merges.
+
+    Only the listed pairs may be linked; ties go to the pair listed first.
+
+    Parameters
+    ----------
+    interest
+        Who subscribes to what.
+    pairs
+        Two columns of node ids, u < v.
+    weights
+        One number for each subscription, in the order of `interest.node_topics`.
+    max_degree
+        A pair that would push either end over it is not a candidate.
+    """
+    from meshwright.greedy.kernels.by_value import PricedPairs, begin_by_price, run_by_price
+
+    state = layout.lay_out_components(interest, limit_of(max_degree))
+    priced = PricedPairs(
+        weight=frozen(weights, np.float64),
+        u=frozen(pairs[:, 0], np.int32),
+        v=frozen(pairs[:, 1], np.int32),
+        value=np.empty(len(pairs)),
+        heap=np.empty(len(pairs), dtype=np.int32),
+        size=np.zeros(1, dtype=np.int64),
+    )
+    begin_by_price(state, priced)
+
+    def step(goal: Goal, links: Links) -> int:
+        return run_by_price(state, priced, goal, links)
+
+    driver = Driver(state)
+    driver.run(step)
+    return Overlay(interest, *driver.links())

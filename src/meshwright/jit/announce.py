@@ -5,10 +5,12 @@ One listener takes numba's own events. Importing this module does not import num
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any
 
 USUAL_SECONDS = 15
@@ -16,11 +18,12 @@ USUAL_SECONDS = 15
 
 
 @contextmanager
-def announce(callback: Callable[[str], None]) -> Iterator[None]:
+def announce(callback: Callable[[str], None], *, own_process: bool = False) -> Iterator[None]:
     """Call `callback` with one line of text when the first kernel is compiled inside the `with` block.
 
     Kernels that are loaded from the cache are not announced. The callback runs before the compiler does, in
-    the thread that needs the kernel.
+    the thread that needs the kernel. `own_process` says that this process runs no kernels but ours, so that
+    numba can start faster.
 
     >>> import meshwright as mw
     >>> from meshwright.jit.announce import announce
@@ -28,6 +31,7 @@ def announce(callback: Callable[[str], None]) -> Iterator[None]:
     ...     plan = mw.design(mw.Interest.from_dict({"a": {"x"}, "b": {"x"}}))
     """
     _listener.callbacks.append(callback)
+    _listener.own_process |= own_process
     try:
         yield
     finally:
@@ -52,6 +56,8 @@ class _Listener:
     def __init__(self) -> None:
         self.callbacks: list[Callable[[str], None]] = []
         """Those who have not been called yet."""
+        self.own_process = False
+        """Whether this process runs no kernels but ours."""
         self._lock = threading.Lock()
         self._depth = 0
         self._since = 0.0
@@ -100,6 +106,20 @@ def listen() -> None:
     """Register the listener with numba."""
     from numba.core import event
 
+    if _listener.own_process:
+        _load_arrays_without_blas()
+
     event.Listener.register(_Listener)  # numba accepts its own class only; that one needs numba imported
     for kind in ("numba:compile", "numba:compiler_lock"):
         event.register(kind, _listener)  # type: ignore[no-untyped-call]
+
+
+def _load_arrays_without_blas() -> None:
+    """Load numba's arrays without looking for BLAS: that imports `scipy.linalg`, and no kernel uses it."""
+    if "scipy.linalg" in sys.modules:
+        return
+    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # an import of it fails
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        del sys.modules["scipy.linalg"]

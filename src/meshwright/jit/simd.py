@@ -1,9 +1,15 @@
-"""What kernels do with words of 64 bits, one at a time or in blocks of eight, and with sixteen numbers.
+"""SIMD for kernels: blocks of eight 64-bit words, vectors of sixteen 32-bit numbers, and single words.
 
-Rows of bits are worked on block by block. Left to itself, the compiler would do so too, but only behind
-checks that no two arrays overlap; with a dozen of arrays and short rows, these never paid. Numbers of 32 bits
-are looked through sixteen at a time, the answer a mark for each, as one by one nobody can foresee which is
-wanted; an array of them must have fifteen more behind its end.
+Each operation is an intrinsic that becomes one or a few vector instructions. The compiler vectorises loops
+over bit rows as well, but guards each loop with checks that no two arrays overlap. With a dozen arrays and
+short rows, these checks cost more than they save.
+
+- A **block** is eight words of a bit row. `load` and `store` move one; `&`, `|`, `^`, `+` and `~` work on it.
+- A search through 32-bit numbers compares **sixteen** at a time and returns a bit for each, its *mark*. One
+  by one, the branches would be unpredictable. Such an array needs room for fifteen more numbers after its
+  end.
+
+Blocks and vectors may begin at any place. With the compiler off, plain numpy does the same, slowly.
 """
 
 from __future__ import annotations
@@ -22,9 +28,9 @@ from meshwright.jit.compiler import config
 untyped: Any = extending
 
 EIGHT = np.uint64(8)
-"""Words of a block."""
+"""The number of words in a block."""
 SIXTEEN = np.uint64(16)
-"""Numbers that are looked at at once."""
+"""The number of 32-bit numbers that are compared at once."""
 
 if config.DISABLE_JIT:
 
@@ -38,24 +44,24 @@ if config.DISABLE_JIT:
         return np.uint64((bits & -bits).bit_length() - 1)
 
     def bits_of_bytes(array: Any, begin: Any, k: Any) -> Any:
-        """Gather bit k of 64 bytes of an array, from `begin` on, in a word."""
+        """Return bit k of each of the 64 bytes from `begin` on, as a word."""
         bits = (array[int(begin) : int(begin) + 64] >> k) & 1
         return np.packbits(bits, bitorder="little").view(np.uint64)[0]
 
     def load(array: Any, j: Any) -> Any:
-        """Return the block of an array that begins at word j; the words of all rows are in one order."""
+        """Return the block that begins at word j of an array; rows count as one long sequence of words."""
         return array.reshape(-1)[int(j) : int(j) + 8].copy()
 
     def store(array: Any, j: Any, block: Any) -> None:
-        """Put a block into an array at word j."""
+        """Write a block to an array, from word j on."""
         array.reshape(-1)[int(j) : int(j) + 8] = block
 
     def nothing() -> Any:
-        """Return a block without a bit."""
+        """Return an empty block: all bits 0."""
         return np.zeros(8, dtype=np.uint64)
 
     def ones(block: Any) -> Any:
-        """Return how many bits each word of a block has."""
+        """Count the set bits of each word of a block."""
         return np.array([int(word).bit_count() for word in block], dtype=np.uint64)
 
     def total(block: Any) -> Any:
@@ -63,15 +69,15 @@ if config.DISABLE_JIT:
         return int(block.sum())
 
     def any_of(block: Any) -> Any:
-        """Return the bits that any word of a block has."""
+        """Return the bitwise OR of a block's words."""
         return np.bitwise_or.reduce(block)
 
     def reaching(array: Any, i: Any, level: Any) -> Any:
-        """Mark which of the sixteen numbers of an array from i on are at least `level`."""
+        """Return a mark for each of the sixteen numbers from place i on that is at least `level`."""
         return np.uint64(sum(1 << k for k, number in enumerate(array[int(i) :][:16]) if number >= level))
 
     def largest(array: Any, i: Any, marks: Any) -> Any:
-        """Return the largest marked one of the sixteen numbers of an array from i on, and no less than 0."""
+        """Return the largest marked number of the sixteen from place i on, but at least 0."""
         marked = [int(number) for k, number in enumerate(array[int(i) :][:16]) if int(marks) >> k & 1]
         return max([0, *marked])
 
@@ -81,19 +87,19 @@ else:
     MARKS = ir.IntType(int(SIXTEEN))
 
     class Block(types.Type):
-        """Eight words, handled as one."""
+        """The numba type of a block: eight words, handled as one value."""
 
     block_type = Block("Block")
 
     @register_model(Block)
     class BlockModel(untyped.models.PrimitiveModel):  # type: ignore[misc]
-        """How a block is held: as a vector."""
+        """Represent a block as an LLVM vector."""
 
         def __init__(self, manager: Any, kind: Any) -> None:
             super().__init__(manager, kind, WORDS)
 
     def _operate(operation: Any, name: str) -> None:
-        """Let an operation on blocks be one instruction."""
+        """Compile an operator on blocks to the LLVM instruction of this name."""
 
         @type_callable(operation)
         def typed(context: Any) -> Any:
@@ -118,12 +124,13 @@ else:
         _operate(_operation, _name)
 
     def _place(context: Any, builder: Any, vector: Any, array_type: Any, array: Any, i: Any) -> Any:
+        """Return a pointer to the vector that begins at item i; items are counted through all rows."""
         data = context.make_array(array_type)(context, builder, array).data
         return builder.bitcast(builder.gep(data, [i]), vector.as_pointer())
 
     @intrinsic
     def load(typingctx: Any, array: Any, j: Any) -> Any:
-        """Return the block of an array that begins at word j; the words of all rows are in one order."""
+        """Return the block that begins at word j of an array; rows count as one long sequence of words."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.load(_place(context, builder, WORDS, signature.args[0], *arguments), align=8)
@@ -132,7 +139,7 @@ else:
 
     @intrinsic
     def store(typingctx: Any, array: Any, j: Any, block: Any) -> Any:
-        """Put a block into an array at word j."""
+        """Write a block to an array, from word j on."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, j, block = arguments
@@ -143,7 +150,7 @@ else:
 
     @intrinsic
     def nothing(typingctx: Any) -> Any:
-        """Return a block without a bit."""
+        """Return an empty block: all bits 0."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return ir.Constant(WORDS, [0] * int(EIGHT))
@@ -158,7 +165,7 @@ else:
 
     @intrinsic
     def ones(typingctx: Any, block: Any) -> Any:
-        """Return how many bits each word of a block has."""
+        """Count the set bits of each word of a block."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return _call(builder, "ctpop", WORDS, arguments[0])
@@ -176,7 +183,7 @@ else:
 
     @intrinsic
     def any_of(typingctx: Any, block: Any) -> Any:
-        """Return the bits that any word of a block has."""
+        """Return the bitwise OR of a block's words."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return _call(builder, "vector.reduce.or", WORD, arguments[0])
@@ -184,15 +191,17 @@ else:
         return types.uint64(block_type), generate
 
     def _numbers(context: Any, builder: Any, array_type: Any, array: Any, i: Any) -> Any:
+        """Load the sixteen numbers from place i on; they need not be aligned to a whole vector."""
         return builder.load(_place(context, builder, NUMBERS, array_type, array, i), align=4)
 
     def _repeated(builder: Any, value: Any, vector: Any) -> Any:
+        """Return a vector with the same value in each place."""
         some = builder.insert_element(ir.Constant(vector, ir.Undefined), value, NUMBER(0))
         return builder.shuffle_vector(some, some, ir.Constant(ir.VectorType(NUMBER, vector.count), None))
 
     @intrinsic
     def reaching(typingctx: Any, array: Any, i: Any, level: Any) -> Any:
-        """Mark which of the sixteen numbers of an array from i on are at least `level`."""
+        """Return a mark for each of the sixteen numbers from place i on that is at least `level`."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, i, level = arguments
@@ -204,7 +213,7 @@ else:
 
     @intrinsic
     def largest(typingctx: Any, array: Any, i: Any, marks: Any) -> Any:
-        """Return the largest marked one of the sixteen numbers of an array from i on, and no less than 0."""
+        """Return the largest marked number of the sixteen from place i on, but at least 0."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, i, marks = arguments
@@ -235,7 +244,7 @@ else:
 
     @intrinsic
     def bits_of_bytes(typingctx: Any, array: Any, begin: Any, k: Any) -> Any:
-        """Gather bit k of 64 bytes of an array, from `begin` on, in a word."""
+        """Return bit k of each of the 64 bytes from `begin` on, as a word."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             vector = ir.VectorType(ir.IntType(8), 64)

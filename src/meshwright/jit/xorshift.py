@@ -1,6 +1,7 @@
-"""Random numbers inside kernels: Marsaglia's xorshift, one state for each stream, never zero.
+"""Random numbers for kernels: Marsaglia's 64-bit xorshift, one state per stream, never zero.
 
-It only shifts, so that it runs alike with the compiler off, where numpy warns of overflowing products.
+It uses shifts only, so it gives the same numbers with the compiler off, where numpy warns about products that
+overflow.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ TWO, FOUR, EIGHT, SIXTEEN, THIRTY_TWO = np.uint64(2), np.uint64(4), np.uint64(8)
 @inlined
 def below(stream: Bits, i: Int, count: Int) -> Int:
     """Draw an integer from 0 to count − 1, each equally likely, from the stream at place i."""
+    # Rejection sampling: draw as many bits as count − 1 has, until the number is below `count`. The mask has
+    # all bits up to the highest one of count − 1.
     mask = np.uint64(count - 1)
     for shift in (ONE, TWO, FOUR, EIGHT, SIXTEEN, THIRTY_TWO):
         mask |= mask >> shift

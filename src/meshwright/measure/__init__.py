@@ -1,12 +1,24 @@
 """Measures of an overlay, computed from its edges alone and never from the state that grew it."""
 
-from meshwright.measure.connectivity import Components, components, support
-from meshwright.measure.contribution import contributions, support_curve
-from meshwright.measure.degree import Degrees, degrees
-from meshwright.measure.diameter import Diameters, diameters
-from meshwright.measure.filtering import FilteringCosts, filtering_costs
-from meshwright.measure.robustness import WeakTopics, redundant_edges, weak_topics
-from meshwright.measure.scalability import SocAnswer, soc
+from meshwright.measure.adjacency import Degrees, degrees
+from meshwright.measure.connectivity import (
+    Components,
+    WeakTopics,
+    components,
+    contributions,
+    redundant_edges,
+    support,
+    support_curve,
+    weak_topics,
+)
+from meshwright.measure.routing_cost import (
+    Diameters,
+    FilteringCosts,
+    SocAnswer,
+    diameters,
+    filtering_costs,
+    soc,
+)
 
 __all__ = [
     "Components",

@@ -1,7 +1,8 @@
-"""The neighbours of each node, in the layout that kernels read."""
+"""The links of each node: its neighbours, in the layout that kernels read, and its degree."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from meshwright.arrays import frozen
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from meshwright.arrays import Ids, Offsets
     from meshwright.overlay import Overlay
 
@@ -33,3 +36,38 @@ def adjacency(overlay: Overlay) -> Adjacency:
     ptr = np.concatenate(([0], np.cumsum(counts)))
     edges = order % max(len(overlay), 1)
     return Adjacency(frozen(ptr, np.int64), frozen(others[order], np.int32), frozen(edges, np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Degrees:
+    """The number of links of each node."""
+
+    average: float
+    """Links per node; 0 without nodes."""
+    maximum: int
+    """The most of any node; 0 without nodes."""
+    of_node: NDArray[np.int64]
+    """By node: its links."""
+    distribution: NDArray[np.int64]
+    """How many nodes have 0, 1, 2 … links; empty without nodes."""
+
+
+def degrees(overlay: Overlay) -> Degrees:
+    """Count each node's links.
+
+    >>> from meshwright import Interest, Overlay
+    >>> interest = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}})
+    >>> star = Overlay(interest, np.array([0, 0]), np.array([1, 2]), np.array([1, 1]))
+    >>> degrees(star).of_node.tolist()
+    [2, 1, 1]
+    >>> degrees(star).distribution.tolist()
+    [0, 2, 1]
+    """
+    nodes = overlay.interest.num_nodes
+    of_node = np.bincount(overlay.u, minlength=nodes) + np.bincount(overlay.v, minlength=nodes)
+    return Degrees(
+        average=2 * len(overlay) / nodes if nodes else 0.0,
+        maximum=int(of_node.max(initial=0)),
+        of_node=of_node,
+        distribution=np.bincount(of_node),
+    )

@@ -1,12 +1,21 @@
-"""How connected each topic is: components and support, by scipy's `connected_components`."""
+"""How connected each topic is: components, support, contributions, and what one failure breaks.
+
+Components come from scipy's `connected_components`, contributions from a union-find, robustness from Tarjan's
+search: none of them shares code with the engine that grows overlays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from meshwright.arrays import frozen
+from meshwright.errors import InputError, first_five
+from meshwright.interest import Interest
+from meshwright.measure.adjacency import adjacency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,10 +59,11 @@ def support(overlay: Overlay) -> float:
     That is (TCC(∅) − TCC(E)) / (TCC(∅) − TCC(K)), where TCC counts components over all topics, ∅ is the
     overlay without links and K the complete one. It is 1 where there is nothing to connect.
     """
-    found, subscriptions = components(overlay), overlay.interest.num_subscriptions
+    interest = overlay.interest
     # Without links every subscription is a component; the complete overlay leaves one for each topic.
-    mergeable = subscriptions - int(np.count_nonzero(found.of_topic))
-    return (subscriptions - found.total) / mergeable if mergeable else 1.0
+    mergeable = _mergeable(interest)
+    merged = int(contributions(interest, overlay.u, overlay.v).sum(dtype=np.int64))
+    return merged / mergeable if mergeable else 1.0
 
 
 def _labels(overlay: Overlay, progress: Progress | None) -> Ids:
@@ -102,3 +112,108 @@ def _links(overlay: Overlay) -> Iterator[tuple[int, Ids, Ids]]:
         here, there = slots[u].multiply(ones[v]), ones[u].multiply(slots[v])
         yield last, here.data - 1, there.data - 1
         first = last
+
+
+def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
+    """Count, for each edge in order, the topics of which it merges two components, given those before it.
+
+    Raises
+    ------
+    InputError
+        If u and v differ in length, or a pair is not 0 ≤ u < v < nodes.
+
+    Examples
+    --------
+    >>> from meshwright import Interest
+    >>> interest = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}})
+    >>> contributions(interest, np.array([0, 1, 0]), np.array([1, 2, 2])).tolist()
+    [2, 1, 0]
+    """
+    if len(u) != len(v):
+        raise InputError(f"{len(u)} ends u but {len(v)} ends v: give two ends for each edge")
+    bad = (u < 0) | (v >= interest.num_nodes) | (u >= v)
+    if bad.any():
+        pairs = zip(u[bad].tolist(), v[bad].tolist(), strict=True)
+        raise InputError(f"edges {first_five(pairs)} are not 0 <= u < v < {interest.num_nodes}")
+    from meshwright.measure.connectivity_kernels import count_contributions
+
+    return count_contributions(
+        frozen(interest.node_ptr, np.int64),
+        frozen(interest.node_topics, np.int32),
+        interest.num_topics,
+        _mergeable(interest),
+        frozen(u, np.int32),
+        frozen(v, np.int32),
+    )
+
+
+def support_curve(overlay: Overlay) -> NDArray[np.float64]:
+    """Return the support of every prefix: entry i is that of the first i edges.
+
+    Contributions are recounted from the edges; those that the overlay states are ignored.
+    """
+    interest = overlay.interest
+    gained = np.cumsum(contributions(interest, overlay.u, overlay.v), dtype=np.int64)
+    mergeable = _mergeable(interest)
+    if not mergeable:
+        return np.ones(len(overlay) + 1)
+    curve: NDArray[np.float64] = np.concatenate(([0], gained)) / mergeable
+    return curve
+
+
+def _mergeable(interest: Interest) -> int:
+    """Return the number of merges that connect every topic."""
+    subscribed = np.bincount(interest.node_topics, minlength=interest.num_topics)
+    return interest.num_subscriptions - int(np.count_nonzero(subscribed))
+
+
+def redundant_edges(overlay: Overlay) -> NDArray[np.int64]:
+    """Return the positions of the edges whose removal alone leaves every topic as connected as it was.
+
+    Such an edge is not a bridge of any sub-overlay that the subscribers of a topic induce. Two redundant
+    edges may replace each other, so removing both can split a topic. Time is linear in the edges of all
+    induced sub-overlays together, memory in the overlay.
+    """
+    from meshwright.measure.connectivity_kernels import topic_bridges
+
+    interest = overlay.interest
+    needed = topic_bridges(
+        frozen(interest.topic_ptr, np.int64), frozen(interest.topic_nodes, np.int32), *adjacency(overlay)
+    )
+    return np.flatnonzero(~needed)
+
+
+@dataclass(frozen=True, eq=False)
+class WeakTopics:
+    """The topics that are not 2-connected."""
+
+    topics: NDArray[np.int64]
+    """Their ids, ascending."""
+    nodes: NDArray[np.int64]
+    """By entry of `topics`: the smallest node whose failure splits it, or −1 if it is split already."""
+
+    def __len__(self) -> int:
+        return len(self.topics)
+
+
+def weak_topics(overlay: Overlay) -> WeakTopics:
+    """Return the topics that are split, or would be by the failure of one of their subscribers.
+
+    An overlay without any is 2-topic-connected: in the sub-overlay that a topic's subscribers induce, three
+    or more stay connected when any one of them fails, and two are linked. Tarjan's search finds the cut
+    vertices of each sub-overlay; time is linear in the edges of all of them together.
+
+    >>> from meshwright import Interest, Overlay
+    >>> interest = Interest.from_dict({v: {"x"} for v in "abc"})
+    >>> path = Overlay(interest, np.array([0, 1]), np.array([1, 2]), np.array([1, 1]))
+    >>> weak_topics(path)
+    WeakTopics(topics=array([0]), nodes=array([1]))
+    """
+    from meshwright.measure.connectivity_kernels import WHOLE, topic_cuts
+
+    interest = overlay.interest
+    cuts = topic_cuts(
+        frozen(interest.topic_ptr, np.int64), frozen(interest.topic_nodes, np.int32), *adjacency(overlay)
+    )
+    topics = np.flatnonzero(cuts != WHOLE)
+    return WeakTopics(topics, cuts[topics].astype(np.int64))

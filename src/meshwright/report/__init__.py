@@ -2,8 +2,8 @@
 
 from meshwright.report.charts import degree_and_support
 from meshwright.report.churn import churn_chart, churn_table
-from meshwright.report.front import trade_off, write_front
 from meshwright.report.tables import advice_table, comparison
+from meshwright.report.trade_off_chart import trade_off, write_front
 
 __all__ = [
     "advice_table",

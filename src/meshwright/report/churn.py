@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from meshwright.churn.replay import Replay
 
-
 HEADINGS = (
     "links\nper join",
     "links\nper leave",

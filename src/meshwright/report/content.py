@@ -1,4 +1,4 @@
-"""Assignments of users to brokers: a table, a chart of costs, and a map."""
+"""Assignments of users to brokers: a table, a chart of costs, and a map; and a chart of a migration."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from meshwright.content.assignment.registry import find
+from meshwright.content.assignment.algorithms import find
+from meshwright.content.assignment.cost import cost
 from meshwright.formatting import amount, duration, percentage
-from meshwright.report.sheet import COLOURS, check_chart, sheet
+from meshwright.report.sheet import COLOURS, DASHES, check_chart, sheet
 from meshwright.report.tables import BEST, plain_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.content import ContentPlan
+    from meshwright.content.migration import Migration
 
 MOST_LINKS = 400
 """Number of core links on the map, those with the most traffic; more would only blacken it."""
@@ -181,3 +183,58 @@ def _points_from_distances(core: NDArray[np.float64]) -> NDArray[np.float64]:
     # The sign of an eigenvector is arbitrary: make the largest coordinate positive, so that maps are stable.
     signs = np.sign(points[np.abs(points).argmax(axis=0), [0, 1]])
     return points * np.where(signs == 0, 1.0, signs)
+
+
+def migration_chart(run: Migration, path: str | Path, *, title: str | None = None) -> Path:
+    """Draw the cost after each move, and the messages sent and delivered so far.
+
+    Dotted lines mark crashes. The suffix of the path selects the file type: `.png`, `.svg` or `.pdf`.
+
+    Raises
+    ------
+    InputError
+        If the suffix of the path is unknown.
+    MissingDependencyError
+        If matplotlib is not installed.
+    OutputError
+        If the path cannot be written.
+    """
+    path = check_chart(path)
+    with sheet(path, columns=2) as (figure, (left, right)):
+        _draw_cost(left, run)
+        _draw_messages(right, run)
+        for axes in (left, right):
+            for number, (time, _) in enumerate(run.crashed):
+                label = "a broker dies" if not number and axes is left else None
+                axes.axvline(time, color="#555555", linestyle=":", linewidth=1.2, label=label)
+            axes.set_xlabel("seconds")
+            axes.set_xlim(left=0)
+        for axes in (left, right):
+            axes.legend()
+        if title:
+            figure.suptitle(title, color="#555555", fontsize=11)
+    return path
+
+
+def _draw_cost(axes: Any, run: Migration) -> None:
+    last = run.samples[-1].time if run.samples else 0.0
+    times = [0.0, *(step.time for step in run.steps), last]
+    costs = [cost(run.workload, run.start).total, *(step.cost for step in run.steps)]
+    axes.plot(times, [*costs, costs[-1]], drawstyle="steps-post", color=COLOURS[0], label="cost")
+    let_in = np.array([(step.time, step.cost) for step in run.steps if not step.paid]).reshape(-1, 2)
+    if len(let_in):
+        axes.plot(*let_in.T, "o", color=COLOURS[2], markersize=3, label="admitted after a crash")
+    axes.set_title("Total cost")
+    axes.set_ylabel("cost")
+
+
+def _draw_messages(axes: Any, run: Migration) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    times = [sample.time for sample in run.samples]
+    shown = (("sent, all types", "messages", 0), ("publications delivered", "delivered", 1))
+    for label, name, look in shown:
+        values = [getattr(sample, name) for sample in run.samples]
+        axes.plot(times, values, label=label, color=COLOURS[look], linestyle=DASHES[look])
+    axes.set_title("Messages so far")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from meshwright.errors import InputError, MissingDependencyError, OutputError
-from meshwright.files.single import check_place, new_file
+from meshwright.files.atomic import check_place, new_file
 
 COLOURS = ("#0072B2", "#009E73", "#D55E00", "#7A7A7A", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 """The palette of Okabe and Ito, which colour-blind readers can distinguish."""

@@ -9,7 +9,6 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from meshwright.designs import DESIGNS
 from meshwright.formatting import amount, duration, excess, percentage
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ def plain_table(first: str, figures: Iterable[str]) -> Table:
 
 def name_of(plan: Plan) -> str:
     """Return a design's title with its parameters, such as 'Low-ODA (k = 5)'."""
+    from meshwright.designs import DESIGNS
+
     known = DESIGNS.get(plan.algorithm)
     title = known.title if known else plan.algorithm
     parameters = ", ".join(_format_parameter(name, value) for name, value in plan.parameters.items())

@@ -61,7 +61,7 @@ def carriers(overlay: Overlay, links: Adjacency) -> tuple[Offsets, Ids, NDArray[
     members, relay = interest.topic_nodes, np.zeros(interest.num_subscriptions, dtype=bool)
     unreachable = np.zeros(0, dtype=np.int64)
     if len(split):
-        from meshwright.routes.kernels import trees as kernels
+        from meshwright.routes import spanning_trees as kernels
 
         chosen = np.isin(topics, split)
         split_ptr = np.concatenate(([0], np.cumsum(sizes[split])))
@@ -137,7 +137,7 @@ def route(
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
     interest = overlay.interest
     weights = _check_rates(rates, interest.num_topics)
-    from meshwright.routes.kernels import trees as kernels
+    from meshwright.routes import spanning_trees as kernels
 
     links = adjacency(overlay)
     ptr, members, relay, unreachable = carriers(overlay, links)

@@ -1,6 +1,5 @@
-"""Local search on overlays: ruin and recreate, and greedy growth by prices."""
+"""Local search on overlays: ruin and recreate. All files but `ruin_and_recreate` are kernels."""
 
-from meshwright.greedy.priced import price_greedy
 from meshwright.search.ruin_and_recreate import RuinAndRecreate
 
-__all__ = ["RuinAndRecreate", "price_greedy"]
+__all__ = ["RuinAndRecreate"]

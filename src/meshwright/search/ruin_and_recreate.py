@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids
     from meshwright.dynamic.fragments import Groups
     from meshwright.interest import Interest
-    from meshwright.search.kernels.best_partner import Partners
-    from meshwright.search.kernels.fragment_records import FragmentRecords
-    from meshwright.search.kernels.improve import StepLinks
-    from meshwright.search.kernels.net import Net
+    from meshwright.search.best_partner import Partners
+    from meshwright.search.fragment_records import FragmentRecords, Net
+    from meshwright.search.improve import StepLinks
 
 WORD = 64
 MOST_RECORDS = 4096
@@ -58,7 +57,7 @@ class RuinAndRecreate:
         With `lowering`, a step that begins at a node with more links than that may add one link more than it
         removes.
         """
-        from meshwright.search.kernels.improve import Limits, improve
+        from meshwright.search.improve import Limits, improve
 
         if not len(self):
             return
@@ -67,7 +66,7 @@ class RuinAndRecreate:
 
     def prune(self) -> None:
         """Remove redundant links, last pair first, until there are none."""
-        from meshwright.dynamic.redundancy import prune
+        from meshwright.dynamic.fragments import prune
 
         us, vs = self.links()
         order = np.lexsort((vs, us))[::-1]
@@ -93,7 +92,7 @@ def _allocate_net(overlay: Overlay, seed: int) -> Net:
     """Return the arrays of an overlay without its links, with room for half as many again."""
     from meshwright.dynamic.link_lists import allocate_chunks, chunks_for
     from meshwright.dynamic.mutable_overlay import CHANCE, SHARED, SPARE, fill_bits
-    from meshwright.search.kernels.net import Net
+    from meshwright.search.fragment_records import Net
 
     interest = overlay.interest
     links = len(overlay) + len(overlay) // 2 + 64
@@ -119,8 +118,8 @@ def _allocate_net(overlay: Overlay, seed: int) -> Net:
 
 def _allocate_memory(interest: Interest, ruin: int) -> tuple[Groups, FragmentRecords, StepLinks]:
     from meshwright.dynamic.fragments import allocate_groups
-    from meshwright.search.kernels.fragment_records import UNTOUCHED, FragmentRecords
-    from meshwright.search.kernels.improve import StepLinks
+    from meshwright.search.fragment_records import UNTOUCHED, FragmentRecords
+    from meshwright.search.improve import StepLinks
 
     nodes, topics, slots = interest.num_nodes, interest.num_topics, interest.num_subscriptions
     # With `lowering`, a step adds one link more than it removes.
@@ -146,7 +145,7 @@ def _allocate_memory(interest: Interest, ruin: int) -> tuple[Groups, FragmentRec
 
 
 def _allocate_partners(interest: Interest) -> Partners:
-    from meshwright.search.kernels.best_partner import Partners
+    from meshwright.search.best_partner import Partners
 
     nodes, topics = interest.num_nodes, interest.num_topics
     barred, carry = bit_rows(2, nodes)

@@ -5,8 +5,7 @@ from meshwright.store.costs import load_costs
 from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.store.interest_files import load_interest
 from meshwright.store.plans import StoredPlan, read_plan, write_plan
-from meshwright.store.runs import write_churn
-from meshwright.store.traces import read_trace, write_trace
+from meshwright.store.runs import read_trace, write_churn, write_trace
 from meshwright.store.trees import StoredTrees, read_trees, write_trees
 from meshwright.store.workloads import read_workload, write_workload
 

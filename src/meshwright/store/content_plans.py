@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from meshwright.arrow import from_numpy
 from meshwright.errors import InputError, first_five
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import CONTENT_PLAN, damaged, read_header, write_header
 from meshwright.store.tables import NamedColumns, write_table
 
@@ -113,49 +114,49 @@ def _tables(plan: ContentPlan) -> dict[str, pa.Table]:
     u, v = np.nonzero(traffic)
     tree = plan.tree
     return {
-        "assignment": pa.table({"user": users, "broker": brokers.take(pa.array(cost.broker_of))}),
+        "assignment": pa.table({"user": users, "broker": brokers.take(from_numpy(cost.broker_of))}),
         "trees": pa.table(
             {
-                "channel": channels.take(pa.array(of_channel)),
-                "source": brokers.take(pa.array(source, mask=source < 0)),
-                "u": brokers.take(pa.array(trees.u[flat])),
-                "v": brokers.take(pa.array(trees.v[flat])),
+                "channel": channels.take(from_numpy(of_channel)),
+                "source": brokers.take(from_numpy(source, nulls=source < 0)),
+                "u": brokers.take(from_numpy(trees.u[flat])),
+                "v": brokers.take(from_numpy(trees.v[flat])),
             }
         ),
         "broker_tree": pa.table(
             {
-                "u": brokers.take(pa.array(tree.u)),
-                "v": brokers.take(pa.array(tree.v)),
-                "traffic": pa.array(tree.traffic),
+                "u": brokers.take(from_numpy(tree.u)),
+                "v": brokers.take(from_numpy(tree.v)),
+                "traffic": from_numpy(tree.traffic),
             }
         ),
         "cost_of_users": pa.table(
-            {"user": users, "load": pa.array(workload.load), "cost": pa.array(cost.of_user)}
+            {"user": users, "load": from_numpy(workload.load), "cost": from_numpy(cost.of_user)}
         ),
         "cost_of_brokers": pa.table(
             {
                 "broker": brokers,
-                "users": pa.array(np.bincount(cost.broker_of, minlength=len(brokers))),
-                "load": pa.array(cost.load),
-                "capacity": pa.array(workload.capacity),
-                "cost": pa.array(cost.of_broker),
+                "users": from_numpy(np.bincount(cost.broker_of, minlength=len(brokers))),
+                "load": from_numpy(cost.load),
+                "capacity": from_numpy(workload.capacity),
+                "cost": from_numpy(cost.of_broker),
             }
         ),
         "cost_of_channels": pa.table(
             {
                 "channel": channels,
-                "subscribers": pa.array(cost.audience.sum(axis=1)),
-                "brokers": pa.array((cost.audience > 0).sum(axis=1)),
-                "rate": pa.array(workload.demand.channel_rate),
-                "cost": pa.array(cost.of_channel),
+                "subscribers": from_numpy(cost.audience.sum(axis=1)),
+                "brokers": from_numpy((cost.audience > 0).sum(axis=1)),
+                "rate": from_numpy(workload.demand.channel_rate),
+                "cost": from_numpy(cost.of_channel),
             }
         ),
         "cost_of_links": pa.table(
             {
-                "u": brokers.take(pa.array(u)),
-                "v": brokers.take(pa.array(v)),
-                "traffic": pa.array(traffic[u, v]),
-                "cost": pa.array(traffic[u, v] * workload.core[u, v]),
+                "u": brokers.take(from_numpy(u)),
+                "v": brokers.take(from_numpy(v)),
+                "traffic": from_numpy(traffic[u, v]),
+                "cost": from_numpy(traffic[u, v] * workload.core[u, v]),
             }
         ),
     }

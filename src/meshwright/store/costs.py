@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from meshwright.arrow import to_numpy
 from meshwright.errors import InputError, first_five, first_rows
 from meshwright.interest import MOST_SUBSCRIPTIONS
-from meshwright.store.columns import (
+from meshwright.store.tables import (
     check_names,
     csv_names,
     errors_name_file,
@@ -109,7 +110,7 @@ def _numbers(column: pa.ChunkedArray, what: str) -> pa.ChunkedArray:
             f"{what} is {where or 'not a number'} (counted from 1, without the header): give numbers"
         ) from None
     if numbers.null_count:
-        rows = np.flatnonzero(numbers.is_null().to_numpy())
+        rows = np.flatnonzero(to_numpy(numbers.is_null()))
         raise InputError(
             f"no {what} in {first_rows(rows)} (counted from 1, without the header): "
             "fill the gaps, or drop these rows"

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrow import from_numpy, to_numpy
 from meshwright.errors import InputError
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import DATASET, damaged, read_header, write_header
 from meshwright.interest import MOST_SUBSCRIPTIONS, Fingerprint, Interest
 from meshwright.store.tables import ROWS_AT_ONCE, first_line, open_table, read_parts, write_table
@@ -91,14 +92,14 @@ def write_relation(
     digest = Fingerprint(node_names, topic_names, node_ptr)
     with new_folder(path, DATASET) as folder:
         for kind, names in (("nodes", node_names), ("topics", topic_names)):
-            ids = pa.array(np.arange(len(names), dtype=np.int32))
+            ids = from_numpy(np.arange(len(names), dtype=np.int32))
             write_table(pa.table([ids, names], schema=NAMES), folder / kind / PART)
         with open_table(SUBSCRIPTIONS, folder / "subscriptions" / PART) as write:
             for first, piece in _recut(topics, ROWS_AT_ONCE):
                 digest.update(piece)
                 slots = np.arange(first, first + len(piece))
                 nodes = (np.searchsorted(node_ptr, slots, side="right") - 1).astype(np.int32)
-                write(pa.table([pa.array(nodes), pa.array(piece)], schema=SUBSCRIPTIONS))
+                write(pa.table([from_numpy(nodes), from_numpy(piece)], schema=SUBSCRIPTIONS))
         write_table(aside, folder / "quarantine" / PART)
         stated = {
             "nodes": len(node_names),
@@ -169,7 +170,7 @@ def read_dataset(path: str | Path) -> Interest:
 def _names(folder: Path, kind: str, counts: Mapping[str, Any]) -> pa.Array:
     table = read_parts(folder / kind, NAMES)
     _check_count(folder, kind, table.num_rows, counts)
-    if not np.array_equal(table.column("id").to_numpy(), np.arange(table.num_rows)):
+    if not np.array_equal(to_numpy(table.column("id")), np.arange(table.num_rows)):
         raise damaged(folder / kind, "ids are not 0, 1, 2 … in order")
     names = table.column("name").combine_chunks()
     if not pc.all(pc.less(names[:-1], names[1:]), min_count=0).as_py():
@@ -178,7 +179,7 @@ def _names(folder: Path, kind: str, counts: Mapping[str, Any]) -> pa.Array:
 
 
 def _ids(folder: Path, column: pa.ChunkedArray, count: int) -> NDArray[np.int32]:
-    ids: NDArray[np.int32] = column.to_numpy()
+    ids: NDArray[np.int32] = to_numpy(column)
     if len(ids) and (ids.min() < 0 or ids.max() >= count):
         raise damaged(folder / "subscriptions", f"ids are not all from 0 to {count - 1}")
     return ids

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from meshwright.arrow import from_strings
 from meshwright.errors import FormatError, InputError, first_five
 from meshwright.files.header import parse_json
 from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
-from meshwright.store.columns import check_names, errors_name_file, read_csv, read_parquet
 from meshwright.store.datasets import read_dataset
+from meshwright.store.tables import check_names, errors_name_file, read_csv, read_parquet
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -30,7 +31,7 @@ def read_json_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
             record = _record(line, number, names)
             for column, so_far in names.items():
                 so_far.append(_name(record, column, number))
-    return pa.table({column: pa.array(found, pa.string()) for column, found in names.items()})
+    return pa.table({column: from_strings(found) for column, found in names.items()})
 
 
 def _record(line: str, number: int, columns: Iterable[str]) -> dict[str, object]:

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from meshwright.files.header import PLAN, damaged
-from meshwright.store import prices
-from meshwright.store.plans import read_plan
+from meshwright.store.plans import PRICES_FILE, read_plan, read_prices
 from meshwright.store.trees import read_trees
-from meshwright.verify.certificate import CertificateError
-from meshwright.verify.plan import PlanClaims, PlanProofs, verify_plan
-from meshwright.verify.trees import TreeTables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +15,7 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
     from meshwright.progress import Progress
     from meshwright.store.plans import StoredPlan
-    from meshwright.verify.plan import PlanReport
+    from meshwright.verify.claims import PlanClaims, PlanProofs, PlanReport
 
 
 def verify_stored_plan(
@@ -40,13 +36,16 @@ def verify_stored_plan(
     FormatError
         If it is not a plan, or damaged.
     """
+    from meshwright.verify.certificate import CertificateError
+    from meshwright.verify.claims import verify_plan
+
     stored = read_plan(path)
     claims, overlay = read_claims(stored), stored.overlay_on(interest)
     proofs = read_proofs(stored)
     try:
         return verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
     except CertificateError as error:
-        raise damaged(stored.path / prices.FILE, str(error)) from error
+        raise damaged(stored.path / PRICES_FILE, str(error)) from error
 
 
 def read_claims(stored: StoredPlan) -> PlanClaims:
@@ -57,6 +56,8 @@ def read_claims(stored: StoredPlan) -> PlanClaims:
     FormatError
         If it states a cost or a bound that is not a number, or was made with link costs and states no total.
     """
+    from meshwright.verify.claims import PlanClaims
+
     parameters, figures = stored.metadata["parameters"], stored.figures
     cost, bound = figures.get("total_cost"), figures.get("lower_bound")
     if (cost is not None or "costs" in parameters) and type(cost) not in (int, float):
@@ -81,9 +82,12 @@ def read_proofs(stored: StoredPlan) -> PlanProofs:
     FormatError
         If a table is missing or damaged.
     """
+    from meshwright.verify.claims import PlanProofs
+    from meshwright.verify.tree_check import TreeTables
+
     trees = None
     if stored.routes is not None:
         found = read_trees(stored.path)
         trees = TreeTables(found.trees, found.roles)
     bounded = stored.figures.get("lower_bound") is not None
-    return PlanProofs(prices.read_prices(stored.path) if bounded else None, trees)
+    return PlanProofs(read_prices(stored.path) if bounded else None, trees)

@@ -1,4 +1,7 @@
-"""Plans: an overlay as a folder, with how it was made and for which dataset."""
+"""Plans: an overlay as a folder, with how it was made and for which dataset.
+
+`prices.parquet` holds the prices that prove how many links are needed, if the plan states a bound.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrays import is_whole
+from meshwright.arrow import from_numpy, to_numpy
 from meshwright.errors import InputError, first_five
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import PLAN, damaged, read_header, write_header
 from meshwright.overlay import Overlay
-from meshwright.store.prices import write_prices
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
+    from meshwright.bounds import Prices
     from meshwright.designs import Plan
     from meshwright.interest import Interest
 
@@ -29,6 +33,14 @@ EDGES = pa.schema(
         pa.field("u", pa.string(), nullable=False),
         pa.field("v", pa.string(), nullable=False),
         pa.field("contribution", pa.int32(), nullable=False),
+    ]
+)
+PRICES_FILE = "prices.parquet"
+PRICES = pa.schema(
+    [
+        pa.field("node", pa.string(), nullable=False),
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("price", pa.int64(), nullable=False),
     ]
 )
 BUDGETS = ("max_edges", "max_degree")
@@ -89,8 +101,8 @@ class StoredPlan:
             if ids.null_count:
                 unknown = self.edges.column(end).filter(ids.is_null()).unique().to_pylist()
                 raise damaged(self.path, f"it names the unknown nodes {first_five(unknown)}")
-        a, b = (ids.to_numpy().astype(np.int32) for ids in ends)
-        contributions = self.edges.column("contribution").to_numpy().astype(np.int32)
+        a, b = (to_numpy(ids).astype(np.int32) for ids in ends)
+        contributions = to_numpy(self.edges.column("contribution")).astype(np.int32)
         try:
             return Overlay(interest, np.minimum(a, b), np.maximum(a, b), contributions)
         except InputError as error:
@@ -136,7 +148,7 @@ def read_plan(path: str | Path) -> StoredPlan:
                 folder / PLAN.file, f"parameter {name!r} is {budget!r}, not a whole number of 0 or more"
             )
     edges = read_table(folder / "edges.parquet", EDGES)
-    if not np.array_equal(edges.column("rank").to_numpy(), np.arange(edges.num_rows)):
+    if not np.array_equal(to_numpy(edges.column("rank")), np.arange(edges.num_rows)):
         raise damaged(folder / "edges.parquet", "ranks are not 0, 1, 2 … in order")
     if not pc.all(pc.less(edges.column("u"), edges.column("v")), min_count=0).as_py():
         raise damaged(folder / "edges.parquet", "not every u < v")
@@ -147,14 +159,36 @@ def _edge_table(overlay: Overlay) -> pa.Table:
     """Return the edges by name, u < v by their UTF-8 bytes: integer names may sort the other way round."""
     names = overlay.interest.node_names.cast(pa.string())
     rank: Ids = np.empty(len(names), dtype=np.int32)
-    rank[pc.sort_indices(names).to_numpy()] = np.arange(len(names), dtype=np.int32)
+    rank[to_numpy(pc.sort_indices(names))] = np.arange(len(names), dtype=np.int32)
     in_order = rank[overlay.u] < rank[overlay.v]
     u = np.where(in_order, overlay.u, overlay.v)
     v = np.where(in_order, overlay.v, overlay.u)
     columns = [
-        pa.array(np.arange(len(overlay), dtype=np.int32)),
-        names.take(pa.array(u)),
-        names.take(pa.array(v)),
-        pa.array(overlay.contribution, pa.int32()),
+        from_numpy(np.arange(len(overlay), dtype=np.int32)),
+        names.take(from_numpy(u)),
+        names.take(from_numpy(v)),
+        from_numpy(overlay.contribution),
     ]
     return pa.table(columns, schema=EDGES)
+
+
+def write_prices(prices: Prices, folder: Path) -> None:
+    """Write a price for each subscription, in units of 1/2³⁰."""
+    interest = prices.interest
+    columns = [
+        interest.node_names.cast(pa.string()).take(from_numpy(interest.node_of_slot)),
+        interest.topic_names.cast(pa.string()).take(from_numpy(interest.node_topics)),
+        from_numpy(prices.scaled),
+    ]
+    write_table(pa.table(columns, schema=PRICES), folder / PRICES_FILE)
+
+
+def read_prices(folder: Path) -> pa.Table:
+    """Read the prices of a plan: `node, topic, price`, in any order.
+
+    Raises
+    ------
+    FormatError
+        If the table is missing or damaged.
+    """
+    return read_table(folder / PRICES_FILE, PRICES)

@@ -1,24 +1,127 @@
-"""Results of churn runs and migrations: rounds or steps, the final state, figures and a chart."""
+"""Runs: traces of churn events, and results of churn runs and migrations with figures and a chart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from meshwright.designs.plan import Plan
-from meshwright.files.folders import new_folder
-from meshwright.files.header import CHURN, MIGRATION, write_header
+from meshwright.arrow import from_numpy
+from meshwright.errors import FormatError, InputError
+from meshwright.files.atomic import new_file, new_folder
+from meshwright.files.header import CHURN, MIGRATION, parse_json, write_header
 from meshwright.store.datasets import write_dataset
 from meshwright.store.plans import write_plan
 from meshwright.store.tables import write_table
 
 if TYPE_CHECKING:
+    from meshwright.churn.events import Event
     from meshwright.churn.replay import Replay
     from meshwright.content.migration import Migration
+
+SAMPLE = ("time", "messages", "delivered")
+"""The columns of the samples of a migration."""
+
+
+def read_trace(path: str | Path) -> Iterator[list[Event]]:
+    """Read a trace round by round: a round is one event, or consecutive events with the same `batch`.
+
+    A line is a JSON object with `event` (join, leave, crash, subscribe or unsubscribe), `node` and, except
+    for leaves and crashes, `topics`. It may have a `batch`; other fields are ignored.
+
+    Parameters
+    ----------
+    path
+        A file ending in .jsonl or .ndjson, or a folder of such files, read in the order of their names, or a
+        folder with such a folder named `events`, as `meshwright follow` makes.
+
+    Raises
+    ------
+    InputError
+        If the path does not exist, or an event is incomplete.
+    FormatError
+        If a line is not valid JSON.
+    """
+    for file in _trace_files(Path(path)):
+        yield from _read_rounds(file)
+
+
+def write_trace(rounds: Iterable[Sequence[Event]], path: str | Path) -> Path:
+    """Write rounds of events as a trace; several events of a round get the same `batch`."""
+    path = Path(path)
+    lines = []
+    for number, events in enumerate(rounds):
+        for event in events:
+            record: dict[str, Any] = {"event": event.event, "node": event.node, "topics": list(event.topics)}
+            if len(events) > 1:
+                record["batch"] = number
+            lines.append(json.dumps(record, ensure_ascii=False))
+    with new_file(path) as file:
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def _trace_files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise InputError(f"no trace {path}: nothing is there")
+    if path.is_file():
+        if path.suffix.lower() not in (".jsonl", ".ndjson"):
+            raise InputError(f"{path} is not a trace: give a file of JSON lines ending in .jsonl or .ndjson")
+        return [path]
+    folder = path / "events" if (path / "events").is_dir() else path
+    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in (".jsonl", ".ndjson"))
+    files = [file for file in files if not file.name.startswith((".", "_"))]
+    if not files:
+        raise InputError(f"{folder} has no .jsonl file: give the folder with the events of a trace")
+    return files
+
+
+def _read_rounds(file: Path) -> Iterator[list[Event]]:
+    def events() -> Iterator[tuple[tuple[str, Any], Event]]:
+        with file.open(encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    record = _record(file, number, line)
+                    batch = record.get("batch")
+                    key = ("line", number) if batch is None else ("batch", batch)
+                    yield key, _event(file, number, record)
+
+    try:
+        for _, together in groupby(events(), key=lambda keyed: keyed[0]):
+            yield [event for _, event in together]
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{file} is not UTF-8 text: save it as UTF-8") from error
+
+
+def _record(file: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = parse_json(line)
+    except ValueError as error:
+        raise FormatError(f"{file}: line {number} is not JSON: {error}") from error
+    if not isinstance(record, dict):
+        raise FormatError(f"{file}: line {number} is not a JSON object: give one object {{…}} per line")
+    return record
+
+
+def _event(file: Path, number: int, record: dict[str, Any]) -> Event:
+    from meshwright.churn.events import EVENTS, Event
+
+    kind, node, topics = record.get("event"), record.get("node"), record.get("topics") or []
+    if not isinstance(kind, str):
+        raise InputError(f"{file}: line {number} has no event: give one of {', '.join(EVENTS)}")
+    if not isinstance(node, str) or not isinstance(topics, list):
+        raise InputError(f"{file}: line {number}: node must be a string and topics a list of strings")
+    if not all(isinstance(topic, str) for topic in topics):
+        raise InputError(f"{file}: line {number}: topics must be strings")
+    try:
+        return Event(kind, node, () if kind in ("leave", "crash") else tuple(topics))
+    except InputError as error:
+        raise InputError(f"{file}: line {number}: {error}") from error
 
 
 def write_churn(
@@ -35,14 +138,16 @@ def write_churn(
     """
     with new_folder(path, CHURN) as folder:
         for name, replay in replays.items():
-            _write(replay, folder / name if len(replays) > 1 else folder, seed)
+            _write_replay(replay, folder / name if len(replays) > 1 else folder, seed)
         if draw is not None:
             draw(folder / "churn.png")
         write_header(folder, CHURN, {"runs": [replay.figures for replay in replays.values()]})
     return Path(path)
 
 
-def _write(replay: Replay, folder: Path, seed: int) -> None:
+def _write_replay(replay: Replay, folder: Path, seed: int) -> None:
+    from meshwright.designs.plan import Plan
+
     policy = asdict(replay.live.policy)
     interest = replay.live.interest()
     write_table(replay.rounds, folder / "rounds.parquet")
@@ -65,15 +170,15 @@ def write_migration(
     delivered`, `assignment.parquet` `user, broker`, and `migration.json` the figures.
     """
     workload = run.workload
-    samples = {name: [sample[place] for sample in run.samples] for place, name in enumerate(_SAMPLE)}
+    samples = {name: [sample[place] for sample in run.samples] for place, name in enumerate(SAMPLE)}
     assignment = {
         "user": workload.user_names,
-        "broker": workload.broker_names.take(pa.array(run.broker_of)),
+        "broker": workload.broker_names.take(from_numpy(run.broker_of)),
     }
     with new_folder(path, MIGRATION) as folder:
         write_table(run.table(), folder / "steps.parquet")
         types = (pa.float64(), pa.int64(), pa.int64())
-        schema = pa.schema(list(zip(_SAMPLE, types, strict=True)))
+        schema = pa.schema(list(zip(SAMPLE, types, strict=True)))
         write_table(pa.table(samples, schema=schema), folder / "samples.parquet")
         write_table(pa.table(assignment), folder / "assignment.parquet")
         if draw is not None:
@@ -82,6 +187,3 @@ def write_migration(
             folder, MIGRATION, {"workload": workload.fingerprint, **described, "figures": run.figures}
         )
     return Path(path)
-
-
-_SAMPLE = ("time", "messages", "delivered")

@@ -1,4 +1,4 @@
-"""Parquet tables with the columns that a contract requires, and columns of names."""
+"""Tables on disk: Parquet with the columns of a contract, columns of names, and columns read as text."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrow import fill_null, from_strings, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
 
@@ -70,7 +71,7 @@ def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
     """Read all Parquet parts of a folder in the order of their names, except hidden and `_` files."""
     parts = sorted(file for file in folder.glob("*.parquet") if not file.name.startswith((".", "_")))
     if not parts:
-        raise damaged(folder, "it holds no Parquet file")
+        raise damaged(folder, "it has no Parquet file")
     return pa.concat_tables([read_table(part, schema) for part in parts])
 
 
@@ -105,7 +106,7 @@ class NamedColumns:
             raise FormatError(f"{self.file} has no column {name!r}; its columns are {columns}: rename one")
         column = self.table.column(name)
         if column.null_count:
-            rows = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+            rows = np.flatnonzero(to_numpy(column.is_null()))
             raise FormatError(f"{self.file} has no {name} in {first_rows(rows)}: fill the gaps")
         return column
 
@@ -125,18 +126,18 @@ class NamedColumns:
     def positions(self, name: str, known: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of a column's names among the known names."""
         column = self._texts(name)
-        found = pc.index_in(column, pa.array(known, pa.string()))
+        found = pc.index_in(column, from_strings(known))
         if found.null_count:
             lost = column.filter(pc.is_null(found)).unique().to_pylist()
             raise InputError(f"{self.file} names the unknown {name}s {first_five(lost)}: add or remove them")
-        made: NDArray[np.int64] = found.to_numpy().astype(np.int64)
+        made: NDArray[np.int64] = to_numpy(found).astype(np.int64)
         return made
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         """Return a column of numbers."""
         column = self.column(name)
         try:
-            made: NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
+            made: NDArray[np.float64] = to_numpy(column.cast(pa.float64()))
         except pa.ArrowException as error:
             raise FormatError(f"{self.file} has a {name} that is not a number: fix it") from error
         return made
@@ -156,3 +157,96 @@ class NamedColumns:
         if not (texts or pa.types.is_integer(column.type)):
             raise FormatError(f"{self.file} has {name}s that are {column.type}: give strings or integers")
         return column.cast(pa.string())
+
+
+@contextmanager
+def errors_name_file(path: Path) -> Iterator[None]:
+    """Turn errors while reading into one line that names the file."""
+    try:
+        yield
+    except (UnicodeDecodeError, pa.ArrowException, OSError) as error:
+        text = first_line(error)
+        if isinstance(error, UnicodeDecodeError) or "UTF8" in text or "UTF-8" in text:
+            raise FormatError(f"{path} is not UTF-8 text: save it as UTF-8") from error
+        raise FormatError(f"{path} cannot be read: {text}") from error
+    except (InputError, FormatError) as error:
+        if str(path) in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from error
+
+
+def csv_names(path: Path) -> list[str]:
+    """Return the column names of a CSV file."""
+    from pyarrow import csv
+
+    with csv.open_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True)) as head:
+        names: list[str] = head.schema.names
+    return names
+
+
+def read_csv(path: Path, columns: Sequence[str]) -> pa.Table:
+    """Read columns of a CSV file as strings: 007 stays 007, and "NULL" is a name."""
+    from pyarrow import csv
+
+    check_columns(csv_names(path), columns)
+    convert = csv.ConvertOptions(
+        include_columns=list(dict.fromkeys(columns)),
+        column_types=dict.fromkeys(columns, pa.string()),
+        strings_can_be_null=False,
+    )
+    return csv.read_csv(
+        path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=convert
+    )
+
+
+def parquet_names(path: Path) -> list[str]:
+    """Return the column names of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as parquet:
+        names: list[str] = parquet.schema_arrow.names
+    return names
+
+
+def read_parquet(path: Path, columns: Sequence[str], most_rows: int) -> pa.Table:
+    """Read columns of a Parquet file; integers become strings, as in other formats."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as parquet:
+        check_columns(parquet.schema_arrow.names, columns)
+        if parquet.metadata.num_rows > most_rows:
+            raise InputError(
+                f"{parquet.metadata.num_rows} rows are more than {most_rows} (2³¹ − 1): "
+                "sample the data, or split it by topic"
+            )
+        table = parquet.read(columns=list(columns))
+    return pa.table({name: _as_strings(table.column(name)) for name in columns})
+
+
+def _as_strings(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Turn integers into strings, so that the order of names does not depend on the file format."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string()) if pa.types.is_integer(column.type) else column
+
+
+def check_columns(found: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raise an InputError if a column is missing or occurs more than once."""
+    for column in wanted:
+        if column not in found:
+            raise InputError(f"no column {column!r}; the columns are {first_five(found)}: rename one of them")
+        if found.count(column) > 1:
+            raise InputError(f"more than one column {column!r}: keep one of them")
+
+
+def check_names(column: pa.ChunkedArray, what: str) -> None:
+    """Raise an InputError if some names of a column are blank."""
+    blank = column.is_null()
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        blank = pc.or_kleene(blank, pc.equal(pc.utf8_trim_whitespace(column), from_strings([""])[0]))
+    rows = np.flatnonzero(to_numpy(fill_null(blank, True)))
+    if len(rows):
+        raise InputError(
+            f"no {what} name in {first_rows(rows)} (counted from 1, without the header): "
+            "fill the gaps, or drop these rows"
+        )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, damaged, read_header, write_header
 from meshwright.store.datasets import QUARANTINE
 from meshwright.store.tables import read_table, write_table

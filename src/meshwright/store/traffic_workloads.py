@@ -9,13 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.content import Places, Workload
-from meshwright.content.model.densities import Histogram, channel_rates
-from meshwright.content.model.over_approximation import Approximation, over_approximation
-from meshwright.content.model.space import Attribute, Boxes, channels_from_boxes, grid
 from meshwright.errors import InputError, first_five
 from meshwright.interest import MOST_SUBSCRIPTIONS
-from meshwright.store.columns import (
+from meshwright.store.interest_files import load_interest
+from meshwright.store.tables import (
     check_names,
     csv_names,
     errors_name_file,
@@ -23,11 +20,12 @@ from meshwright.store.columns import (
     read_csv,
     read_parquet,
 )
-from meshwright.store.interest_files import load_interest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from meshwright.content import Workload
+    from meshwright.content.model.over_approximation import Approximation
     from meshwright.store.traffic import Traffic
 
 
@@ -77,6 +75,8 @@ def workload_from_traffic(
     InputError
         If a user or broker has no place, a column is missing, or a figure is invalid.
     """
+    from meshwright.content import Places, Workload
+
     made_by = dict(traffic.described.get("made_by") or {})
     valued = made_by.get("value") is not None
     if not valued and (channels is not None or cells):
@@ -140,6 +140,10 @@ def _by_values(
     cells: bool,
     figure: str,
 ) -> tuple[list[str], Columns, Columns, list[str], Approximation]:
+    from meshwright.content.model.densities import Histogram, channel_rates
+    from meshwright.content.model.over_approximation import over_approximation
+    from meshwright.content.model.space import Attribute, Boxes, channels_from_boxes, grid
+
     counted = int(made_by.get("channels", 100))
     space = Attribute(str(made_by["value"]), made_by.get("low", 0.0), made_by.get("high", 1.0))
     table = _read(sources.subscriptions, ["user", "low", "high"])

@@ -18,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrow import from_numpy, from_strings
 from meshwright.errors import InputError
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import PLAN, write_header
 from meshwright.store.plans import read_plan
 from meshwright.store.tables import read_table, write_table
@@ -124,10 +125,10 @@ def roles_of(trees: Trees) -> pa.Table:
     return pa.table(
         [
             interest.topic_names.cast(pa.string()).take(
-                pa.array(topics[order].astype(np.int64), mask=topics[order] < 0)
+                from_numpy(topics[order].astype(np.int64), nulls=topics[order] < 0)
             ),
-            interest.node_names.cast(pa.string()).take(pa.array(brokers[order].astype(np.int64))),
-            pa.array(roles[order].tolist(), pa.string()),
+            interest.node_names.cast(pa.string()).take(from_numpy(brokers[order].astype(np.int64))),
+            from_strings(roles[order].tolist()),
         ],
         schema=ROLES,
     )

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.content import Places, Workload
+from meshwright.arrow import from_numpy
 from meshwright.errors import FormatError, InputError
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import WORKLOAD, damaged, read_header, write_header
 from meshwright.store.tables import NamedColumns, write_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from meshwright.content import Workload
 
 
 def write_workload(workload: Workload, path: str | Path) -> Path:
@@ -35,30 +37,30 @@ def write_workload(workload: Workload, path: str | Path) -> Path:
         "brokers": {
             "broker": brokers,
             **_coordinates(None if places is None else places.brokers, len(brokers)),
-            "capacity": pa.array(workload.capacity),
+            "capacity": from_numpy(workload.capacity),
         },
         "rates": {
-            "user": users.take(pa.array(user)),
-            "channel": channels.take(pa.array(workload.rate_channels)),
-            "rate": pa.array(workload.rates),
+            "user": users.take(from_numpy(user)),
+            "channel": channels.take(from_numpy(workload.rate_channels)),
+            "rate": from_numpy(workload.rates),
         },
         "subscriptions": {
-            "user": users.take(pa.array(taker)),
-            "channel": channels.take(pa.array(workload.subscription_channels)),
+            "user": users.take(from_numpy(taker)),
+            "channel": channels.take(from_numpy(workload.subscription_channels)),
         },
     }
     if places is None:
         each = np.indices(workload.access.shape).reshape(2, -1)
         u, v = np.triu_indices(len(brokers), 1)
         tables["access"] = {
-            "user": users.take(pa.array(each[0])),
-            "broker": brokers.take(pa.array(each[1])),
-            "cost": pa.array(workload.access.reshape(-1)),
+            "user": users.take(from_numpy(each[0])),
+            "broker": brokers.take(from_numpy(each[1])),
+            "cost": from_numpy(workload.access.reshape(-1)),
         }
         tables["core"] = {
-            "u": brokers.take(pa.array(u)),
-            "v": brokers.take(pa.array(v)),
-            "cost": pa.array(workload.core[u, v]),
+            "u": brokers.take(from_numpy(u)),
+            "v": brokers.take(from_numpy(v)),
+            "cost": from_numpy(workload.core[u, v]),
         }
     described = {
         "channels": channels.to_pylist(),
@@ -88,6 +90,8 @@ def read_workload(path: str | Path) -> Workload:
     FormatError
         If the folder is of another kind, has a newer schema, or is damaged.
     """
+    from meshwright.content import Workload
+
     folder = Path(path)
     described = read_header(folder, WORKLOAD)
     tables = {
@@ -124,6 +128,8 @@ def _costs(
     brokers: list[str],
 ) -> dict[str, Any]:
     """Return the link costs, from two tables or from places."""
+    from meshwright.content import Places
+
     files = [folder / "access.parquet", folder / "core.parquet"]
     if any(file.exists() for file in files):
         if not all(file.exists() for file in files):
@@ -183,4 +189,4 @@ def _channels(given: Any, rated: NamedColumns, wanted: NamedColumns, folder: Pat
 def _coordinates(points: NDArray[np.float64] | None, count: int) -> dict[str, pa.Array]:
     if points is None:
         return {axis: pa.nulls(count, pa.float64()) for axis in ("x", "y")}
-    return {"x": pa.array(points[:, 0]), "y": pa.array(points[:, 1])}
+    return {"x": from_numpy(points[:, 0]), "y": from_numpy(points[:, 1])}

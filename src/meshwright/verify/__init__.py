@@ -1,13 +1,13 @@
-"""Whether a plan is what it states: everything is recomputed, by code other than that which made it.
+"""Check whether a plan is what it states: recompute everything, by other code than made it.
 
 Nothing here imports, directly or indirectly, a module that designs, grows, repairs, searches, routes or
 proves bounds. The functions take plain data and return reports; `meshwright.store` reads the folders.
 """
 
 from meshwright.verify.certificate import CertificateError, check_price_table, check_prices, gap
-from meshwright.verify.overlay import Verification, verify_overlay
-from meshwright.verify.plan import PlanClaims, PlanProofs, PlanReport, verify_plan
-from meshwright.verify.trees import TreeTables, tree_faults
+from meshwright.verify.claims import PlanClaims, PlanProofs, PlanReport, verify_plan
+from meshwright.verify.overlay_check import Verification, verify_overlay
+from meshwright.verify.tree_check import TreeTables, tree_faults
 
 __all__ = [
     "CertificateError",

@@ -1,4 +1,4 @@
-"""What a table of prices proves: a lower bound on the links of any plan, checked in exact arithmetic.
+"""Check what a table of prices proves: a lower bound on the links of any plan, in exact arithmetic.
 
 docs/certificate.md has the theorem and its proof.
 """
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrow import to_numpy
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 SCALE = 2**30
 """A price of 1, as an integer."""
 LOADS_AT_ONCE = 4_000_000
-"""How many pair loads are held together: bounds the memory of one step."""
+"""Maximum number of pair loads in memory at once."""
 
 
 class CertificateError(InputError):
@@ -96,16 +97,16 @@ def check_price_table(interest: Interest, table: pa.Table) -> int:
     if nodes.null_count or topics.null_count:
         raise CertificateError("it has prices for unknown nodes or topics")
     width = max(interest.num_topics, 1)
-    given = nodes.to_numpy().astype(np.int64) * width + topics.to_numpy()
+    given = to_numpy(nodes).astype(np.int64) * width + to_numpy(topics)
     wanted = interest.node_of_slot.astype(np.int64) * width + interest.node_topics
     order = np.argsort(given, kind="stable")
     if not np.array_equal(given[order], wanted):
         raise CertificateError("it does not have one price for each subscription")
-    return check_prices(interest, table.column("price").to_numpy()[order])
+    return check_prices(interest, to_numpy(table.column("price"))[order])
 
 
 def gap(edges: int, needed: int) -> float | None:
-    """Return how far some links are above those needed, as a share of these; None if that is not known.
+    """Return the excess of links over those needed, as a share of these; None if unknown.
 
     >>> gap(105, 100), gap(0, 0), gap(5, 0)
     (0.05, 0.0, None)

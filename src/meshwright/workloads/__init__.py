@@ -8,8 +8,7 @@ from meshwright.workloads.distributions import (
 )
 from meshwright.workloads.hard_cases import cover_copies, cuboid, lemma1, single_node_cover
 from meshwright.workloads.raw_events import write_raw_events
-from meshwright.workloads.social import social
-from meshwright.workloads.synthetic import WORKLOADS, expo, synthetic, unif, zipf
+from meshwright.workloads.synthetic import WORKLOADS, expo, social, synthetic, unif, zipf
 
 __all__ = [
     "WORKLOADS",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.files.single import new_file
+from meshwright.files.atomic import new_file
 
 if TYPE_CHECKING:
     from meshwright.interest import Interest

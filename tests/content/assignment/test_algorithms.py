@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 import content_naive as naive
 from content_naive import workloads
 from meshwright.content import ALGORITHMS, Places, Workload, assign, synthetic
-from meshwright.content.assignment import clustering as clusters
-from meshwright.content.assignment.clustering import clustering
-from meshwright.content.assignment.packing import packing
-from meshwright.content.assignment.steiner import channel_tree_weights, publisher_tree_weights
+from meshwright.content.assignment import baselines
+from meshwright.content.assignment.baselines import clustering, packing
+from meshwright.content.assignment.steiner_mixing import channel_tree_weights, publisher_tree_weights
 from meshwright.errors import InputError
 
 QUICK = [name for name in ALGORITHMS if name != "exact"]
@@ -42,8 +41,8 @@ def test_packing_agrees_with_its_twin(workload: Workload) -> None:
 def test_clustering_agrees_with_its_twin(workload: Workload, limits: tuple[int, int]) -> None:
     """Clustering by means puts each user where the plain reading puts it, whatever bounds rule out pairs."""
     with (
-        mock.patch.object(clusters, "FORERUNNERS", limits[0]),
-        mock.patch.object(clusters, "MOST_LOOKS", limits[1]),
+        mock.patch.object(baselines, "FORERUNNERS", limits[0]),
+        mock.patch.object(baselines, "MOST_LOOKS", limits[1]),
     ):
         assert assigned(lambda: clustering(workload)).tolist() == naive.clustering(workload)
 
@@ -173,7 +172,7 @@ def test_a_user_without_room_is_named() -> None:
         packing(full)
 
 
-def test_unknown_names_are_refused() -> None:
+def test_unknown_names_are_rejected() -> None:
     """An unknown algorithm or parameter is an error that lists the known ones."""
     workload = synthetic(10, 2, 2)
     with pytest.raises(InputError, match="no algorithm 'greedy': choose one of random, packing"):

@@ -13,8 +13,7 @@ import content_naive as naive
 from content_naive import workloads
 from meshwright.arrays import frozen
 from meshwright.content import Workload, cost
-from meshwright.content.assignment.broker_tree import broker_tree, tree_traffic
-from meshwright.content.assignment.cost import core_trees, link_traffic
+from meshwright.content.assignment.cost import broker_tree, core_trees, link_traffic, tree_traffic
 
 
 @st.composite

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from content_naive import workloads
 from meshwright.content import Workload, assign, cost, synthetic
+from meshwright.content.assignment.baselines import packing
 from meshwright.content.assignment.descent import best_start, descent, search
 from meshwright.content.assignment.incremental_cost import assignment_state
-from meshwright.content.assignment.packing import packing
-from meshwright.content.assignment.steiner import publisher_tree_weights, steiner
+from meshwright.content.assignment.steiner_mixing import publisher_tree_weights, steiner
 from meshwright.errors import InputError
 
 crowded = st.one_of(workloads(), workloads(capacity=None), workloads(capacity=6.0))
@@ -63,7 +63,7 @@ def test_descent_saves_far_more_than_single_moves() -> None:
 
 
 def test_descent_stops_at_its_limits() -> None:
-    """Zero steps return the start, more steps are never worse, and bad limits are refused."""
+    """Zero steps return the start, more steps are never worse, and bad limits are rejected."""
     workload = synthetic(500, 10, 20, model="plane", seed=4)
     start = best_start(workload)
     assert np.array_equal(descent(workload, steps=0), start)
@@ -78,7 +78,7 @@ def test_descent_stops_at_its_limits() -> None:
 
 
 def test_descent_improves_a_given_start() -> None:
-    """A given start is improved within the capacities; one that exceeds a capacity is refused."""
+    """A given start is improved within the capacities; one that exceeds a capacity is rejected."""
     workload = synthetic(500, 10, 20, model="plane", seed=4)
     packed = packing(workload)
     assert np.array_equal(descent(workload, start=packed, steps=0), packed)

@@ -68,8 +68,8 @@ def test_no_time_gives_a_bound() -> None:
     )
 
 
-def test_large_workloads_are_refused() -> None:
-    """A workload with too many variables is refused before anything is solved, and so is a negative time."""
+def test_large_workloads_are_rejected() -> None:
+    """A workload with too many variables is rejected before anything is solved, and so is a negative time."""
     with pytest.raises(InputError, match="exact is for small workloads; use descent"):
         exact(synthetic(1000, 20), time_limit=5.0)
     with pytest.raises(InputError, match="give a number of zero or more"):

@@ -29,8 +29,8 @@ def test_moves_keep_the_cost(data: st.DataObject) -> None:
         assert running.cost().total == fresh.total
 
 
-def test_full_brokers_are_refused() -> None:
-    """A move to a broker without room is refused, and so are unknown users and brokers."""
+def test_full_brokers_are_rejected() -> None:
+    """A move to a broker without room is rejected, and so are unknown users and brokers."""
     workload = synthetic(10, 2, 2, capacity=1.0)
     running = RunningCost(workload, [0, 1] * 5)
     user = int(workload.load.argmax())

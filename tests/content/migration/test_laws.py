@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from calls import COMPILED, examples, seeds
 from meshwright.content import Workload, cost, synthetic
+from meshwright.content.assignment.baselines import random
 from meshwright.content.assignment.incremental_cost import RunningCost
-from meshwright.content.assignment.packing import random
 from meshwright.content.migration import Crash, CrashAt, Migration, Terms, migrate
-from meshwright.content.migration.protocol.move_log import MIN_SAVING
+from meshwright.content.migration.protocol.broker_state import MIN_SAVING
 from meshwright.errors import InputError
 
 
@@ -79,7 +80,7 @@ def check_steps(run: Migration) -> None:
     assert (broker_of == run.broker_of).all()
 
 
-@settings(max_examples=examples(80, 5))
+@settings(max_examples=examples(30, 5))
 @given(workloads(), st.data())
 def test_without_crashes_every_message_has_one_copy(drawn: tuple[Workload, int], data: st.DataObject) -> None:
     """Without crashes, nothing is lost and nothing is sent twice, for any TTL."""
@@ -92,10 +93,23 @@ def test_without_crashes_every_message_has_one_copy(drawn: tuple[Workload, int],
     check_steps(run)
 
 
-@settings(max_examples=examples(120, 10))
+@settings(max_examples=examples(50, 10))
 @given(workloads(), st.data())
 def test_crashes_lose_and_double_nothing(drawn: tuple[Workload, int], data: st.DataObject) -> None:
     """With crashes, the run still ends, and every user with a broker has every message once."""
+    check_crashes(drawn, data)
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(500, 50))
+@given(workloads(), st.data())
+def test_many_crashes_lose_and_double_nothing(drawn: tuple[Workload, int], data: st.DataObject) -> None:
+    """The same law, on ten times as many runs."""
+    check_crashes(drawn, data)
+
+
+def check_crashes(drawn: tuple[Workload, int], data: st.DataObject) -> None:
+    """Run a workload under any terms, with crashes, and check its deliveries and steps."""
     workload, seed = drawn
     run = migrate(workload, random(workload, seed=seed), data.draw(terms(workload.num_brokers)), seed=seed)
     assert run.rested
@@ -106,7 +120,7 @@ def test_crashes_lose_and_double_nothing(drawn: tuple[Workload, int], data: st.D
     assert on_dead <= set(run.stranded)
 
 
-@settings(max_examples=examples(40, 3))
+@settings(max_examples=examples(20, 3))
 @given(workloads(), st.data())
 def test_at_the_end_no_move_pays(drawn: tuple[Workload, int], data: st.DataObject) -> None:
     """If no user declines, no move to a living broker with room lowers the cost at the end."""
@@ -139,7 +153,7 @@ def test_if_all_decline_nobody_moves() -> None:
 
 def test_a_crash_during_a_replicate() -> None:
     """The home or the foreign broker may crash during a replicate, with many other moves under way."""
-    users, brokers = (200, 8) if COMPILED else (30, 4)
+    users, brokers = (100, 6) if COMPILED else (30, 4)
     workload = synthetic(users, brokers, 20, seed=3)
     for side in ("home", "foreign"):
         terms = Terms(publications=10 * users, seconds=1.0, decline=0.2, crashes=(Crash(10, side),))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from meshwright.content import cost, synthetic
-from meshwright.content.assignment.packing import random
+from meshwright.content.assignment.baselines import random
 from meshwright.content.migration import Crash, CrashAt, Terms, migrate
 from meshwright.errors import InputError
 

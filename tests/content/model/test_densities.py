@@ -122,7 +122,7 @@ def test_roots_keep_their_digits() -> None:
         ),
     ],
 )
-def test_bad_densities_are_refused(call: Any, message: str) -> None:
+def test_bad_densities_are_rejected(call: Any, message: str) -> None:
     """Each mistake is an error that says what is wrong."""
     with pytest.raises(InputError, match=message):
         call()

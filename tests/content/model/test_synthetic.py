@@ -15,14 +15,14 @@ from meshwright.errors import InputError
 @pytest.mark.parametrize("model", ["uniform", "plane"])
 def test_synthetic_workloads_are_as_asked(model: Any) -> None:
     """Costs have the asked ratio, capacities are twice the demand, a third of the users publish nothing."""
-    workload = synthetic(2000, model=model, ratio=2.5, seed=1)
+    workload, again, other = (synthetic(2000, model=model, ratio=2.5, seed=seed) for seed in (1, 1, 2))
     assert (workload.num_brokers, workload.num_channels) == (20, 100)
     assert workload.cost_ratio == pytest.approx(2.5)
     assert workload.capacity.tolist() == pytest.approx([2 * workload.load.sum() / 20] * 20)
     assert float((np.diff(workload.rate_ptr) == 0).mean()) == pytest.approx(1 / 3, abs=0.04)
     assert np.diff(workload.subscription_ptr).tolist() == [1] * 2000
-    assert workload.fingerprint == synthetic(2000, model=model, ratio=2.5, seed=1).fingerprint
-    assert workload.fingerprint != synthetic(2000, model=model, ratio=2.5, seed=2).fingerprint
+    assert workload.fingerprint == again.fingerprint
+    assert workload.fingerprint != other.fingerprint
 
 
 def test_few_users_and_brokers() -> None:

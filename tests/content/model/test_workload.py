@@ -1,4 +1,4 @@
-"""Workloads refuse bad input by name, sort what they get, and know what each user sends and receives."""
+"""Workloads reject bad input by name, sort what they get, and know what each user sends and receives."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ LONG = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
         ),
     ],
 )
-def test_bad_workloads_are_refused(changed: dict[str, Any], message: str) -> None:
+def test_bad_workloads_are_rejected(changed: dict[str, Any], message: str) -> None:
     """Each mistake is an error that names the users, brokers or channels concerned."""
     with pytest.raises(InputError, match=message):
         build(**changed)

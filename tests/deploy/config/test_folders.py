@@ -23,8 +23,8 @@ from meshwright.deploy import (
     wire,
     write_federation,
 )
-from meshwright.deploy.config.access import fingerprint
 from meshwright.deploy.config.folders import write_manifest
+from meshwright.deploy.config.settings import fingerprint
 from meshwright.deploy.config.wiring import client_id, folder_of
 from meshwright.errors import FormatError, InputError
 from meshwright.filters.mqtt import covers, overlapping

@@ -1,12 +1,21 @@
-"""Configuration files: exactly the settings that were tested with real brokers, line by line."""
+"""The files of a broker: exactly the settings that were tested with real brokers, for planned topics only."""
 
 from __future__ import annotations
+
+import base64
+import hashlib
 
 import pytest
 
 from meshwright.deploy import BrokerSettings, Endpoint, Inventory, Wiring
-from meshwright.deploy.config.access import password
-from meshwright.deploy.config.mosquitto import broker_files, configuration, systemd_unit
+from meshwright.deploy.config.mosquitto import (
+    access_file,
+    broker_files,
+    configuration,
+    password_file,
+    systemd_unit,
+)
+from meshwright.deploy.config.settings import client_password, password
 
 SECRET = b"0123456789abcdef"
 WIRING = Wiring(("a", "b"), {("b", "a"): {"x": "both", "y": "out"}}, {("b", "a"): ("z",), ("a", "b"): ("q",)})
@@ -158,3 +167,32 @@ def test_the_systemd_unit() -> None:
         "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
         "[Install]\nWantedBy=multi-user.target\n"
     )
+
+
+STAR = Wiring(("a", "b", "c"), {("b", "a"): {"x": "both", "y": "out"}, ("c", "a"): {"z": "in"}})
+
+
+def test_password_files_hold_hashes() -> None:
+    """Clients and each dialling bridge have a line whose hash Mosquitto verifies: PBKDF2 with SHA-512."""
+    lines = password_file(STAR, "a", SECRET).splitlines()
+    words = {"client": client_password(SECRET, "a")}
+    words |= {user: password(SECRET, user) for user in ("meshwright.b>a", "meshwright.c>a")}
+    assert [line.partition(":")[0] for line in lines] == list(words)
+    for line in lines:
+        user, _, rest = line.partition(":")
+        _, kind, iterations, salt, digest = rest.split("$")
+        assert (kind, iterations) == ("7", "101")
+        made = hashlib.pbkdf2_hmac("sha512", words[user].encode(), base64.b64decode(salt), 101)
+        assert base64.b64decode(digest) == made
+        assert len(base64.b64decode(salt)) == 12
+    assert password_file(STAR, "c", SECRET).count("\n") == 1
+
+
+def test_access_is_what_is_planned() -> None:
+    """Clients use every topic; a bridge writes, reads or both, as its directions say."""
+    assert access_file(STAR, "a") == (
+        "user client\ntopic readwrite #\n\n"
+        "user meshwright.b>a\ntopic readwrite x\ntopic write y\n\n"
+        "user meshwright.c>a\ntopic read z\n"
+    )
+    assert access_file(STAR, "b") == "user client\ntopic readwrite #\n"

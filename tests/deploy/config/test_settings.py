@@ -1,11 +1,14 @@
-"""Settings: wrong values are refused, and the rest follows from profile and version."""
+"""Settings: wrong values are refused; the rest follows from the profile, the version and the secret."""
 
 from __future__ import annotations
 
 import pytest
 
 from meshwright.deploy import BrokerSettings
+from meshwright.deploy.config.settings import client_password, fingerprint, password
 from meshwright.errors import InputError
+
+SECRET = b"0123456789abcdef"
 
 
 @pytest.mark.parametrize(
@@ -37,3 +40,17 @@ def test_wrong_values_are_refused() -> None:
     with pytest.raises(InputError, match="shorter than 16 bytes: make one with openssl"):
         BrokerSettings(secret=b"x" * 15)
     BrokerSettings(secret=b"x" * 16)
+
+
+def test_passwords_are_derived() -> None:
+    """The same secret and user give the same password; another secret, user or broker gives another."""
+    assert password(SECRET, "u") == password(SECRET, "u") == "NTxc7eXDAxXChluAdauqbhLCZw49HDI5hrAFuQKoGyc"
+    assert len({password(SECRET, "u"), password(SECRET, "v"), password(SECRET[::-1], "u")}) == 3
+    assert client_password(SECRET, "a") == password(SECRET, "client of a") != client_password(SECRET, "b")
+
+
+def test_fingerprints_tell_secrets_apart() -> None:
+    """A fingerprint identifies the secret without containing it; without a secret there is none."""
+    assert fingerprint(SECRET) == "5a8481568c4f49fa38a9469c962142ae"
+    assert fingerprint(SECRET[::-1]) != fingerprint(SECRET)
+    assert fingerprint(None) is None

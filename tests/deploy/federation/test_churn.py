@@ -11,16 +11,15 @@ import pytest
 import meshwright as mw
 from brokers import PROGRAM
 from meshwright import churn
-from meshwright.brokers.program import installed_version
+from meshwright.brokers.processes import installed_version
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
 from meshwright.deploy import BrokerSettings
 from meshwright.deploy.federation.churn import churn_federation
 from meshwright.deploy.federation.churn_verdict import ChurnVerdict
-from meshwright.deploy.federation.live_plan import LivePlan
-from meshwright.deploy.federation.plan import FederationPlan
+from meshwright.deploy.federation.federation_plan import FederationPlan, LivePlan
 from meshwright.deploy.federation.run import RunningFederation
 from meshwright.pipeline.dataset.ingest import ingest
-from meshwright.pipeline.readers.options import Reading
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.store.trees import TREES
 from meshwright.workloads import zipf
 from routed_plans import named_trees

@@ -1,4 +1,4 @@
-"""Federations of real brokers: every message arrives once at its subscribers, and sabotage is detected."""
+"""Federations of real brokers: every message arrives once at its subscribers; sabotage is detected."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,27 @@ import pytest
 
 import meshwright as mw
 from brokers import PROGRAM
-from meshwright.brokers.processes import Brokers
-from meshwright.brokers.program import free_ports
-from meshwright.deploy import BrokerSettings, Endpoint, Inventory, NamedTrees, wire, write_federation
-from meshwright.deploy.config.named_trees import TopicTree
-from meshwright.deploy.config.wiring import Wiring, folder_of
+from meshwright.brokers.processes import Brokers, free_ports
+from meshwright.deploy import (
+    BrokerSettings,
+    Endpoint,
+    Inventory,
+    NamedTrees,
+    TopicTree,
+    Wiring,
+    wire,
+    write_federation,
+)
+from meshwright.deploy.config.wiring import folder_of
 from meshwright.deploy.federation.logs import Logs, bridge_up_lines
-from meshwright.deploy.federation.run import publications, publish_everywhere, run_federation
+from meshwright.deploy.federation.run import (
+    Storm,
+    publications,
+    publish_everywhere,
+    run_federation,
+    run_storm,
+    wire_without_trees,
+)
 from meshwright.interest import Interest
 from meshwright.workloads import zipf
 from routed_plans import named_trees
@@ -256,3 +271,41 @@ def test_bridges_over_ipv6(tmp_path: Path) -> None:
         for broker in "ab":
             brokers.start(broker)
         Logs(brokers).wait(bridge_up_lines(wire(trees), wire(trees).bridges), {}, seconds=10)
+
+
+def chain(brokers: str) -> TopicTree:
+    """Return a tree along some brokers."""
+    return TopicTree(tuple(pairwise(brokers)), frozenset(brokers))
+
+
+def test_without_loops_nothing_storms(tmp_path: Path) -> None:
+    """Where no topic's links have a loop there is no storm, and nothing is started or written."""
+    trees = NamedTrees(("a", "b"), {"x": chain("ab")})
+    assert run_storm(trees, [("a", "b")], tmp_path / "none") is None
+    assert not (tmp_path / "none").exists()
+    assert wire_without_trees(NamedTrees(("a",), {}), []) == (Wiring(("a",), {}), None)
+
+
+def test_every_link_carries_what_its_ends_share() -> None:
+    """Each link carries all shared topics, the later end dials, and the topic with most loops is named."""
+    trees = NamedTrees(
+        tuple("abcd"), {"x": chain("abc"), "y": chain("abcd"), "z": TopicTree((), frozenset("d"))}
+    )
+    links = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("d", "a")]
+    wiring, topic = wire_without_trees(trees, links)
+    assert wiring.bridges == {
+        ("b", "a"): {"x": "both", "y": "both"},
+        ("c", "b"): {"x": "both", "y": "both"},
+        ("c", "a"): {"x": "both", "y": "both"},
+        ("d", "c"): {"y": "both"},
+        ("d", "a"): {"y": "both"},
+    }
+    assert wiring.order == tuple("abcd")
+    assert topic == "y"
+    assert wire_without_trees(trees, links[:3])[1] == "x"
+    assert wire_without_trees(trees, links[:2])[1] is None
+
+
+def test_the_factor_is_deliveries_over_due_ones() -> None:
+    """A storm's factor says how many times each due delivery was made."""
+    assert Storm("x", "a", 4, 1_000).factor == 250

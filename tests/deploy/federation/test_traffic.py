@@ -12,10 +12,10 @@ from typing import Any, Self
 import pytest
 
 from meshwright.deploy import BrokerSettings, Inventory
-from meshwright.deploy.config.access import client_password
+from meshwright.deploy.config.settings import client_password
 from meshwright.deploy.federation import traffic
-from meshwright.deploy.federation.sessions import end_sessions
 from meshwright.deploy.federation.traffic import TRIES, Observers
+from meshwright.deploy.federation.update import end_sessions
 
 SECRET = b"0123456789abcdef"
 ENDPOINTS = Inventory.on_loopback("abc", 1).endpoints

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from calls import seeds
 from meshwright.designs.exact.cuts import Cuts
 from meshwright.designs.exact.problem import Clock, problem_of
-from meshwright.designs.exact.relaxation import Relaxation
-from meshwright.designs.exact.rounding import round_values
-from meshwright.designs.exact.search import highest_degree
+from meshwright.designs.exact.relaxation import Relaxation, round_values
+from meshwright.designs.exact.solve import highest_degree
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.measure import components, redundant_edges
@@ -19,6 +18,7 @@ from optima import optima
 from strategies import interests
 
 
+@settings(max_examples=30)
 @given(interests(most_nodes=9, most_topics=5), seeds)
 def test_solutions_satisfy_every_cut(interest: Interest, seed: int) -> None:
     """Whatever point the cuts were made from, an overlay that connects every topic satisfies them."""
@@ -33,8 +33,9 @@ def test_solutions_satisfy_every_cut(interest: Interest, seed: int) -> None:
         assert (cuts.rows() @ chosen >= cuts.least).all()
 
 
+@settings(max_examples=30)
 @given(interests(most_nodes=9, most_topics=5), seeds)
-def test_integer_points_are_told_apart(interest: Interest, seed: int) -> None:
+def test_integer_points_are_classified(interest: Interest, seed: int) -> None:
     """A set of links violates some cut exactly when it leaves a topic split; each cut found is violated."""
     problem, rng = problem_of(interest), np.random.Generator(np.random.PCG64(seed))
     chosen = (rng.random(len(problem)) < rng.random()) | problem.forced
@@ -47,7 +48,7 @@ def test_integer_points_are_told_apart(interest: Interest, seed: int) -> None:
     assert bool(split) == (added > 0 or not satisfied)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(interests(most_nodes=6, most_topics=4), st.one_of(st.none(), st.integers(1, 5)))
 def test_the_relaxation_bounds_from_below(interest: Interest, cap: int | None) -> None:
     """After every round of cuts the bound is at most the fewest links, or those at the lowest degree."""
@@ -68,6 +69,7 @@ def test_the_relaxation_bounds_from_below(interest: Interest, cap: int | None) -
             break
 
 
+@settings(max_examples=30)
 @given(interests(most_nodes=9, most_topics=5), seeds, st.integers(1, 8))
 def test_rounded_points_are_solutions(interest: Interest, seed: int, cap: int) -> None:
     """Rounding gives an overlay that connects every topic without a redundant link, or None."""
@@ -84,13 +86,14 @@ def test_rounded_points_are_solutions(interest: Interest, seed: int, cap: int) -
 
 
 def test_a_clock_that_struck_gives_no_point() -> None:
-    """Without time there is no point, and none is made up."""
+    """Without time there is no point."""
     problem = problem_of(Interest.from_dict({v: ["x"] for v in range(4)}))
     everything = np.ones(len(problem), dtype=bool)
     relaxation = Relaxation(problem, Cuts(problem), everything, cap=None, cost_of_excess=0.0)
     assert relaxation.solve(Clock(0), np.ones(len(problem)), problem.forced) is None
 
 
+@settings(max_examples=30)
 @given(interests(most_nodes=9, most_topics=6))
 def test_the_problem_is_the_interest(interest: Interest) -> None:
     """Pairs are those that share a topic, sets of subscribers are there once, and pairs alone are forced."""

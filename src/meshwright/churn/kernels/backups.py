@@ -1,6 +1,6 @@
-"""Backups: for each node, others that between them have each of its topics λ times.
+"""Backups and primaries of each node, kept right as nodes come and go.
 
-`coverage` is λ. A node has λ disjoint covers of its topics as its backups (shadows, section V-G). When a
+`coverage` is λ: a node has λ disjoint covers of its topics as its backups (shadows, section V-G). When a
 backup leaves or gives up a topic, the paper builds all backups of its primaries again (shadows, Alg. 8); by
 default only the topics that became short are covered again, which is far cheaper and no worse.
 

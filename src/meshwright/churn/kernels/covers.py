@@ -1,4 +1,4 @@
-"""Covers: sets of backups that between them have all topics of a node (shadows, section V-G).
+"""Choose the backups of a node: a cover is a set of nodes that between them have all its topics.
 
 A cover is chosen by the primal-dual algorithm (shadows, Alg. 12) or greedily (shadows, Alg. 11). Both weigh a
 node by its links and its primaries, so that no node has too many of them. A node that is marked is no

@@ -17,9 +17,9 @@ from meshwright.churn.kernels.damage import find_damage
 from meshwright.churn.kernels.greedy_step import mend
 from meshwright.churn.kernels.live_arrays import TOP, count_degree, link, unlink
 from meshwright.churn.kernels.shadows import add_partners, gather, soft_cap
+from meshwright.dynamic.fragments import prune
 from meshwright.dynamic.link_lists import copy_list, list_neighbours
 from meshwright.dynamic.mutable_overlay import NONE, draw
-from meshwright.dynamic.redundancy import prune
 from meshwright.jit.compiler import compiled, inner
 
 if TYPE_CHECKING:

@@ -95,7 +95,7 @@ def compare(
     CRR, the cost reduction ratio, is the cost of a random assignment divided by the cost of this one.
     """
     from meshwright.cli import output
-    from meshwright.content.assignment.registry import find
+    from meshwright.content.assignment.algorithms import find
     from meshwright.errors import InputError
     from meshwright.report.content import content_chart, content_table
     from meshwright.report.sheet import check_chart

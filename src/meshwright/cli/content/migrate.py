@@ -69,11 +69,10 @@ def migrate(
     """
     from meshwright.cli import output
     from meshwright.cli.content.options import format_workload, read, run_algorithm
-    from meshwright.cli.output import ANSWER_IS_NO, check_target
-    from meshwright.cli.progress import SearchDrawing
+    from meshwright.cli.output import ANSWER_IS_NO, SearchDrawing, check_target
     from meshwright.content.migration import Crash, Terms
     from meshwright.content.migration import migrate as run_migration
-    from meshwright.report.migration_chart import migration_chart
+    from meshwright.report.content import migration_chart
     from meshwright.report.sheet import check_matplotlib
     from meshwright.store.runs import write_migration
 

@@ -57,7 +57,7 @@ def run_algorithm(
     workload: "Workload", algorithm: str, *, seed: int, shown: bool, **parameters: Any
 ) -> "ContentPlan":
     """Run one algorithm and draw its progress."""
-    from meshwright.cli.progress import SearchDrawing
+    from meshwright.cli.output import SearchDrawing
     from meshwright.content import assign
 
     with SearchDrawing(algorithm, forced=shown) as drawing:

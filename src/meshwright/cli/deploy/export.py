@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli.deploy.options import (
+from meshwright.cli.options import (
     AllowRelays,
     InventoryFile,
+    Json,
     MosquittoVersion,
     Overlaps,
     Profile,
@@ -15,7 +16,6 @@ from meshwright.cli.deploy.options import (
     read_inventory_or_default,
     read_settings,
 )
-from meshwright.cli.options import Json
 
 EXAMPLES = (
     "meshwright export plan --to mosquitto --inventory brokers.csv --out federation",

@@ -5,16 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.deploy.federation_run import FederationRun, Outcome, format_verdict
-from meshwright.cli.deploy.options import AllowRelays, Overlaps, Secret, read_settings
-from meshwright.cli.options import Json, Seed, ShowProgress
+from meshwright.cli.deploy.federation_run import FederationRun, run_churn, run_proof
+from meshwright.cli.options import AllowRelays, Json, Overlaps, Secret, Seed, ShowProgress, read_settings
 
 if TYPE_CHECKING:
-    from meshwright.deploy import Wiring
-    from meshwright.deploy.federation.plan import FederationPlan
-    from meshwright.deploy.federation.run import RunningFederation
-    from meshwright.deploy.federation.storm import Storm
-    from meshwright.deploy.federation.verdict import Verdict
+    from meshwright.deploy.federation.federation_plan import FederationPlan
 
 EXAMPLES = (
     "meshwright federation plan",
@@ -104,7 +99,7 @@ def federation(
     import tempfile
     from dataclasses import replace
 
-    from meshwright.brokers.program import installed_version
+    from meshwright.brokers.processes import installed_version
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
     from meshwright.cli.spark import StageDrawing
@@ -146,10 +141,8 @@ def federation(
             bar,
         )
         if churn is None:
-            outcome = _prove(run, storm=storm, picture=picture, keep=keep)
+            outcome = run_proof(run, storm=storm, picture=picture, keep=keep)
         else:
-            from meshwright.cli.deploy.federation_churn import run_churn
-
             outcome = run_churn(run, churn, rate=rate, seed=seed, ingest=ingest)
     if json:
         output.answer_json(
@@ -168,7 +161,7 @@ def federation(
 
 def _read_or_make_plan(plan: Path | None, brokers: int | None, seed: int, *, loops: bool) -> "FederationPlan":
     """Return the plan of a folder, or a synthetic one."""
-    from meshwright.deploy.federation.plan import read_federation_plan, synthetic_plan
+    from meshwright.deploy.federation.federation_plan import read_federation_plan, synthetic_plan
     from meshwright.errors import InputError
 
     if plan is not None:
@@ -176,69 +169,3 @@ def _read_or_make_plan(plan: Path | None, brokers: int | None, seed: int, *, loo
     if brokers is None:
         raise InputError("no plan: give one, or give --brokers for a synthetic plan of that size")
     return synthetic_plan(brokers, loops=loops, seed=seed)
-
-
-def _prove(run: FederationRun, *, storm: bool, picture: Path | None, keep: bool) -> Outcome:
-    """Run the brokers, publish everywhere and judge; then storm and draw if asked."""
-    from meshwright.deploy.federation.run import publish_everywhere, run_federation
-    from meshwright.deploy.federation.storm import storm as run_storm
-
-    trees = run.plan.trees
-    with run_federation(trees, run.folder, run.settings, progress=run.progress) as running:
-        verdict = publish_everywhere(trees, running, progress=run.progress)
-        if keep:
-            _keep_running(running, verdict)
-    wiring = running.wiring
-    figures = {
-        "brokers": len(wiring.order),
-        "bridges": len(wiring.bridges),
-        "topic_lines": wiring.topic_lines,
-        "up_seconds": running.seconds,
-        **verdict.figures(),
-    }
-    lines = [
-        f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, "
-        f"{wiring.topic_lines:,} topic lines: all up after {running.seconds:.1f} s",
-        *format_verdict(verdict),
-    ]
-    if storm:
-        seen = run_storm(trees, run.plan.links, run.temporary / "storm")
-        figures["storm"] = None if seen is None else {**vars(seen), "factor": seen.factor}
-        lines.append(_format_storm(seen))
-    if picture is not None:
-        _draw(wiring, verdict, picture, title=lines[1])
-        figures["picture"] = str(picture)
-        lines.append(f"picture {picture}")
-    return Outcome(figures, lines, verdict.passed)
-
-
-def _draw(wiring: "Wiring", verdict: "Verdict", picture: Path, *, title: str) -> None:
-    """Draw the federation, with the brokers at fault marked."""
-    from meshwright.report.federation_picture import federation_picture
-
-    faults = (*verdict.missing, *verdict.duplicate, *verdict.leaked)
-    counts = {pair: len(topics) for pair, topics in wiring.bridges.items()}
-    faulty = {broker for _, _, broker in faults}
-    federation_picture(wiring.order, counts, picture, faulty=faulty, title=title)
-
-
-def _keep_running(running: "RunningFederation", verdict: "Verdict") -> None:
-    """Keep the brokers running until Ctrl-C, which is the normal end and not a failure."""
-    from meshwright.cli import output
-    from meshwright.deploy.federation.supervisor import supervise
-
-    output.note(f"{format_verdict(verdict)[0]}; running in {running.brokers.folder} until Ctrl-C")
-    try:
-        supervise(running, until=lambda: False, report=lambda line: output.note(f"applied: {line}"))
-    except KeyboardInterrupt:
-        output.note("stopping all brokers")
-
-
-def _format_storm(seen: "Storm | None") -> str:
-    """Return a line about a storm, or about why there was none."""
-    if seen is None:
-        return "without trees: the links of no topic have a loop, so there is no storm"
-    return (
-        f"without trees: one message on {seen.topic!r} made {seen.deliveries:,} deliveries in 2 s where "
-        f"{seen.expected:,} are due: {seen.factor:,.0f} times as many"
-    )

@@ -66,8 +66,8 @@ def plan_front(
 ) -> None:
     """Find the front, write it and print it."""
     from meshwright.cli import output
+    from meshwright.cli.output import ProgressDrawing
     from meshwright.cli.plans import design_runs
-    from meshwright.cli.progress import ProgressDrawing
     from meshwright.designs import front
     from meshwright.report import comparison, write_front
 
@@ -162,7 +162,7 @@ def plan(
     """
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.plans import design_runs, plan_on_spark
+    from meshwright.cli.plans import design_runs
     from meshwright.designs import find
     from meshwright.errors import InputError
     from meshwright.store import write_plan
@@ -188,7 +188,7 @@ def plan(
         raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
     on_spark = any(option is not None for option in (master, conf, parts, coverage))
     if on_spark:
-        plan_on_spark.check(algorithm, given, parts, coverage, costs)
+        design_runs.check_on_spark(algorithm, given, parts, coverage, costs)
     interest = design_runs.load(source)
     link_costs = design_runs.load_costs(costs, interest, metric=metric)
     if front:
@@ -206,12 +206,12 @@ def plan(
         )
         return
     if on_spark:
-        done = plan_on_spark.make(
+        done = design_runs.make_on_spark(
             interest, algorithm, given, master=master, conf=conf, parts=parts, coverage=coverage,
             seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
         made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan
-        way, lines = plan_on_spark.describe_json(done), plan_on_spark.describe_lines(done)
+        way, lines = design_runs.construction_fields(done), design_runs.construction_lines(done)
     else:
         made = design_runs.make(
             interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs,

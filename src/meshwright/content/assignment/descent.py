@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.arrays import frozen
-from meshwright.content.assignment.clustering import clustering
+from meshwright.content.assignment.baselines import clustering, packing, random
 from meshwright.content.assignment.cost import cost
 from meshwright.content.assignment.incremental_cost import assignment_state
-from meshwright.content.assignment.packing import packing, random
-from meshwright.content.assignment.steiner import (
+from meshwright.content.assignment.steiner_mixing import (
     channel_tree_weights,
     draw_brokers,
     publisher_tree_weights,
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from meshwright.arrays import Ids
+    from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
     from meshwright.content.assignment.kernels.broker_set import BrokerSearch
-    from meshwright.content.assignment.kernels.incremental_cost import AssignmentState
     from meshwright.content.model.workload import Workload
     from meshwright.progress import Progress
 

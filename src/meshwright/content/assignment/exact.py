@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     """A constraint: variables, their coefficients, and the least and largest value of the sum."""
 
 MOST_VARIABLES = 400_000
-"""Larger programs are refused: no solver finishes them in reasonable time."""
+"""Larger programs are rejected: no solver finishes them in reasonable time."""
 TOLERANCE = 1e-6
 """The solver's relative tolerance: proofs are as good as this."""
 INFEASIBLE = 2

@@ -8,14 +8,14 @@ import numpy as np
 
 from meshwright.arrays import frozen
 from meshwright.content.assignment.cost import Cost, cost
-from meshwright.content.assignment.kernels.layout import traffic_of
+from meshwright.content.assignment.kernels import traffic_of
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from meshwright.arrays import Floats, Ids
-    from meshwright.content.assignment.kernels.incremental_cost import AssignmentState
+    from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
     from meshwright.content.model.workload import Workload
 
 
@@ -59,13 +59,13 @@ class RunningCost:
 
     def change(self, user: int, broker: int) -> float:
         """Return by how much the cost would rise if a user moved to a broker; capacities are ignored."""
-        from meshwright.content.assignment.kernels.incremental_cost import move_change
+        from meshwright.content.assignment.kernels.assignment_cost import move_change
 
         return float(move_change(self.state, self._user(user), self._broker(broker)))
 
     def changes(self, user: int) -> Floats:
         """Return by how much the cost would rise, for each broker that a user could move to."""
-        from meshwright.content.assignment.kernels.incremental_cost import move_changes
+        from meshwright.content.assignment.kernels.assignment_cost import move_changes
 
         rises = np.zeros(self.workload.num_brokers)
         move_changes(self.state, self._user(user), rises)
@@ -79,7 +79,7 @@ class RunningCost:
         InputError
             If there is no such user or broker, or the broker has no room.
         """
-        from meshwright.content.assignment.kernels.incremental_cost import move
+        from meshwright.content.assignment.kernels.assignment_cost import move
 
         rise = self.change(user, broker)
         if not self.has_room(user, broker):
@@ -109,7 +109,7 @@ def assignment_state(known: Cost) -> AssignmentState:
     All ids of users, brokers and channels are 64-bit, so that kernels that call each other are compiled for
     one type only.
     """
-    from meshwright.content.assignment.kernels.incremental_cost import AssignmentState
+    from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
     from meshwright.content.assignment.kernels.spanning_trees import empty_tree
 
     workload, demand = known.workload, known.workload.demand

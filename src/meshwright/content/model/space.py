@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from meshwright.arrays import Floats
 
 MOST_CELLS = 1 << 22
-"""More cells than this are refused: they would take gigabytes."""
+"""More cells than this are rejected: they would take gigabytes."""
 
 
 class Attribute(NamedTuple):

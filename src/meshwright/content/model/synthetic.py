@@ -8,7 +8,7 @@ import numpy as np
 
 from meshwright.content.model.densities import Quadratic, channel_rates
 from meshwright.content.model.over_approximation import Approximation, over_approximation
-from meshwright.content.model.places import Places
+from meshwright.content.model.parts import Places
 from meshwright.content.model.space import Attribute, Boxes, grid
 from meshwright.content.model.workload import CAPACITY_OVER_DEMAND, Workload
 from meshwright.errors import InputError

@@ -1,7 +1,7 @@
 """Workload: who publishes and wants what, which brokers there are, and what links between them cost.
 
 Users, brokers and channels are dense integers in the order of their names, so the order of the input does not
-matter. A `Workload` never changes.
+matter. A `Workload` never changes. `Demand` has the loads that follow from its rates and subscriptions.
 """
 
 from __future__ import annotations
@@ -10,22 +10,92 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrays import frozen
-from meshwright.content.model import checks
-from meshwright.content.model.demand import Demand, demand_of
-from meshwright.content.model.places import Places
+from meshwright.arrow import from_numpy, to_numpy
+from meshwright.content.model import parts
+from meshwright.content.model.parts import Places
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from meshwright.arrays import Floats, Ids, Offsets
+
+
+class Demand(NamedTuple):
+    """The traffic of each user and channel; rates that nobody else wants are left out."""
+
+    ptr: Offsets
+    """User i sends in the slots from `ptr[i]` up to, but not including, `ptr[i + 1]`."""
+    channels: Ids
+    """The channel of each such slot, ascending for each user."""
+    sent: Floats
+    """The rate of each such slot."""
+    own: Floats
+    """For each subscription, in the order of `Workload.subscription_channels`: what its user sends there."""
+    channel_rate: Floats
+    """The rate of each channel, over all users."""
+    outgoing: Floats
+    """What each user sends, on all channels."""
+    incoming: Floats
+    """What each user receives, on all channels."""
+
+    @property
+    def load(self) -> Floats:
+        """What each user puts on its broker, in and out."""
+        return self.incoming + self.outgoing
+
+
+def demand_of(workload: Workload) -> Demand:
+    """Compute what each user sends and receives.
+
+    A user's messages count on a channel if somebody else subscribes to it. A subscriber receives what all
+    others send on its channels, but not its own messages.
+    """
+    users, channels = workload.num_users, workload.num_channels
+    sender = np.repeat(np.arange(users, dtype=np.int64), np.diff(workload.rate_ptr))
+    taker = np.repeat(np.arange(users, dtype=np.int64), np.diff(workload.subscription_ptr))
+    # One key for each pair of user and channel; both arrays ascend.
+    rate_keys = sender * channels + workload.rate_channels
+    wanted_keys = taker * channels + workload.subscription_channels
+    # Keep rates on channels with a subscriber other than the sender.
+    subscribers = np.bincount(workload.subscription_channels, minlength=channels)
+    wanted = subscribers[workload.rate_channels] - _contains(wanted_keys, rate_keys) > 0
+    sent_keys, sent = rate_keys[wanted], workload.rates[wanted]
+    on = workload.rate_channels[wanted]
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(sender[wanted], minlength=users))))
+    channel_rate = np.bincount(on, weights=sent, minlength=channels)
+    publishers = np.bincount(on, minlength=channels)
+    mine = _contains(sent_keys, wanted_keys)
+    own = np.zeros(len(wanted_keys))
+    own[mine] = sent[np.searchsorted(sent_keys, wanted_keys[mine])]
+    # Without other publishers the difference of two sums may not be exactly 0: set it.
+    others = publishers[workload.subscription_channels] - mine > 0
+    received = np.where(others, channel_rate[workload.subscription_channels] - own, 0.0)
+    return Demand(
+        ptr=frozen(ptr, np.int64),
+        channels=frozen(on, np.int32),
+        sent=frozen(sent, np.float64),
+        own=frozen(own, np.float64),
+        channel_rate=frozen(channel_rate, np.float64),
+        outgoing=frozen(np.bincount(sender[wanted], weights=sent, minlength=users), np.float64),
+        incoming=frozen(np.bincount(taker, weights=received, minlength=users), np.float64),
+    )
+
+
+def _contains(keys: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return for each of the asked numbers whether it is among the keys, which ascend."""
+    if not len(keys):
+        return np.zeros(len(asked), dtype=bool)
+    contained: NDArray[np.bool_] = keys[np.minimum(np.searchsorted(keys, asked), len(keys) - 1)] == asked
+    return contained
+
 
 CAPACITY_OVER_DEMAND = 2.0
 """Default capacity of all brokers together, divided by the load of all users (cbps, section VI)."""
@@ -106,16 +176,16 @@ class Workload:
             or with two rates, and invalid costs or capacities.
         """
         names = [
-            checks.names(given, what)
+            parts.names(given, what)
             for given, what in ((users, "user"), (brokers, "broker"), (channels, "channel"))
         ]
         if not len(names[1]):
             raise InputError("there are no brokers: give at least one")
-        orders = [pc.sort_indices(column).to_numpy().astype(np.int64) for column in names]
+        orders = [to_numpy(pc.sort_indices(column)).astype(np.int64) for column in names]
         ranks = [_inverse(order) for order in orders]
         shape = (len(names[0]), len(names[2]))
-        rate_ptr, rate_channels, values = checks.rates(rates, ranks[0], ranks[2], names[0], names[2])
-        wanted_ptr, wanted = checks.subscriptions(subscriptions, ranks[0], ranks[2], shape)
+        rate_ptr, rate_channels, values = parts.rates(rates, ranks[0], ranks[2], names[0], names[2])
+        wanted_ptr, wanted = parts.subscriptions(subscriptions, ranks[0], ranks[2], shape)
         by_user, by_broker = orders[0], orders[1]
         if places is not None:
             if access is not None or core is not None:
@@ -125,10 +195,10 @@ class Workload:
         elif access is None or core is None:
             raise InputError("links have no costs: give access and core, or places")
         else:
-            access = checks.access(access, names[0], names[1])[np.ix_(by_user, by_broker)]
-            core = checks.core(core, names[1])[np.ix_(by_broker, by_broker)]
-        named = [column.take(pa.array(order)) for column, order in zip(names, orders, strict=True)]
-        carried = None if capacity is None else checks.capacity(capacity, names[1])[by_broker]
+            access = parts.access(access, names[0], names[1])[np.ix_(by_user, by_broker)]
+            core = parts.core(core, names[1])[np.ix_(by_broker, by_broker)]
+        named = [column.take(from_numpy(order)) for column, order in zip(names, orders, strict=True)]
+        carried = None if capacity is None else parts.capacity(capacity, names[1])[by_broker]
         workload = cls(
             user_names=named[0],
             broker_names=named[1],

@@ -8,6 +8,8 @@
   messages queued at its dialler, so with durable sessions 2.1 restarts too.
 - A bridge to a broker that is gone does no harm. It leaves the configuration file now and disappears with the
   next restart or reload. With durable sessions it would queue messages for ever, so its dialler acts at once.
+- A durable bridge has a session at each end. When the bridge is removed, these sessions are orphaned: they
+  queue messages for ever. A session ends when a client connects with its id and asks for a clean session.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from meshwright.deploy.config.wiring import Wiring
+from meshwright.deploy.config.wiring import Wiring, client_id, local_client_id
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -261,3 +263,35 @@ def explain_delta(delta: Delta) -> Sequence[str]:
     elif delta.interrupted_links:
         lines.append(f"no client is disconnected; {topics} may lose messages meanwhile")
     return lines
+
+
+def orphaned_sessions(delta: Delta, steps: Iterable[Step] | None = None) -> dict[str, list[str]]:
+    """Return the sessions of removed bridges, by the brokers that stay and hold them.
+
+    With `steps`, only bridges that these steps remove count. Without durable sessions there are none.
+    """
+    if not delta.durable:
+        return {}
+    sessions: dict[str, list[str]] = {}
+    acting = {
+        step.broker
+        for step in (delta.steps if steps is None else steps)
+        if step.action == STOP or step.bridges is not None
+    }
+    for dialler, listener in delta.old.bridges.keys() - delta.new.bridges.keys():
+        if dialler in acting:
+            sessions.setdefault(listener, []).append(client_id(dialler, listener))
+            sessions.setdefault(dialler, []).append(local_client_id(dialler, listener))
+    there = set(delta.new.order)
+    return {broker: sorted(ids) for broker, ids in sorted(sessions.items()) if broker in there}
+
+
+def explain_orphaned_sessions(delta: Delta) -> list[str]:
+    """Return a line that lists the sessions to end after a delta; no line if there are none."""
+    listed = [f"{name} at {broker}" for broker, ids in orphaned_sessions(delta).items() for name in ids]
+    if not listed:
+        return []
+    more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""
+    return [
+        f"sessions to end, by connecting once with the id and a clean session: {', '.join(listed[:5])}{more}"
+    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, MissingDependencyError, OutputError
-from meshwright.files.single import new_file
+from meshwright.files.atomic import new_file
 from meshwright.overlay import graphml
 
 if TYPE_CHECKING:

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.brokers.program import CONFIGURATION, USER
-from meshwright.deploy.config.access import fingerprint
+from meshwright.brokers.processes import CONFIGURATION, USER
 from meshwright.deploy.config.handbook import handbook
 from meshwright.deploy.config.inventory import Endpoint, Inventory, moved_brokers
 from meshwright.deploy.config.mosquitto import broker_files, systemd_unit
-from meshwright.deploy.config.settings import BrokerSettings
+from meshwright.deploy.config.settings import BrokerSettings, fingerprint
 from meshwright.deploy.config.wiring import Wiring, check_folder_names, folder_of
-from meshwright.files.folders import new_folder
+from meshwright.files.atomic import new_folder
 from meshwright.files.header import FEDERATION, damaged, read_header, write_header
 
 if TYPE_CHECKING:

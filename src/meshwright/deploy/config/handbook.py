@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.program import CONFIGURATION, USER
+from meshwright.brokers.processes import CONFIGURATION, USER
 from meshwright.deploy.config.mosquitto import UNUSED_PREFIX
 from meshwright.deploy.config.wiring import client_id, folder_of, local_client_id
 

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from meshwright.brokers.program import free_ports
+from meshwright.brokers.processes import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
 
 COLUMNS = ("broker", "host", "port")

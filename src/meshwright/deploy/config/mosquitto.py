@@ -16,16 +16,21 @@ A `durable` bridge keeps its session while the other end is away, and uses:
 On a reload, Mosquitto 2.1 stops bridges whose name is gone, starts those whose name is new, and leaves the
 others alone. So from 2.1 on, the name of a plain bridge contains a digest of its settings. (The alternative
 `bridge_reload_type immediate` interrupts all bridges of a broker, even unchanged ones.)
+
+With a secret, each bridge logs in as its own user, whose access list contains the planned topics and no
+others. Brokers store only hashes of passwords.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import hmac
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.program import CONFIGURATION, USER
-from meshwright.deploy.config.access import access_file, client_password, password, password_file
-from meshwright.deploy.config.wiring import OUT, client_id, folder_of, local_client_id
+from meshwright.brokers.processes import CONFIGURATION, USER
+from meshwright.deploy.config.settings import CLIENT_USER, client_password, password
+from meshwright.deploy.config.wiring import BOTH, OUT, client_id, folder_of, local_client_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +48,8 @@ MAX_IN_FLIGHT = 20_000
 limit, or with the highest possible one, a restart forgets the state of each message and resends some."""
 MAX_QUEUED = 100_000
 """A burst over one bridge can exceed Mosquitto's default of 1,000."""
+PASSWORD_ITERATIONS = 101
+"""Iterations of the password hash, as in Mosquitto 2.0."""
 LOG_TYPES = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
 
 
@@ -121,6 +128,33 @@ def _digest(lines: Iterable[str]) -> str:
     """Return a digest of a bridge's settings without its password: the name of a bridge is public."""
     public = "\n".join(line for line in lines if not line.startswith("remote_password"))
     return hashlib.sha256(public.encode()).hexdigest()[:12]
+
+
+def _password_line(secret: bytes, user: str, word: str) -> str:
+    """Return a line of a password file, in the format `$7$` of Mosquitto 2.0 and later."""
+    salt = hmac.new(secret, b"salt\0" + word.encode(), hashlib.sha256).digest()[:12]
+    digest = hashlib.pbkdf2_hmac("sha512", word.encode(), salt, PASSWORD_ITERATIONS)
+    encoded_salt, encoded_digest = (base64.b64encode(part).decode() for part in (salt, digest))
+    return f"{user}:$7${PASSWORD_ITERATIONS}${encoded_salt}${encoded_digest}\n"
+
+
+def password_file(wiring: Wiring, broker: str, secret: bytes) -> str:
+    """Return the users that may connect to a broker: its own clients, and the bridges that dial it."""
+    lines = [_password_line(secret, CLIENT_USER, client_password(secret, broker))]
+    for dialler in wiring.dialled_to(broker):
+        user = client_id(dialler, broker)
+        lines.append(_password_line(secret, user, password(secret, user)))
+    return "".join(lines)
+
+
+def access_file(wiring: Wiring, broker: str) -> str:
+    """Return the access list of a broker: every topic for its clients, the planned ones for bridges."""
+    parts = [f"user {CLIENT_USER}\ntopic readwrite #\n"]
+    for dialler, topics in wiring.dialled_to(broker).items():
+        rights = {BOTH: "readwrite", OUT: "write"}
+        allowed = [f"topic {rights.get(direction, 'read')} {topic}\n" for topic, direction in topics.items()]
+        parts.append(f"user {client_id(dialler, broker)}\n{''.join(allowed)}")
+    return "\n".join(parts)
 
 
 def systemd_unit(broker: str) -> str:

@@ -1,7 +1,13 @@
-"""Settings that an operator chooses for all brokers of a federation: profile, Mosquitto version, secret."""
+"""Settings that an operator chooses for all brokers of a federation: profile, Mosquitto version, secret.
+
+All passwords are derived from the secret, so the same plan always gives the same files.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 from dataclasses import dataclass
 
 from meshwright.errors import InputError
@@ -9,6 +15,10 @@ from meshwright.errors import InputError
 PROFILES = ("plain", "durable")
 VERSIONS = ("2.0", "2.1")
 SHORTEST_SECRET = 16
+CLIENT_USER = "client"
+"""The user name of a broker's own clients."""
+FINGERPRINT_ITERATIONS = 200_000
+"""Iterations of the secret's fingerprint, which anybody may read: many, against guessing."""
 
 
 @dataclass(frozen=True)
@@ -47,3 +57,21 @@ class BrokerSettings:
     def qos(self) -> int:
         """The quality of service of bridges: 2 in durable sessions, where QoS 1 repeats queued messages."""
         return 2 if self.durable else 1
+
+
+def password(secret: bytes, user: str) -> str:
+    """Derive a user's password from the secret."""
+    digest = hmac.new(secret, b"password\0" + user.encode(), hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def fingerprint(secret: bytes | None) -> str | None:
+    """Return a digest that identifies a secret; slow to compute, so that the secret cannot be guessed."""
+    if secret is None:
+        return None
+    return hashlib.pbkdf2_hmac("sha256", secret, b"meshwright fingerprint", FINGERPRINT_ITERATIONS).hex()[:32]
+
+
+def client_password(secret: bytes, broker: str) -> str:
+    """Derive the password of a broker's own clients."""
+    return password(secret, f"{CLIENT_USER} of {broker}")

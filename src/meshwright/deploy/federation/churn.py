@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.brokers.program import free_ports
+from meshwright.brokers.processes import free_ports
 from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, compute_delta
 from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.settings import BrokerSettings
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from meshwright.churn import Event
     from meshwright.deploy.config.delta import Delta
     from meshwright.deploy.config.named_trees import NamedTrees
-    from meshwright.deploy.federation.live_plan import LivePlan
+    from meshwright.deploy.federation.federation_plan import LivePlan
     from meshwright.deploy.federation.run import RunningFederation
     from meshwright.progress import Progress
 

@@ -22,7 +22,7 @@ from meshwright.deploy.config.named_trees import read_named_trees
 from meshwright.deploy.config.wiring import rewire
 from meshwright.deploy.federation.update import apply_delta
 from meshwright.errors import InputError, MeshwrightError
-from meshwright.files.single import new_file
+from meshwright.files.atomic import new_file
 
 if TYPE_CHECKING:
     from meshwright.deploy.federation.run import RunningFederation

@@ -12,8 +12,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from meshwright.deploy.config.access import CLIENT_USER, client_password
-from meshwright.deploy.config.settings import BrokerSettings
+from meshwright.deploy.config.settings import CLIENT_USER, BrokerSettings, client_password
 from meshwright.errors import MissingDependencyError
 
 if TYPE_CHECKING:

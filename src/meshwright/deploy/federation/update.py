@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.program import CONFIGURATION
-from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, Step
+from meshwright.brokers.processes import CONFIGURATION
+from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, Step, orphaned_sessions
 from meshwright.deploy.config.folders import federation_files, is_private, write_file, write_manifest
 from meshwright.deploy.config.mosquitto import broker_files
 from meshwright.deploy.config.wiring import Wiring, client_id, find_former_topics, folder_of
 from meshwright.deploy.federation.logs import GONE, RELOADED, bridge_up_lines
-from meshwright.deploy.federation.sessions import end_sessions, orphaned_sessions
+from meshwright.deploy.federation.traffic import client_of
 
 if TYPE_CHECKING:
     from meshwright.deploy.config.delta import Delta
@@ -106,6 +107,22 @@ def apply_wave(
     logs.wait(expected_log_lines(steps, delta, brokers.running, settings.qos), positions, seconds=30.0)
     end_sessions(orphaned_sessions(delta, steps), inventory, settings.secret)
     return changed
+
+
+def end_sessions(
+    sessions: Mapping[str, Iterable[str]], inventory: Inventory, secret: bytes | None = None
+) -> None:
+    """End sessions at running brokers."""
+
+    async def end(broker: str, session: str) -> None:
+        async with client_of(broker, inventory.endpoints[broker], session, secret, clean_session=True):
+            pass
+
+    async def end_all() -> None:
+        await asyncio.gather(*(end(broker, session) for broker, ids in sessions.items() for session in ids))
+
+    if sessions:
+        asyncio.run(end_all())
 
 
 def _write_step(

@@ -66,8 +66,8 @@ class Cuts:
     def separate(self, values: Values) -> int:
         """Add constraints that a point violates, and return their number.
 
-        For a fractional point, 0 does not prove that it violates none. For a point of zeros and ones it does:
-        then the components of each group are among the partitions.
+        For a fractional point, 0 does not prove that no constraint is violated. For a point of zeros and ones
+        it does: then the components of each group are among the partitions.
         """
         added = 0
         for group in self._problem.groups:

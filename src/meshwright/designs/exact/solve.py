@@ -1,18 +1,29 @@
-"""The optimum of small instances, by integer programming with cuts added on demand."""
+"""The optimum of small instances, by integer programming with cuts added on demand.
+
+The search for the fewest links, or for the lowest degree: relax and cut, dive, then integer programs.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from meshwright import measure
 from meshwright.designs.exact.cuts import Cuts
-from meshwright.designs.exact.problem import Clock, Incumbent, Problem, problem_of
-from meshwright.designs.exact.rounding import prune
-from meshwright.designs.exact.search import fewest_at_lowest_degree, search
+from meshwright.designs.exact.problem import CLOSE, Clock, Incumbent, Problem, problem_of
+from meshwright.designs.exact.relaxation import (
+    Point,
+    Relaxation,
+    degree_rows,
+    dive_repeatedly,
+    prune,
+    round_values,
+)
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
@@ -144,3 +155,167 @@ def _pruned_greedy(problem: Problem, rule: rules.Rule, threads: int) -> Chosen:
     degree = measure.degrees(overlay).of_node
     load = np.maximum(degree[problem.u], degree[problem.v])
     return prune(problem, problem.chosen(overlay), -load.astype(np.float64))
+
+
+Tell: TypeAlias = Callable[[Incumbent], None]
+"""Called now and then with the incumbent."""
+
+STALLED = 8
+"""Rounds of cuts without a better bound that end the relaxation."""
+BETTER = 5e-3
+"""Smallest improvement of the bound that counts."""
+EVERY = 5
+"""The point of the relaxation is rounded every `EVERY` rounds."""
+CORE = 0.3
+"""Pairs with at most this reduced cost are tried first."""
+
+
+def search(incumbent: Incumbent, cuts: Cuts, active: Chosen, clock: Clock, tell: Tell) -> None:
+    """Improve the incumbent until it is optimal or the time is up.
+
+    The relaxation starts with the `active` pairs, which connect everything.
+    """
+    relaxation = Relaxation(
+        incumbent.problem, cuts, active, cap=incumbent.cap, cost_of_excess=4.0 * (incumbent.limit + 1)
+    )
+    point = _relax(incumbent, relaxation, clock, tell)
+    if point is None:
+        return
+    dive_repeatedly(incumbent, relaxation, clock)
+    tell(incumbent)
+    while not incumbent.closed and _decide(incumbent, cuts, point, clock):
+        tell(incumbent)
+
+
+def _relax(incumbent: Incumbent, relaxation: Relaxation, clock: Clock, tell: Tell) -> Point | None:
+    """Solve the relaxation and add violated cuts, round by round; return the point with the best bound."""
+    problem = incumbent.problem
+    costs = np.ones(len(problem))
+    best: Point | None = None
+    rounds = stalled = 0
+    while not incumbent.closed and stalled < STALLED:
+        point = relaxation.solve(clock, costs, problem.forced)
+        if point is None:
+            break
+        stalled = 0 if best is None or point.bound > best.bound + BETTER else stalled + 1
+        best = point if best is None or point.bound > best.bound else best
+        incumbent.raise_lower(point.bound)
+        if rounds % EVERY == 0:
+            incumbent.offer(round_values(problem, point.values, incumbent.cap))
+            tell(incumbent)
+        rounds += 1
+        if not relaxation.cuts.separate(point.values):
+            break
+    return best
+
+
+def _decide(incumbent: Incumbent, cuts: Cuts, point: Point, clock: Clock) -> bool:
+    """Find a solution with as few links as the bound allows, or raise the bound; return False if time is up.
+
+    Without any solution so far, look for any. Pairs that would push even the relaxation above the target are
+    left out.
+    """
+    target = incumbent.limit if incumbent.best is None else incumbent.lower
+    possible = point.reduced <= target - point.bound + CLOSE
+    core = possible & (point.reduced <= CORE)
+    outcome = best_among(incumbent, cuts, core, target, clock)
+    if outcome is Outcome.NONE and (possible & ~core).any():
+        outcome = best_among(incumbent, cuts, possible, target, clock)
+    if outcome is Outcome.NONE:
+        incumbent.raise_lower(target + 1)
+    return outcome is not Outcome.UNDECIDED
+
+
+class Outcome(Enum):
+    """How the search for a solution with a given number of links ended."""
+
+    FOUND = "found"
+    NONE = "none"
+    UNDECIDED = "undecided"
+
+
+def best_among(incumbent: Incumbent, cuts: Cuts, allowed: Chosen, target: int, clock: Clock) -> Outcome:
+    """Search for a solution with at most `target` links among the allowed pairs; keep every solution found.
+
+    HiGHS solves each integer program. If its solution leaves a topic unconnected, the violated cuts are added
+    and the program is solved again. Cuts exclude only non-solutions, so the answer is exact.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    problem, cap = incumbent.problem, incumbent.cap
+    columns = np.flatnonzero(allowed | problem.forced)
+    while not clock.struck:
+        constraints = [
+            LinearConstraint(cuts.rows()[:, columns], cuts.least, np.inf),
+            LinearConstraint(np.ones((1, len(columns))), incumbent.lower, target),
+        ]
+        if cap is not None:
+            constraints.append(LinearConstraint(degree_rows(problem, columns), -np.inf, cap))
+        found = milp(
+            np.ones(len(columns)),
+            constraints=constraints,
+            bounds=Bounds(problem.forced[columns].astype(np.float64), 1.0),
+            integrality=np.ones(len(columns), dtype=np.int64),
+            options={"time_limit": clock.left, "mip_rel_gap": 0.0},
+        )
+        if found.status == 2:
+            return Outcome.NONE
+        if found.x is None:
+            return Outcome.UNDECIDED
+        values = np.zeros(len(problem))
+        values[columns] = np.round(found.x)
+        connected = problem.connects(values > 0.5)
+        incumbent.offer(values > 0.5 if connected else round_values(problem, values, cap))
+        if incumbent.upper <= target:
+            return Outcome.FOUND
+        if found.status != 0 or not cuts.separate(values):  # no time left, or rounding violated a cut in use
+            return Outcome.UNDECIDED
+    return Outcome.UNDECIDED
+
+
+def highest_degree(problem: Problem, chosen: Chosen) -> int:
+    """Return the maximum degree of the chosen pairs."""
+    ends = np.concatenate((problem.u[chosen], problem.v[chosen]))
+    return int(np.bincount(ends).max(initial=0))
+
+
+def fewest_at_lowest_degree(
+    problem: Problem, cuts: Cuts, greedy: list[Chosen], clock: Clock, tell: Tell
+) -> tuple[Incumbent, int]:
+    """Return the incumbent at the lowest maximum degree found, and a lower bound on the degree.
+
+    Each degree from the bound upwards gets half of the remaining time. The first degree with a solution is
+    the answer, and the remaining time goes into fewer links. The best `greedy` solution is the fallback.
+    """
+    best = min(greedy, key=lambda chosen: (highest_degree(problem, chosen), int(chosen.sum())))
+    highest = highest_degree(problem, best)
+    active = np.logical_or.reduce(greedy)
+    lower = min(highest, _relaxed_degree(problem, cuts, active, clock))
+    for degree in range(lower, highest):
+        incumbent = Incumbent(problem, None, degree)
+        search(incumbent, cuts, active, Clock(clock.left / 2), tell)
+        if incumbent.best is not None:
+            if not incumbent.closed:
+                search(incumbent, cuts, active, clock, tell)
+            return incumbent, lower
+        if incumbent.closed:
+            lower = degree + 1  # proven impossible, like all degrees below it
+    incumbent = Incumbent(problem, best, highest)
+    search(incumbent, cuts, active, clock, tell)
+    return incumbent, lower
+
+
+def _relaxed_degree(problem: Problem, cuts: Cuts, active: Chosen, clock: Clock) -> int:
+    """Return the lower bound on the maximum degree from the relaxation."""
+    relaxation = Relaxation(problem, cuts, active, cap=0, cost_of_excess=1.0)
+    nothing = np.zeros(len(problem))
+    best, stalled = 0.0, 0
+    while stalled < STALLED:
+        point = relaxation.solve(clock, nothing, problem.forced)
+        if point is None:
+            break
+        stalled = 0 if point.bound > best + BETTER else stalled + 1
+        best = max(best, point.bound)
+        if not cuts.separate(point.values):
+            break
+    return math.ceil(best - CLOSE)

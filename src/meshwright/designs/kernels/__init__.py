@@ -1,1 +1,1 @@
-"""The compiled loops of the designs that do not run on the engine."""
+"""The compiled loops of the designs: pickers over blocks and at random, and designs without the engine."""

@@ -5,7 +5,9 @@ one more link) in different components. To draw a link, draw a topic by that num
 it. That draws a pair once for each topic it would merge, so it is accepted with probability 1/contribution.
 When no topic has such a pair, nothing contributes.
 
-Cost: O(log |T|) to draw a topic, O(|T(u)| + |T(v)|) to evaluate a pair.
+Invariant: `pairs` and `total` count exactly the pairs of open subscribers in different components, by topic
+and in all. Cost: O(log |T|) to draw a topic, O(|T(u)| + |T(v)|) to evaluate a pair; one update of O(log |T|)
+for each topic that a link merges, and for each topic of a node that becomes full.
 """
 
 from __future__ import annotations
@@ -15,12 +17,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.greedy.kernels.components import contribution_by_lists, merge
+from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, MERGES, PAUSED, WORK
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.xorshift import below
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int, Offsets
-    from meshwright.greedy.kernels.state import Links, State
+    from meshwright.greedy.kernels.state import Goal, Links, State
+
+A_DRAW, AN_EVALUATION = 16, 128
+"""The work of drawing two subscribers, and of evaluating the pair."""
 
 
 class OpenPairs(NamedTuple):
@@ -38,6 +44,8 @@ class OpenPairs(NamedTuple):
     """By component: how many of its members are open nodes."""
     pairs: Offsets
     """By topic: the open pairs to merge, as a Fenwick tree of partial sums."""
+    total: Offsets
+    """One number: the open pairs of all topics."""
     stream: Bits
     """One stream of random numbers."""
 
@@ -46,6 +54,7 @@ class OpenPairs(NamedTuple):
 def add_pairs(pairs: Offsets, topic: Int, count: Int) -> None:
     """Add to the number of pairs of a topic."""
     i = topic + 1
+    # Each step adds the lowest set bit: these are the nodes whose sums include the topic.
     while i < len(pairs):
         pairs[i] += count
         i += i & -i
@@ -54,6 +63,7 @@ def add_pairs(pairs: Offsets, topic: Int, count: Int) -> None:
 @inlined
 def topic_of(pairs: Offsets, ahead: Int) -> Int:
     """Return the topic of the pair that has `ahead` pairs before it: a descent in the Fenwick tree."""
+    # From the largest power of two down: node i + step holds the sum of the `step` topics after i.
     step, i = np.int64(1), np.int64(0)
     while 2 * step < len(pairs):
         step *= 2
@@ -95,6 +105,7 @@ def close(state: State, left: OpenPairs, v: Int) -> Int:
     gone = np.int64(0)
     for i in range(state.node_ptr[v], state.node_ptr[v + 1]):
         topic, component = np.int64(state.node_topics[i]), state.node_label[i]
+        # The node is in a pair with every open member of another component.
         lost = np.int64(left.open_members[topic] - left.open_size[component])
         add_pairs(left.pairs, topic, -lost)
         gone += lost
@@ -109,15 +120,26 @@ def close(state: State, left: OpenPairs, v: Int) -> Int:
 
 
 @kernel
-def link_at_random(state: State, left: OpenPairs, max_edges: Int, links: Links) -> int:
-    """Add random contributing links until a budget is used up or none is left; return how many were added."""
-    open_pairs: Int = np.int64(0)
-    edges = 0
+def begin(left: OpenPairs) -> None:
+    """Count the open pairs of every topic, before any link."""
     for topic in range(len(left.open_members)):
         members = np.int64(left.open_members[topic])
-        open_pairs += members * (members - 1) // 2
+        left.total[0] += members * (members - 1) // 2
         add_pairs(left.pairs, np.int64(topic), members * (members - 1) // 2)
-    while open_pairs > 0 and edges < max_edges:
+
+
+@kernel
+def run(state: State, left: OpenPairs, goal: Goal, links: Links) -> int:
+    """Add random contributing links until a budget is used up, none is left, or it is time to pause."""
+    tally, open_pairs = state.tally, left.total[0]
+    status = EXHAUSTED
+    while open_pairs > 0 and tally[EDGES] < goal.max_edges:
+        if tally[EDGES] == len(links.u):
+            status = FULL
+            break
+        if tally[WORK] > goal.work:
+            status = PAUSED
+            break
         drawn = topic_of(left.pairs, below(left.stream, np.int64(0), open_pairs))
         first, members = state.topic_ptr[drawn], np.int64(left.open_members[drawn])
         # Draw two open subscribers until they are in different components.
@@ -126,15 +148,23 @@ def link_at_random(state: State, left: OpenPairs, max_edges: Int, links: Links) 
             b = np.int64(left.members[first + below(left.stream, np.int64(0), members)])
             if state.node_label[a] != state.node_label[b]:
                 break
+            tally[WORK] += A_DRAW
         u, v = np.int64(left.owner[a]), np.int64(left.owner[b])
         gain = np.int64(contribution_by_lists(state, u, v))
+        tally[WORK] += AN_EVALUATION
         # The pair was drawn once for each topic it merges: accept 1 in `gain` draws.
         if gain > 1 and below(left.stream, np.int64(0), gain) > 0:
             continue
-        links.u[edges], links.v[edges], links.contribution[edges] = min(u, v), max(u, v), gain
-        edges += 1
+        edge, merges = tally[EDGES], tally[MERGES]
+        links.u[edge], links.v[edge], links.contribution[edge] = min(u, v), max(u, v), gain
+        tally[EDGES] = edge + 1
         open_pairs -= link(state, left, u, v)
+        # `link` finds the topics on its own, so this checks the count.
+        if tally[MERGES] - merges != gain:
+            status = BROKEN
+            break
         for end in (u, v):
             if state.degree[end] == state.max_degree:
                 open_pairs -= close(state, left, end)
-    return edges
+    left.total[0] = open_pairs
+    return status

@@ -3,9 +3,9 @@
 The state:
 
 - `state`: the arrays, as named tuples;
-- `components`: which subscribers of a topic are connected, what a link would merge, and merging it;
-- `pair_counts`: what light topics contribute to each pair, where keeping that pays;
-- `start`: filling a new state, and adding the links of a starting overlay.
+- `components`: which subscribers of a topic are connected, what a link would merge, merging it, and filling
+  a new state;
+- `pair_counts`: what light topics contribute to each pair, where keeping that pays.
 
 The picker by contribution, in levels:
 
@@ -15,7 +15,6 @@ The picker by contribution, in levels:
 
 The pickers by value:
 
-- `heap`: the largest value first;
-- `weighted_rows`, `weighted_sweep`: contribution over cost, for any pair;
-- `priced`: weighted topics, for listed pairs.
+- `by_value`: the heap, contribution over cost for any pair, and weighted topics for listed pairs;
+- `weighted_rows`: the windows of rows by contribution over cost.
 """

@@ -64,7 +64,7 @@ def add_eight(
 def add_rows(
     bits: Bits, rows: Rows, count: Int, slices: Bits, top: Int, low: np.uint64, high: np.uint64, fresh: bool
 ) -> None:
-    """Add the first `count` of `rows` to the counters; behind them, `rows` must list eight empty rows.
+    """Add the first `count` of `rows` to the counters; after them, `rows` must list eight empty rows.
 
     With `fresh`, the lowest four slices count as empty, whatever they hold.
     """

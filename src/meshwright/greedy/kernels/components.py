@@ -15,6 +15,9 @@ Invariants after every link, for each topic:
 
 `contribution` costs O(|T|/64) words with bits, else O(|T(u)| + |T(v)|). `link` costs the same, plus the
 members of the smaller components that it merges.
+
+A state is laid out in plain Python with its bits empty. `fill_node_bits` and `fill_bits` fill them in
+O(subscriptions); between the two, `link_start` adds the links of a starting overlay.
 """
 
 from __future__ import annotations
@@ -26,11 +29,11 @@ import numpy as np
 from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.greedy.kernels.pair_counts import uncount_pairs
 from meshwright.greedy.kernels.state import FREE_ROWS, MERGES
-from meshwright.jit.compiler import inlined, inner
+from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import popcount
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Int
+    from meshwright.arrays import Ids, Int
     from meshwright.greedy.kernels.state import State
 
 
@@ -280,3 +283,52 @@ def link_by_bits(state: State, u: Int, v: Int) -> int:
                     count += 1
                 rest &= rest - ONE
     return count
+
+
+@kernel
+def link_start(state: State, us: Ids, vs: Ids) -> None:
+    """Add the links of a starting overlay to a state that has just been laid out."""
+    fill_node_bits(state)
+    # Bit rows are still empty, so no component may own one yet: pretend that none is free. `fill_bits` gives
+    # large components theirs afterwards.
+    spare = state.tally[FREE_ROWS]
+    state.tally[FREE_ROWS] = 0
+    for i in range(len(us)):
+        link(state, np.int64(us[i]), np.int64(vs[i]))
+    state.tally[FREE_ROWS] = spare
+
+
+@inner
+def fill_node_bits(state: State) -> None:
+    """Set each node's bits over topics, all of them alone, and the ranks that lead from bits to entries."""
+    words = np.uint64(state.rank.shape[1] - 1)
+    for v in range(len(state.node_bits)):
+        for i in range(state.node_ptr[v], state.node_ptr[v + 1]):
+            # Topics ascend: the rest has no bit either.
+            if state.node_topics[i] >= state.covered:
+                break
+            topic = np.uint64(state.node_topics[i])
+            state.node_bits[v, topic >> SIX] |= ONE << (topic & SIXTY_THREE)
+        before = 0
+        for j in range(words):
+            state.node_bits[v, words + words + j] = state.node_bits[v, j]
+            state.rank[v, j] = before
+            before += popcount(state.node_bits[v, j])
+        state.rank[v, words] = before
+
+
+@inner
+def fill_bits(state: State) -> None:
+    """Set the bit rows of the heavy topics, and give rows to components that are large from the start."""
+    for topic in range(len(state.topic_row)):
+        row = state.topic_row[topic]
+        if row >= 0:
+            begin, end = state.topic_ptr[topic], state.topic_ptr[topic + 1]
+            for slot in range(begin, end):
+                v = np.uint64(state.topic_nodes[slot])
+                state.bits[row, v >> SIX] |= ONE << (v & SIXTY_THREE)
+            for slot in range(begin, end):
+                # A component is named by one of its slots.
+                is_component = state.node_label[state.entry[slot]] == slot
+                if is_component and state.large[topic] <= state.size[slot] < end - begin:
+                    give_row(state, topic, slot)

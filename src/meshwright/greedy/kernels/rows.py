@@ -195,7 +195,7 @@ def rebuild(
     """Rebuild row u's window from the nodes v ≥ `first`, given that no pair contributes more than `level`.
 
     If more nodes than fit may contribute `level`, the row *overflows*: the window takes the first of them and
-    `threshold` stays above `level`. When the window is used up, the sweep rebuilds from behind its last
+    `threshold` stays above `level`. When the window is used up, the sweep rebuilds from after its last
     entry.
     """
     sweep.built[u] = level

@@ -2,8 +2,8 @@
 
 `State` holds the interest and the components of every topic; `components` has the operations on it. A picker
 adds its own arrays: the level sweep a `Sweep` and a `Scratch`, weighted growth its `ValueRows`, price-greedy
-its `PricedPairs`, the resilient design its `Blocks`. All pickers write their links to `Links` and return by
-the same codes to the same driver.
+its `PricedPairs`, the resilient design its `Blocks`, random links their `OpenPairs`. All pickers write their
+links to `Links` and return by the same codes to the same driver.
 
 Two rules hold in all kernels. Loop indices over bit rows are uint64, because signed ones stop vectorisation.
 Constants go to other kernels as np.int64, because numba compiles the callee once more for a bare literal.
@@ -178,6 +178,6 @@ class Scratch(NamedTuple):
     allowed: Bits
     """The nodes that the row may be linked to."""
     rows: Rows
-    """The bit rows to sum, as numbers; at least eight empty ones behind the last."""
+    """The bit rows to sum, as numbers; at least eight empty ones after the last."""
     marked: Ids
     """Nodes on their way into a window."""

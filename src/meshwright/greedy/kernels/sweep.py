@@ -1,4 +1,4 @@
-"""The picker by contribution, in levels: the descent of a sweep, and the main loop of the rules.
+"""The picker by contribution, in levels, with ties to the smallest (u, v); the main loop of the rules.
 
 Contributions only fall as links are added. So the greedy order, with ties to the smallest (u, v), is: for
 each level w from the largest contribution down to 1, for u ascending, for v > u ascending, take (u, v) if it
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.greedy.kernels.components import contribution, link
+from meshwright.greedy.kernels.components import contribution, fill_bits, fill_node_bits, link
 from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
     BROKEN,
@@ -146,7 +146,7 @@ def advance(
                             cursor[INDEX] = np.int64(i - begin)
                             cursor[NODE] = v
                             return FOUND
-                # The row overflowed: rebuild it from behind its last entry.
+                # The row overflowed: rebuild it from after its last entry.
                 stale = sweep.threshold[u] > level
                 if stale:
                     first = sweep.window_node[end - ONE] + 1
@@ -215,6 +215,21 @@ def lowest_sparing_level(best: Int, k: float) -> Int:
     while level * k < best:
         level += 1
     return np.int64(max(level, 1))
+
+
+@kernel
+def begin(state: State, whole: Sweep, sparing: Sweep, fresh: bool) -> None:
+    """Fill the bits of a state, `fresh` or linked by `link_start`, and open the sweeps over it.
+
+    A sweep without rows is left alone.
+    """
+    if fresh:
+        fill_node_bits(state)
+    fill_bits(state)
+    for v in range(len(whole.bound)):
+        close_full(state, whole, v, state.max_degree)
+    if len(sparing.bound) > 0:
+        begin_phase(state, whole, sparing, whole.cursor[LEVEL])
 
 
 @kernel

@@ -19,8 +19,7 @@ from meshwright.jit.compiler import inlined, inner
 
 if TYPE_CHECKING:
     from meshwright.arrays import Floats, Ids, Int, Offsets
-    from meshwright.costs.pair_table import PairTable
-    from meshwright.costs.places import Places
+    from meshwright.costs.cost_tables import PairTable, Places
     from meshwright.greedy.kernels.state import State
 
 
@@ -156,6 +155,7 @@ def offer_by_table(
 ) -> None:
     """Offer the nodes found with fewer than `limit` links, each at its table cost; clear their counts."""
     counts = scratch.counts
+    # Every pair that shares a topic is in the table, so its row lists all nodes that count.
     for i in range(table.ptr[u], table.ptr[u + 1]):
         v = table.partners[i]
         if counts[v] > 0 and state.degree[v] < limit:

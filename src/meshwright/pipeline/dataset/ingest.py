@@ -19,12 +19,10 @@ from typing import TYPE_CHECKING, Any
 from meshwright.errors import InputError
 from meshwright.formatting import percentage
 from meshwright.pipeline.dataset.encode import Encoded, Names, collect_names, encode
-from meshwright.pipeline.readers.formats import READERS, common_format
+from meshwright.pipeline.readers.formats import BROKER_FORMATS, Reading, common_format, read_rows
 from meshwright.pipeline.readers.name_blocks import cache_blocks, encode_blocks
-from meshwright.pipeline.readers.options import BROKER_FORMATS, Reading
-from meshwright.pipeline.readers.parquet_pairs import pair_blocks
-from meshwright.pipeline.readers.quarantine import count_reasons, quarantine_table
-from meshwright.pipeline.readers.rows import name_reasons
+from meshwright.pipeline.readers.parquet_files import pair_blocks
+from meshwright.pipeline.readers.rows import count_reasons, name_reasons, quarantine_table
 from meshwright.pipeline.readers.sources import SourceFile, check_unchanged, list_files
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
@@ -137,7 +135,7 @@ def ingest(
             done = _ingest_clean_pairs(spark, files, chosen, Path(out), given)
             if done is not None:
                 return done
-        rows = READERS[chosen.format](spark, files, chosen)
+        rows = read_rows(spark, files, chosen)
         if chosen.format != "parquet":
             rows = rows.persist()
         try:

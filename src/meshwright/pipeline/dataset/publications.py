@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.pipeline.dataset.ingest import MOST_BAD, ROLE_COLUMNS, check_bad, check_columns_used
-from meshwright.pipeline.readers.formats import READERS, common_format
-from meshwright.pipeline.readers.options import Reading
-from meshwright.pipeline.readers.quarantine import quarantine_table
+from meshwright.pipeline.readers.formats import Reading, common_format, read_rows
+from meshwright.pipeline.readers.rows import quarantine_table
 from meshwright.pipeline.readers.sources import check_unchanged, list_files
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "jsonl", "parquet")
 NEGATIVE = "size below zero"
 OUTSIDE = "value outside of the content space"
-NO_NUMBER = "value is no number"
+NOT_A_NUMBER = "value is not a number"
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def traffic(
     with spark_errors(), report_stages(spark, "reading", progress):
         files = list_files(spark, sources)
         reading = asked.reading(asked.format or common_format(files))
-        rows = READERS[reading.format](spark, files, reading)
+        rows = read_rows(spark, files, reading)
         channel, wrong = _channel(asked)
         reason = sf.coalesce("reason", sf.when(sf.col("sequence") < 0, NEGATIVE), wrong)
         made = rows.withColumns(
@@ -172,7 +171,7 @@ def _channel(asked: Publications) -> tuple[Column, Column]:
     inside = value.between(asked.low, asked.high)
     return (
         sf.lpad(number.cast("string"), width, "0"),
-        sf.when(value.isNull() | sf.isnan(value), NO_NUMBER).when(~inside, OUTSIDE),
+        sf.when(value.isNull() | sf.isnan(value), NOT_A_NUMBER).when(~inside, OUTSIDE),
     )
 
 

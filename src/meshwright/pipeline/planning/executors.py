@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from meshwright.greedy import Tuning
 from meshwright.greedy.candidates import everything
-from meshwright.greedy.rebuild import Rebuilder
-from meshwright.greedy.waves import Task, Wave, Windows
+from meshwright.greedy.level_run import Task
+from meshwright.greedy.waves import Rebuilder, Wave, Windows
 from meshwright.interest import Interest
 from meshwright.pipeline.planning.divide import Part, divide, solve
 from meshwright.pipeline.session.stages import report_stages

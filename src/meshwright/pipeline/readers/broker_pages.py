@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from meshwright.pipeline.readers.options import Reading
+    from meshwright.pipeline.readers.formats import Reading
     from meshwright.pipeline.readers.sources import SourceFile
 
 

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 from meshwright.errors import FormatError
 from meshwright.pipeline.readers import rows, text
 from meshwright.pipeline.readers.broker_names import is_private, log_files, topic_of
-from meshwright.pipeline.readers.options import parse_time
+from meshwright.pipeline.readers.formats import parse_time
 from meshwright.pipeline.readers.rows import NOT_UTF8, check_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from meshwright.pipeline.readers.options import Reading
+    from meshwright.pipeline.readers.formats import Reading
     from meshwright.pipeline.readers.sources import SourceFile
 
 

@@ -1,4 +1,4 @@
-"""The rows that every reader returns, good and bad, and the checks of their fields.
+"""The rows that every reader returns, the checks of their fields, and the quarantine of the bad ones.
 
 | columns | meaning |
 | --- | --- |
@@ -15,16 +15,18 @@ A row without a place is not a record. It states which filter the end of a sessi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from meshwright.pipeline.readers.options import parse_time
+from meshwright.pipeline.readers.formats import parse_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from meshwright.pipeline.readers.options import Reading
+    from meshwright.pipeline.readers.formats import Reading
+    from meshwright.pipeline.readers.sources import SourceFile
     from meshwright.pipeline.readers.text import Run
 
 
@@ -43,8 +45,8 @@ BLANK = "blank {} name"
 TOO_LONG = f"{{}} name longer than {LONGEST_NAME} bytes"
 CONTROL = "control character in {} name"
 NOT_UTF8 = "not UTF-8"
-BAD_TIME = "time is no ISO 8601 and no number of seconds"
-BAD_SEQUENCE = "sequence is no integer"
+BAD_TIME = "time is neither ISO 8601 nor a number of seconds"
+BAD_SEQUENCE = "sequence is not an integer"
 UNKNOWN_OPERATION = "unknown operation"
 NO_RECORD = "no record"
 
@@ -138,7 +140,7 @@ class RowBuilder:
         for what in ("node", "topic"):
             name = fields.get(what)
             if isinstance(name, bool) or not (name is None or isinstance(name, (str, int))):
-                self.refuse(place, record, f"{what} name is no string and no integer")
+                self.refuse(place, record, f"{what} name is neither a string nor an integer")
                 return
             names[what] = None if name is None else str(name)
             if name is not None and not _is_text(names[what]):
@@ -246,3 +248,41 @@ def check_names(records: pa.Array, reasons: pa.Array, **given: Any) -> pa.Record
     else:
         kept = [None] * len(records)
     return batch(len(records), record=kept, reason=reasons, **given)
+
+
+def quarantine_table(rows: DataFrame, files: Sequence[SourceFile], most: int | None = None) -> pa.Table:
+    """Return the records of bad rows in the order of files and lines; lines count from 1.
+
+    With `most`, return only the first ones.
+    """
+    import numpy as np
+    import pyarrow as pa
+    from pyspark.sql import functions as sf
+
+    from meshwright.pipeline.readers import text
+    from meshwright.pipeline.session.failures import strip_scheme
+    from meshwright.store.datasets import QUARANTINE
+
+    order = ["source", "block", "place"]
+    bad = (
+        rows.where(sf.col("reason").isNotNull() & sf.col("place").isNotNull())
+        .select(*order, "record", "reason")
+        .orderBy(*order, "reason")
+    )
+    found = (bad if most is None else bad.limit(most)).toArrow()
+    sources = pa.array([strip_scheme(source) for source in found.column("source").to_pylist()], pa.string())
+    blocks, places = found.column("block").to_pylist(), found.column("place").to_numpy()
+    before = np.zeros(len(places), dtype=np.int64)
+    split = {source for source, block in zip(sources.to_pylist(), blocks, strict=True) if block}
+    if split:
+        earlier = text.lines_before(rows.sparkSession, [file for file in files if file.path in split])
+        at = zip(sources.to_pylist(), blocks, strict=True)
+        before = np.array([earlier.get(where, 0) for where in at], dtype=np.int64)
+    lines = pa.array(places + before + 1)
+    return pa.table([sources, lines, found.column("record"), found.column("reason")], schema=QUARANTINE)
+
+
+def count_reasons(aside: pa.Table) -> dict[str, int]:
+    """Return the number of records for each reason, the most frequent first."""
+    counted = Counter(aside.column("reason").to_pylist())
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))

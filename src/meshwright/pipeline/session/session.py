@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from meshwright.errors import ClusterError, InputError, MissingDependencyError
 from meshwright.pipeline.session.cluster import (
+    ADDRESS,
     REACH_SECONDS,
+    address,
     check_master,
     check_reachable,
     check_workers,
+    connect,
     unreachable_error,
 )
-from meshwright.pipeline.session.connect import ADDRESS, address, connect
 from meshwright.pipeline.session.java import java_home
 
 if TYPE_CHECKING:

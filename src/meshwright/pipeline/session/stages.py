@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.connect.shell.progress import StageInfo
 
-    # The alias exports it: used by pipeline/verify.
-    from meshwright.progress import Progress as Progress  # noqa: PLC0414
+    from meshwright.progress import Progress
 
 EVERY_SECONDS = 0.5
 

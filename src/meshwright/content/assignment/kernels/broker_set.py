@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from meshwright.content.assignment.kernels.incremental_cost import AssignmentState
-from meshwright.content.assignment.kernels.layout import NONE, ZERO, Array
+from meshwright.content.assignment.kernels import NONE, ZERO, Array
+from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
 from meshwright.content.assignment.kernels.spanning_trees import span, span_with, weights_of_set
 from meshwright.jit.compiler import inlined, inner
 

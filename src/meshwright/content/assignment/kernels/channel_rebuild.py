@@ -8,6 +8,8 @@ falls by more than `least`, and no broker exceeds its room.
 
 from __future__ import annotations
 
+from meshwright.content.assignment.kernels import NO, ZERO, Array
+from meshwright.content.assignment.kernels.assignment_cost import AssignmentState
 from meshwright.content.assignment.kernels.broker_set import (
     AROUND,
     BrokerSearch,
@@ -15,8 +17,6 @@ from meshwright.content.assignment.kernels.broker_set import (
     improve_set,
     weigh_held,
 )
-from meshwright.content.assignment.kernels.incremental_cost import AssignmentState
-from meshwright.content.assignment.kernels.layout import NO, ZERO, Array
 from meshwright.content.assignment.kernels.local_search import Moves, estimate_changes, try_moves
 from meshwright.jit.compiler import inner, kernel
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from meshwright.content.assignment.kernels.incremental_cost import (
+from meshwright.content.assignment.kernels import NONE, ZERO, Array
+from meshwright.content.assignment.kernels.assignment_cost import (
     AssignmentState,
     core_change,
     move,
     move_change,
     weigh_changed_set,
 )
-from meshwright.content.assignment.kernels.layout import NONE, ZERO, Array
 from meshwright.jit.compiler import inlined, inner, kernel
 
 TRIES = 3

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from meshwright.content.assignment.kernels.layout import NONE, ZERO, Array, Audience
+from meshwright.content.assignment.kernels import NONE, ZERO, Array, Audience
 from meshwright.jit.compiler import inner, kernel
 
 

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from meshwright.content.migration.protocol import messages
-from meshwright.content.migration.protocol.broker_state import BrokerState, LocalUser
-from meshwright.content.migration.protocol.channel_trees import ChannelTrees
-from meshwright.content.migration.protocol.handover import Admission, Handover
+from meshwright.content.migration.protocol.broker_state import BrokerState, LocalUser, workload_of
+from meshwright.content.migration.protocol.delivery import ChannelTrees
 from meshwright.content.migration.protocol.messages import Message, Token, UserProfile
-from meshwright.content.migration.protocol.move_requests import MoveRequests
-from meshwright.content.migration.protocol.profiles import workload_of
+from meshwright.content.migration.protocol.moves import Admission, Handover, MoveRequests
 from meshwright.content.migration.protocol.publications import Publications
 from meshwright.content.migration.protocol.token_ring import TokenObserver, TokenRing
 from meshwright.content.migration.terms import Terms
-from meshwright.content.migration.transports.transport import Connection
+from meshwright.content.migration.transport import Connection
 
 if TYPE_CHECKING:
     from meshwright.arrays import Floats

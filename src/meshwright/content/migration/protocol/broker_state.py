@@ -1,17 +1,114 @@
-"""The state of one broker that its parts share: its users, those that left, and where all others are."""
+"""What one broker knows: the workload, the move log, its own users, and where all others are.
+
+The move log says who belongs to which broker, as an append-only list that all brokers share. Only the broker
+that holds the token appends, and its log is then complete. So every move is priced on exactly the state that
+it changes, although many moves are under way, and no broker promises more than its capacity.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.content.migration.protocol.messages import Envelope, Message
-from meshwright.content.migration.protocol.move_log import MoveLog
+from meshwright.arrays import frozen
+from meshwright.content.assignment.incremental_cost import RunningCost
+from meshwright.content.migration.protocol.messages import Envelope, Message, Move, UserProfile
 from meshwright.content.migration.terms import Terms
-from meshwright.content.migration.transports.transport import Connection
+from meshwright.content.migration.transport import Connection
 from meshwright.content.model.workload import Workload
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from meshwright.arrays import Floats, Offsets
+
+
+def profiles_of(workload: Workload) -> list[UserProfile]:
+    """Return the profile of each user of a workload."""
+    profiles = []
+    for user in range(workload.num_users):
+        subscribed = slice(workload.subscription_ptr[user], workload.subscription_ptr[user + 1])
+        published = slice(workload.rate_ptr[user], workload.rate_ptr[user + 1])
+        profiles.append(
+            UserProfile(
+                user,
+                workload.subscription_channels[subscribed].tolist(),
+                workload.rate_channels[published].tolist(),
+                workload.rates[published].tolist(),
+                workload.access[user].tolist(),
+            )
+        )
+    return profiles
+
+
+def workload_of(profiles: Iterable[UserProfile], core: Floats, capacity: Floats, channels: int) -> Workload:
+    """Return the workload of all users, built from their profiles; ids serve as names.
+
+    This is a broker's own copy, made from messages alone. Its costs equal those of the original workload.
+    """
+    import pyarrow as pa
+
+    known = sorted(profiles)
+    return Workload(
+        pa.array([str(profile.user) for profile in known], pa.string()),
+        pa.array([str(broker) for broker in range(len(core))], pa.string()),
+        pa.array([str(channel) for channel in range(channels)], pa.string()),
+        frozen(_offsets([len(profile.channels) for profile in known]), np.int64),
+        frozen(np.concatenate([np.array(profile.channels, np.int32) for profile in known]), np.int32),
+        frozen(np.concatenate([np.array(profile.rates, np.float64) for profile in known]), np.float64),
+        frozen(_offsets([len(profile.subscriptions) for profile in known]), np.int64),
+        frozen(np.concatenate([np.array(profile.subscriptions, np.int32) for profile in known]), np.int32),
+        frozen(capacity, np.float64),
+        frozen(np.array([profile.access for profile in known]).reshape(len(known), len(core)), np.float64),
+        frozen(core, np.float64),
+    )
+
+
+def _offsets(sizes: Sequence[int]) -> Offsets:
+    return np.concatenate(([0], np.cumsum(np.array(sizes, np.int64))))
+
+
+GENERATION = 1_000_000_000
+"""A move's version is its number in the log, from 1, plus this for each token that was lost before."""
+MIN_SAVING = 1e-9
+"""A move pays if it saves more than this share of the initial cost: less may be a rounding error."""
+
+
+class MoveLog:
+    """One broker's copy of the log, with the cost after its last move."""
+
+    def __init__(self, workload: Workload, broker_of: ArrayLike) -> None:
+        self.moves: list[Move] = []
+        self.running_cost = RunningCost(workload, broker_of)
+        self.min_saving = MIN_SAVING * self.running_cost.total
+
+    def broker_of(self, user: int) -> int:
+        """Return the broker that a user belongs to."""
+        return int(self.running_cost.state.broker_of[user])
+
+    def extend(self, start: int, moves: Sequence[Move]) -> None:
+        """Append the moves that this copy lacks; the first of those given has position `start`."""
+        for move in moves[len(self.moves) - start :]:
+            self._append(Move(*move))
+
+    def append(self, user: int, broker: int, generation: int, *, paid: bool) -> Move:
+        """Append and return a move to a broker that has room."""
+        move = Move(generation * GENERATION + len(self.moves) + 1, user, broker, paid)
+        self._append(move)
+        return move
+
+    def holds(self, version: int) -> bool:
+        """Return whether the move with this version is in this copy."""
+        number = version % GENERATION
+        return 0 < number <= len(self.moves) and self.moves[number - 1].version == version
+
+    def _append(self, move: Move) -> None:
+        self.running_cost.move(move.user, move.broker)
+        self.moves.append(move)
 
 
 @dataclass

@@ -10,8 +10,13 @@ from collections.abc import Sequence
 
 from meshwright.content.migration.protocol import messages
 from meshwright.content.migration.protocol.broker_state import BrokerState, LocalUser
-from meshwright.content.migration.protocol.channel_trees import ChannelTrees
-from meshwright.content.migration.protocol.delivery import ACKNOWLEDGEMENT, DELIVERY, PUBLICATION, Delivery
+from meshwright.content.migration.protocol.delivery import (
+    ACKNOWLEDGEMENT,
+    DELIVERY,
+    PUBLICATION,
+    ChannelTrees,
+    Delivery,
+)
 from meshwright.content.migration.protocol.messages import Envelope, Publication
 
 

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from meshwright.content.migration.protocol.broker_state import BrokerState
-from meshwright.content.migration.protocol.handover import Admission, Handover
 from meshwright.content.migration.protocol.messages import Move, Token, TokenReport
-from meshwright.content.migration.protocol.move_requests import MoveRequests
+from meshwright.content.migration.protocol.moves import Admission, Handover, MoveRequests
 
 
 class TokenObserver:

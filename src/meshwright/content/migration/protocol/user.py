@@ -9,7 +9,7 @@ from typing import Any
 from meshwright.content.migration.protocol import messages
 from meshwright.content.migration.protocol.messages import Message, Publication, UserProfile
 from meshwright.content.migration.terms import Terms
-from meshwright.content.migration.transports.transport import Connection
+from meshwright.content.migration.transport import Connection
 
 PRUNE_SIZE = 32
 """When this many numbers of a publisher are stored, those of settled publications are dropped."""

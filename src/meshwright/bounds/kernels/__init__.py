@@ -1,1 +1,0 @@
-"""The kernels of the price bound."""

@@ -1,0 +1,161 @@
+"""Commands that explore a dataset on Spark: `profile` shows its properties, `sample` takes a part of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meshwright.cli.options import Json, Seed, ShowProgress, Source
+from meshwright.cli.spark import Conf, Master
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from meshwright.pipeline.dataset.profile import Profile
+
+PROFILE_EXAMPLES = (
+    "meshwright profile dataset",
+    "meshwright profile sample --against dataset --chart profile.png",
+)
+SAMPLE_EXAMPLES = (
+    "meshwright sample dataset --nodes 1000 --out sample",
+    "meshwright sample dataset --nodes 100 --from berlin --from oslo --by topics --out sample",
+)
+
+
+def profile(
+    source: Source,
+    *,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="DATASET|FILE", help="A second dataset to compare with."),
+    ] = None,
+    chart: Annotated[
+        Path | None,
+        typer.Option("--chart", metavar="FILE", help="Draw both distributions: a .png, .svg or .pdf file."),
+    ] = None,
+    seed: Seed = 0,
+    master: Master = None,
+    conf: Conf = None,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Show the sizes of interests, the popularity of topics, their skew, and the overlap of brokers.
+
+    The overlap is measured on a random sample of 2000 brokers.
+    """
+    from meshwright.cli import output
+    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.pipeline.dataset.profile import profile as profile_dataset
+    from meshwright.pipeline.dataset.subscriptions import subscriptions
+    from meshwright.pipeline.session.stages import report_stages
+    from meshwright.report.charts import ccdf_chart
+    from meshwright.report.sheet import check_chart
+
+    if chart is not None:
+        check_chart(chart)
+    spark = open_session(master, conf)
+    named = [source] if against is None else [source, against]
+    with StageDrawing(forced=progress) as drawing, report_stages(spark, "profiling", drawing):
+        profiles = {name: profile_dataset(subscriptions(spark, name), seed=seed) for name in named}
+    if chart is not None:
+        sizes = {name: (made.sizes.values, made.sizes.ccdf) for name, made in profiles.items()}
+        popularity = {name: (made.popularity.values, made.popularity.ccdf) for name, made in profiles.items()}
+        panels = {"Sizes of interests": sizes, "Popularity of topics": popularity}
+        ccdf_chart(panels, ["topics per broker", "brokers per topic"], chart)
+    if json:
+        described = [{"source": name, **made.described()} for name, made in profiles.items()]
+        output.answer_json({"profiles": described, "chart": chart and str(chart)})
+        return
+    output.answer(_table(profiles))
+    for name, made in profiles.items():
+        hottest = ", ".join(f"{topic} ({count:,})" for topic, count in made.hot[:5])
+        output.answer(f"hot topics of {name}: {hottest}")
+    output.answer(*([] if chart is None else [f"chart: {chart}"]))
+
+
+def _table(profiles: "dict[str, Profile]") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    from meshwright.formatting import amount, percentage
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    table.add_column("")
+    for name in profiles:
+        table.add_column(name, justify="right")
+    rows: dict[str, Callable[[Profile], str]] = {
+        "brokers": lambda made: f"{made.nodes:,}",
+        "topics": lambda made: f"{made.topics:,}",
+        "subscriptions": lambda made: f"{made.subscriptions:,}",
+        "topics per broker: average": lambda made: amount(made.sizes.mean),
+        "  median, 90 %, 99 %, most": lambda made: _quantiles(made.sizes.described()),
+        "brokers per topic: average": lambda made: amount(made.popularity.mean),
+        "  median, 90 %, 99 %, most ": lambda made: _quantiles(made.popularity.described()),
+        "subscriptions to the top 1 % of topics": lambda made: percentage(made.popularity.share_of_top(0.01)),
+        "subscriptions to the top 10 % of topics": lambda made: percentage(made.popularity.share_of_top(0.1)),
+        "inequality of popularity (Gini)": lambda made: f"{made.popularity.gini:.3f}",
+        "pairs of brokers that share a topic": lambda made: percentage(made.related),
+        "topics that such a pair shares": lambda made: amount(made.shared),
+    }
+    for label, figure in rows.items():
+        table.add_row(label, *(figure(made) for made in profiles.values()))
+    return table
+
+
+def _quantiles(figures: "dict[str, float]") -> str:
+    return ", ".join(f"{figures[name]:,}" for name in ("p50", "p90", "p99", "max"))
+
+
+def sample(
+    source: Source,
+    *,
+    nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="The number of brokers to take.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DATASET", help="The folder to write the sample to.")],
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from", metavar="NAME", help="Start with this broker; can be repeated; random by default."
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="follow|topics",
+            help="Neighbours follow each other, or share a topic; by default from the names.",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    master: Master = None,
+    conf: Conf = None,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Take a sample by breadth-first search from a few seeds, with all relations among its brokers."""
+    from meshwright.cli import output
+    from meshwright.cli.output import check_target
+    from meshwright.cli.plans import design_runs
+    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.pipeline.dataset.sample import sample as sample_dataset
+    from meshwright.pipeline.dataset.subscriptions import subscriptions
+    from meshwright.pipeline.session.stages import report_stages
+    from meshwright.store import write_dataset
+
+    check_target(out, "dataset")
+    spark = open_session(master, conf)
+    with StageDrawing(forced=progress) as drawing, report_stages(spark, "sampling", drawing):
+        made = sample_dataset(subscriptions(spark, source), nodes, start=start or (), by=by, seed=seed)
+    made_by = {"command": "sample", "nodes": nodes, "by": made.by, "from": made.seeds, "seed": seed}
+    write_dataset(made.interest, out, sources=[source], made_by=made_by)
+    if json:
+        counts = {"nodes": made.interest.num_nodes, "topics": made.interest.num_topics}
+        found = {"seeds": made.seeds, "levels": made.levels, "by": made.by}
+        figures = {**counts, "subscriptions": made.interest.num_subscriptions, **found}
+        output.answer_json({**figures, "dataset": str(out)})
+    else:
+        begun = ", ".join(made.seeds[:5])
+        output.answer(
+            design_runs.format_size(made.interest), f"from {begun}, {made.levels} levels", f"written to {out}"
+        )

@@ -1,0 +1,295 @@
+"""Commands that read raw logs on Spark: `ingest`, `follow` and `traffic`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meshwright.cli.options import (
+    Json,
+    MaxBad,
+    NodeColumn,
+    OperationColumn,
+    SequenceColumn,
+    ShowProgress,
+    TimeColumn,
+    TopicColumn,
+)
+from meshwright.cli.spark import Conf, Master
+
+if TYPE_CHECKING:
+    from meshwright.pipeline.follow import BatchOutcome
+
+INGEST_EXAMPLES = (
+    "meshwright ingest subscriptions.csv --out dataset",
+    "meshwright ingest 'events/*.jsonl.gz' --node broker --as-of 2026-01-31T12:00:00Z --out dataset",
+    "meshwright ingest logs/*.log --format mosquitto-log --node-from broker --out dataset",
+    "meshwright ingest follows.txt --format edges --both-ways --master spark://head:7077 --out dataset",
+)
+FOLLOW_EXAMPLES = (
+    "meshwright follow incoming --format jsonl --out events",
+    "meshwright follow incoming --format csv --start dataset --once --out events",
+)
+TRAFFIC_EXAMPLES = (
+    "meshwright traffic 'published/*.csv.gz' --out traffic",
+    "meshwright traffic messages.jsonl --value price --low 0 --high 500 --channels 50 --out traffic",
+)
+
+
+def ingest(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="SRC…", help="Files, folders or globs; also .gz and .bz2.")
+    ],
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DATASET", help="The folder to write the dataset to.")
+    ],
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="csv, jsonl, parquet, edges, mosquitto-log, nats-connz or emqx; by default from file names.",
+        ),
+    ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    time: TimeColumn = None,
+    operation: OperationColumn = None,
+    sequence: SequenceColumn = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            "--delimiter",
+            metavar="C",
+            help="The separator of CSV columns, or tab; by default from file names.",
+        ),
+    ] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="CSV without a header: node, then topic.")
+    ] = False,
+    both_ways: Annotated[
+        bool, typer.Option("--both-ways", help="Edges: each end subscribes to the other.")
+    ] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="TIME", help="The state at this time: ISO 8601, or seconds."),
+    ] = None,
+    node_from: Annotated[
+        str | None,
+        typer.Option(
+            "--node-from",
+            metavar="broker|client",
+            help="Broker logs: the nodes; by default brokers if there are several, else clients.",
+        ),
+    ] = None,
+    bridges: Annotated[
+        str | None,
+        typer.Option(
+            "--bridges",
+            metavar="REGEX",
+            help="Broker logs: leave out clients with such ids, which are bridges.",
+        ),
+    ] = None,
+    max_bad: MaxBad = 0.1,
+    master: Master = None,
+    conf: Conf = None,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Read raw subscriptions, or subscribe and unsubscribe events, into a dataset.
+
+    Rows that cannot be used go to the quarantine of the dataset, with source, line and reason:
+    read = kept + duplicates + superseded + quarantined.
+    """
+    from meshwright.cli import output
+    from meshwright.cli.output import check_target
+    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.errors import InputError
+    from meshwright.pipeline.dataset import ingest as pipeline
+    from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format, parse_time
+    from meshwright.pipeline.readers.sources import list_files
+
+    moment = None if as_of is None else parse_time(as_of)
+    if as_of is not None and moment is None:
+        raise InputError(
+            f"--as-of {as_of} is not a time: give ISO 8601, as in 2026-01-31T12:00:00Z, or seconds"
+        )
+    check_target(out, "dataset")
+    if kind is not None:
+        # Refuse an unknown format before Spark starts.
+        Reading(kind)
+    spark = open_session(master, conf)
+    reading = Reading(
+        kind or common_format(list_files(spark, sources, exclude=out)),
+        node=node,
+        topic=topic,
+        time=time,
+        operation=operation,
+        sequence=sequence,
+        delimiter="\t" if delimiter == "tab" else delimiter,
+        header=not no_header,
+        both_ways=both_ways,
+        as_of=moment,
+        node_from=node_from,
+        bridges=BRIDGES if bridges is None else bridges,
+    )
+    with StageDrawing(forced=progress) as drawing:
+        outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
+    reasons = pipeline.quarantine_reasons(out)
+    if json:
+        output.answer_json({**outcome.described(), "reasons": reasons, "dataset": str(out)})
+        return
+    output.answer(
+        f"{outcome.nodes:,} brokers, {outcome.topics:,} topics, {outcome.kept:,} subscriptions",
+        f"read {outcome.read:,} rows = {outcome.kept:,} kept + {outcome.duplicates:,} duplicates + "
+        f"{outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
+        *output.format_reasons(reasons),
+        f"written to {out}",
+    )
+
+
+def follow(
+    source: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="The folder in which complete files appear.")
+    ],
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="The folder for events, state and checkpoint.")
+    ],
+    kind: Annotated[str, typer.Option("--format", metavar="NAME", help="csv, jsonl or parquet.")] = "jsonl",
+    start: Annotated[
+        Path | None,
+        typer.Option("--start", metavar="DATASET", help="Subscriptions that hold from the beginning."),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Read the files that are there, then end.")] = False,
+    every: Annotated[
+        float, typer.Option("--every", metavar="S", help="Seconds between two checks for new files.")
+    ] = 5.0,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    time: TimeColumn = None,
+    operation: OperationColumn = None,
+    sequence: SequenceColumn = None,
+    master: Master = None,
+    conf: Conf = None,
+    json: Json = False,
+) -> None:
+    """Turn the rows of a folder into join, leave, subscribe and unsubscribe events, each exactly once.
+
+    Events are in DIR/events, in order. Ctrl-C ends the command. A killed run continues where it stopped.
+    """
+    from meshwright.cli import output
+    from meshwright.cli.spark import open_session
+    from meshwright.errors import InputError
+    from meshwright.pipeline.follow import follow as follow_folder
+    from meshwright.pipeline.readers.formats import Reading
+
+    if not Path(source).is_dir() and "://" not in source:
+        raise InputError(f"there is no folder {source}: create it, then put files into it")
+    reading = Reading(kind, node=node, topic=topic, time=time, operation=operation, sequence=sequence)
+    done: list[BatchOutcome] = []
+
+    def report(batch: "BatchOutcome") -> None:
+        done.append(batch)
+        if not json:
+            output.note(
+                f"batch {batch.batch}: read {batch.read:,} rows = {batch.applied:,} applied + "
+                f"{batch.unchanged:,} unchanged + {batch.superseded:,} superseded + "
+                f"{batch.quarantined:,} quarantined; {batch.events:,} events"
+            )
+
+    spark = open_session(master, conf)
+    follow_folder(spark, source, out, reading, start=start, every=None if once else every, report=report)
+    counts = {
+        name: sum(getattr(batch, name) for batch in done)
+        for name in ("read", "applied", "unchanged", "superseded", "quarantined", "events")
+    }
+    if json:
+        output.answer_json({"batches": len(done), **counts, "out": str(out)})
+    else:
+        output.answer(f"{counts['events']:,} events from {counts['read']:,} rows written to {out / 'events'}")
+
+
+def traffic(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="SRC…", help="Publish logs in csv, jsonl or parquet; also globs.")
+    ],
+    *,
+    out: Annotated[Path, typer.Option("--out", metavar="TRAFFIC", help="The folder to write to.")],
+    kind: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="csv, jsonl or parquet; by default from file names."),
+    ] = None,
+    publisher: Annotated[
+        str, typer.Option("--publisher", metavar="COLUMN", help="The column of publishers.")
+    ] = "publisher",
+    topic: TopicColumn = "topic",
+    size: Annotated[
+        str | None, typer.Option("--size", metavar="COLUMN", help="The column of bytes; 'size' by default.")
+    ] = None,
+    time: TimeColumn = None,
+    value: Annotated[
+        str | None,
+        typer.Option("--value", metavar="COLUMN", help="The column of content values, instead of topics."),
+    ] = None,
+    channels: Annotated[
+        int, typer.Option("--channels", metavar="C", help="The number of channels of the content space.")
+    ] = 100,
+    low: Annotated[float, typer.Option("--low", metavar="X", help="Where the content space begins.")] = 0.0,
+    high: Annotated[float, typer.Option("--high", metavar="X", help="Where the content space ends.")] = 1.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds", metavar="S", help="The length of the logs; by default from first to last message."
+        ),
+    ] = None,
+    max_bad: MaxBad = 0.1,
+    master: Master = None,
+    conf: Conf = None,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Sum up publish logs: messages, bytes and rates per publisher and channel, and per channel."""
+    from meshwright.cli import output
+    from meshwright.cli.output import check_target
+    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.pipeline.dataset.publications import Publications
+    from meshwright.pipeline.dataset.publications import traffic as sum_traffic
+    from meshwright.pipeline.readers.rows import count_reasons
+    from meshwright.store.traffic import write_traffic
+
+    asked = Publications(
+        format=kind,
+        publisher=publisher,
+        topic=topic,
+        size=size,
+        time=time,
+        value=value,
+        channels=channels,
+        low=low,
+        high=high,
+        seconds=seconds,
+    )
+    check_target(out, "traffic")
+    spark = open_session(master, conf)
+    with StageDrawing(forced=progress) as drawing:
+        made = sum_traffic(spark, sources, asked, max_bad=max_bad, progress=drawing)
+    write_traffic(made, out)
+    counts = made.described["counts"]
+    reasons = {} if made.quarantine is None else count_reasons(made.quarantine)
+    if json:
+        found = {
+            "publishers": len(made.publishers),
+            "channels": made.channels.num_rows,
+            "reasons": reasons,
+        }
+        output.answer_json({**counts, **found, "seconds": made.described["seconds"], "traffic": str(out)})
+    else:
+        output.answer(
+            f"{len(made.publishers):,} publishers, {made.channels.num_rows:,} channels, "
+            f"{counts['kept']:,} messages in {made.described['seconds']:,.1f} s",
+            f"read {counts['read']:,} rows = {counts['kept']:,} kept + {counts['quarantined']:,} quarantined",
+            *output.format_reasons(reasons),
+            f"written to {out}",
+        )

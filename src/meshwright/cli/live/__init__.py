@@ -1,1 +1,0 @@
-"""Commands for overlays under churn."""

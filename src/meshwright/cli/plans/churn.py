@@ -1,0 +1,218 @@
+"""`meshwright churn` and `meshwright chaos`: brokers come, go and fail, and the overlay is repaired."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meshwright.cli.options import Json, Seed, ShowProgress, Source
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from meshwright.churn import Event, Policy, Replay, Scenario
+    from meshwright.overlay import Overlay
+
+CHURN_EXAMPLES = (
+    "meshwright churn plan subscriptions.csv --rounds 100",
+    "meshwright churn plan subscriptions.csv --rounds 100 --compare naive,shadow,tidy,rebuild --out churn",
+    "meshwright churn plan subscriptions.csv --trace events.jsonl --policy tidy",
+)
+
+CHAOS_EXAMPLES = (
+    "meshwright chaos plan subscriptions.csv",
+    "meshwright chaos plan subscriptions.csv --most 2 --policies shadow,rebuild --samples 20",
+)
+
+
+def churn(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder, every topic connected.")],
+    source: Source,
+    *,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", metavar="N", min=1, help="Rounds of random churn; 1000 by default."),
+    ] = None,
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="NAME", help="naive, shadow, tidy or rebuild.")
+    ] = "shadow",
+    compare: Annotated[
+        str | None,
+        typer.Option("--compare", metavar="A,B,C", help="Run the same churn under several policies."),
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace", metavar="FILE", help="Replay these events (JSON lines, or a folder of them)."
+        ),
+    ] = None,
+    burst: Annotated[
+        int, typer.Option("--burst", metavar="N", min=1, help="Number of brokers that join or crash at once.")
+    ] = 1,
+    backups: Annotated[
+        str, typer.Option("--backups", metavar="NAME", help="How backups are chosen: primal-dual or greedy.")
+    ] = "primal-dual",
+    coverage: Annotated[
+        int, typer.Option("--coverage", metavar="N", min=1, help="How often backups cover each topic: λ.")
+    ] = 3,
+    rho: Annotated[
+        float, typer.Option("--rho", metavar="R", help="1 favours few links, more a low maximum degree.")
+    ] = 3.0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder for rounds, final dataset and plan, and a chart."),
+    ] = None,
+    seed: Seed = 0,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Let brokers join and leave, repair the overlay each time, and report the cost of repair.
+
+    The churn is random (joins and leaves are equally likely, new brokers resemble existing ones) or read from
+    a trace. The table also shows Low-ODA from scratch.
+    """
+    from meshwright import churn as room
+    from meshwright.cli import output
+    from meshwright.cli.output import check_target
+    from meshwright.cli.plans import design_runs
+    from meshwright.errors import InputError
+    from meshwright.report import churn_chart, churn_table
+    from meshwright.store import read_plan, read_trace, write_churn
+
+    if trace is not None and (rounds is not None or burst > 1):
+        raise InputError("--trace defines the events: leave out --rounds and --burst")
+    names = _names(policy, compare)
+    usual = room.Policy(backups=backups, coverage=coverage, rho=rho)
+    policies = [replace(usual, name=name) for name in names]
+    if out is not None:
+        check_target(out, "churn run")
+    interest = design_runs.load(source)
+    overlay = read_plan(plan).overlay_on(interest)
+    if trace is not None:
+        with output.working(f"reading {trace}"):
+            happened = list(read_trace(trace))
+    else:
+        happened = list(room.random_churn(interest, rounds or 1000, seed=seed, burst=burst))
+    replays = {each.name: _replay(overlay, each, happened, seed=seed, shown=progress) for each in policies}
+    title = f"{design_runs.format_size(interest)}; {len(happened):,} rounds of churn"
+    if out is not None:
+        write_churn(replays, out, seed=seed, draw=lambda file: churn_chart(replays, file, title=title))
+    if json:
+        figures = [{**each.figures, "out": out and str(out)} for each in replays.values()]
+        output.answer_json({"policies": figures} if compare is not None else figures[0])
+    else:
+        output.answer(title, churn_table(replays.values()), *([] if out is None else [f"written to {out}"]))
+
+
+def _names(policy: str, compare: str | None) -> list[str]:
+    """Return the policies to run; each must occur once."""
+    from meshwright.cli.plans.design_runs import split_names
+
+    return [policy] if compare is None else split_names(compare, "--compare", "naive,shadow,tidy,rebuild")
+
+
+def _replay(
+    overlay: "Overlay", policy: "Policy", happened: Sequence[Sequence["Event"]], *, seed: int, shown: bool
+) -> "Replay":
+    from meshwright import churn as room
+    from meshwright.cli.output import ProgressDrawing
+
+    with ProgressDrawing(policy.name, forced=shown) as drawing:
+        live = room.LiveOverlay(overlay, policy, seed=seed)
+        rounds = [events for events in happened if events]
+
+        def draw(done: int, share: float, _: str) -> None:
+            drawing(live.num_edges, share, f"{done:,} of {len(rounds):,} rounds")
+
+        return room.replay(live, rounds, progress=draw)
+
+
+def chaos(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder, every topic connected.")],
+    source: Source,
+    *,
+    most: Annotated[
+        int, typer.Option("--most", metavar="K", min=1, help="Maximum number of brokers that fail at once.")
+    ] = 3,
+    samples: Annotated[
+        int,
+        typer.Option(
+            "--samples",
+            metavar="N",
+            min=1,
+            help="Number of random sets of each size, and of repairs of each kind.",
+        ),
+    ] = 100,
+    policies: Annotated[
+        str, typer.Option("--policies", metavar="A,B,C", help="Policies whose repairs to try.")
+    ] = "naive,shadow,tidy",
+    seed: Seed = 0,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Let brokers fail, alone and together, and report what breaks and what repair costs.
+
+    It tries each broker alone, random sets, the brokers with the most links, and those whose failure cuts off
+    the most subscribers.
+    """
+    from meshwright import churn as room
+    from meshwright.cli import output
+    from meshwright.cli.output import ProgressDrawing
+    from meshwright.cli.plans import design_runs
+    from meshwright.store import read_plan
+
+    names = design_runs.split_names(policies, "--policies", "naive,shadow,tidy")
+    for name in names:
+        room.Policy(name)
+    interest = design_runs.load(source)
+    overlay = read_plan(plan).overlay_on(interest)
+    with ProgressDrawing("chaos", forced=progress) as drawing:
+        found = room.chaos(
+            overlay,
+            most=most,
+            samples=samples,
+            policies=names,
+            seed=seed,
+            progress=lambda _, share, phase: drawing(len(overlay), share, phase),
+        )
+    if json:
+        output.answer_json({"plan": str(plan), "scenarios": [asdict(scenario) for scenario in found]})
+    else:
+        output.answer(
+            f"{design_runs.format_size(interest)}, {len(overlay):,} links",
+            _table(found, names),
+            *_summary(found),
+        )
+
+
+def _table(found: "list[Scenario]", policies: list[str]) -> "Table":
+    from meshwright.report.tables import plain_table
+
+    headings = ["at\nonce", "\ntried", "splits\na topic", "topics\nsplit", "at\nmost", "cut\noff", "at\nmost"]
+    table = plain_table("\nwho fails", [*headings, *(f"links,\n{name}" for name in policies)])
+    for each in found:
+        table.add_row(
+            each.kind,
+            f"{each.nodes}",
+            f"{each.tried:,}",
+            f"{each.splitting:,}",
+            f"{each.mean_topics:.2f}",
+            f"{each.most_topics:,}",
+            f"{each.mean_cut_off:.2f}",
+            f"{each.most_cut_off:,}",
+            *(f"{each.repairs[name].links:.1f}" if name in each.repairs else "–" for name in policies),
+        )
+    return table
+
+
+def _summary(found: "list[Scenario]") -> list[str]:
+    """Return a sentence that sums up the first row."""
+    single = found[0]
+    if not single.splitting:
+        return ["No failure of a single broker splits a topic."]
+    return [
+        f"{single.splitting:,} of {single.tried:,} brokers split a topic when they fail; the worst is "
+        f"{single.worst[0]!r}, which cuts {single.most_cut_off:,} subscribers off."
+    ]

@@ -1,0 +1,165 @@
+"""`meshwright reproduce`: the papers' evaluations, run again and compared with what they state."""
+
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meshwright.cli.options import Json, ShowProgress
+from meshwright.cli.output import SAMPLES, Drawing, note, time_left
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from meshwright.experiments import Reproduction
+
+EXAMPLES = (
+    "meshwright reproduce list",
+    "meshwright reproduce podc07/cuboid --out reproduction",
+    "meshwright reproduce all --full --out reproduction",
+)
+
+
+def reproduce(
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEY[/FIGURE]|all|list", help="A paper, one of its figures, all papers, or what there is."
+        ),
+    ],
+    *,
+    full: Annotated[
+        bool,
+        typer.Option("--full/--quick", help="The papers' sizes, or sizes that take minutes for all papers."),
+    ] = False,
+    graph: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--graph",
+            metavar="NAME=PATH",
+            help="A real social graph for icdcs16: columns node and topic. May be repeated.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Folder for results, figures and pages; a run resumes there."
+        ),
+    ] = None,
+    progress: ShowProgress = False,
+    json: Json = False,
+) -> None:
+    """Run the evaluations of the papers again and compare each claim with our results.
+
+    The folder gets the results as Parquet, the figures, and two pages with every claim: reproduction.html and
+    reproduction.md. A stopped run continues where it was. The exit code is 0 whatever the verdicts are.
+    """
+    from meshwright.cli import output
+    from meshwright.errors import InputError
+
+    if key == "list":
+        _list(json)
+        return
+    if out is None:
+        raise InputError("no folder for the results: add --out DIR")
+    graphs = _named_graphs(graph or [])
+    from meshwright.experiments import reproduce as run
+
+    with CellsDrawing(f"reproduce {key}", forced=progress) as drawing:
+        made = run(key, out, full=full, graphs=graphs, progress=drawing)
+    if json:
+        output.answer_json(made.to_json())
+    else:
+        output.answer(_table(made), _summary(made), f"page: {made.page}")
+
+
+def _named_graphs(given: list[str]) -> dict[str, str]:
+    """Split NAME=PATH pairs."""
+    from meshwright.errors import InputError
+
+    graphs: dict[str, str] = {}
+    for pair in given:
+        name, equals, path = pair.partition("=")
+        if not (name and equals and path):
+            raise InputError(f"--graph {pair!r}: give NAME=PATH, such as facebook=follows.csv")
+        if name in graphs:
+            raise InputError(f"--graph {name} is given twice: keep one of them")
+        graphs[name] = path
+    return graphs
+
+
+def _list(json: bool) -> None:
+    """Print the papers, their figures, and how many cells each has."""
+    from rich.table import Table
+
+    from meshwright.cli import output
+    from meshwright.experiments.registry import papers
+
+    known = papers().values()
+    if json:
+        document = [
+            {
+                "key": paper.key,
+                "title": paper.title,
+                "figures": [{"key": figure.key, "title": figure.title} for figure in paper.figures],
+            }
+            for paper in known
+        ]
+        output.answer_json({"papers": document})
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("key", "title"):
+        table.add_column(name, overflow="fold")
+    for name in ("quick cells", "full cells"):
+        table.add_column(name, justify="right")
+    for paper in known:
+        table.add_row(paper.key, f"{paper.title}. {paper.authors}")
+        for figure in paper.figures:
+            sizes = [len(paper.source(figure).cases(full=full)) for full in (False, True)]
+            table.add_row(f"  {paper.key}/{figure.key}", figure.title, *(f"{size:,}" for size in sizes))
+    output.answer(table)
+
+
+def _table(made: "Reproduction") -> "Table":
+    """Return the checks as a table for the terminal."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("verdict", "check", "paper", "ours"):
+        table.add_column(name, overflow="fold")
+    for check in made.checks:
+        table.add_row(check.verdict, check.id, check.paper_value, check.ours)
+    return table
+
+
+def _summary(made: "Reproduction") -> str:
+    counts = made.counts
+    return (
+        f"{counts['claims']} claims: {counts['holds']} hold, {counts['partly']} partly, {counts['no']} do not"
+        f"; {made.computed:,} of {made.provenance.cells:,} cells computed now"
+    )
+
+
+class CellsDrawing(Drawing):
+    """The `progress` callback of a reproduction: finished cells, the figure at work, and the time left."""
+
+    def __init__(self, title: str, *, forced: bool = False) -> None:
+        super().__init__(forced=forced)
+        self.title = title
+        self.samples: deque[tuple[float, float]] = deque(maxlen=SAMPLES)
+
+    def __call__(self, cells: int, share: float, what: str) -> None:
+        """Take the finished cells, the share of the work that is done, and the figure at work."""
+        now = self.began + self.elapsed
+        if not self.samples:  # cells of an earlier run cost nothing now
+            self.samples.append((now, share))
+        left = time_left(self.samples, now, share)
+        self.samples.append((now, share))
+        if not self.due():
+            return
+        detail = f"{what}, {cells:,} cells done"
+        if self.terminal:
+            self.draw(self.title, share, detail=detail, left=left)
+        elif self.line_due():
+            note(f"{self.title}: {detail}, {left}")

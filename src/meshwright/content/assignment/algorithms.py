@@ -1,0 +1,255 @@
+"""The assignment algorithms by name; running one gives a plan: an assignment with its cost and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from meshwright.content.assignment.baselines import clustering, packing, random
+from meshwright.content.assignment.cost import BrokerTree, Cost, broker_tree, cost
+from meshwright.content.assignment.descent import descent
+from meshwright.content.assignment.exact import exact
+from meshwright.content.assignment.steiner_mixing import steiner, steiner_literal
+from meshwright.errors import InputError
+from meshwright.jit.announce import working_seconds
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Ids
+    from meshwright.content.model.workload import Workload
+    from meshwright.progress import Progress
+
+    Result = tuple[Ids, float | None]
+    """An assignment, and a lower bound on the cost of any assignment, if one is known."""
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One way to put users on brokers."""
+
+    name: str
+    """The name that `assign` and commands take."""
+    title: str
+    """The name in tables and charts."""
+    promise: str
+    """What it does or guarantees, in one line."""
+    parameters: tuple[str, ...]
+    """The names of the parameters that `make` takes, apart from `seed` and `progress`."""
+    make: Callable[..., Result]
+
+
+def find(name: str) -> Algorithm:
+    """Return the algorithm with a name.
+
+    Raises
+    ------
+    InputError
+        If there is no such algorithm; the error lists all names.
+    """
+    if name not in ALGORITHMS:
+        raise InputError(f"no algorithm {name!r}: choose one of {', '.join(ALGORITHMS)}")
+    return ALGORITHMS[name]
+
+
+def _random(workload: Workload, *, seed: int, progress: Progress | None) -> Result:
+    return random(workload, seed=seed), None
+
+
+def _packing(workload: Workload, *, seed: int, progress: Progress | None) -> Result:
+    return packing(workload), None
+
+
+def _clustering(workload: Workload, *, seed: int, progress: Progress | None) -> Result:
+    return clustering(workload), None
+
+
+def _steiner(workload: Workload, *, seed: int, progress: Progress | None, argmax: bool = False) -> Result:
+    return steiner(workload, argmax=argmax, seed=seed), None
+
+
+def _literal(workload: Workload, *, seed: int, progress: Progress | None, argmax: bool = False) -> Result:
+    return steiner_literal(workload, argmax=argmax, seed=seed), None
+
+
+def _descent(workload: Workload, *, seed: int, progress: Progress | None, **limits: Any) -> Result:
+    return descent(workload, seed=seed, progress=progress, **limits), None
+
+
+def _exact(workload: Workload, *, seed: int, progress: Progress | None, time_limit: float = 60.0) -> Result:
+    found = exact(workload, time_limit=time_limit, seed=seed, progress=progress)
+    return found.broker_of, found.lower_bound
+
+
+ALGORITHMS = {
+    known.name: known
+    for known in (
+        Algorithm("random", "Random", "the baseline for cost reduction ratios", (), _random),
+        Algorithm("packing", "Greedy packing", "each user on its cheapest broker with room", (), _packing),
+        Algorithm(
+            "clustering",
+            "Clustering by mean",
+            "users with much traffic between them share a broker; the paper takes the sum, not the mean",
+            (),
+            _clustering,
+        ),
+        Algorithm(
+            "steiner",
+            "Steiner mixing, ours",
+            "a tree for each channel, mixed; our own reading, not the paper's Algorithm 3",
+            ("argmax",),
+            _steiner,
+        ),
+        Algorithm(
+            "steiner-literal",
+            "Steiner mixing, Alg. 3",
+            "a tree for each channel and publisher, mixed, as the paper prints it: close to random",
+            ("argmax",),
+            _literal,
+        ),
+        Algorithm(
+            "descent",
+            "Descent",
+            "never worse than any of the above, if it has the time to run them",
+            ("seconds", "steps"),
+            _descent,
+        ),
+        Algorithm(
+            "exact",
+            "Exact",
+            "the optimum, or a bound within the time limit; for small workloads",
+            ("time_limit",),
+            _exact,
+        ),
+    )
+}
+"""All algorithms, by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContentPlan:
+    """An assignment of users to brokers, its cost, and how it was made."""
+
+    workload: Workload
+    algorithm: str
+    """The name of the algorithm, as in `ALGORITHMS`."""
+    parameters: Mapping[str, Any]
+    """The parameters that the algorithm was given."""
+    seed: int
+    cost: Cost
+    """The assignment with its cost."""
+    seconds: float
+    """How long the algorithm took, without the compilation of its kernels."""
+    lower_bound: float | None = None
+    """A proven lower bound on the cost of any assignment; None if none is known."""
+    random_cost: float | None = None
+    """The cost of a random assignment; None if that finds no room for everybody."""
+
+    @property
+    def crr(self) -> float | None:
+        """The cost reduction ratio: the cost of a random assignment divided by the cost of this one."""
+        if self.random_cost is None:
+            return None
+        return self.random_cost / self.cost.total if self.cost.total else 1.0
+
+    @property
+    def gap(self) -> float | None:
+        """The fraction of its cost by which it may exceed the optimum; None if no bound is known."""
+        if self.lower_bound is None:
+            return None
+        return (self.cost.total - self.lower_bound) / self.cost.total if self.cost.total else 0.0
+
+    @cached_property
+    def tree(self) -> BrokerTree:
+        """The same brokers connected by one tree instead."""
+        return broker_tree(self.cost)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The figures that plans are stored and compared with."""
+        workload = self.workload
+        total = self.cost.total
+        figures: dict[str, Any] = {
+            "users": workload.num_users,
+            "brokers": workload.num_brokers,
+            "channels": workload.num_channels,
+            "subscribers_per_channel": len(workload.subscription_channels) / max(workload.num_channels, 1),
+            "cost": total,
+            "access_cost": self.cost.access,
+            "core_cost": self.cost.core,
+            "core_share": self.cost.core / total if total else 0.0,
+            "tree_core_cost": self.tree.core,
+            "crr": self.crr,
+            "max_load": self.cost.max_load,
+            "seconds": self.seconds,
+        }
+        if self.lower_bound is not None:
+            figures |= {"lower_bound": self.lower_bound, "gap": self.gap}
+        return figures
+
+
+def assign(
+    workload: Workload,
+    algorithm: str = "descent",
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> ContentPlan:
+    """Put users on brokers by a named algorithm.
+
+    Parameters
+    ----------
+    workload
+        The users and brokers.
+    algorithm
+        One of `ALGORITHMS`.
+    seed
+        The same seed gives the same assignment.
+    progress
+        Called from time to time by the slower algorithms: steps so far, the fraction done, and a text.
+    parameters
+        Parameters of the algorithm: `argmax` for the two Steiner variants, `seconds` and `steps` for descent,
+        `time_limit` for exact. Those that are None count as not given.
+
+    Raises
+    ------
+    InputError
+        For an unknown algorithm or parameter, or if no broker has room for some user.
+
+    Examples
+    --------
+    >>> from meshwright.content import synthetic
+    >>> plan = assign(synthetic(200, 4, seed=1), "packing")
+    >>> plan.cost.within_capacity, plan.crr > 1
+    (True, True)
+    """
+    known = find(algorithm)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    wrong = [name for name in given if name not in known.parameters]
+    if wrong:
+        takes = ", ".join(known.parameters) or "no parameters"
+        raise InputError(f"{algorithm} does not take {', '.join(wrong)}: it takes {takes}")
+    # Loads, audiences and the compiler are loaded here, so that the time is that of the algorithm alone.
+    workload.load, workload.audience  # noqa: B018
+    random_cost = _random_cost(workload, seed)
+    began = working_seconds()
+    broker_of, bound = known.make(workload, seed=seed, progress=progress, **given)
+    seconds = working_seconds() - began
+    return ContentPlan(
+        workload,
+        algorithm=algorithm,
+        parameters=given,
+        seed=seed,
+        cost=cost(workload, broker_of),
+        seconds=seconds,
+        lower_bound=bound,
+        random_cost=random_cost,
+    )
+
+
+def _random_cost(workload: Workload, seed: int) -> float | None:
+    try:
+        return cost(workload, random(workload, seed=seed)).total
+    except InputError:
+        return None

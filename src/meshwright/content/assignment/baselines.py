@@ -1,0 +1,185 @@
+"""The baselines: random assignment, greedy packing (cbps, Algorithm 1) and clustering (Algorithm 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.arrays import frozen
+from meshwright.content.assignment.kernels import Traffic, traffic_of
+from meshwright.errors import InputError
+from meshwright.formatting import amount
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.arrays import Floats, Ids
+    from meshwright.content.model.workload import Workload
+
+
+def random(workload: Workload, *, seed: int = 0) -> Ids:
+    """Put each user on a random broker among those with room, all equally likely.
+
+    Raises
+    ------
+    InputError
+        If no broker has room for some user.
+    """
+    from meshwright.content.assignment.kernels.sequential import scatter
+
+    chance = np.random.Generator(np.random.PCG64(seed)).random(workload.num_users)
+    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
+    broker_load = np.zeros(workload.num_brokers)
+    stuck = scatter(chance, workload.load, workload.room, broker_load, broker_of)
+    return require_placed(workload, broker_of, stuck)
+
+
+def packing(workload: Workload) -> Ids:
+    """Put each user in turn on the broker with room whose access link is cheapest.
+
+    The printed algorithm swaps the names of its two sets and never updates the loads; we follow its text.
+    Ties go to the first broker.
+
+    Raises
+    ------
+    InputError
+        If no broker has room for some user.
+    """
+    from meshwright.content.assignment.kernels.sequential import pack
+
+    broker_of = np.full(workload.num_users, -1, dtype=np.int32)
+    broker_load = np.zeros(workload.num_brokers)
+    stuck = pack(workload.access, workload.load, workload.room, broker_load, broker_of)
+    return require_placed(workload, broker_of, stuck)
+
+
+def require_placed(workload: Workload, broker_of: Ids, stuck: int) -> Ids:
+    """Return the assignment that a kernel has made, unless a user is `stuck` (−1: nobody is).
+
+    Raises
+    ------
+    InputError
+        If no broker has room for that user; the error says how much room is left.
+    """
+    if stuck < 0:
+        return broker_of
+    load = np.zeros(workload.num_brokers)
+    done = broker_of >= 0
+    np.add.at(load, broker_of[done], workload.load[done])
+    left = np.maximum(workload.capacity - load, 0.0)
+    most = int(np.argmax(left))
+    raise InputError(
+        f"no broker has room for user {workload.user_names[stuck].as_py()!r}, whose load is "
+        f"{amount(float(workload.load[stuck]))}: at most {amount(float(left[most]))} is left, at broker "
+        f"{workload.broker_names[most].as_py()!r}; raise capacities, or add brokers"
+    )
+
+
+FORERUNNERS = 32
+"""Number of users whose pairs are tried first; the best of these pairs rules out most other users."""
+MOST_LOOKS = 200_000_000
+"""If exact send bounds would look up more rates than this, cheaper and looser bounds are used."""
+SLACK = 1e-9
+"""Rounding error, as a fraction of the largest send bound, below which two pairs count as equally good."""
+
+
+def clustering(workload: Workload) -> Ids:
+    """Seed each broker with a pair of users, then put each user where most of its traffic is for its cost.
+
+    Brokers are seeded in turn. Each gets the free pair of users with the largest traffic between them over
+    the sum of both access costs, if that pair fits; once no two free users exchange anything, the remaining
+    brokers start empty. Then each user in turn goes to the broker with room that has the largest *mean*
+    traffic to the users already there, over its access cost. Ties go to the cheaper access, then to the first
+    broker.
+
+    The paper takes the *sum* of the traffic instead of its mean; then the largest brokers attract everybody,
+    so the mean is ours. It also prints argmin where its text asks for the maximum.
+
+    Raises
+    ------
+    InputError
+        If no broker has room for some user.
+    """
+    from meshwright.content.assignment.kernels.sequential import Clusters, join, join_clusters
+
+    traffic = traffic_of(workload)
+    shape = (workload.num_channels, workload.num_brokers)
+    clusters = Clusters(
+        broker_of=np.full(workload.num_users, -1, dtype=np.int32),
+        load=np.zeros(workload.num_brokers),
+        members=np.zeros(workload.num_brokers, dtype=np.int64),
+        rate=np.zeros(shape),
+        audience=np.zeros(shape),
+        exchanged=np.zeros(workload.num_brokers),
+    )
+    send_bound = _send_bounds(workload, traffic)
+    for broker in range(workload.num_brokers):
+        free = np.flatnonzero(clusters.broker_of < 0)
+        pair = _best_free_pair(workload, traffic, broker, send_bound, free)
+        # Without traffic between free users there is no pair for any later broker either.
+        if pair is None:
+            break
+        if workload.load[list(pair)].sum() <= workload.room[broker]:
+            for user in pair:
+                join(user, broker, workload.load, traffic, clusters)
+    stuck = join_clusters(workload.access, workload.load, workload.room, traffic, clusters)
+    return require_placed(workload, clusters.broker_of, stuck)
+
+
+def _best_free_pair(
+    workload: Workload, traffic: Traffic, broker: int, send_bound: Floats, free: NDArray[np.int64]
+) -> tuple[int, int] | None:
+    """Return the free pair with the largest traffic for its cost; None if no two users exchange anything."""
+    from meshwright.content.assignment.kernels.sequential import best_pair
+
+    if len(free) < 2:
+        return None
+    cost, bound = workload.access[free, broker], send_bound[free]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.where(bound > 0, bound / cost, 0.0)
+    pair = np.full(2, -1, dtype=np.int64)
+
+    def best_ratio(users: NDArray[np.int64], surplus: Floats, first: int) -> float:
+        order = np.argsort(-surplus, kind="stable")
+        chosen, spare = frozen(users[order], np.int64), frozen(surplus[order], np.float64)
+        ratio: float = best_pair(broker, workload.access, send_bound, chosen, spare, first, traffic, pair)
+        return ratio
+
+    # First a good pair among a few promising users: a ratio that the best pair reaches at least.
+    few = min(FORERUNNERS, len(free))
+    ahead = np.argpartition(-score, few - 1)[:few]
+    reached = best_ratio(free[ahead], bound[ahead], few)
+    # If none of these exchange anything, look at all users, pairing ever more of the best ones with the rest.
+    width = 1
+    while reached == 0.0 and width < len(free):
+        reached = best_ratio(free, bound, width)
+        width *= 8
+    if reached == 0.0:
+        return None
+    # Then the best pair of all. Users whose surplus does not suffice even with the best partner drop out.
+    surplus = np.where(cost == 0, bound, -np.inf) if np.isinf(reached) else bound - reached * cost
+    surplus = surplus + SLACK * float(bound.max())
+    worth = np.flatnonzero(surplus + surplus.max() >= 0)
+    best_ratio(free[worth], surplus[worth], len(worth))
+    return int(pair[0]), int(pair[1])
+
+
+def _send_bounds(workload: Workload, traffic: Traffic) -> Floats:
+    """Return, for each user, an upper bound on what it sends to any one other user."""
+    from meshwright.content.assignment.kernels.sequential import bound_sending
+
+    rows = np.split(workload.subscription_channels, workload.subscription_ptr[1:-1])
+    sets = [np.frombuffer(row, dtype=np.int32) for row in dict.fromkeys(row.tobytes() for row in rows)]
+    sizes = np.array([len(one) for one in sets], dtype=np.int64)
+    send_bound = np.zeros(workload.num_users)
+    if workload.num_users * int(sizes.sum()) <= MOST_LOOKS:
+        ptr = frozen(np.concatenate(([0], np.cumsum(sizes))), np.int64)
+        channels = frozen(np.concatenate([*sets, np.zeros(0, dtype=np.int32)]), np.int32)
+        bound_sending(traffic, ptr, channels, np.zeros(workload.num_channels), send_bound)
+        return send_bound
+    # Nobody receives more than all of it, or than the highest rate on each of its channels.
+    highest = np.zeros(workload.num_users)
+    sender = np.repeat(np.arange(workload.num_users), np.diff(traffic.sent_ptr))
+    np.maximum.at(highest, sender, traffic.sent)
+    return np.minimum(workload.demand.outgoing, highest * int(sizes.max(initial=0)))

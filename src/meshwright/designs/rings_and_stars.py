@@ -1,0 +1,236 @@
+"""One shape per topic: a ring (podc07), a star (CD-ODA, CD-ODA-I and CD-ODA-II, icdcs10), or CD-Max.
+
+The ring is the baseline that ignores how many links it takes. Stars have diameter 2; CD-Max chooses their
+hubs so that the maximum degree stays low.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.arrays import frozen
+from meshwright.arrow import from_numpy
+from meshwright.designs.topic_sets import bit_set, lay_out_topics, most_topics
+from meshwright.errors import InputError
+from meshwright.interest import Interest
+from meshwright.measure import contributions
+from meshwright.overlay import Overlay
+
+if TYPE_CHECKING:
+    from typing import Literal, TypeAlias
+
+    from meshwright.arrays import Ids
+    from meshwright.designs.kernels.hubs import Hubs
+    from meshwright.designs.kernels.stars import Scores
+
+    Score: TypeAlias = Literal["neighbours", "weight", "density"]
+
+
+def ring(interest: Interest) -> Overlay:
+    """Join the subscribers of each topic in a ring in node order; links shared by topics count once.
+
+    Two subscribers get one link, one subscriber gets none. Every topic is connected; there is no useful bound
+    on links (podc07, section 8: about three times GM's). Edges are in the order of the first topic that needs
+    them.
+    """
+    starts, ends = interest.topic_ptr[:-1], interest.topic_ptr[1:]
+    here = interest.topic_nodes.astype(np.int64)
+    following = np.roll(here, -1)
+    large = ends - starts >= 3
+    following[ends[large] - 1] = here[starts[large]]  # close the ring
+    keep = np.ones(len(here), dtype=bool)
+    keep[ends[(ends > starts) & ~large] - 1] = False  # two subscribers: one link; one: none
+    low, high = np.minimum(here, following)[keep], np.maximum(here, following)[keep]
+    _, first = np.unique(low * max(interest.num_nodes, 1) + high, return_index=True)
+    first.sort()
+    u, v = low[first].astype(np.int32), high[first].astype(np.int32)
+    return Overlay(interest, u, v, contributions(interest, u, v))
+
+
+def stars(interest: Interest, score: Score) -> Overlay:
+    """Link the node with the largest score to all that share an open topic with it, and close its topics.
+
+    Edges are in the order of the hubs, then of their neighbours.
+    """
+    columns, _ = link_stars(interest, score)
+    return Overlay(interest, *columns)
+
+
+def link_stars(interest: Interest, score: Score) -> tuple[list[Ids], Ids]:
+    """Return the edges u, v with their contributions, and the hub of each topic (−1: no hub needed)."""
+    from meshwright.designs.kernels.stars import DENSITY, NEIGHBOURS, WEIGHT, Scratch, link_hubs
+
+    kind = {"neighbours": NEIGHBOURS, "weight": WEIGHT, "density": DENSITY}[score]
+    scores, most = _scores(interest), most_topics(interest)
+    scratch = Scratch(
+        own=np.empty(most, dtype=np.int32),
+        rows=np.empty(most, dtype=np.uint32),
+        union=bit_set(interest.num_nodes),
+        common=np.zeros(interest.num_nodes, dtype=np.int32),
+    )
+    columns = [np.empty(interest.num_subscriptions, dtype=np.int32) for _ in range(3)]
+    edges = link_hubs(lay_out_topics(interest), scores, scratch, np.int64(kind), *columns)
+    return [column[:edges] for column in columns], scores.hub
+
+
+def _scores(interest: Interest) -> Scores:
+    """Return the initial scores, all unknown."""
+    from meshwright.designs.kernels.stars import Scores
+
+    nodes = interest.num_nodes
+    weight, fewest, over, under = (np.zeros(nodes, dtype=np.int64) for _ in range(4))
+    leaves = 1 << max(nodes - 1, 0).bit_length()
+    winner = np.full(2 * leaves, -1, dtype=np.int32)
+    winner[leaves : leaves + nodes] = np.arange(nodes)
+    return Scores(
+        remaining=np.diff(interest.topic_ptr) >= 2,
+        hub=np.full(interest.num_topics, -1, dtype=np.int32),
+        weight=weight,
+        topics=np.zeros(nodes, dtype=np.int32),
+        fewest=fewest,
+        over=over,
+        under=under,
+        exact=np.zeros(nodes, dtype=np.bool_),
+        winner=winner,
+    )
+
+
+def cd(interest: Interest) -> Overlay:
+    """Make the node with the most neighbours a hub, close its topics, and repeat.
+
+    The neighbours of a node are the other nodes that share an open topic with it.
+
+    Guarantee: every topic is connected by a star, so its diameter is at most 2 (icdcs10, section VI and
+    Lemma 7); no bound on links. Complexity: O(|V|²·|T|) in the paper (Lemma 6); here a node's neighbours are
+    counted in O(|T(v)|·|V|/64), and only when it may be the next hub.
+    """
+    return stars(interest, "neighbours")
+
+
+def cd1(interest: Interest) -> Overlay:
+    """Make the node with the largest weight of neighbours a hub, close its topics, and repeat.
+
+    The weight of a neighbour is the number of open topics that it shares.
+
+    Guarantee: every topic is connected by a star, so its diameter is at most 2 (icdcs10, section VI-A
+    and Lemma 7); no bound on links. Complexity: O(|V|²·|T|) in the paper (Lemma 6); here O(Σ|T(v)|) for the
+    weights, O(log |V|) for each leading node, and O(|V|/64) for each hub and each of its topics.
+    """
+    return stars(interest, "weight")
+
+
+def cd2(interest: Interest) -> Overlay:
+    """Make the node of the highest density a hub, close its topics, and repeat.
+
+    The density is the average number of open topics that a neighbour shares.
+
+    Guarantee: every topic is connected by a star, so its diameter is at most 2 (icdcs10, section VI-B
+    and Lemma 7); no bound on links: at most 1.8 times GM's in the paper's Fig. 5. Complexity: O(|V|²·|T|) in
+    the paper (Lemma 6); here a node's neighbours are counted in O(|T(v)|·|V|/64), and only when it may be
+    the next hub.
+    """
+    return stars(interest, "density")
+
+
+def divide(interest: Interest, most: int) -> tuple[Interest, Ids]:
+    """Split topics into parts of at most about `most` subscribers; return the parts and the topic of each.
+
+    A larger topic is split into groups, and each pair of groups is a part. So any two subscribers share a
+    part, and are within two hops if every part is a star. The topic of such a part is −1.
+    """
+    whole = np.diff(interest.topic_ptr) <= max(most, 2)
+    if whole.all():
+        return interest, np.arange(interest.num_topics, dtype=np.int32)
+    kept = np.flatnonzero(whole)
+    undivided = interest.restrict(kept)
+    nodes, parts, count = [undivided.node_of_slot], [undivided.node_topics], interest.num_topics
+    for topic in np.flatnonzero(~whole).tolist():
+        subscribers = interest.topic_nodes[interest.topic_ptr[topic] : interest.topic_ptr[topic + 1]]
+        groups = -(-2 * len(subscribers) // max(most, 2))
+        for one, other in combinations(range(groups), 2):
+            for group in (one, other):
+                nodes.append(subscribers[group::groups])
+                parts.append(np.full(len(nodes[-1]), count, dtype=np.int32))
+            count += 1
+    topic_of = np.full(count, -1, dtype=np.int32)
+    topic_of[kept] = kept
+    names = from_numpy(np.arange(count))
+    divided = Interest.from_ids(interest.node_names, names, np.concatenate(nodes), np.concatenate(parts))
+    return divided, topic_of
+
+
+PASSES = 3
+"""Number of passes that choose the hubs of CD-ODA-II again; more passes gain little."""
+
+
+def cdmax(interest: Interest, *, k: float = 1.0) -> Overlay:
+    """Give each topic the hub that raises the maximum degree least, ties to the fewest new links.
+
+    The first pass gives topics their hubs one by one, the largest topic first, and a second pass chooses each
+    hub again: this finds how low the maximum degree can be. Then three passes choose the hubs of CD-ODA-II
+    again within that degree, which needs fewer links. The result is the better of both by maximum degree,
+    then by links, or CD-ODA-II itself if that is better.
+
+    A hub has at least as many links as its topic has other subscribers. With `k` above 2 the largest topics
+    have several hubs: a topic with more than 2/k times the subscribers of the largest is split into groups,
+    and each pair of groups has its own hub. This lowers the maximum degree to about 2/k of its value, for
+    more links; for very large k the number of hubs makes it rise again.
+
+    Guarantee: every topic is connected, its diameter is at most 2, and the maximum degree is not above
+    CD-ODA-II's. Complexity: O(Σ|T(v)|²) for each of the five passes. Reference: ours, on icdcs10, section VI;
+    "the hub with the fewest neighbours" is the idea of CD-MAX (PeerJ Computer Science, 2021).
+    """
+    if not isinstance(k, (int, float, np.integer, np.floating)) or not 1 <= k < math.inf:
+        raise InputError(f"k is {k}: give a number of at least 1")
+    from meshwright.designs.kernels.hubs import EDGES, TOP, improve, list_links, serve_all
+
+    largest = int(np.diff(interest.topic_ptr).max(initial=0))
+    # With more than √(2·largest) groups, a subscriber would have more hubs than a hub has subscribers.
+    parts, topic_of = divide(interest, max(int(largest * min(1.0, 2 / k)), math.isqrt(2 * largest)))
+    sizes = np.diff(parts.topic_ptr)
+    by_size = np.argsort(-sizes, kind="stable")
+    order = frozen(by_size[sizes[by_size] >= 2], np.int32)
+    fresh, refined = _no_hubs(parts), _no_hubs(parts)
+    nobody = np.full(parts.num_topics, -1)
+    serve_all(fresh, order, frozen(nobody, np.int32))
+    improve(fresh, order, np.int64(interest.num_nodes))
+    (u, v, gains), hubs = link_stars(interest, "density")
+    serve_all(refined, order, frozen(np.where(topic_of >= 0, hubs[topic_of], nobody), np.int32))
+    for _ in range(PASSES):
+        improve(refined, order, fresh.tally[TOP])
+    best = min(fresh, refined, key=lambda made: (made.tally[TOP], made.tally[EDGES]))
+    highest = np.bincount(np.concatenate((u, v))).max(initial=0)
+    if (best.tally[TOP], best.tally[EDGES]) < (highest, len(u)):
+        u, v = (np.empty(best.tally[EDGES], dtype=np.int32) for _ in range(2))
+        list_links(best, order, u, v)
+        gains = contributions(interest, u, v)
+    return Overlay(interest, u, v, gains)
+
+
+def _no_hubs(interest: Interest) -> Hubs:
+    """Return the state before any topic has a hub."""
+    from meshwright.designs.kernels.hubs import Hubs
+
+    nodes, slots = interest.num_nodes, interest.num_subscriptions
+    of_degree = np.zeros(max(nodes, 1), dtype=np.int32)
+    of_degree[0] = nodes
+    served, degree, inside, near = (np.zeros(nodes, dtype=np.int32) for _ in range(4))
+    return Hubs(
+        node_ptr=frozen(interest.node_ptr, np.int64),
+        topic_ptr=frozen(interest.topic_ptr, np.int64),
+        topic_nodes=frozen(interest.topic_nodes, np.int32),
+        hub=np.full(interest.num_topics, -1, dtype=np.int32),
+        served=served,
+        server=np.empty(slots, dtype=np.int32),
+        times=np.empty(slots, dtype=np.int32),
+        degree=degree,
+        of_degree=of_degree,
+        tally=np.zeros(2, dtype=np.int64),
+        subscribes=np.zeros(nodes, dtype=np.bool_),
+        inside=inside,
+        near=near,
+    )

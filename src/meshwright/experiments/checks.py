@@ -1,0 +1,184 @@
+"""Checks: each claim of a paper compared with our results, with a verdict and a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+from meshwright.experiments.results import Spread
+
+Verdict: TypeAlias = Literal["holds", "partly", "no"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "partly", "no")
+NAMED = 3
+"""How many failing comparisons a reason names."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim of a paper, and what we found."""
+
+    id: str
+    """Paper, figure and name: `podc07/fig2/falls-with-nodes`."""
+    paper: str
+    figure: str
+    claim: str
+    paper_value: str
+    ours: str
+    """Our value, with its range over seeds and cases."""
+    verdict: Verdict
+    reason: str = ""
+    """Why it does not hold, or not everywhere; empty if it holds."""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"{self.id}: no verdict {self.verdict!r}")
+        if (self.verdict == "holds") != (not self.reason):
+            raise ValueError(f"{self.id}: a reason is given exactly if the claim does not hold")
+
+
+def verdict_of(held: Mapping[str, float]) -> Verdict:
+    """Return `holds` if every comparison holds, `partly` if at least half of them do, `no` otherwise.
+
+    A comparison is a truth value, or a score: 1 if it holds, 0 if not, and 0.5 if it holds in part.
+
+    >>> verdict_of({"a": True}), verdict_of({"a": True, "b": False}), verdict_of({"a": False})
+    ('holds', 'partly', 'no')
+    """
+    if not held:
+        raise ValueError("a claim without a comparison has no verdict")
+    score = sum(held.values())
+    return "holds" if score == len(held) else "partly" if 2 * score >= len(held) else "no"
+
+
+@dataclass
+class Claims:
+    """Collects the checks of a figure."""
+
+    paper: str
+    figure: str
+    checks: list[Check] = field(default_factory=list)
+
+    def check(
+        self, name: str, claim: str, *, paper: str, ours: object, held: Mapping[str, float], reason: str = ""
+    ) -> None:
+        """Add a check.
+
+        Parameters
+        ----------
+        name
+            The last part of its id.
+        claim
+            What the paper claims, in one sentence without a full stop.
+        paper
+            The paper's value.
+        ours
+            Our value; a `Spread` shows its range.
+        held
+            The comparisons by name, and whether each holds: truth values, or scores as in `verdict_of`.
+        reason
+            Why it does not hold: printed only in that case, after the comparisons that fail.
+        """
+        verdict = verdict_of(held)
+        failed = [label for label, score in held.items() if score < 1]
+        why = "" if verdict == "holds" else f"{_name_failures(failed, len(held))} {reason}".strip()
+        identity = f"{self.paper}/{self.figure}/{name}"
+        if any(check.id == identity for check in self.checks):
+            raise ValueError(f"two checks have the id {identity}")
+        self.checks.append(Check(identity, self.paper, self.figure, claim, paper, str(ours), verdict, why))
+
+
+def _name_failures(failed: Sequence[str], compared: int) -> str:
+    """Say which comparisons fail.
+
+    >>> _name_failures(["a", "b"], 5)
+    'Fails in 2 of 5 comparisons: a; b.'
+    >>> _name_failures(["ratio 2.5"], 1)
+    'Fails: ratio 2.5.'
+    """
+    more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
+    count = f" in {len(failed)} of {compared} comparisons" if compared > 1 else ""
+    return f"Fails{count}: {'; '.join(failed[:NAMED])}{more}."
+
+
+def falls(curve: Mapping[Any, Sequence[float]], *, label: str = "", slack: float = 0.0) -> dict[str, float]:
+    """Compare each point of a curve with the one before: its mean must be lower, but for some `slack`.
+
+    >>> falls({1: [5.0], 2: [4.0], 3: [4.5]})
+    {'from 1 to 2': True, 'from 2 to 3': False}
+    """
+    return _steps(curve, label, lambda before, after: after < before * (1 + slack))
+
+
+def rises(curve: Mapping[Any, Sequence[float]], *, label: str = "", slack: float = 0.0) -> dict[str, float]:
+    """Compare each point of a curve with the one before: its mean must be higher, but for some `slack`."""
+    return _steps(curve, label, lambda before, after: after > before * (1 - slack))
+
+
+def _steps(curve: Mapping[Any, Sequence[float]], label: str, fits: Any) -> dict[str, float]:
+    means = {x: Spread.of(values).mean for x, values in curve.items()}
+    points = list(means)
+    prefix = f"{label}, " if label else ""
+    return {
+        f"{prefix}from {one} to {two}": bool(fits(means[one], means[two])) for one, two in pairwise(points)
+    }
+
+
+def below(
+    lower: Mapping[Any, Sequence[float]],
+    upper: Mapping[Any, Sequence[float]],
+    *,
+    label: str = "",
+    slack: float = 0.0,
+) -> dict[str, float]:
+    """Compare two curves point by point: the mean of `lower` must be below that of `upper`.
+
+    >>> below({1: [2.0], 2: [3.0]}, {1: [2.5], 2: [2.5]}, label="GM")
+    {'GM at 1': True, 'GM at 2': False}
+    """
+    prefix = f"{label} " if label else ""
+    return {
+        f"{prefix}at {x}": Spread.of(lower[x]).mean < Spread.of(upper[x]).mean * (1 + slack)
+        for x in lower
+        if x in upper
+    }
+
+
+def near(
+    value: float, target: float, *, tolerance: float = 0.1, loose: float = 0.25, label: str = "value"
+) -> dict[str, float]:
+    """Compare a number with the paper's: it holds within a relative tolerance, and partly within a loose one.
+
+    >>> near(2.8, 3.0), near(2.5, 3.0), near(2.0, 3.0)
+    ({'value 2.8 is off by 7%': 1.0}, {'value 2.5 is off by 17%': 0.5}, {'value 2 is off by 33%': 0.0})
+    """
+    return _score(f"{label} {value:.4g}", abs(value - target) / abs(target), tolerance, loose)
+
+
+def at_most(value: float, limit: float, *, loose: float = 0.1, label: str = "value") -> dict[str, float]:
+    """Compare a number with the paper's upper limit: partly if it is above it by a small share.
+
+    >>> at_most(1.7, 1.8), at_most(1.89, 1.8)
+    ({'value 1.7 is off by 0%': 1.0}, {'value 1.89 is off by 5%': 0.5})
+    """
+    return _score(f"{label} {value:.4g}", max(value - limit, 0) / abs(limit), 0.0, loose)
+
+
+def at_least(value: float, limit: float, *, loose: float = 0.1, label: str = "value") -> dict[str, float]:
+    """Compare a number with the paper's lower limit: partly if it is below it by a small share."""
+    return _score(f"{label} {value:.4g}", max(limit - value, 0) / abs(limit), 0.0, loose)
+
+
+def _score(label: str, off: float, tight: float, loose: float) -> dict[str, float]:
+    return {f"{label} is off by {off:.0%}": 1.0 if off <= tight else 0.5 if off <= loose else 0.0}
+
+
+def describe_change(curve: Mapping[Any, Sequence[float]]) -> str:
+    """Spell the first and the last point of a curve.
+
+    >>> describe_change({100: [5.0, 6.0], 200: [4.0]})
+    '5.5 (5 to 6) at 100, 4 at 200'
+    """
+    points = list(curve)
+    return ", ".join(f"{Spread.of(curve[x])} at {x}" for x in dict.fromkeys((points[0], points[-1])))

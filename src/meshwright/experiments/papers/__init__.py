@@ -1,0 +1,1 @@
+"""The papers, one file each: figures as data, cells, drawings and claims."""

@@ -1,0 +1,19 @@
+"""icdcs10: MinMax-ODA, Low-ODA and overlays of constant diameter (Onus, Richa; ICDCS 2010)."""
+
+from meshwright.experiments.paper import Paper
+from meshwright.experiments.papers.icdcs10 import constant_diameter, low_degree, matchings
+
+PAPER = Paper(
+    "icdcs10",
+    "Parameterized Maximum and Average Degree Approximation in Topic-based Publish-Subscribe Overlay Network "
+    "Design",
+    "Onus, Richa (ICDCS 2010)",
+    (
+        matchings.LEMMA_1,
+        low_degree.MAXIMUM_BY_NODES,
+        low_degree.AVERAGE_BY_NODES,
+        low_degree.MAXIMUM_BY_K,
+        low_degree.AVERAGE_BY_K,
+        constant_diameter.DIAMETER_2,
+    ),
+)

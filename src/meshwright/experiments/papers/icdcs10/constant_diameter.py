@@ -1,0 +1,125 @@
+"""icdcs10, section VI: overlays in which every topic has diameter 2 (Figure 5, Lemma 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from meshwright.experiments.checks import Claims, at_most, describe_change, falls, near
+from meshwright.experiments.drawing import curve, finish
+from meshwright.experiments.paper import Case, Figure, grid
+from meshwright.experiments.papers.icdcs10.designs import build, degrees
+from meshwright.experiments.results import Results, Row, Spread
+
+if TYPE_CHECKING:
+    from meshwright.interest import Interest
+
+TITLES = {
+    "gm": "GM",
+    "cd": "CD-ODA",
+    "cd1": "CD-ODA-I",
+    "cd2": "CD-ODA-II",
+    "cdmax": "ours: CD-Max, diameter 2",
+    "ours-best-edges": "ours: best, any diameter",
+}
+STARS = ("cd", "cd1", "cd2")
+PAPERS = ("gm", *STARS)
+
+
+def star_cell(case: Case) -> list[Row]:
+    """Measure one design where every node takes every topic independently."""
+    import meshwright as mw
+
+    interest = independent_interest(100, 100, case["size"], case.seed)
+    plan = build(interest, case["design"])
+    return [{**degrees(plan), "max_diameter": mw.measure.diameters(plan.overlay).maximum}]
+
+
+def independent_interest(nodes: int, topics: int, size: int, seed: int) -> Interest:
+    """Let every node take every topic with probability size / topics, independently."""
+    import numpy as np
+
+    import meshwright as mw
+
+    takes = np.random.default_rng(seed).random((nodes, topics)) < size / topics
+    found = [array.tolist() for array in np.nonzero(takes)]
+    return mw.Interest.from_pairs(*found)
+
+
+def draw_stars(results: Results, axes: list[Any]) -> None:
+    """Draw the average degree by subscription size, and the maximum degree."""
+    for panel, column, name, ours in (
+        (axes[0], "average_degree", "average degree", "ours-best-edges"),
+        (axes[1], "max_degree", "maximum degree", "cdmax"),
+    ):
+        for design in (*PAPERS, ours):
+            own = results.where(design=design)
+            curve(panel, own, "size", column, label=TITLES[design], ours=design == ours)
+        finish(panel, name.capitalize(), "topics per node", name, ylim=(0, None))
+
+
+def _over(results: Results, design: str, other: str) -> dict[int, list[float]]:
+    """Return the ratio of the links of two designs by size, seed by seed."""
+    one, two = (results.where(design=name).by("size", "edges") for name in (design, other))
+    return {size: [a / b for a, b in zip(one[size], two[size], strict=True)] for size in one}
+
+
+def star_claims(results: Results, claims: Claims) -> None:
+    """Compare with section VI-D."""
+    held: dict[str, float] = {}
+    for design in PAPERS:
+        held |= falls(results.where(design=design).by("size", "average_degree"), label=TITLES[design])
+    claims.check(
+        "falls-with-size", "The average degree falls as nodes take more topics, for GM and all CD-ODAs",
+        paper="falls", held=held,
+        reason="From 10 to 20 topics per node, stars grow in size faster than they fall in number.",
+        ours=f"GM {describe_change(results.where(design='gm').by('size', 'average_degree'))}; "
+        f"CD-ODA-II {describe_change(results.where(design='cd2').by('size', 'average_degree'))}",
+    )  # fmt: skip
+    for design, limit in (("cd", 2.3), ("cd2", 1.8)):
+        means = {size: Spread.of(values).mean for size, values in _over(results, design, "gm").items()}
+        largest = max(means, key=lambda size: means[size])
+        claims.check(
+            f"{design}-at-most", f"{TITLES[design]} needs at most {limit} times GM's links",
+            paper=f"at most {limit} ×",
+            ours=f"{means[largest]:.2f} × at most, at s = {largest}; {_mean(means):.2f} × on average",
+            held=at_most(means[largest], limit, label="largest mean ratio"),
+            reason="The paper does not say how nodes take topics. With exactly s topics each, it is more.",
+        )  # fmt: skip
+    for other, saving, tolerance, loose in (("cd", 0.20, 0.1, 0.25), ("cd1", 0.01, 0.5, 1.5)):
+        saved = {size: 1 - Spread.of(values).mean for size, values in _over(results, "cd2", other).items()}
+        average = _mean(saved)
+        sizes = f"{saved[min(saved)]:.1%} at s = {min(saved)}, {saved[max(saved)]:.1%} at s = {max(saved)}"
+        claims.check(
+            f"below-{other}", f"CD-ODA-II has {saving:.0%} fewer links than {TITLES[other]} on average",
+            paper=f"{saving:.0%} (± {tolerance * saving:.1%})", ours=f"{average:.1%}: {sizes}",
+            held=near(average, saving, tolerance=tolerance, loose=loose, label="share saved"),
+            reason="The average depends on which sizes it is taken over.",
+        )  # fmt: skip
+    diameters = {design: results.where(design=design).spread("max_diameter") for design in PAPERS}
+    claims.check(
+        "diameter", "The diameter of every topic is 2 for all CD-ODAs, and more for GM (Lemma 7)",
+        paper="2; GM Θ(n)", ours=f"{diameters['cd2']}; GM {diameters['gm']}",
+        held={TITLES[design]: diameters[design].high <= 2 for design in STARS}
+        | {"GM": diameters["gm"].low > 2},
+    )  # fmt: skip
+
+
+def _mean(values: dict[int, float]) -> float:
+    return Spread.of(values.values()).mean
+
+
+DIAMETER_2 = Figure(
+    "fig5",
+    "Average degree of overlays of diameter 2",
+    "The average degree falls as nodes take more topics. CD-ODA needs at most 2.3 times GM's links, and "
+    "CD-ODA-II at most 1.8 times, on average 20 % fewer than CD-ODA and 1 % fewer than CD-ODA-I. The "
+    "diameter is always 2.",
+    draw_stars,
+    star_claims,
+    star_cell,
+    quick=grid(seeds=5, design=tuple(TITLES), size=(10, 20, 30, 40, 50)),
+    full=grid(seeds=30, design=tuple(TITLES), size=(10, 15, 20, 25, 30, 35, 40, 45, 50)),
+    panels=2,
+    weight=lambda _: 0.02,
+    note="100 nodes and 100 topics; every node takes every topic independently with probability s / 100.",
+)

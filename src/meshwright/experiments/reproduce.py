@@ -1,0 +1,197 @@
+"""Reproduce papers: run the missing cells, then draw, check and write the pages from what is in the files."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meshwright.errors import InputError, MeshwrightError
+from meshwright.experiments.cells import Cell, Finished, cells_of, read_cells, write_cell
+from meshwright.experiments.checks import VERDICTS, Check, Claims
+from meshwright.experiments.drawing import check_matplotlib, draw
+from meshwright.experiments.pages import Section, write_pages
+from meshwright.experiments.provenance import Provenance, describe_command, describe_machine, own_version
+from meshwright.experiments.registry import Selected, check_graphs, select
+from meshwright.experiments.results import Results, Row, to_arrow
+from meshwright.files.atomic import check_free, check_place, new_file, writing
+from meshwright.files.header import Kind, write_header
+
+if TYPE_CHECKING:
+    from meshwright.interest import Interest
+    from meshwright.progress import Progress
+
+REPRODUCTION = Kind("reproduction", "reproduction.json", 1)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a reproduction found: its checks, and the pages that show them."""
+
+    checks: tuple[Check, ...]
+    out: Path
+    page: Path
+    """`reproduction.html`: every figure next to its checks."""
+    computed: int
+    """Cells that this run computed; the others were there already."""
+    provenance: Provenance
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many claims there are, and how many have each verdict."""
+        found = Counter(check.verdict for check in self.checks)
+        return {"claims": len(self.checks), **{verdict: found[verdict] for verdict in VERDICTS}}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts and all checks as a JSON document."""
+        return {**self.counts, "checks": [asdict(check) for check in self.checks]}
+
+
+def reproduce(
+    key: str,
+    out: str | Path,
+    *,
+    full: bool = False,
+    graphs: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Run the experiments of papers again and compare the results with what the papers state.
+
+    Parameters
+    ----------
+    key
+        `all`, a paper such as `podc07`, or one of its figures such as `podc07/fig2`.
+    out
+        The folder for cells, results, figures and pages. Finished cells in it are not computed again.
+    full
+        Use the papers' sizes; by default, sizes that take seconds.
+    graphs
+        Real social graphs by name, for figures that use them: whatever `load_interest` takes.
+    progress
+        Called with the number of finished cells, the share of the work done, and the figure at work.
+
+    Raises
+    ------
+    InputError
+        If there is no such paper, figure or graph, or a graph cannot be used.
+    FormatError
+        If a results file in the folder is damaged.
+    OutputError
+        If the folder cannot be written, or holds something else.
+    MissingDependencyError
+        If matplotlib is not installed.
+    """
+    out = Path(out)
+    chosen = select(key)
+    check_matplotlib()
+    check_free(out, REPRODUCTION)
+    check_place(out)
+    loaded = load_graphs(graphs or {})
+    digests = {name: graph.fingerprint for name, graph in loaded.items()}
+    cells = _cells(chosen, out / "cells", full, digests)
+    finished = read_cells(cells)
+    missing = [cell for cell in cells if cell.file not in finished]
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        write_header(out, REPRODUCTION, {})
+    _run(cells, missing, finished, loaded, progress)
+    sections = [_section(one, cells, finished, out) for one in chosen]
+    checks = tuple(check for section in sections for check in section.checks)
+    provenance = Provenance(
+        describe_command(key, full=full, graphs=loaded, out=out),
+        describe_machine(),
+        own_version(),
+        sum(one.seconds for one in finished.values()),
+        len(cells),
+        max((cell.case.seed for cell in cells), default=0),
+        tuple(sorted(loaded)),
+    )
+    page = write_pages(out, sections, provenance)
+    made = Reproduction(checks, out, page, len(missing), provenance)
+    with writing(out):
+        write_header(out, REPRODUCTION, {**asdict(provenance), **made.to_json()})
+    return made
+
+
+def load_graphs(graphs: Mapping[str, Any]) -> dict[str, Interest]:
+    """Load graphs by name, before any cell runs; errors name the graph."""
+    from meshwright.store import load_interest
+
+    check_graphs(list(graphs))
+    loaded = {}
+    for name, source in graphs.items():
+        try:
+            loaded[name] = load_interest(source)
+        except MeshwrightError as error:
+            raise InputError(f"--graph {name}: {error}") from error
+    return loaded
+
+
+def _cells(chosen: Sequence[Selected], folder: Path, full: bool, digests: Mapping[str, str]) -> list[Cell]:
+    """Return the cells of the chosen figures; those that share a table have them once."""
+    sources = dict.fromkeys((one.paper.key, one.paper.source(one.figure).key) for one in chosen)
+    papers = {one.paper.key: one.paper for one in chosen}
+    return [
+        cell
+        for paper, figure in sources
+        for cell in cells_of(papers[paper], papers[paper].figure(figure), folder, full=full, graphs=digests)
+    ]
+
+
+def _run(
+    cells: Sequence[Cell],
+    missing: Sequence[Cell],
+    finished: dict[Path, Finished],
+    graphs: Mapping[str, Interest],
+    progress: Progress | None,
+) -> None:
+    """Compute the missing cells, one after the other, and add them to the finished ones."""
+    weight = {cell.file: cell.figure.weight(cell.case) for cell in missing}
+    total, done = sum(weight.values()), 0.0
+    for cell in missing:
+        if progress is not None:
+            progress(len(finished), done / total, f"{cell.paper.key}/{cell.figure.key}")
+        assert cell.figure.cell is not None
+        began = time.process_time()
+        rows = cell.figure.cell(replace(cell.case, graphs=graphs))
+        write_cell(cell, rows, time.process_time() - began)
+        finished |= read_cells([cell])
+        done += weight[cell.file]
+    if progress is not None:
+        progress(len(cells), 1.0, "drawing")
+
+
+def _section(
+    chosen: Selected, cells: Sequence[Cell], finished: Mapping[Path, Finished], out: Path
+) -> Section:
+    """Write the table of a figure, then draw and check it from that file."""
+    import pyarrow.parquet as pq
+
+    paper, figure = chosen
+    source = paper.source(figure)
+    own = [cell for cell in cells if cell.paper is paper and cell.figure is source]
+    rows = [_joined(cell, row) for cell in own for row in finished[cell.file].rows]
+    name = f"{paper.key}-{figure.key}"
+    file = out / "results" / f"{name}.parquet"
+    with writing(out):
+        for folder in ("results", "figures"):
+            (out / folder).mkdir(exist_ok=True)
+    with new_file(file) as beside:
+        pq.write_table(to_arrow(rows), beside)
+    results = Results(pq.read_table(file, partitioning=None).to_pylist())
+    drawings = draw(figure, results, out / "figures", name)
+    claims = Claims(paper.key, figure.key)
+    figure.claims(results, claims)
+    return Section(paper, figure, tuple(drawings), tuple(claims.checks))
+
+
+def _joined(cell: Cell, row: Row) -> Row:
+    """Return a row with the parameters and the seed of its cell in front."""
+    given = {**cell.case.parameters, "seed": cell.case.seed}
+    both = given.keys() & row.keys()
+    if both:
+        raise ValueError(f"{cell}: a result has the name of a parameter: {sorted(both)}")
+    return {**given, **row}

@@ -1,1 +1,0 @@
-"""The compiled loops behind the measures: arrays in, arrays out."""

@@ -1,1 +1,0 @@
-"""Following a growing folder of events."""

@@ -1,0 +1,210 @@
+"""The compiled steps of ruin and recreate: remove a few links, join the fragments, keep that if no worse.
+
+A step removes up to `lost` links at a random node and at nodes similar to it, records the fragments, and adds
+the links that join the most, as long as they can be no more than were removed. If they are not enough, the
+step is undone. Between steps every topic is connected, there are no more links than before, and all working
+memory is blank.
+
+Steps that change the overlay without a gain are kept too: they lead to others that gain.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.dynamic.link_lists import add_link, chunks_for, list_neighbours, remove_link
+from meshwright.dynamic.mutable_overlay import LINKS, NONE, draw
+from meshwright.jit.compiler import inner, kernel
+from meshwright.search.best_partner import find_best_partner, update_barred
+from meshwright.search.fragment_records import (
+    LOOSE,
+    MISSING,
+    clear_records,
+    merge_across,
+    record_fragments,
+    touch_topics,
+)
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Ids, Int
+    from meshwright.dynamic.fragments import Groups
+    from meshwright.search.best_partner import Partners
+    from meshwright.search.fragment_records import FragmentRecords, Net
+
+
+class StepLinks(NamedTuple):
+    """The links that a step removed and added, two ends each."""
+
+    lost: Ids
+    """The ends of the links removed. The first end of a link is the node at which it was removed."""
+    made: Ids
+    """The ends of the links added."""
+
+
+class Limits(NamedTuple):
+    """What a step may do."""
+
+    lost: int
+    """The most links to remove."""
+    cap: int
+    """No node gets more links than this."""
+    lowering: bool
+    """Whether a step that begins at a node above the cap may add one link more than it removed."""
+
+
+@inner
+def similar_node(net: Net, links: StepLinks, lost: Int, seed: Int) -> Int:
+    """Draw a node similar to the seed: with one of its topics, or next to one of the links removed."""
+    if draw(net, np.int64(2)) == 0:
+        span = net.node_ptr[seed + 1] - net.node_ptr[seed]
+        topic = np.int64(net.node_topics[net.node_ptr[seed] + draw(net, span)])
+        begin = net.topic_ptr[topic]
+        return np.int64(net.topic_nodes[begin + draw(net, net.topic_ptr[topic + 1] - begin)])
+    if lost > 0:
+        return np.int64(links.lost[2 * draw(net, lost) + 1])
+    return seed
+
+
+@inner
+def remove_links_at(net: Net, near: Ids, links: StepLinks, x: Int, lost: Int, most: Int) -> Int:
+    """Remove links of a node until `most` are removed in all, and return how many are."""
+    # A node with more links than that keeps some of them, chosen at random.
+    spared = max(np.int64(0), net.degree[x] - most)
+    for i in range(list_neighbours(net, x, near)):
+        if lost == most:
+            break
+        y = np.int64(near[i])
+        if spared > 0 and draw(net, np.int64(net.degree[x])) >= most:
+            spared -= 1
+            continue
+        remove_link(net, x, y)
+        links.lost[2 * lost], links.lost[2 * lost + 1] = x, y
+        lost += 1
+    return lost
+
+
+@inner
+def ruin(net: Net, groups: Groups, records: FragmentRecords, links: StepLinks, most: Int) -> Int:
+    """Remove up to `most` links at a node and up to two similar ones, and return how many."""
+    lost: Int = np.int64(0)
+    seed = draw(net, len(net.degree))
+    # In one of eight steps, take the node with the most links of 17: so that the maximum degree falls.
+    if draw(net, np.int64(8)) == 0:
+        for _ in range(16):
+            other = draw(net, len(net.degree))
+            if net.degree[other] > net.degree[seed]:
+                seed = other
+    if net.degree[seed] == 0:
+        return lost
+    for turn in range(1 + draw(net, np.int64(3))):
+        x = seed if turn == 0 else similar_node(net, links, lost, seed)
+        lost = remove_links_at(net, records.near, links, x, lost, most)
+    for i in range(lost):
+        touch_topics(net, groups, records, links.lost, np.int64(i))
+    return lost
+
+
+@inner
+def bound_gains(records: FragmentRecords, partners: Partners) -> None:
+    """Give each loose node an upper bound of what a link of it can join."""
+    for position in range(records.tally[LOOSE]):
+        own, record = 0, records.node_first[records.loose[position]]
+        while record != NONE:
+            own += 1
+            record = records.next_of_node[record]
+        # A link joins at most the topics in which one of its ends is loose. Each link is looked for from the
+        # end that is loose in more topics, so the other end adds no more than this one.
+        partners.gain[position], partners.fresh[position] = 2 * own, NONE
+
+
+@inner
+def recreate(
+    net: Net, records: FragmentRecords, partners: Partners, links: StepLinks, cap: Int, most: Int
+) -> bool:
+    """Join the fragments greedily, and return whether `most` links were enough."""
+    made = np.int64(0)
+    bound_gains(records, partners)
+    while records.tally[MISSING] > 0:
+        best = np.int64(0)
+        for position in range(1, records.tally[LOOSE]):
+            if partners.gain[position] > partners.gain[best]:
+                best = np.int64(position)
+        # No link joins more than this one's bound: give up if the links left cannot join what is missing.
+        if (most - made) * partners.gain[best] < records.tally[MISSING]:
+            return False
+        # The bound is the largest of all. Count it exactly, and look again, until the largest one is exact.
+        if partners.fresh[best] != made:
+            find_best_partner(net, records, partners, best, cap, made)
+            continue
+        x, v = np.int64(records.loose[best]), np.int64(partners.partner[best])
+        add_link(net, x, v)
+        merge_across(net, records, x, v)
+        update_barred(net, partners, x, cap)
+        update_barred(net, partners, v, cap)
+        links.made[2 * made], links.made[2 * made + 1] = x, v
+        made += 1
+    return True
+
+
+@inner
+def undo(net: Net, links: StepLinks, lost: Int, made: Int) -> None:
+    """Remove the links added, and put back those removed."""
+    for i in range(made):
+        remove_link(net, np.int64(links.made[2 * i]), np.int64(links.made[2 * i + 1]))
+    for i in range(lost):
+        add_link(net, np.int64(links.lost[2 * i]), np.int64(links.lost[2 * i + 1]))
+
+
+@inner
+def was_above_cap(net: Net, links: StepLinks, lost: Int, cap: Int) -> bool:
+    """Return whether the first node of a ruin had more links than the cap."""
+    seed = links.lost[0]
+    # Its degree before the ruin: what it has now, and what was removed.
+    degree = np.int64(net.degree[seed])
+    for i in range(2 * lost):
+        degree += np.int64(links.lost[i] == seed)
+    return bool(degree > cap)
+
+
+@inner
+def update_all_barred(net: Net, partners: Partners, ends: Ids, count: Int, cap: Int) -> None:
+    """Note which ends of `count` links may get another link."""
+    for i in range(2 * count):
+        update_barred(net, partners, np.int64(ends[i]), cap)
+
+
+@kernel
+def improve(
+    net: Net,
+    groups: Groups,
+    records: FragmentRecords,
+    partners: Partners,
+    links: StepLinks,
+    steps: Int,
+    limits: Limits,
+) -> None:
+    """Try `steps` steps of ruin and recreate."""
+    cap = limits.cap
+    for v in range(len(net.degree)):
+        update_barred(net, partners, np.int64(v), cap)
+    for _ in range(steps):
+        before = net.tally[LINKS]
+        lost = ruin(net, groups, records, links, limits.lost)
+        update_all_barred(net, partners, links.lost, lost, cap)
+        done = lost > 0 and record_fragments(net, groups, records, links.lost, lost)
+        if done:
+            # One of the links removed must not come back in this step: mostly it would, and nothing changed.
+            chosen = draw(net, lost)
+            partners.forbidden[0], partners.forbidden[1] = links.lost[2 * chosen], links.lost[2 * chosen + 1]
+            fits = chunks_for(before + 1, len(net.degree)) <= len(net.spare)
+            one_more = limits.lowering and fits and was_above_cap(net, links, lost, cap)
+            done = recreate(net, records, partners, links, cap, lost + np.int64(one_more))
+        # Links added so far, also by a `recreate` that gave up.
+        made = net.tally[LINKS] - (before - lost)
+        clear_records(records)
+        if not done:
+            undo(net, links, lost, made)
+            update_all_barred(net, partners, links.lost, lost, cap)
+            update_all_barred(net, partners, links.made, made, cap)

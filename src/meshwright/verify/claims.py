@@ -1,0 +1,276 @@
+"""Check whether a plan is what it states: recompute its figures and compare."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from meshwright.costs.link_costs import total_cost
+from meshwright.errors import InputError, first_five
+from meshwright.measure.connectivity import weak_topics
+from meshwright.verify.certificate import check_price_table, gap
+from meshwright.verify.overlay_check import verify_overlay
+from meshwright.verify.tree_check import tree_faults
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from meshwright.costs.link_costs import LinkCosts
+    from meshwright.measure.connectivity import WeakTopics
+    from meshwright.overlay import Overlay
+    from meshwright.progress import Progress
+    from meshwright.verify.overlay_check import Verification
+    from meshwright.verify.tree_check import TreeTables
+
+TOLERANCE = 1e-9
+"""How far a stated figure may be from the one found, relative to the larger: room for rounding, no more."""
+BUDGETS = ("max_edges", "max_degree")
+"""A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlanClaims:
+    """What a plan states of itself."""
+
+    name: str
+    """What messages call the plan, such as its folder."""
+    algorithm: str
+    parameters: Mapping[str, Any]
+    figures: Mapping[str, Any]
+    trees: Mapping[str, Any] | None = None
+    """The figures that it states of its trees; None if it has no trees."""
+
+    @property
+    def budgets(self) -> dict[str, int]:
+        """The budgets that it was made under."""
+        given = {name: self.parameters.get(name) for name in BUDGETS}
+        return {name: budget for name, budget in given.items() if budget is not None}
+
+    @property
+    def k(self) -> int | None:
+        """How connected its algorithm claims every topic to be: resilient's k, 2 by default."""
+        if self.algorithm != "resilient":
+            return None
+        return 1 if self.parameters.get("k") == 1 else 2
+
+
+@dataclass(frozen=True, eq=False)
+class PlanProofs:
+    """What a plan offers as proof of its claims, as far as it has any."""
+
+    prices: pa.Table | None = None
+    """`node, topic, price`: proves how many links are needed at least."""
+    trees: TreeTables | None = None
+    """The trees that its messages take."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlanReport:
+    """What is true of a plan, and in which points it differs from what the plan states."""
+
+    overlay: Overlay
+    verification: Verification
+    disagreements: tuple[str, ...]
+    """One line for each point in which the plan is wrong."""
+    budgeted: bool
+    """Whether it was made under a budget, and so may leave topics split."""
+    k: int | None = None
+    """Every topic must be k-connected: as requested, or as the plan claims. None: neither."""
+    weak: WeakTopics | None = None
+    """The topics that are not 2-connected, if they must be."""
+    total_cost: float | None = None
+    """The total cost of the links, if link costs were given."""
+    stated_cost: float | None = None
+    """The total cost that the plan states."""
+    lower_bound: int | None = None
+    """The number of links that its prices prove to be needed."""
+    unchecked: tuple[str, ...] = ()
+    """The figures that the plan states and that were not checked."""
+    trees: int | None = None
+    """The number of trees that the plan states, if they were checked."""
+
+    @property
+    def gap(self) -> float | None:
+        """An upper bound on its excess over the fewest links, as a share; None if unknown or incomplete."""
+        if self.lower_bound is None or not self.complete:
+            return None
+        return gap(len(self.overlay), self.lower_bound)
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that the plan states is true."""
+        return not self.disagreements
+
+    @property
+    def complete(self) -> bool:
+        """Whether every topic is connected: a plan under a budget can be right without being complete."""
+        return self.verification.connected
+
+    @property
+    def passed(self) -> bool:
+        """Whether all it states is true, and every topic is k-connected.
+
+        Without a k, topics must be connected unless the plan was made under a budget.
+        """
+        if not self.ok or self.weak:
+            return False
+        return self.complete or (self.budgeted and self.k is None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as plain data, as `meshwright verify --json` prints them."""
+        found = self.verification
+        return {
+            "verified": self.passed,
+            "complete": self.complete,
+            "edges": len(self.overlay),
+            "average_degree": found.degrees.average,
+            "max_degree": found.degrees.maximum,
+            "support": found.support,
+            "split_topics": len(found.split_topics),
+            "k": self.k,
+            "weak_topics": None if self.weak is None else len(self.weak),
+            "total_cost": self.total_cost,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "trees": self.trees,
+            "cost_checked": None if self.stated_cost is None else self.total_cost is not None,
+            "unchecked": list(self.unchecked),
+            "disagreements": list(self.disagreements),
+        }
+
+
+def verify_plan(
+    claims: PlanClaims,
+    overlay: Overlay,
+    proofs: PlanProofs,
+    *,
+    k: int | None = None,
+    costs: LinkCosts | None = None,
+    progress: Progress | None = None,
+) -> PlanReport:
+    """Recompute everything that a plan states, by code other than that which made it, and compare.
+
+    With `k` every topic must be connected (1), or stay so when any one broker fails (2); a plan made by
+    `resilient` claims that itself. Without `costs` the total cost that a plan states is not checked.
+
+    Raises
+    ------
+    InputError
+        If the plan was made with other costs, or k is neither 1 nor 2.
+    CertificateError
+        If its prices are not one for each subscription, from 0 to 1.
+    """
+    wanted = required_k(claims, k)
+    found = verify_overlay(overlay, progress=progress)
+    weak = weak_topics(overlay) if wanted == 2 else None
+    return compare_with_claims(claims, overlay, found, k=wanted, weak=weak, costs=costs, proofs=proofs)
+
+
+def required_k(claims: PlanClaims, k: int | None) -> int | None:
+    """Return how connected every topic must be: as requested or as the plan claims, whichever is more."""
+    if k not in (None, 1, 2):
+        raise InputError(f"k is {k}: give 1 (connected) or 2 (connected when one broker fails)")
+    return max((value for value in (k, claims.k) if value is not None), default=None)
+
+
+def compare_with_claims(
+    claims: PlanClaims,
+    overlay: Overlay,
+    found: Verification,
+    *,
+    k: int | None,
+    weak: WeakTopics | None,
+    costs: LinkCosts | None,
+    proofs: PlanProofs | None,
+) -> PlanReport:
+    """Compare what is true of a plan's overlay with what the plan states.
+
+    Without `proofs` its bound and its trees are not checked, and the report lists them as such.
+    """
+    figures: dict[str, float | None] = {
+        "nodes": overlay.interest.num_nodes,
+        "topics": overlay.interest.num_topics,
+        "edges": len(overlay),
+        "average_degree": found.degrees.average,
+        "max_degree": found.degrees.maximum,
+        "support": found.support,
+    }
+    bound = faults = None
+    unchecked = {"solver_bound"}
+    if proofs is None:
+        unchecked |= {"lower_bound", "gap"}
+    else:
+        if proofs.prices is not None:
+            bound = check_price_table(overlay.interest, proofs.prices)
+        if proofs.trees is not None:
+            faults = tree_faults(overlay, proofs.trees, claims.trees or {})
+        known = bound is not None and found.connected
+        figures |= {"lower_bound": bound, "gap": gap(len(overlay), bound or 0) if known else None}
+    cost = None if costs is None else _total_cost(claims, overlay, costs)
+    stated_cost = claims.figures.get("total_cost")
+    left = [name for name in claims.figures if name in unchecked]
+    return PlanReport(
+        overlay=overlay,
+        verification=found,
+        disagreements=(
+            *_wrong_figures(claims, figures),
+            *_wrong_contributions(found),
+            *_exceeded_budgets(claims, overlay, found),
+            *_wrong_figures(
+                claims, {"total_cost": cost} if cost is not None and stated_cost is not None else {}
+            ),
+            *(faults or ()),
+        ),
+        budgeted=bool(claims.budgets),
+        k=k,
+        weak=weak,
+        total_cost=cost,
+        stated_cost=stated_cost,
+        lower_bound=bound,
+        unchecked=(*left, "trees") if claims.trees is not None and faults is None else tuple(left),
+        trees=None if faults is None or claims.trees is None else claims.trees.get("trees"),
+    )
+
+
+def _wrong_figures(claims: PlanClaims, figures: Mapping[str, float | None]) -> Iterator[str]:
+    """Yield a line for each figure that is not as the plan states it."""
+    for name, found in figures.items():
+        stated = claims.figures.get(name)
+        if not _agree(found, stated):
+            yield f"{name} is {'not known' if found is None else found}, the plan states {stated}"
+
+
+def _agree(found: float | None, stated: object) -> bool:
+    """Say whether a figure is as stated: the same number up to TOLERANCE, or None for both."""
+    if found is None or isinstance(stated, bool) or not isinstance(stated, (int, float)):
+        return found is None and stated is None
+    try:
+        return math.isclose(found, stated, rel_tol=TOLERANCE)
+    except OverflowError:  # an integer that no float holds
+        return False
+
+
+def _wrong_contributions(found: Verification) -> Iterator[str]:
+    if not found.contributions_agree:
+        edges = first_five(found.wrong_contributions.tolist())
+        yield f"the contributions of edges {edges} are not as stated"
+
+
+def _exceeded_budgets(claims: PlanClaims, overlay: Overlay, found: Verification) -> Iterator[str]:
+    spent = {"max_edges": len(overlay), "max_degree": found.degrees.maximum}
+    for name, budget in claims.budgets.items():
+        if spent[name] > budget:
+            yield f"{name} was {budget}, but the overlay has {spent[name]}"
+
+
+def _total_cost(claims: PlanClaims, overlay: Overlay, costs: LinkCosts) -> float:
+    """Return the total cost of a plan's links; the costs must be those that it was made with."""
+    made_with = claims.parameters.get("costs", costs.description)
+    if made_with != costs.description:
+        raise InputError(
+            f"plan {claims.name} was made with other link costs ({made_with}, these are "
+            f"{costs.description}): give those"
+        )
+    return total_cost(overlay, costs)

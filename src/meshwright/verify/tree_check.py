@@ -1,0 +1,209 @@
+"""Check that the trees of a plan are trees of exactly the brokers that they must span, by numpy and scipy.
+
+A broker in the tree of a topic is one number, its *key*: topic · width + broker. So the brokers of all trees
+are one array, and sets of them are compared in one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.arrow import fill_null, to_numpy
+from meshwright.errors import first_five
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.interest import Interest
+    from meshwright.overlay import Overlay
+
+RELAY, PUBLISHER = "relay", "publisher"
+"""The roles that change what a broker may do in a tree."""
+NOBODY = -1
+"""The parent of a root, and the id of a missing name."""
+
+
+class TreeTables(NamedTuple):
+    """The trees of a plan by name."""
+
+    trees: pa.Table
+    """`topic, parent, child`: a row for each broker of a tree; the root has no parent."""
+    roles: pa.Table
+    """`topic, broker, role`: who is a `relay` or a `publisher`."""
+
+
+class _Rows(NamedTuple):
+    """The tables by key. Publisher-only brokers hang on a tree by a one-way link and are not part of it."""
+
+    width: int
+    """How many brokers there are, at least 1."""
+    brokers: NDArray[np.int64]
+    """By row of a tree: the broker."""
+    parents: NDArray[np.int64]
+    """By row of a tree: its parent, or NOBODY."""
+    subscribers: NDArray[np.int64]
+    """Every subscription."""
+    relays: NDArray[np.int64]
+    """Every broker with the role of a relay."""
+    publishers: NDArray[np.int64]
+    """Every broker with the role of a publisher."""
+    carriers: NDArray[np.int64]
+    """By row of a publisher: the broker that it hands its messages to, or NOBODY."""
+
+    @property
+    def below(self) -> NDArray[np.bool_]:
+        """By row of a tree: whether it has a parent."""
+        return np.asarray(self.parents != NOBODY)
+
+
+def tree_faults(overlay: Overlay, tables: TreeTables, figures: Mapping[str, object]) -> tuple[str, ...]:
+    """Return what is wrong with the trees of a plan, given the figures that it states of them."""
+    interest = overlay.interest
+    unknown = list(_unknown_names(interest, tables))
+    if unknown:
+        return (f"trees name the unknown {first_five(unknown)}",)
+    rows = _rows(interest, tables)
+    links = _links(rows)
+    faulty_topics = {
+        "reach a broker twice": _repeated(rows.brokers) // rows.width,
+        "have brokers that are neither subscribers nor relays": np.setdiff1d(
+            rows.brokers, np.concatenate((rows.subscribers, rows.relays))
+        )
+        // rows.width,
+        "are not one tree each": _not_one_tree(rows),
+        "use links that are not there": (rows.brokers // rows.width)[rows.below][
+            ~np.isin(links, overlay.u * np.int64(rows.width) + overlay.v)
+        ],
+        "leave out subscribers": _left_out(overlay, rows) // rows.width,
+        "name relays that subscribe or are not in them": np.concatenate(
+            (np.setdiff1d(rows.relays, rows.brokers), np.intersect1d(rows.relays, rows.subscribers))
+        )
+        // rows.width,
+    }
+    names = interest.topic_names
+    faults = []
+    for what, topics in faulty_topics.items():
+        if len(topics):
+            faulty = first_five(names[topic].as_py() for topic in np.unique(topics).tolist())
+            faults.append(f"the trees of topics {faulty} {what}")
+    carrying = np.concatenate((rows.brokers, rows.subscribers))
+    if not np.isin(rows.carriers, carrying).all() or np.isin(rows.publishers, rows.subscribers).any():
+        faults.append("publishers are not attached to a carrier of their topic, or subscribe themselves")
+    counted = {
+        "trees": len(np.unique(rows.brokers // rows.width)),
+        "relays": len(rows.relays),
+        "publishers": len(rows.carriers),
+        "links_used": len(np.unique(links)),
+    }
+    faults += [
+        f"routes: {name} is {count}, the plan states {figures.get(name)}"
+        for name, count in counted.items()
+        if type(figures.get(name)) is not int or figures[name] != count
+    ]
+    return tuple(faults)
+
+
+def _unknown_names(interest: Interest, tables: TreeTables) -> Iterator[str]:
+    """Yield the names of the tables that the interest does not have."""
+    for table, columns in ((tables.trees, ("topic", "parent", "child")), (tables.roles, ("topic", "broker"))):
+        for column in columns:
+            given = table.column(column)
+            ids = pc.index_in(given, _names(interest, column))
+            yield from given.filter(pc.and_(given.is_valid(), ids.is_null())).unique().to_pylist()
+
+
+def _rows(interest: Interest, tables: TreeTables) -> _Rows:
+    """Turn the tables' names into keys."""
+    width = max(interest.num_nodes, 1)
+
+    def keys(table: pa.Table, column: str) -> NDArray[np.int64]:
+        topics, brokers = (
+            to_numpy(fill_null(pc.index_in(table.column(name), _names(interest, name)), NOBODY)).astype(
+                np.int64
+            )
+            for name in ("topic", column)
+        )
+        return np.where(
+            (topics == NOBODY) | (brokers == NOBODY), NOBODY, topics.astype(np.int64) * width + brokers
+        )
+
+    role = np.array(tables.roles.column("role").to_pylist(), dtype=object)
+    having = keys(tables.roles, "broker")
+    children, parents = keys(tables.trees, "child"), keys(tables.trees, "parent")
+    publishers = having[role == PUBLISHER]
+    outside = np.isin(children, publishers)
+    return _Rows(
+        width=width,
+        brokers=children[~outside],
+        parents=parents[~outside],
+        subscribers=interest.node_topics.astype(np.int64) * width + interest.node_of_slot,
+        relays=having[(role == RELAY) & (having != NOBODY)],
+        publishers=publishers,
+        carriers=parents[outside],
+    )
+
+
+def _names(interest: Interest, column: str) -> pa.Array:
+    names = interest.topic_names if column == "topic" else interest.node_names
+    return names.cast(pa.string())
+
+
+def _links(rows: _Rows) -> NDArray[np.int64]:
+    """Return the link of each row that has a parent: lower end · width + upper end."""
+    ends = np.stack((rows.parents[rows.below], rows.brokers[rows.below])) % rows.width
+    links: NDArray[np.int64] = ends.min(axis=0) * rows.width + ends.max(axis=0)
+    return links
+
+
+def _repeated(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the keys that occur more than once."""
+    distinct, counts = np.unique(keys, return_counts=True)
+    return distinct[counts > 1]
+
+
+def _not_one_tree(rows: _Rows) -> NDArray[np.int64]:
+    """Return the topics whose rows are not one tree: not one root, a parent elsewhere, or several pieces.
+
+    Each row but the root's has one link, to its parent. One root, one piece and no broker twice: a tree.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not len(rows.brokers):
+        return np.zeros(0, dtype=np.int64)
+    brokers = np.sort(rows.brokers)
+    parents, children = rows.parents[rows.below], rows.brokers[rows.below]
+    known = np.isin(parents, brokers)
+    ends = (np.searchsorted(brokers, children[known]), np.searchsorted(brokers, parents[known]))
+    links = (np.ones(len(ends[0]), dtype=np.int8), ends)
+    _, piece = connected_components(coo_array(links, shape=(len(brokers),) * 2), directed=False)
+    topics, pieces = np.unique(
+        np.unique(np.stack((brokers // rows.width, piece)), axis=1)[0], return_counts=True
+    )
+    rooted, roots = np.unique(rows.brokers[~rows.below] // rows.width, return_counts=True)
+    return np.concatenate(
+        (topics[pieces > 1], np.setdiff1d(topics, rooted[roots == 1]), children[~known] // rows.width)
+    )
+
+
+def _left_out(overlay: Overlay, rows: _Rows) -> NDArray[np.int64]:
+    """Return the subscribers that a tree must reach and does not.
+
+    A topic needs a tree if it has two subscribers or more, and all can reach each other in the overlay.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    interest = overlay.interest
+    topic, node = interest.node_topics, interest.node_of_slot
+    _, piece = connected_components(overlay.to_scipy(), directed=False)
+    # Every subscriber must be in the same piece of the overlay as the last one of its topic.
+    last = np.zeros(interest.num_topics, dtype=piece.dtype)
+    last[topic] = piece[node]
+    needs_tree = np.bincount(topic, minlength=interest.num_topics) > 1
+    needs_tree[topic[piece[node] != last[topic]]] = False
+    return np.setdiff1d(rows.subscribers[needs_tree[topic]], rows.brokers)

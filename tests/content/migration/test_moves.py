@@ -1,0 +1,97 @@
+"""Requests to move: how many users a broker asks at a time, which ones, and what an answer changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from meshwright.content import Workload
+from meshwright.content.migration import Terms
+from meshwright.content.migration.protocol.broker_state import BrokerState, LocalUser
+from meshwright.content.migration.protocol.messages import Message, RequestToMove
+from meshwright.content.migration.protocol.moves import MoveRequests
+
+USERS, BROKERS = 6, 2
+
+
+class Recorder:
+    """A connection that keeps what is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, Message]] = []
+
+    def send(self, to: int, message: Message) -> None:
+        """Keep a message."""
+        self.sent.append((to, message))
+
+
+@pytest.fixture
+def connection() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def requests(connection: Recorder) -> MoveRequests:
+    """Make broker 0 with six users that would all be cheaper on broker 1, the last with the most traffic."""
+    workload = Workload.build(
+        [f"u{user}" for user in range(USERS)],
+        ["far", "near"],
+        ["news"],
+        rates=(np.arange(USERS), np.zeros(USERS, int), np.arange(1.0, USERS + 1)),
+        subscriptions=([0], [0]),
+        access=[[10.0, 1.0]] * USERS,
+        core=np.zeros((BROKERS, BROKERS)),
+        capacity=np.inf,
+    )
+    state = BrokerState(0, BROKERS, connection, Terms(requests=3))  # type: ignore[arg-type]
+    state.initialize(workload, dict.fromkeys(range(USERS), 0))
+    state.users = {user: LocalUser(connected=True) for user in range(USERS)}
+    return MoveRequests(state)
+
+
+def asked(connection: Recorder) -> list[int]:
+    """Return the users that were asked, in order."""
+    return [to - BROKERS for to, message in connection.sent if isinstance(message, RequestToMove)]
+
+
+def test_open_requests_are_limited(requests: MoveRequests, connection: Recorder) -> None:
+    """Unanswered and accepted requests together stay within the limit; declined ones make room."""
+    loads = requests._state.workload.load
+    order = np.argsort(-loads, kind="stable").tolist()
+    assert requests.request_moves()
+    assert asked(connection) == order[:3]
+    assert requests.request_moves()
+    requests.answer(order[0], 1, accepted=True)
+    requests.answer(order[1], 1, accepted=True)
+    assert requests.request_moves()
+    assert asked(connection) == order[:3]
+    requests.answer(order[2], 1, accepted=False)
+    assert requests.request_moves()
+    assert asked(connection) == order[:4]
+    assert (requests.declined, set(requests.accepted)) == ({(order[2], 1)}, set(order[:2]))
+
+
+def test_accepted_moves_are_taken_once(requests: MoveRequests) -> None:
+    """With the token, accepted moves that still pay are taken; a user that is on its way is left out."""
+    requests.request_moves()
+    first, second, third = requests.requested
+    for user in (first, second):
+        requests.answer(user, 1, accepted=True)
+    requests._state.users[second].home = 1
+    assert requests.pending
+    assert list(requests.take_accepted()) == [(first, 1)]
+    assert list(requests.take_accepted()) == []
+    assert list(requests.requested) == [third]
+
+
+def test_answers_that_nobody_waits_for_are_ignored(requests: MoveRequests) -> None:
+    """An answer counts only for the broker that the user was asked about; a crash drops the request."""
+    requests.request_moves()
+    user = next(iter(requests.requested))
+    requests.answer(user, 0, accepted=True)
+    assert not requests.accepted
+    requests.broker_down(1)
+    requests.answer(user, 1, accepted=True)
+    assert not requests.pending
+    requests._state.alive.discard(1)
+    assert not requests.request_moves()

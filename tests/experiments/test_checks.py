@@ -1,0 +1,75 @@
+"""Verdicts: what makes a claim hold, partly hold or fail."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from meshwright.experiments.checks import (
+    Check,
+    Claims,
+    at_least,
+    at_most,
+    below,
+    falls,
+    near,
+    rises,
+    verdict_of,
+)
+
+
+@given(st.dictionaries(st.text(), st.booleans(), min_size=1))
+def test_a_verdict_follows_the_comparisons(held: dict[str, bool]) -> None:
+    """All hold: holds. At least half: partly. Fewer: no."""
+    share = sum(held.values()) / len(held)
+    assert verdict_of(held) == ("holds" if share == 1 else "partly" if share >= 0.5 else "no")
+
+
+def test_a_claim_needs_a_comparison() -> None:
+    """Without a comparison there is no verdict: an empty selection is a mistake, not a success."""
+    with pytest.raises(ValueError, match="without a comparison"):
+        verdict_of({})
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"), [("holds", "because"), ("no", ""), ("partly", ""), ("maybe", "")]
+)
+def test_a_reason_is_given_exactly_unless_it_holds(verdict: str, reason: str) -> None:
+    """A check that holds has no reason, any other must have one; there are three verdicts."""
+    with pytest.raises(ValueError, match="p/f/c"):
+        Check("p/f/c", "p", "f", "claim", "1", "2", verdict, reason)  # type: ignore[arg-type]
+
+
+def test_reasons_name_what_fails() -> None:
+    """The reason begins with the comparisons that fail, the first three by name."""
+    claims = Claims("p", "f")
+    held = dict.fromkeys("abcd", False) | {"e": True}
+    claims.check("c", "claim", paper="1", ours=2, held=held, reason="Because.")
+    claims.check("d", "claim", paper="1", ours=2, held={"e": True}, reason="Because.")
+    assert claims.checks[0].reason == "Fails in 4 of 5 comparisons: a; b; c and 1 more. Because."
+    assert (claims.checks[0].id, claims.checks[0].verdict, claims.checks[1].reason) == ("p/f/c", "no", "")
+
+
+@given(st.lists(st.integers(-100, 100), min_size=2, max_size=6))
+def test_shapes(values: list[int]) -> None:
+    """A curve falls where each mean is below the one before; what falls does not rise."""
+    points = {x: [value - 1.0, value + 1.0] for x, value in enumerate(values)}
+    steps = list(pairwise(values))
+    assert list(falls(points).values()) == [after < before for before, after in steps]
+    assert list(rises(points).values()) == [after > before for before, after in steps]
+    assert not any(below(points, points).values())
+
+
+@given(st.floats(0.1, 100), st.floats(0.1, 100))
+def test_numbers(value: float, target: float) -> None:
+    """Numbers hold within a tolerance, limits if kept; both partly within a loose one."""
+    off = abs(value - target) / target
+    assert verdict_of(near(value, target)) == ("holds" if off <= 0.1 else "partly" if off <= 0.25 else "no")
+    over = (value - target) / target
+    assert verdict_of(at_most(value, target)) == ("holds" if over <= 0 else "partly" if over <= 0.1 else "no")
+    assert verdict_of(at_least(value, target)) == (
+        "holds" if over >= 0 else "partly" if over >= -0.1 else "no"
+    )

@@ -1,0 +1,276 @@
+"""Files and folders appear whole or not at all, whatever happens to their writer."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+import meshwright as mw
+from meshwright import Interest
+from meshwright.churn.events import Event
+from meshwright.deploy.config.exports import export
+from meshwright.errors import OutputError
+from meshwright.files.atomic import check_place, new_file, new_folder
+from meshwright.files.header import DATASET, PLAN, write_header
+from meshwright.report import degree_and_support
+from meshwright.store import read_dataset, write_dataset, write_trace
+from meshwright.workloads import unif, write_raw_events
+
+OLD = Interest.from_dict({"a": {"x"}, "b": {"x"}})
+NEW = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}, "c": {"y"}})
+
+KILLED_WRITERS = """
+import os, signal, sys
+from pathlib import Path
+from meshwright import Interest
+from meshwright.files import atomic
+from meshwright.store import datasets
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+write = datasets.write_table
+def write_then_die(table, file):
+    write(table, file)
+    if file.parent.name == moment:
+        die()
+
+for target in sys.argv[1:]:
+    moment = Path(target).parent.name
+    writer = os.fork()
+    if not writer:
+        datasets.write_table = write_then_die
+        if moment == "renaming":
+            datasets.write_table, atomic._take_place = write, die
+        datasets.write_dataset(Interest.from_dict({"n": {"t"}}), target)
+        os._exit(0)
+    assert os.WTERMSIG(os.waitpid(writer, 0)[1]) == signal.SIGKILL
+"""
+"""Forks a writer for each target, which dies at the moment that the folder around the target names."""
+
+
+def inside(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_killed_writers_leave_the_old_or_nothing(tmp_path: Path) -> None:
+    """A writer killed half-way leaves the old dataset, or none, and the next one cleans up after it."""
+    targets = [
+        tmp_path / existing / moment / "data"
+        for existing in ("old", "none")
+        for moment in ("topics", "quarantine", "renaming")
+    ]
+    for target in targets[:3]:
+        write_dataset(OLD, target)
+    for target in targets[3:]:
+        target.parent.mkdir(parents=True)
+    subprocess.run([sys.executable, "-c", KILLED_WRITERS, *map(str, targets)], check=True)
+    for target in targets:
+        existing = target in targets[:3]
+        assert len(inside(target.parent)) == 1 + existing, "the killed writer got as far as its own folder"
+        assert target.exists() == existing
+        assert not existing or read_dataset(target).fingerprint == OLD.fingerprint
+        write_dataset(NEW, target)
+        assert inside(target.parent) == ["data"]
+        assert read_dataset(target).fingerprint == NEW.fingerprint
+
+
+def test_interrupted_writer_leaves_no_trace(tmp_path: Path) -> None:
+    """Ctrl-C in the middle removes what was written so far and keeps what was there."""
+    target = tmp_path / "data"
+    write_dataset(OLD, target)
+
+    def interrupted() -> None:
+        with new_folder(target, DATASET) as folder:
+            (folder / "half").write_text("written")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert inside(tmp_path) == ["data"]
+    assert read_dataset(target).fingerprint == OLD.fingerprint
+
+
+def test_failed_rename_brings_the_old_one_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the new folder cannot take its place, the old one is there again."""
+    target = tmp_path / "data"
+    write_dataset(OLD, target)
+    rename = Path.rename
+    calls: list[Path] = []
+
+    def refuse_second(self: Path, to: Path) -> Path:
+        calls.append(to)
+        if len(calls) == 2:  # the first moves the old one aside
+            raise OSError(28, "No space left on device")
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", refuse_second)
+    with pytest.raises(OutputError, match="No space left on device"):
+        write_dataset(NEW, target)
+    assert read_dataset(target).fingerprint == OLD.fingerprint
+    assert inside(tmp_path) == ["data"]
+
+
+def test_writer_at_work_is_left_alone(tmp_path: Path) -> None:
+    """A second writer does not clean away the folder that the first is filling."""
+    target = tmp_path / "data"
+    with new_folder(target, DATASET) as first:
+        write_dataset(NEW, target)
+        assert first.is_dir()
+        write_header(first, DATASET, {"first": True})
+    assert inside(target) == ["manifest.json"]
+    assert inside(tmp_path) == ["data"]
+
+
+def test_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where folders cannot be locked, writing works, and nothing is cleaned that might be in use."""
+
+    def unsupported(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("fcntl.flock", unsupported)
+    (tmp_path / ".data.writing-0").mkdir()
+    write_dataset(NEW, tmp_path / "data")
+    assert inside(tmp_path) == [".data.writing-0", "data"]
+
+
+def test_other_things_are_not_replaced(tmp_path: Path) -> None:
+    """A folder with other content, a plan, or a file in the way is kept, and named."""
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.tex").write_text("years of work")
+    plan = tmp_path / "plan"
+    with new_folder(plan, PLAN) as folder:
+        write_header(folder, PLAN, {})
+    file = tmp_path / "file"
+    file.write_text("")
+    for target, reason in ((precious, "something other"), (plan, "something other"), (file, "is a file")):
+        with pytest.raises(OutputError, match=rf"{target}.*{reason}"):
+            write_dataset(NEW, target)
+    assert inside(precious) == ["thesis.tex"]
+    assert inside(tmp_path) == ["file", "plan", "precious"]
+
+
+def test_empty_folder_and_missing_parents_are_fine(tmp_path: Path) -> None:
+    """An empty folder is filled, and parents are made."""
+    (tmp_path / "empty").mkdir()
+    for target in (tmp_path / "empty", tmp_path / "a" / "b" / "c"):
+        write_dataset(NEW, target)
+        assert read_dataset(target).fingerprint == NEW.fingerprint
+
+
+@pytest.mark.parametrize("place", ["file/data", "/proc/nowhere/data"])
+def test_unwritable_place_is_one_line(tmp_path: Path, place: str) -> None:
+    """Where nothing can be written, the error is one line that names the place."""
+    (tmp_path / "file").write_text("")
+    target = tmp_path / place
+    with pytest.raises(OutputError, match=rf"cannot write {target}: .*choose another path") as caught:
+        write_dataset(NEW, target)
+    assert "\n" not in str(caught.value)
+
+
+def test_link_keeps_pointing(tmp_path: Path) -> None:
+    """Writing through a symbolic link replaces what it points to, not the link."""
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for interest in (OLD, NEW):
+        write_dataset(interest, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert read_dataset(tmp_path / "real").fingerprint == NEW.fingerprint
+
+
+MADE = mw.design(unif(60, 9, size=4, seed=1), "gm")
+
+
+@contextmanager
+def little_room() -> Iterator[None]:
+    """Limit files to 700 bytes, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def exported(kind: str) -> Callable[[Path], object]:
+    return lambda folder: export(folder.parent / "plan", kind, folder)
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "graphml": lambda folder: MADE.overlay.write_graphml(folder / "overlay.graphml"),
+    "export to graphml": exported("graphml"),
+    "export to json": exported("json"),
+    "raw events": lambda folder: write_raw_events(MADE.overlay.interest, folder),
+    "trace": lambda folder: write_trace([[Event("leave", "b00")]] * 99, folder / "trace.jsonl"),
+    "chart": lambda folder: degree_and_support([MADE], folder / "chart.png"),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, writer: str) -> None:
+    """A writer that cannot write a whole file says so, keeps the old file, and leaves nothing else."""
+    mw.write_plan(MADE, tmp_path / "plan")
+    for folder in (tmp_path / "empty", tmp_path / "full"):
+        folder.mkdir()
+    WRITERS[writer](tmp_path / "full")
+    old = {file: file.read_bytes() for file in (tmp_path / "full").iterdir()}
+    assert old
+    for folder in (tmp_path / "empty", tmp_path / "full"):
+        with little_room(), pytest.raises(OutputError, match=r"^cannot write .*: File too large; choose"):
+            WRITERS[writer](folder)
+    assert {file: file.read_bytes() for file in (tmp_path / "full").iterdir()} == old
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+@pytest.mark.parametrize("fault", [RuntimeError, KeyboardInterrupt])
+def test_any_error_leaves_nothing(tmp_path: Path, fault: type[BaseException]) -> None:
+    """Any error while a file is written, Ctrl-C too, is raised and leaves nothing behind."""
+
+    def fail(beside: Path) -> None:
+        beside.write_text("half")
+        raise fault
+
+    with pytest.raises(fault), new_file(tmp_path / "file") as beside:
+        fail(beside)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """Writing to a symbolic link replaces the file that it points to."""
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    with new_file(tmp_path / "link") as beside:
+        beside.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "new"
+
+
+def test_pipes_are_written_to(tmp_path: Path) -> None:
+    """A pipe or a device is not replaced by a file."""
+    os.mkfifo(tmp_path / "pipe")
+    with new_file(tmp_path / "pipe") as given:
+        assert given == tmp_path / "pipe"
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_compressed_graphml(tmp_path: Path) -> None:
+    """GraphML under a name that ends in .gz is compressed, as other programs expect it."""
+    MADE.overlay.write_graphml(tmp_path / "overlay.graphml.gz")
+    assert nx.read_graphml(tmp_path / "overlay.graphml.gz").number_of_edges() == len(MADE.overlay)
+
+
+def test_a_path_is_checked_before_long_work(tmp_path: Path) -> None:
+    """A path that cannot be written is refused before long work, even if its permissions allow writing."""
+    check_place(tmp_path / "new" / "folder")
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file" / "below", Path("/proc/meshwright")):
+        with pytest.raises(OutputError, match=f"cannot write {place}: .*choose another path"):
+            check_place(place)
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]

@@ -1,0 +1,107 @@
+"""Verifying on a cluster finds what verifying in one process finds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import meshwright as mw
+from meshwright import measure
+from meshwright.errors import FormatError, InputError
+from meshwright.interest import Interest
+from meshwright.overlay import Overlay
+from meshwright.pipeline.dataset.subscriptions import from_interest
+from meshwright.pipeline.sharded_verify import examine_on_cluster, verify_on_cluster
+from meshwright.store import write_dataset, write_plan
+from meshwright.store.plan_check import verify_stored_plan
+from meshwright.verify import verify_overlay
+from meshwright.workloads import zipf
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def interest() -> Interest:
+    """Return subscriptions with a topic that most nodes have."""
+    return zipf(300, 40, min_size=2, max_size=12, alpha=1.5, seed=3).canonical()
+
+
+@pytest.mark.parametrize("algorithm", ["gm", "resilient"])
+def test_a_plan_is_reported_as_without_spark(
+    spark: SparkSession, interest: Interest, tmp_path: Path, algorithm: str
+) -> None:
+    """A true plan passes with the same report, from a dataset and from a file."""
+    write_dataset(interest, tmp_path / "dataset")
+    pq.write_table(interest.to_arrow(), tmp_path / "file.parquet")
+    write_plan(mw.design(interest, algorithm), tmp_path / "plan")
+    here = verify_stored_plan(tmp_path / "plan", interest)
+    for source in ("dataset", "file.parquet"):
+        there = verify_on_cluster(spark, tmp_path / "plan", tmp_path / source)
+        assert there.passed
+        assert there.verification.support == here.verification.support == 1
+        assert there.verification.components.total == here.verification.components.total
+        assert (there.k, there.disagreements) == (here.k, here.disagreements)
+        assert (there.weak is None) == (here.weak is None)
+
+
+def test_a_broken_plan_is_reported_as_without_spark(
+    spark: SparkSession, interest: Interest, tmp_path: Path
+) -> None:
+    """The same split topics, weak topics and wrong contributions are found."""
+    overlay = mw.design(interest, "gm").overlay
+    keep = np.arange(len(overlay)) % 7 != 3
+    broken = Overlay(interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
+    found, weak = examine_on_cluster(spark, broken, from_interest(spark, interest), weak=True)
+    here, weak_here = verify_overlay(broken), measure.weak_topics(broken)
+    assert len(here.split_topics) > 3
+    assert found.split_topics.tolist() == here.split_topics.tolist()
+    assert found.components.of_topic.tolist() == here.components.of_topic.tolist()
+    assert found.support == here.support
+    assert found.wrong_contributions.tolist() == here.wrong_contributions.tolist() != []
+    assert weak is not None
+    assert (weak.topics.tolist(), weak.nodes.tolist()) == (
+        weak_here.topics.tolist(),
+        weak_here.nodes.tolist(),
+    )
+
+
+def test_data_that_does_not_match_is_rejected(
+    spark: SparkSession, interest: Interest, tmp_path: Path
+) -> None:
+    """Another dataset, a damaged one, or none at all: one line each."""
+    write_plan(mw.design(interest, "gm"), tmp_path / "plan")
+    write_dataset(zipf(50, 10, size=3, seed=1), tmp_path / "other")
+    with pytest.raises(InputError, match="made for another dataset"):
+        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "other")
+    with pytest.raises(InputError, match="nothing is there"):
+        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "none")
+    write_dataset(interest, tmp_path / "dataset")
+    manifest = json.loads((tmp_path / "dataset" / "manifest.json").read_text())
+    part = next((tmp_path / "dataset" / "subscriptions").glob("*.parquet"))
+    table = pq.read_table(part)
+    pq.write_table(table.slice(1), part)
+    with pytest.raises(
+        FormatError, match=f"{table.num_rows - 1} subscriptions.* {table.num_rows} are stated"
+    ):
+        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "dataset")
+    manifest["counts"]["nodes"] += 1
+    (tmp_path / "dataset" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(FormatError, match="does not state"):
+        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "dataset")
+
+
+def test_without_edges_or_subscriptions(spark: SparkSession) -> None:
+    """Without subscriptions everything is connected; without edges, topics are split."""
+    nothing = Interest.from_pairs(pa.array([], pa.string()), pa.array([], pa.string()))
+    found, _ = examine_on_cluster(spark, Overlay.empty(nothing), from_interest(spark, nothing))
+    assert (found.connected, found.support, found.contributions_agree) == (True, 1.0, True)
+    pair = Interest.from_dict({"a": {"t"}, "b": {"t"}})
+    found, _ = examine_on_cluster(spark, Overlay.empty(pair), from_interest(spark, pair))
+    assert (found.split_topics.tolist(), found.support) == ([0], 0.0)

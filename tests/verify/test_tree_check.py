@@ -1,0 +1,399 @@
+"""The check of trees finds every fault, and nothing where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calls import examples, overlay_of, seeds
+from meshwright import Interest, Overlay
+from meshwright.store.trees import ROLES, TREES
+from meshwright.verify import TreeTables, tree_faults
+from naive import topic_sets
+from strategies import overlays
+
+Row = dict[str, str | None]
+
+INTEREST = Interest.from_dict(
+    {"a": {"far", "lost", "x"}, "b": {"x"}, "c": {"x", "y"}, "d": {"far", "y"}, "e": {"lost", "z"}}
+)
+OVERLAY = overlay_of(INTEREST, [(0, 1), (1, 2), (2, 3)])
+"""A path a, b, c, d, and e apart: `far` needs the relays b and c, `lost` cannot have a tree."""
+FIGURES = {"trees": 3, "relays": 2, "publishers": 2, "links_used": 3}
+
+
+def tree_rows() -> list[Row]:
+    triples = [
+        ("far", None, "a"), ("far", "a", "b"), ("far", "b", "c"), ("far", "c", "d"),
+        ("x", None, "b"), ("x", "b", "a"), ("x", "b", "c"), ("x", "c", "d"),
+        ("y", None, "c"), ("y", "c", "d"),
+        ("z", "e", "b"),
+    ]  # fmt: skip
+    return [{"topic": topic, "parent": parent, "child": child} for topic, parent, child in triples]
+
+
+def role_rows() -> list[Row]:
+    triples = [
+        ("far", "b", "relay"), ("far", "c", "relay"), ("x", "d", "publisher"), ("z", "b", "publisher"),
+        ("z", "e", "alone"),
+    ]  # fmt: skip
+    return [{"topic": topic, "broker": broker, "role": role} for topic, broker, role in triples]
+
+
+def faults(trees: list[Row], roles: list[Row], stated: dict[str, object] | None = None) -> tuple[str, ...]:
+    tables = TreeTables(pa.Table.from_pylist(trees, TREES), pa.Table.from_pylist(roles, ROLES))
+    return tree_faults(OVERLAY, tables, FIGURES | (stated or {}))
+
+
+def without(rows: list[Row], *positions: int) -> list[Row]:
+    return [row for position, row in enumerate(rows) if position not in positions]
+
+
+def changed(rows: list[Row], position: int, **values: str | None) -> list[Row]:
+    return [{**row, **values} if place == position else row for place, row in enumerate(rows)]
+
+
+def test_sound_trees_have_no_faults() -> None:
+    """Trees, relays and publishers as they should be: nothing is wrong."""
+    assert faults(tree_rows(), role_rows()) == ()
+
+
+NOT_ONE = "the trees of topics {} are not one tree each"
+TAMPERED: dict[str, tuple[Callable[[list[Row]], list[Row]], tuple[str, ...]]] = {
+    "a leaf is missing": (
+        lambda rows: without(rows, 3),
+        ("the trees of topics 'far' leave out subscribers",),
+    ),
+    "a relay is missing": (
+        lambda rows: without(rows, 1),
+        (NOT_ONE.format("'far'"), "the trees of topics 'far' name relays that subscribe or are not in them"),
+    ),
+    "a whole tree is missing": (
+        lambda rows: without(rows, 8, 9),
+        ("the trees of topics 'y' leave out subscribers", "routes: trees is 2, the plan states 3"),
+    ),
+    "a root is missing": (
+        lambda rows: without(rows, 8),
+        (NOT_ONE.format("'y'"), "the trees of topics 'y' leave out subscribers"),
+    ),
+    "a row stands there twice": (
+        lambda rows: [*rows, rows[9]],
+        ("the trees of topics 'y' reach a broker twice", NOT_ONE.format("'y'")),
+    ),
+    "a broker has two parents": (
+        lambda rows: [*rows, {"topic": "x", "parent": "c", "child": "b"}],
+        ("the trees of topics 'x' reach a broker twice", NOT_ONE.format("'x'")),
+    ),
+    "two roots": (
+        lambda rows: changed(rows, 9, parent=None),
+        (NOT_ONE.format("'y'"),),
+    ),
+    "no root": (
+        lambda rows: changed(rows, 8, parent="d"),
+        (NOT_ONE.format("'y'"),),
+    ),
+    "a circle and a root": (
+        lambda rows: changed(rows, 2, parent="d"),
+        (NOT_ONE.format("'far'"),),
+    ),
+    "a parent that is not in the tree": (
+        lambda rows: changed(rows, 9, parent="b"),
+        (
+            NOT_ONE.format("'y'"),
+            "the trees of topics 'y' use links that are not there",
+            "routes: links_used is 4, the plan states 3",
+        ),
+    ),
+    "a link that is not there": (
+        lambda rows: changed(rows, 6, parent="a"),
+        (
+            "the trees of topics 'x' use links that are not there",
+            "routes: links_used is 4, the plan states 3",
+        ),
+    ),
+    "a broker that does not subscribe": (
+        lambda rows: [*rows, {"topic": "y", "parent": "c", "child": "b"}],
+        ("the trees of topics 'y' have brokers that are neither subscribers nor relays",),
+    ),
+    "several topics at once": (
+        lambda rows: without(rows, 0, 4),
+        (
+            NOT_ONE.format("'far', 'x'"),
+            "the trees of topics 'far', 'x' leave out subscribers",
+        ),
+    ),
+    "an unknown topic": (
+        lambda rows: changed(rows, 9, topic="q"),
+        ("trees name the unknown 'q'",),
+    ),
+    "an unknown parent and child": (
+        lambda rows: changed(rows, 9, parent="o", child="p"),
+        ("trees name the unknown 'o', 'p'",),
+    ),
+    "a publisher without a carrier": (
+        lambda rows: changed(rows, 7, parent=None),
+        ("publishers are not attached to a carrier of their topic, or subscribe themselves",),
+    ),
+    "a publisher at a broker that does not carry its topic": (
+        lambda rows: changed(rows, 7, parent="e"),
+        ("publishers are not attached to a carrier of their topic, or subscribe themselves",),
+    ),
+    "a publisher is missing": (
+        lambda rows: without(rows, 7),
+        ("routes: publishers is 1, the plan states 2",),
+    ),
+    "a tree uses fewer links": (
+        lambda rows: without(rows, 3, 9),
+        (
+            "the trees of topics 'far', 'y' leave out subscribers",
+            "routes: links_used is 2, the plan states 3",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_faults_of_rows_are_found(what: str) -> None:
+    """Each fault is named with its topics, and nothing else is."""
+    tamper, expected = TAMPERED[what]
+    assert faults(tamper(tree_rows()), role_rows()) == expected
+
+
+def test_a_publisher_without_a_parent_is_not_taken_for_another_broker() -> None:
+    """The last broker carries the topic before: a missing carrier must not be mistaken for it."""
+    interest = Interest.from_dict({"a": {"s", "t"}, "b": {"s"}})
+    overlay = overlay_of(interest, [(0, 1)])
+    trees = [
+        {"topic": "s", "parent": None, "child": "a"},
+        {"topic": "s", "parent": "a", "child": "b"},
+        {"topic": "t", "parent": None, "child": "b"},
+    ]
+    roles = [{"topic": "t", "broker": "b", "role": "publisher"}]
+    tables = TreeTables(pa.Table.from_pylist(trees, TREES), pa.Table.from_pylist(roles, ROLES))
+    stated = {"trees": 1, "relays": 0, "publishers": 1, "links_used": 1}
+    assert len(tree_faults(overlay, tables, stated)) == 1
+
+
+RELAYS = "the trees of topics {} name relays that subscribe or are not in them"
+TAMPERED_ROLES: dict[str, tuple[Callable[[list[Row]], list[Row]], tuple[str, ...]]] = {
+    "a relay is not named": (
+        lambda rows: without(rows, 0),
+        (
+            "the trees of topics 'far' have brokers that are neither subscribers nor relays",
+            "routes: relays is 1, the plan states 2",
+        ),
+    ),
+    "a subscriber is named a relay": (
+        lambda rows: [*rows, {"topic": "y", "broker": "d", "role": "relay"}],
+        (RELAYS.format("'y'"), "routes: relays is 3, the plan states 2"),
+    ),
+    "a relay is in no tree": (
+        lambda rows: [*rows, {"topic": "y", "broker": "a", "role": "relay"}],
+        (RELAYS.format("'y'"), "routes: relays is 3, the plan states 2"),
+    ),
+    "a relay has no topic": (
+        lambda rows: changed(rows, 0, topic=None),
+        (
+            "the trees of topics 'far' have brokers that are neither subscribers nor relays",
+            "routes: relays is 1, the plan states 2",
+        ),
+    ),
+    "a publisher subscribes": (
+        lambda rows: [*rows, {"topic": "lost", "broker": "a", "role": "publisher"}],
+        ("publishers are not attached to a carrier of their topic, or subscribe themselves",),
+    ),
+    "an unknown broker": (
+        lambda rows: changed(rows, 4, broker="p"),
+        ("trees name the unknown 'p'",),
+    ),
+    "an unknown topic": (
+        lambda rows: changed(rows, 4, topic="q"),
+        ("trees name the unknown 'q'",),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TAMPERED_ROLES)
+def test_faults_of_roles_are_found(what: str) -> None:
+    """Each role that is not so is named with its topics, and nothing else is."""
+    tamper, expected = TAMPERED_ROLES[what]
+    assert faults(tree_rows(), tamper(role_rows())) == expected
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("stated", [0, None, "3", True, 3.5])
+def test_figures_that_are_not_so_are_found(name: str, stated: object) -> None:
+    """Each count must be stated as the whole number that it is."""
+    expected = f"routes: {name} is {FIGURES[name]}, the plan states {stated}"
+    assert faults(tree_rows(), role_rows(), {name: stated}) == (expected,)
+
+
+def test_one_is_not_true() -> None:
+    """A count of 1 stated as `true` is wrong, although Python holds them to be equal."""
+    interest = Interest.from_dict({"a": {"s"}, "b": {"s"}})
+    rows = [{"topic": "s", "parent": None, "child": "a"}, {"topic": "s", "parent": "a", "child": "b"}]
+    tables = TreeTables(pa.Table.from_pylist(rows, TREES), ROLES.empty_table())
+    stated = {"trees": True, "relays": 0, "publishers": 0, "links_used": 1}
+    assert tree_faults(overlay_of(interest, [(0, 1)]), tables, stated) == (
+        "routes: trees is 1, the plan states True",
+    )
+
+
+def test_no_trees_are_sound_where_none_are_needed() -> None:
+    """Topics of fewer than two subscribers need no tree, and neither does an interest of nobody."""
+    tables = TreeTables(TREES.empty_table(), ROLES.empty_table())
+    nothing = {"trees": 0, "relays": 0, "publishers": 0, "links_used": 0}
+    for subscriptions in ({}, {"a": ["s"], "b": []}):
+        overlay = Overlay.empty(Interest.from_dict(subscriptions))
+        assert tree_faults(overlay, tables, nothing) == ()
+
+
+def tables_and_figures(overlay: Overlay, seed: int) -> tuple[list[Row], list[Row], dict[str, Any]]:
+    """Make sound trees for an overlay in plain Python, with relays where they are needed, and publishers."""
+    random, interest = np.random.default_rng(seed), overlay.interest
+    brokers, names = interest.node_names.to_pylist(), interest.topic_names.to_pylist()
+    links = {frozenset(link) for link in zip(overlay.u.tolist(), overlay.v.tolist(), strict=True)}
+    trees: list[tuple[int, int | None, int]] = []
+    roles: list[tuple[int, int, str]] = []
+    publishing: list[tuple[int, int | None, int]] = []
+    for topic in range(interest.num_topics):
+        subscribers = [v for v, own in enumerate(topic_sets(interest)) if topic in own]
+        random.shuffle(subscribers)
+        parent = paths_from(subscribers[0], links, random) if subscribers else {}
+        inside: dict[int, int | None] = {}
+        if len(subscribers) > 1 and set(subscribers) <= parent.keys():
+            for leaf in subscribers:
+                here: int | None = leaf
+                while here is not None:
+                    above = parent[here]
+                    inside[here] = above
+                    here = above
+        trees += [(topic, parent_of_v, v) for v, parent_of_v in inside.items()]
+        roles += [(topic, v, "relay") for v in inside if v not in subscribers]
+        carriers = sorted({*inside, *subscribers})
+        for v in range(interest.num_nodes):
+            if carriers and v not in carriers and random.random() < 0.1:
+                publishing.append((topic, int(random.choice(carriers)), v))
+                roles.append((topic, v, "publisher"))
+    stated = {
+        "trees": len({topic for topic, _, _ in trees}),
+        "relays": sum(role == "relay" for _, _, role in roles),
+        "publishers": len(publishing),
+        "links_used": len({frozenset((above, v)) for _, above, v in trees if above is not None}),
+    }
+    rows: list[Row] = [
+        {"topic": str(names[t]), "parent": None if u is None else str(brokers[u]), "child": str(brokers[v])}
+        for t, u, v in trees + publishing
+    ]
+    return rows, [{"topic": str(names[t]), "broker": str(brokers[v]), "role": r} for t, v, r in roles], stated
+
+
+def paths_from(root: int, links: set[frozenset[int]], random: np.random.Generator) -> dict[int, int | None]:
+    """Return the parent of each broker that a root reaches, on random paths."""
+    parent: dict[int, int | None] = {root: None}
+    while ways := sorted(tuple(link) for link in links if len(link & parent.keys()) == 1):
+        a, b = ways[int(random.integers(len(ways)))]
+        parent.update({b: a} if a in parent else {a: b})
+    return parent
+
+
+@settings(max_examples=examples(60, 10))
+@given(overlays(), seeds)
+def test_sound_trees_of_any_overlay_have_no_faults(overlay: Overlay, seed: int) -> None:
+    """Any trees that span their subscribers inside the overlay are sound, with relays and publishers."""
+    trees, roles, stated = tables_and_figures(overlay, seed)
+    tables = TreeTables(pa.Table.from_pylist(trees, TREES), pa.Table.from_pylist(roles, ROLES))
+    assert tree_faults(overlay, tables, stated) == ()
+    assert is_sound(overlay, trees, roles, stated)
+
+
+@settings(max_examples=examples(100, 15))
+@given(overlays(most_nodes=6), seeds, st.integers(1, 2))
+def test_it_agrees_with_its_twin(overlay: Overlay, seed: int, changes: int) -> None:
+    """After any changes of rows, trees have faults exactly if a check in plain Python finds some."""
+    trees, roles, stated = tables_and_figures(overlay, seed)
+    random = np.random.default_rng(seed + 1)
+    brokers = [str(name) for name in overlay.interest.node_names.to_pylist()]
+    for _ in range(changes if trees else 0):
+        position, kind = int(random.integers(len(trees))), random.integers(4)
+        if kind == 0:
+            trees = without(trees, position)
+        elif kind == 1:
+            trees = changed(trees, position, parent=str(random.choice([*brokers, ""])) or None)
+        elif kind == 2:
+            trees = changed(trees, position, child=str(random.choice(brokers)))
+        else:
+            trees = [*trees, changed(trees, position, child=str(random.choice(brokers)))[position]]
+        if not trees:
+            break
+    tables = TreeTables(pa.Table.from_pylist(trees, TREES), pa.Table.from_pylist(roles, ROLES))
+    assert (tree_faults(overlay, tables, stated) == ()) == is_sound(overlay, trees, roles, stated)
+
+
+def is_sound(overlay: Overlay, trees: list[Row], roles: list[Row], stated: dict[str, Any]) -> bool:
+    """Check trees in plain Python, topic by topic, straight from the definitions."""
+    interest = overlay.interest
+    brokers = [str(name) for name in interest.node_names.to_pylist()]
+    links = {frozenset((brokers[u], brokers[v])) for u, v in zip(overlay.u, overlay.v, strict=True)}
+    held = [{str(interest.topic_names[t].as_py()) for t in own} for own in topic_sets(interest)]
+    named = {
+        role: {(r["topic"], r["broker"]) for r in roles if r["role"] == role}
+        for role in ("relay", "publisher")
+    }
+    sent = [row for row in trees if (row["topic"], row["child"]) in named["publisher"]]
+    inside = [row for row in trees if row not in sent]
+    used = set()
+    for topic in {str(name) for name in interest.topic_names.to_pylist()}:
+        rows = [row for row in inside if row["topic"] == topic]
+        subscribers = {broker for broker, own in zip(brokers, held, strict=True) if topic in own}
+        relays = {broker for of, broker in named["relay"] if of == topic}
+        publishers = {broker for of, broker in named["publisher"] if of == topic}
+        children = [row["child"] for row in rows]
+        carriers = {*children, *subscribers}
+        ends = [frozenset((row["parent"], row["child"])) for row in rows if row["parent"] is not None]
+        used |= set(ends)
+        if len(set(children)) < len(children) or not set(children) <= subscribers | relays:
+            return False
+        if not relays <= set(children) or relays & subscribers or publishers & subscribers:
+            return False
+        if any(row["parent"] not in carriers for row in sent if row["topic"] == topic):
+            return False
+        if not set(ends) <= links or (rows and not is_tree(rows)):
+            return False
+        if len(subscribers) > 1 and can_meet(subscribers, links) and not subscribers <= set(children):
+            return False
+    counted = {
+        "trees": len({row["topic"] for row in inside}),
+        "relays": len(named["relay"]),
+        "publishers": len(sent),
+        "links_used": len(used),
+    }
+    return all(stated[name] == count for name, count in counted.items())
+
+
+def is_tree(rows: list[Row]) -> bool:
+    """Say whether every broker reaches the one root by its parents."""
+    parent = {row["child"]: row["parent"] for row in rows}
+    if sum(above is None for above in parent.values()) != 1:
+        return False
+    for broker in parent:
+        here, hops = broker, 0
+        while here is not None:
+            if here not in parent or hops > len(parent):
+                return False
+            here, hops = parent[here], hops + 1
+    return True
+
+
+def can_meet(brokers: set[str], links: set[frozenset[str]]) -> bool:
+    """Say whether links, through any brokers, join some brokers."""
+    reached = {min(brokers)}
+    while any(len(link & reached) == 1 for link in links):
+        reached = reached.union(*(link for link in links if link & reached))
+    return brokers <= reached
