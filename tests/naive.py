@@ -89,8 +89,10 @@ def grow(
                 sparing = (u, v, gain)
         if best is None:
             break
-        if rule.k is not None and sparing is not None and sparing[2] * rule.k >= best[2]:
-            best = sparing
+        if rule.k is not None and sparing is not None:
+            better = sparing[2] * rule.k > best[2]
+            if better or (sparing[2] * rule.k == best[2] and not rule.strict):
+                best = sparing
         u, v, _ = best
         components.link(u, v)
         degree[u] += 1
