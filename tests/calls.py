@@ -25,9 +25,13 @@ from meshwright.overlay import Overlay
 COMPILED = not config.DISABLE_JIT
 """Whether kernels are compiled; if not, they run as plain Python, some hundred times slower."""
 
-RULES = {rule.name + (f" {rule.k:g}" if rule.name == "low" else ""): rule for rule in (
-    rules.gm, rules.minmax, rules.low(1), rules.low(1.5), rules.low(2), rules.low(3), rules.low(10)
-)}  # fmt: skip
+RULES = {
+    rule.name + (f" {rule.k:g}" if rule.name == "low" else "") + (" strict" if rule.strict else ""): rule
+    for rule in (
+        *(rules.gm, rules.minmax, rules.low(1), rules.low(1.5), rules.low(2), rules.low(3), rules.low(10)),
+        *(rules.low(k, strict=True) for k in (1, 1.5, 3)),
+    )
+}
 """Every rule, by a name to show."""
 
 Triple = tuple[int, int, int]

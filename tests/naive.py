@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import combinations
 
 from meshwright.greedy.candidates import Candidates, everything
@@ -89,13 +91,51 @@ def grow(
                 sparing = (u, v, gain)
         if best is None:
             break
-        if rule.k is not None and sparing is not None and sparing[2] * rule.k >= best[2]:
-            best = sparing
+        if rule.k is not None and sparing is not None:
+            better = sparing[2] * rule.k > best[2]
+            if better or (sparing[2] * rule.k == best[2] and not rule.strict):
+                best = sparing
         u, v, _ = best
         components.link(u, v)
         degree[u] += 1
         degree[v] += 1
         added.append(best)
+    return added
+
+
+def printed(
+    interest: Interest,
+    k: float,
+    *,
+    strict: bool = False,
+    max_edges: int | None = None,
+    max_degree: int | None = None,
+) -> list[tuple[int, int, int]]:
+    """Follow icdcs10, Alg. 1, line by line: e1 may connect nothing. With k = ∞ this is MinMax-ODA.
+
+    With `max_degree` it breaks off where the next edge would exceed it (icdcs16, Alg. 3, lines 5 and 6).
+    """
+    components = Components(interest)
+    degree = [0] * interest.num_nodes
+    unused = list(combinations(range(interest.num_nodes), 2))
+    added: list[tuple[int, int, int]] = []
+    while max_edges is None or len(added) < max_edges:
+        weight = {pair: len(components.merged_topics(*pair)) for pair in unused}
+        if not any(weight.values()):  # every topic is connected
+            break
+        raised = {(u, v): max(*degree, degree[u] + 1, degree[v] + 1) for u, v in unused}
+        least = min(raised.values())
+        # `max` takes the first of equals, and `unused` is in order.
+        e1 = max((pair for pair in unused if raised[pair] == least), key=weight.__getitem__)
+        e2 = max(unused, key=weight.__getitem__)
+        needed = 0 if k == math.inf else weight[e2] / Fraction(k)
+        u, v = e1 if weight[e1] > needed or (weight[e1] == needed and not strict) else e2
+        if max_degree is not None and raised[u, v] > max_degree:
+            break
+        added.append((u, v, components.link(u, v)))
+        degree[u] += 1
+        degree[v] += 1
+        unused.remove((u, v))
     return added
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, restless_engine, seeds, triples
 from meshwright import Interest, measure
+from meshwright.designs.kernels import arbitrary_links
 from meshwright.designs.random import randoma, randomm
 from meshwright.errors import InputError
 from meshwright.greedy import driver
@@ -108,11 +109,68 @@ def test_later_picks_are_uniform(limit: int) -> None:
         assert len(expected) == 1 or spread(counts, expected) < 24.32  # at most seven degrees of freedom
 
 
+@settings(max_examples=examples(40, 20))
+@given(any_interest, st.integers(0, 40), st.integers(0, 6), seeds)
+def test_arbitrary_links_keep_their_budget(interest: Interest, budget: int, limit: int, seed: int) -> None:
+    """Any pairs may be linked: as many as allowed, or until no unused pair is within the limit."""
+    nodes = interest.num_nodes
+    for overlay in (
+        randoma(interest, max_edges=budget, arbitrary=True, seed=seed),
+        randomm(interest, max_degree=limit, arbitrary=True, seed=seed),
+    ):
+        components = naive.Components(interest)
+        assert all(gain == components.link(u, v) for u, v, gain in triples(overlay))
+    assert len(randoma(interest, max_edges=budget, arbitrary=True, seed=seed)) == min(
+        budget, nodes * (nodes - 1) // 2
+    )
+    degrees, linked = measure.degrees(overlay).of_node, {edge[:2] for edge in triples(overlay)}
+    assert all(degrees <= limit)
+    for pair in combinations(range(nodes), 2):
+        assert pair in linked or max(degrees[v] for v in pair) == limit
+
+
+@pytest.mark.parametrize("patience", [64, 0])
+@pytest.mark.parametrize("limit", [1, 2, 9])
+def test_arbitrary_picks_are_uniform(limit: int, patience: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first pick is any pair, the second any other within the limit, each equally often.
+
+    This holds for draws of two nodes and, without patience, for draws from the list of what is left.
+    """
+    if patience == 0:
+        # A compiled kernel keeps its constant, so the draws of two nodes are left out as a whole.
+        monkeypatch.setattr(arbitrary_links, "draw_links", lambda *arguments: None)
+    every = set(combinations(range(UNEVEN.num_nodes), 2))
+    seconds: dict[naive.Edge, Counter[naive.Edge]] = {}
+    for seed in range(6_000):
+        drawn = randomm(UNEVEN, max_degree=limit, arbitrary=True, seed=seed)
+        first, second = (edge[:2] for edge in triples(drawn)[:2])
+        seconds.setdefault(first, Counter())[second] += 1
+    assert spread(Counter({first: counts.total() for first, counts in seconds.items()}), every) < 36.12
+    for first, counts in seconds.items():
+        expected = {pair for pair in every - {first} if limit > 1 or not set(pair) & set(first)}
+        assert spread(counts, expected) < 45  # at most 13 degrees of freedom: once in 20,000 times
+
+
+def test_arbitrary_links_depend_on_the_seed() -> None:
+    """The same seed gives the same links, another one others; they are not those of contributing draws."""
+    interest = zipf(60, 20, size=5, seed=3)
+    given = ((1, True), (1, True), (2, True), (1, False))
+    once, again, other, useful = (
+        triples(randoma(interest, max_edges=30, arbitrary=arbitrary, seed=seed)) for seed, arbitrary in given
+    )
+    assert once == again
+    assert once not in (other, useful)
+
+
 def test_bad_budgets_are_rejected() -> None:
     """A value that is not a whole number of zero or more is named."""
     with pytest.raises(InputError, match="max_edges is -1: give a whole number of 0 or more"):
         randoma(UNEVEN, max_edges=-1)
     with pytest.raises(InputError, match=r"max_degree is 1\.5: give a whole number of 0 or more"):
         randomm(UNEVEN, max_degree=1.5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="max_edges is -1: give"):
+        randoma(UNEVEN, max_edges=-1, arbitrary=True)
+    with pytest.raises(InputError, match="arbitrary is 1: give True or False"):
+        randomm(UNEVEN, max_degree=1, arbitrary=1)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="seed is -1: give"):
         randomm(UNEVEN, max_degree=1, seed=-1)

@@ -80,6 +80,8 @@ def test_figures_agree_with_what_is_measured(interest: mw.Interest, algorithm: s
         "support": pytest.approx(plan.overlay.contribution.sum() / (250 - 20)),
         "seconds": plan.seconds,
         **({"solver_bound": plan.solver_bound} if algorithm == "exact" else {}),
+        # Every topic has more than two subscribers here, so each subscription is two ends of links.
+        **({"parallel_edges": 250, "parallel_average_degree": 10} if algorithm == "ring" else {}),
     }
     assert plan.seconds > 0
 
@@ -105,6 +107,9 @@ def test_summary_says_the_figures(interest: mw.Interest, algorithm: str) -> None
         ("minmax", {}, rules.minmax, {}),
         ("low", {}, rules.low(3), {}),
         ("low", {"k": 1.5, "max_degree": 3}, rules.low(1.5), {"max_degree": 3}),
+        ("low", {"strict": True}, rules.low(3, strict=True), {}),
+        ("low", {"k": 1, "strict": True}, rules.gm, {}),
+        ("low", {"literal": True, "max_edges": 30}, rules.low(3), {"max_edges": 30}),
         ("gpa", {"max_edges": 20}, rules.gm, {"max_edges": 20}),
         ("gpm", {"max_degree": 3}, rules.minmax, {"max_degree": 3}),
     ],

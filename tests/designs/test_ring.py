@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from hypothesis import given
 
 import naive
 from calls import triples
 from meshwright import Interest
-from meshwright.designs.rings_and_stars import ring
+from meshwright.designs import design
+from meshwright.designs.rings_and_stars import parallel_links, ring
 from meshwright.verify import verify_overlay
 from strategies import interests
 
@@ -30,6 +33,18 @@ def test_ring_equals_the_twin(interest: Interest) -> None:
     """Edges come topic by topic, in node order, each once, with the contributions that they have."""
     components = naive.Components(interest)
     assert triples(ring(interest)) == [(u, v, components.link(u, v)) for u, v in rings(interest)]
+
+
+@given(interests(most_nodes=9, most_topics=6))
+def test_parallel_links_count_for_each_topic(interest: Interest) -> None:
+    """Counted apart, the links of all topics are those of a ring for each topic alone."""
+    apart = [ring(interest.restrict(np.array([topic]))) for topic in range(interest.num_topics)]
+    assert parallel_links(interest) == sum(len(overlay) for overlay in apart)
+    figures = design(interest, "ring").figures
+    assert figures["parallel_edges"] == parallel_links(interest) >= figures["edges"]
+    assert figures["parallel_average_degree"] * interest.num_nodes == pytest.approx(
+        2 * parallel_links(interest)
+    )
 
 
 @given(interests(most_nodes=9, most_topics=6))

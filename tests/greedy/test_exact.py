@@ -88,23 +88,26 @@ def test_many_phases_equal_the_twin(rule: Rule, interest: Interest, tuning: Tuni
         (math.inf, 9, 1),
     ],
 )
-def test_the_sparing_link_is_taken_if_good_enough(k: float, best: int, sparing: int) -> None:
-    """A degree-sparing link is taken first if and only if w(e1)·k ≥ w(e2)."""
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_sparing_link_is_taken_if_good_enough(k: float, best: int, sparing: int, strict: bool) -> None:
+    """A degree-sparing link is taken first if and only if w(e1)·k ≥ w(e2), or > under a strict rule."""
     interest = Interest.from_dict(
         {0: range(best), 1: [], 2: range(best), 3: range(100, 100 + sparing), 4: range(100, 100 + sparing)}
     )
-    call = Call(interest, rules.low(k), start=[(0, 1)])
+    call = Call(interest, rules.low(k, strict=strict), start=[(0, 1)])
     expected = [(0, 2, best), (3, 4, sparing)]
-    if sparing * k >= best:
+    if sparing * k > best or (sparing * k == best and not strict):
         expected.reverse()
     assert triples(call.grown(), 1) == call.twin() == expected
 
 
 @settings(max_examples=examples(50, 20))
-@given(crowds(), st.integers(1, 40), st.integers(1, 40), st.sampled_from([-math.inf, 0, math.inf]))
-def test_any_k_equals_the_twin(interest: Interest, a: int, b: int, towards: float) -> None:
+@given(
+    crowds(), st.integers(1, 40), st.integers(1, 40), st.sampled_from([-math.inf, 0, math.inf]), st.booleans()
+)
+def test_any_k_equals_the_twin(interest: Interest, a: int, b: int, towards: float, strict: bool) -> None:
     """With ratios of contributions as k, and the floats next to them, the links are the twin's."""
     ratio = max(a, b) / min(a, b)
     k = max(1.0, math.nextafter(ratio, towards) if towards else ratio)
-    call = Call(interest, rules.low(k))
+    call = Call(interest, rules.low(k, strict=strict))
     assert triples(call.grown()) == call.twin()

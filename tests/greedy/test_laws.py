@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -100,6 +101,15 @@ def test_lows_k_leads_from_gm_to_minmax(interest: Interest, tuning: Tuning) -> N
     assert triples(infinite) == triples(grow(interest, rules.minmax, tuning=tuning))
     gains = grow(interest, rules.low(1), tuning=tuning).contribution.tolist()
     assert all(later <= earlier for earlier, later in pairwise(gains))
+
+
+@settings(max_examples=examples(40, 10))
+@given(data=st.data())
+def test_strict_low_with_k_one_is_gm(data: st.DataObject) -> None:
+    """With k = 1 and >, no link is better than the best: the links are GM's, whatever the arguments."""
+    call = data.draw(calls(crowds(), rules.gm))
+    strict = replace(call, rule=rules.low(1, strict=True))
+    assert triples(strict.grown()) == triples(call.grown())
 
 
 def test_the_start_keeps_its_contributions() -> None:

@@ -122,7 +122,8 @@ def _remarks(plans: "list[Plan]") -> list[str]:
     if not gm["edges"]:
         return ["No two brokers share a topic: there is nothing to link."]
     return [
-        f"A ring per topic takes {ring['edges'] / gm['edges']:.1f} times the links of Greedy Merge.",
+        f"A ring per topic takes {ring['edges'] / gm['edges']:.1f} times the links of Greedy Merge, or "
+        f"{ring['parallel_edges'] / gm['edges']:.1f} times if links that topics share count for each topic.",
         f"Greedy Merge gives one broker {gm['max_degree']:,} links; with Low-ODA no broker has more than "
         f"{low['max_degree']:,}, for {low['edges'] / gm['edges'] * 100 - 100:.0f} % more links in total.",
     ]

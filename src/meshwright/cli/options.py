@@ -45,6 +45,34 @@ MaxDegree: TypeAlias = Annotated[
     int | None, typer.Option("--max-degree", metavar="D", min=0, help="No more links per broker than this.")
 ]
 
+Ratio: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--ratio",
+        metavar="R",
+        help="Instead of a budget: this share, 0 to 1, of the links or the maximum degree of the literal "
+        "MinMax-ODA.",
+    ),
+]
+
+Literal: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--literal",
+        help="MinMax-ODA, Low-ODA, GPM: the printed rule, which also takes links that connect nothing while "
+        "they do not raise the maximum degree.",
+    ),
+]
+
+Strict: TypeAlias = Annotated[
+    bool,
+    typer.Option("--strict", help="Low-ODA: > instead of ≥ in its rule; with --k 1 exactly GM's links."),
+]
+
+Arbitrary: TypeAlias = Annotated[
+    bool, typer.Option("--arbitrary", help="RandomA, RandomM: draw from all pairs, not only useful ones.")
+]
+
 CoverageGreedy: TypeAlias = Annotated[
     int | None,
     typer.Option(

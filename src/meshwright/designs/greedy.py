@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from meshwright.costs import LinkCosts
+from meshwright.designs.literal import literal_minmax
 from meshwright.errors import InputError
 from meshwright.greedy import candidates, grow, rules, weighted
 from meshwright.overlay import Overlay
@@ -105,28 +107,62 @@ def _of_round(progress: Progress | None, number: int, rounds: int, before: int) 
     return lambda edges, support, what: progress(before + edges, (number + support) / rounds, what)
 
 
-def minmax(interest: Interest, **options: Any) -> Overlay:
+def minmax(interest: Interest, *, literal: bool = False, **options: Any) -> Overlay:
     """Take the best link among those that raise the maximum degree the least.
 
     Guarantee: every topic is connected, with a maximum degree within O(log(|V|·|T|)) of the lowest possible;
     the number of links may be Θ(|V|) times the fewest (icdcs10, section II-A and Lemma 1). Options are those
     of `meshwright.greedy.grow`.
+
+    With `literal` it follows the printed rule and also takes links that connect nothing, while they do not
+    raise the maximum degree. Options are then `max_edges`, `max_degree`, `threads` and `progress`.
     """
+    if rules.check_flag("literal", literal):
+        return literal_minmax(interest, **_of_literal(options))
     return grow(interest, rules.minmax, **options)
 
 
-def low(interest: Interest, *, k: float = 3.0, costs: LinkCosts | None = None, **options: Any) -> Overlay:
+def _of_literal(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options; raise an InputError for those that the literal variants do not take."""
+    given = {name: value for name, value in options.items() if value is not None}
+    barred = sorted(given.keys() - {"max_edges", "max_degree", "threads", "progress"})
+    if barred:
+        raise InputError(f"{' and '.join(barred)} and literal cannot be combined: leave one of them out")
+    return given
+
+
+def low(
+    interest: Interest,
+    *,
+    k: float = 3.0,
+    strict: bool = False,
+    literal: bool = False,
+    costs: LinkCosts | None = None,
+    **options: Any,
+) -> Overlay:
     """Take the best link that keeps the maximum degree, if it is at least 1/k as good as the best of all.
 
     Guarantee: every topic is connected; the average degree is within O(k·log(|V|·|T|)) and the maximum degree
     within O((|V|/k)·log(|V|·|T|)) of the lowest possible (icdcs10, Table I). Options are those of
     `meshwright.greedy.grow`.
 
-    With `costs`, links are ranked by contribution over cost; no bound is known for this variant.
+    With `strict` the link must be better than 1/k of the best, not only as good; with k = 1 the links are
+    then exactly GM's. `literal` changes no link for a finite k: a link of contribution 0 is never as good as
+    1/k of one that contributes, so the printed rule does not take it either. With k = ∞ it is: then the links
+    are those of the literal MinMax-ODA, unless `strict`.
+
+    With `costs`, links are ranked by contribution over cost; no bound is known for this variant. It cannot be
+    combined with `strict` or `literal`.
     """
+    rule = rules.low(k, strict=strict)
+    if rules.check_flag("literal", literal):
+        if costs is not None:
+            raise InputError("literal and costs cannot be combined: leave one of them out")
+        if math.isinf(k) and not strict:
+            return literal_minmax(interest, **_of_literal(options))
     if costs is not None:
-        return grow_by_cost(interest, rules.low(k), costs, **options)
-    return grow(interest, rules.low(k), **options)
+        return grow_by_cost(interest, rule, costs, **options)
+    return grow(interest, rule, **options)
 
 
 def gpa(interest: Interest, *, max_edges: int, **options: Any) -> Overlay:
@@ -138,10 +174,10 @@ def gpa(interest: Interest, *, max_edges: int, **options: Any) -> Overlay:
     return grow(interest, rules.gm, max_edges=max_edges, **options)
 
 
-def gpm(interest: Interest, *, max_degree: int, **options: Any) -> Overlay:
+def gpm(interest: Interest, *, max_degree: int, literal: bool = False, **options: Any) -> Overlay:
     """Run MinMax-ODA and stop before the maximum degree exceeds `max_degree`.
 
     Guarantee: at least 1 − e^(−1/6), about 0.154, of the best support under that limit (icdcs16, Lemma 4).
-    The result is a prefix of MinMax-ODA's run.
+    The result is a prefix of MinMax-ODA's run, or with `literal` of the literal MinMax-ODA's.
     """
-    return grow(interest, rules.minmax, max_degree=max_degree, **options)
+    return minmax(interest, literal=literal, max_degree=max_degree, **options)

@@ -38,13 +38,15 @@ class Plan:
     def figures(self) -> dict[str, int | float]:
         """The figures of `plan.json`: nodes, topics, edges, average and maximum degree, support, seconds.
 
-        With link costs they include the total cost. With prices they include the certified lower bound and,
+        A ring per topic has each link once. `parallel_edges` and `parallel_average_degree` count a link once
+        for each topic that uses it. With link costs the figures include the total cost. With prices they include the certified lower bound and,
         if every topic is connected, the gap to it.
         """
         overlay = self.overlay
         degrees = measure.degrees(overlay)
         support = measure.support(overlay)
         optional = {
+            **(self._parallel_figures() if self.algorithm == "ring" else {}),
             "total_cost": None if self.costs is None else total_cost(overlay, self.costs),
             "lower_bound": None if self.prices is None else self.prices.bound,
             "gap": None if self.prices is None or support < 1 else gap(len(overlay), self.prices.bound),
@@ -60,6 +62,14 @@ class Plan:
             "seconds": self.seconds,
             **{name: value for name, value in optional.items() if value is not None},
         }
+
+    def _parallel_figures(self) -> dict[str, int | float]:
+        """Return the figures of rings that share no links."""
+        from meshwright.designs.rings_and_stars import parallel_links
+
+        interest = self.overlay.interest
+        links = parallel_links(interest)
+        return {"parallel_edges": links, "parallel_average_degree": 2 * links / max(1, interest.num_nodes)}
 
     @property
     def stated_parameters(self) -> dict[str, Parameter]:

@@ -1,4 +1,4 @@
-"""RandomA and RandomM: random contributing links within a budget (icdcs16)."""
+"""RandomA and RandomM: random links within a budget, contributing ones or any (icdcs16)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import numpy as np
 from meshwright.arrays import frozen
 from meshwright.designs.topic_sets import check_whole, streams
 from meshwright.greedy import layout
+from meshwright.greedy.rules import check_flag
 from meshwright.greedy.driver import NO_LIMIT, Driver, limit_of
+from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids
+    from meshwright.designs.kernels.arbitrary_links import ArbitraryLinks
     from meshwright.designs.kernels.random_links import OpenPairs
     from meshwright.greedy.kernels.state import Goal, Links
     from meshwright.interest import Interest
@@ -58,23 +62,70 @@ def _open_pairs(interest: Interest, seed: int) -> OpenPairs:
     )
 
 
-def randoma(interest: Interest, *, max_edges: int, seed: int = 0) -> Overlay:
+def add_arbitrary_links(
+    interest: Interest, *, max_edges: int = NO_LIMIT, max_degree: int = NO_LIMIT, seed: int
+) -> Overlay:
+    """Add links drawn uniformly from all pairs that fit, whether they contribute or not."""
+    check_whole("max_edges", max_edges)
+    check_whole("max_degree", max_degree)
+    from meshwright.designs.kernels.arbitrary_links import ArbitraryLinks, draw_from, draw_links
+
+    nodes = interest.num_nodes
+    limit = min(limit_of(max_degree), max(nodes - 1, 0))
+    room = min(limit_of(max_edges), nodes * limit // 2)
+    u, v = (np.empty(room, dtype=np.int32) for _ in range(2))
+    links = ArbitraryLinks(
+        u=u,
+        v=v,
+        degree=np.zeros(nodes, dtype=np.int32),
+        head=np.full(nodes, -1, dtype=np.int32),
+        earlier=np.empty(2 * room, dtype=np.int32),
+        open_nodes=np.arange(nodes, dtype=np.int32),
+        count=np.array([0, nodes], dtype=np.int32),
+        stream=streams(seed, 1),
+    )
+    draw_links(links, np.int64(limit))
+    if links.count[0] < room:
+        draw_from(links, *_unlinked_pairs(links), np.int64(limit))
+    u, v = u[: links.count[0]], v[: links.count[0]]
+    return Overlay(interest, u, v, contributions(interest, u, v))
+
+
+def _unlinked_pairs(links: ArbitraryLinks) -> tuple[Ids, Ids]:
+    """Return all pairs of open nodes that are not linked yet."""
+    done, still_open = links.count.tolist()
+    nodes = np.sort(links.open_nodes[:still_open])
+    first, second = np.triu_indices(len(nodes), 1)
+    u, v = nodes[first], nodes[second]
+    width = max(len(links.degree), 1)
+    known = links.u[:done].astype(np.int64) * width + links.v[:done]
+    free = ~np.isin(u.astype(np.int64) * width + v, known)
+    return u[free], v[free]
+
+
+def randoma(interest: Interest, *, max_edges: int, arbitrary: bool = False, seed: int = 0) -> Overlay:
     """Add up to `max_edges` links, each drawn uniformly from all links that contribute.
 
-    It ends earlier if no link contributes: then every topic is connected.
+    It ends earlier if no link contributes: then every topic is connected. With `arbitrary` the links are
+    drawn from all pairs, and there are `max_edges` of them, or all pairs: the paper builds this baseline
+    "arbitrarily".
 
-    Guarantee: at most `max_edges` links, each of which contributes; no bound on support. It is the baseline
+    Guarantee: at most `max_edges` links, each of which contributes unless `arbitrary`; no bound on support. It is the baseline
     for GPA. Complexity: O(log |T|) per link, plus one comparison of two topic lists for each topic that a
     contributing pair merges on average. Reference: icdcs16, section IX.
     """
-    return add_random_links(interest, max_edges=max_edges, seed=seed)
+    add = add_arbitrary_links if check_flag("arbitrary", arbitrary) else add_random_links
+    return add(interest, max_edges=max_edges, seed=seed)
 
 
-def randomm(interest: Interest, *, max_degree: int, seed: int = 0) -> Overlay:
+def randomm(interest: Interest, *, max_degree: int, arbitrary: bool = False, seed: int = 0) -> Overlay:
     """Add links drawn uniformly from those that contribute and keep both ends within `max_degree`.
 
-    Guarantee: no broker has more than `max_degree` links, each link contributes, and no other link could be
-    added; no bound on support. It is the baseline for GPM. Complexity: as RandomA, plus O(|T(v)|·log |T|) for
+    With `arbitrary` the links are drawn from all pairs that keep both ends within it.
+
+    Guarantee: no broker has more than `max_degree` links, each link contributes unless `arbitrary`, and no
+    other link could be added; no bound on support. It is the baseline for GPM. Complexity: as RandomA, plus O(|T(v)|·log |T|) for
     each node that becomes full. Reference: icdcs16, section IX.
     """
-    return add_random_links(interest, max_degree=max_degree, seed=seed)
+    add = add_arbitrary_links if check_flag("arbitrary", arbitrary) else add_random_links
+    return add(interest, max_degree=max_degree, seed=seed)

@@ -50,6 +50,10 @@ class Design:
         return built
 
 
+LITERAL = "the printed rule: also take links that connect nothing while they do not raise the maximum degree"
+RATIO = "instead of the budget: this share of what the literal MinMax-ODA takes, 0 to 1"
+ARBITRARY = "draw from all pairs, not only from those that contribute"
+
 DESIGNS: dict[str, Design] = {
     design.name: design
     for design in (
@@ -63,13 +67,16 @@ DESIGNS: dict[str, Design] = {
         ),
         Design(
             "minmax", "MinMax-ODA", "greedy.minmax",
-            {"max_edges": "stop at this many links", "max_degree": "no more links per broker than this"},
+            {"max_edges": "stop at this many links", "max_degree": "no more links per broker than this",
+             "literal": LITERAL},
             "every topic connected; maximum degree at most O(log(|V|·|T|)) × the lowest possible",
             "icdcs10, section II-A",
         ),
         Design(
             "low", "Low-ODA", "greedy.low",
             {"k": "1 favours few links, large values a low maximum degree (3)",
+             "strict": "take the sparing link only if it is better than 1/k of the best",
+             "literal": "the printed rule: the same links for every finite k",
              "max_edges": "stop at this many links", "max_degree": "no more links per broker than this",
              "costs": "what links cost: weigh contribution against it"},
             "every topic connected; average within O(k·log(|V|·|T|)) of the fewest links and maximum degree "
@@ -77,12 +84,13 @@ DESIGNS: dict[str, Design] = {
             "icdcs10, section III",
         ),
         Design(
-            "gpa", "GPA", "greedy.gpa", {"max_edges": "the budget: links in all"},
+            "gpa", "GPA", "greedy.gpa", {"max_edges": "the budget: links in all", "ratio": RATIO},
             "at most m links; at least 1 − 1/e of the best support that m links can give",
             "icdcs16, Alg. 1", frozenset({"max_edges"}),
         ),
         Design(
-            "gpm", "GPM", "greedy.gpm", {"max_degree": "the budget: links per broker"},
+            "gpm", "GPM", "greedy.gpm",
+            {"max_degree": "the budget: links per broker", "ratio": RATIO, "literal": LITERAL},
             "no broker has more than d links; at least 1 − e^(−1/6) of the best support under that limit",
             "icdcs16, Alg. 3", frozenset({"max_degree"}),
         ),
@@ -121,7 +129,7 @@ DESIGNS: dict[str, Design] = {
         ),
         Design(
             "spidercastm", "SpiderCastM", "spidercast.spidercastm",
-            {"max_degree": "the budget: links per broker",
+            {"max_degree": "the budget: links per broker", "ratio": RATIO,
              "coverage_greedy": "neighbours for each topic by greedy picks (3)",
              "coverage_random": "neighbours for each topic by random picks (1)"},
             "no broker has more than d links; no bound on support",
@@ -129,13 +137,15 @@ DESIGNS: dict[str, Design] = {
             greedy=False, seeded=True,
         ),
         Design(
-            "randoma", "RandomA", "random.randoma", {"max_edges": "the budget: links in all"},
+            "randoma", "RandomA", "random.randoma",
+            {"max_edges": "the budget: links in all", "ratio": RATIO, "arbitrary": ARBITRARY},
             "at most m links, each contributing; no bound on support: the contrast to GPA",
             "icdcs16, section IX", frozenset({"max_edges"}),
             greedy=False, seeded=True,
         ),
         Design(
-            "randomm", "RandomM", "random.randomm", {"max_degree": "the budget: links per broker"},
+            "randomm", "RandomM", "random.randomm",
+            {"max_degree": "the budget: links per broker", "ratio": RATIO, "arbitrary": ARBITRARY},
             "no broker has more than d links, each contributing; no bound on support: the contrast to GPM",
             "icdcs16, section IX", frozenset({"max_degree"}),
             greedy=False, seeded=True,
@@ -186,13 +196,16 @@ def design(
     costs: LinkCosts | None = None,
     certify: bool = False,
     prices: Prices | None = None,
+    reference: Overlay | None = None,
     **parameters: Parameter,
 ) -> Plan:
     """Design an overlay for an interest by a named algorithm.
 
     Parameters left out or None take the design's defaults. `seed` matters to random designs only, `costs` to
     those that weigh a link's contribution against its cost. With `certify` the plan has a proof of how many
-    links are needed at least: the given `prices` of the same interest, or prices computed now.
+    links are needed at least: the given `prices` of the same interest, or prices computed now. With a `ratio`
+    the budget is that share of what the `reference` takes, by default the literal MinMax-ODA of the interest;
+    the plan states the ratio and the budget.
 
     >>> import meshwright as mw
     >>> interest = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}})
@@ -209,8 +222,12 @@ def design(
         if name not in chosen.parameters:
             known = ", ".join(chosen.parameters) or "none"
             raise InputError(f"{algorithm} takes no parameter {name!r}; it takes: {known}")
+    if "ratio" in given:
+        given = _with_budget(chosen, interest, given, reference, threads, progress)
     for name in sorted(chosen.required - given.keys()):
-        raise InputError(f"{algorithm} needs {name}: {chosen.parameters[name]}")
+        instead = ", or ratio" if "ratio" in chosen.parameters else ""
+        raise InputError(f"{algorithm} needs {name}: {chosen.parameters[name]}{instead}")
+    taken = {name: value for name, value in given.items() if name != "ratio"}
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
     seeding = {"seed": seed} if chosen.seeded else {}
     if prices is not None:
@@ -225,7 +242,7 @@ def design(
     if chosen.greedy:
         from meshwright.greedy.kernels import sweep  # noqa: F401  and so are the engine's kernels
     began = working_seconds()
-    built = chosen.build(interest, **given, **weighing, **running, **seeding, **pricing)
+    built = chosen.build(interest, **taken, **weighing, **running, **seeding, **pricing)
     seconds = working_seconds() - began
     overlay, solver_bound = (
         (built, None) if isinstance(built, Overlay) else (built.overlay, built.links_needed)
@@ -233,6 +250,28 @@ def design(
     stated = given if costs is None else {**given, "costs": costs.description}
     proof = prices if certify else None
     return Plan(overlay, algorithm, stated, seed, seconds, costs, proof, solver_bound)
+
+
+def _with_budget(
+    chosen: Design,
+    interest: Interest,
+    given: dict[str, Any],
+    reference: Overlay | None,
+    threads: int,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Return the parameters with the budget that follows from their ratio (icdcs16, Eq. 36)."""
+    from meshwright.designs.literal import budget_of, check_ratio, literal_minmax
+
+    (budget,) = chosen.required  # a design with a ratio needs exactly one budget
+    if budget in given:
+        raise InputError(f"ratio and {budget} both set the budget of {chosen.name}: give one of them")
+    check_ratio(given["ratio"])
+    if reference is None:
+        reference = literal_minmax(interest, threads=threads, progress=progress)
+    elif reference.interest.fingerprint != interest.fingerprint:
+        raise InputError("the reference was made for another interest: give an overlay of this one")
+    return {budget: budget_of(reference, given["ratio"], budget), **given}
 
 
 def _plain(value: Any) -> Any:

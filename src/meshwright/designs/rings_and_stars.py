@@ -51,6 +51,15 @@ def ring(interest: Interest) -> Overlay:
     return Overlay(interest, u, v, contributions(interest, u, v))
 
 
+def parallel_links(interest: Interest) -> int:
+    """Return how many links the rings have if links that topics share count once for each topic.
+
+    podc07, section 8, counts them like that: the average degree is about twice the mean number of topics.
+    """
+    sizes = np.diff(interest.topic_ptr)
+    return int(sizes[sizes >= 3].sum()) + int(np.count_nonzero(sizes == 2))
+
+
 def stars(interest: Interest, score: Score) -> Overlay:
     """Link the node with the largest score to all that share an open topic with it, and close its topics.
 

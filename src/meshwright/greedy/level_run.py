@@ -76,6 +76,7 @@ class LevelRun:
         self.threads = threads
         self.waves: Waves | None = None
         self.k = 0.0 if task.rule.k is None else task.rule.k
+        self.strict = task.rule.strict
         self.state = _counted_state(task)
         if start is not None:
             link_start(self.state, start.u, start.v)
@@ -99,7 +100,8 @@ class LevelRun:
         def step(goal: Goal, links: Links) -> int:
             by_level = self.threads > 1
             scratch = self.scratches[0]
-            return run(self.state, self.whole, self.sparing, scratch, self.k, by_level, goal, links)
+            sweeps = self.whole, self.sparing
+            return run(self.state, *sweeps, scratch, self.k, self.strict, by_level, goal, links)
 
         with ThreadPoolExecutor(self.threads) as pool:
 

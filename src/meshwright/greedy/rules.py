@@ -15,7 +15,8 @@ from meshwright.errors import InputError
 class Rule:
     """Take the best degree-sparing link e1 if w(e1) ≥ w(e2) / k, else the best link of all, e2.
 
-    This is Low-ODA's rule (icdcs10, section III). Its two extremes are MinMax-ODA (k = ∞: a link that raises
+    This is Low-ODA's rule (icdcs10, section III). The pseudo-code of the paper says ≥, its text "greater
+    than": `strict` is the text. The two extremes of the rule are MinMax-ODA (k = ∞: a link that raises
     the maximum degree is taken only if no other contributes) and Greedy Merge (k is None: degrees do not
     count).
     """
@@ -24,6 +25,8 @@ class Rule:
     """`gm`, `minmax` or `low`."""
     k: float | None
     """Low-ODA's parameter; infinite for MinMax-ODA, None for Greedy Merge."""
+    strict: bool = False
+    """Whether e1 must be better than w(e2) / k, not only as good."""
 
 
 gm = Rule("gm", None)
@@ -33,13 +36,23 @@ minmax = Rule("minmax", math.inf)
 """MinMax-ODA: the largest contribution among the links that raise the maximum degree least (icdcs10)."""
 
 
-def low(k: float = 3.0) -> Rule:
-    """Return Low-ODA(k), between the two: k = 1 behaves much like GM, a large k like MinMax-ODA (icdcs10)."""
+def low(k: float = 3.0, *, strict: bool = False) -> Rule:
+    """Return Low-ODA(k), between the two: k = 1 behaves much like GM, a large k like MinMax-ODA (icdcs10).
+
+    With `strict` and k = 1 no link e1 is better than the best, so the links are exactly GM's.
+    """
     if not isinstance(k, Real) or isinstance(k, bool) or not k >= 1:
         raise InputError(f"Low-ODA's k is {k!r}: give a number of at least 1 (3 is usual)")
     try:
-        return Rule("low", float(k))
+        return Rule("low", float(k), check_flag("strict", strict))
     except OverflowError as error:
         raise InputError(
             "Low-ODA's k is larger than a float can hold: give a smaller one (3 is usual)"
         ) from error
+
+
+def check_flag(name: str, value: bool) -> bool:
+    """Return an option that is on or off; raise an InputError for any other value."""
+    if not isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}: give True or False, or leave it out")
+    return value

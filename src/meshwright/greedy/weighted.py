@@ -61,11 +61,13 @@ def grow(
     Raises
     ------
     InputError
-        For a negative budget, or costs of another interest.
+        For a negative budget, costs of another interest, or a strict rule, which knows no costs.
     """
     from meshwright.greedy.kernels.by_value import run_by_cost
 
     check_budgets(max_edges, max_degree)
+    if rule.strict:
+        raise InputError("strict and costs cannot be combined: leave one of them out")
     if not costs.fit(interest):
         raise InputError("the link costs are those of another interest: make them for this one")
     # Contributions are checked one by one, so bits over topics pay where they fit.

@@ -39,6 +39,8 @@ def name_of(plan: Plan) -> str:
 def _format_parameter(name: str, value: Parameter) -> str:
     if name == "costs":
         return "by cost"
+    if value is True:
+        return name
     return f"{name.replace('_', ' ')} = {value:,}" if isinstance(value, int) else f"{name} = {value}"
 
 

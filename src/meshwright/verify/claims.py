@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-9
 """How far a stated figure may be from the one found, relative to the larger: room for rounding, no more."""
+PARALLEL = ("parallel_edges", "parallel_average_degree")
+"""The figures of rings whose links count once for each topic; a cluster's coordinator cannot check them."""
 BUDGETS = ("max_edges", "max_degree")
 """A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
 
@@ -200,12 +203,14 @@ def compare_with_claims(
     bound = faults = None
     unchecked = {"solver_bound"}
     if proofs is None:
-        unchecked |= {"lower_bound", "gap"}
+        unchecked |= {"lower_bound", "gap", *PARALLEL}
     else:
         if proofs.prices is not None:
             bound = check_price_table(overlay.interest, proofs.prices)
         if proofs.trees is not None:
             faults = tree_faults(overlay, proofs.trees, claims.trees or {})
+        if claims.figures.keys() & set(PARALLEL):
+            figures |= _parallel_rings(overlay)
         known = bound is not None and found.connected
         figures |= {"lower_bound": bound, "gap": gap(len(overlay), bound or 0) if known else None}
     cost = None if costs is None else _total_cost(claims, overlay, costs)
@@ -232,6 +237,13 @@ def compare_with_claims(
         unchecked=(*left, "trees") if claims.trees is not None and faults is None else tuple(left),
         trees=None if faults is None or claims.trees is None else claims.trees.get("trees"),
     )
+
+
+def _parallel_rings(overlay: Overlay) -> dict[str, float | None]:
+    """Count the links of a ring per topic, topic by topic: two subscribers make one link, one makes none."""
+    subscribers = Counter(overlay.interest.node_topics.tolist())
+    links = sum(count if count > 2 else count - 1 for count in subscribers.values())
+    return dict(zip(PARALLEL, (links, 2 * links / max(1, overlay.interest.num_nodes)), strict=True))
 
 
 def _wrong_figures(claims: PlanClaims, figures: Mapping[str, float | None]) -> Iterator[str]:

@@ -6,22 +6,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from meshwright.cli.options import (
+    Arbitrary,
     Certify,
     Costs,
     CoverageGreedy,
     CoverageRandom,
     Json,
     K,
+    Literal,
     MaxDegree,
     MaxEdges,
     Metric,
     Objective,
+    Ratio,
     Rounds,
     Seconds,
     Seed,
     ShowProgress,
     Source,
     Steps,
+    Strict,
     Threads,
     TimeLimit,
 )
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 COMPARE_EXAMPLES = (
     "meshwright compare subscriptions.csv --chart comparison.png",
     "meshwright compare dataset --algorithms gm,low,gpm --k 5 --max-degree 8",
+    "meshwright compare dataset --algorithms gpa,gpm,spidercastm,randomm --ratio 0.2",
 )
 
 ADVISE_EXAMPLES = (
@@ -57,6 +62,10 @@ def compare(
     rounds: Rounds = None,
     max_edges: MaxEdges = None,
     max_degree: MaxDegree = None,
+    ratio: Ratio = None,
+    literal: Literal = False,
+    strict: Strict = False,
+    arbitrary: Arbitrary = False,
     coverage_greedy: CoverageGreedy = None,
     coverage_random: CoverageRandom = None,
     objective: Objective = None,
@@ -73,7 +82,8 @@ def compare(
 ) -> None:
     """Design by several algorithms and show them side by side.
 
-    Each algorithm gets the parameters that it takes. With --costs the table shows the total cost of each
+    Each algorithm gets the parameters that it takes; --ratio gives each a budget from one and the same run of
+    the literal MinMax-ODA. With --costs the table shows the total cost of each
     design, with --certify the largest possible excess over the fewest links.
     """
     from meshwright.cli import output
@@ -87,6 +97,10 @@ def compare(
         "rounds": rounds,
         "max_edges": max_edges,
         "max_degree": max_degree,
+        "ratio": ratio,
+        "literal": literal or None,
+        "strict": strict or None,
+        "arbitrary": arbitrary or None,
         "coverage_greedy": coverage_greedy,
         "coverage_random": coverage_random,
         "objective": objective,
@@ -99,11 +113,13 @@ def compare(
         check_chart(chart)
     interest = design_runs.load(source)
     link_costs = design_runs.load_costs(costs, interest, metric=metric)
+    reference = design_runs.ratio_reference(interest, given, threads=threads, progress=progress)
     plans: list[Plan] = []
     for name in names:
         made = design_runs.make(
             interest, name, design_runs.used_parameters(name, given), seed=seed, threads=threads,
             progress=progress, costs=link_costs, certify=certify, prices=plans[0].prices if plans else None,
+            reference=reference,
         )  # fmt: skip
         plans.append(made)
     title = f"{source}: {design_runs.format_size(interest)}"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from meshwright.designs import Plan
     from meshwright.designs.plan import Parameter
     from meshwright.interest import Interest
+    from meshwright.overlay import Overlay
     from meshwright.pipeline.planning.construct import Construction
 
 WAYS_ON_SPARK = {
@@ -86,9 +87,14 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> No
 
     for name in names:
         for parameter in sorted(DESIGNS[name].required):
-            if given.get(parameter) is None:
-                option = f"--{parameter.replace('_', '-')}"
-                raise InputError(f"{name} needs {option}: {DESIGNS[name].parameters[parameter]}")
+            option = f"--{parameter.replace('_', '-')}"
+            by_ratio = "ratio" in DESIGNS[name].parameters
+            if by_ratio and given.get("ratio") is not None:
+                if given.get(parameter) is not None:
+                    raise InputError(f"--ratio and {option} both set the budget of {name}: give one of them")
+            elif given.get(parameter) is None:
+                instead = ", or --ratio" if by_ratio else ""
+                raise InputError(f"{name} needs {option}: {DESIGNS[name].parameters[parameter]}{instead}")
     for parameter, value in given.items():
         takers = [known.name for known in DESIGNS.values() if parameter in known.parameters]
         if value is not None and not set(takers) & set(names):
@@ -97,6 +103,12 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> No
             raise InputError(
                 f"{', '.join(names)} {take} no {option}: leave it out, or add {' or '.join(takers)}"
             )
+    ratio = given.get("ratio")
+    if ratio is not None and not (isinstance(ratio, (int, float)) and 0 <= ratio <= 1):
+        raise InputError(f"--ratio is {ratio}: give a number from 0 to 1 (0.2 is usual)")
+    for option in ("strict", "literal"):
+        if given.get(option) is not None and given.get("costs") is not None:
+            raise InputError(f"--{option} and --costs cannot be combined: leave one of them out")
     if given.get("seconds") is not None and given.get("steps") is not None:
         raise InputError("--seconds and --steps both limit the search: give one of them")
     if given.get("k") is not None and not any("k" in used_parameters(name, given) for name in names):
@@ -123,6 +135,7 @@ def make(
     costs: LinkCosts | None = None,
     certify: bool = False,
     prices: Prices | None = None,
+    reference: Overlay | None = None,
 ) -> Plan:
     """Design with progress on stderr, on a terminal or if `progress` is forced.
 
@@ -136,9 +149,21 @@ def make(
         weighed = costs if "costs" in find(algorithm).parameters else None
         plan = design(
             interest, algorithm, seed=seed, threads=threads, progress=drawing, costs=weighed,
-            certify=certify, prices=prices, **given,
+            certify=certify, prices=prices, reference=reference, **given,
         )  # fmt: skip
     return replace(plan, costs=costs)
+
+
+def ratio_reference(
+    interest: Interest, given: Mapping[str, Parameter], *, threads: int, progress: bool
+) -> Overlay | None:
+    """Return the literal MinMax-ODA that a ratio refers to, for several designs; None without a ratio."""
+    if given.get("ratio") is None:
+        return None
+    from meshwright.designs.literal import literal_minmax
+
+    with ProgressDrawing("Literal MinMax-ODA", forced=progress) as drawing:
+        return literal_minmax(interest, threads=threads, progress=drawing)
 
 
 def add_certificate(plan: Plan, threads: int, *, progress: bool) -> Plan:

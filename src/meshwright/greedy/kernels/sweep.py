@@ -204,15 +204,16 @@ def begin_phase(state: State, whole: Sweep, sparing: Sweep, level: Int) -> None:
 
 
 @inlined
-def lowest_sparing_level(best: Int, k: float) -> Int:
+def lowest_sparing_level(best: Int, k: float, strict: bool) -> Int:
     """Return the lowest contribution w of a degree-sparing link that is taken, w·k ≥ best (icdcs10, Alg. 1).
 
-    The quotient is rounded, so it is corrected by comparing products, which is the rule itself.
+    The quotient is rounded, so it is corrected by comparing products, which is the rule itself. A strict rule
+    takes w·k > best (icdcs10, section III, in words); with k = 1 no w is enough.
     """
     level = int(np.ceil(best / k))
     while level > 1 and (level - 1) * k >= best:
         level -= 1
-    while level * k < best:
+    while level * k < best or (strict and level * k == best):
         level += 1
     return np.int64(max(level, 1))
 
@@ -239,6 +240,7 @@ def run(
     sparing: Sweep,
     scratch: Scratch,
     k: float,
+    strict: bool,
     by_level: bool,
     goal: Goal,
     links: Links,
@@ -246,7 +248,7 @@ def run(
     """Add links by the rule until none contributes, a budget is used up, or it is time to pause.
 
     `k` is Low-ODA's. 0 stands for GM, which never asks the sparing sweep; infinity for MinMax-ODA, which asks
-    it first. Low-ODA asks the whole sweep first, to know how good the best link is.
+    it first. Low-ODA asks the whole sweep first, to know how good the best link is. `strict` is the rule's.
     """
     tally = state.tally
     while tally[EDGES] < goal.max_edges:
@@ -269,7 +271,7 @@ def run(
             elif status == EXHAUSTED:
                 return EXHAUSTED
             elif 0.0 < k < np.inf:
-                floor = lowest_sparing_level(whole.cursor[LEVEL], k)
+                floor = lowest_sparing_level(whole.cursor[LEVEL], k, strict)
         u, v, level = chosen.cursor[ROW], chosen.cursor[NODE], chosen.cursor[LEVEL]
         edge = tally[EDGES]
         links.u[edge], links.v[edge] = u, v

@@ -99,7 +99,7 @@ RULES: dict[str, Callable[..., Rule]] = {
     "gpa": lambda **_: rules.gm,
     "minmax": lambda **_: rules.minmax,
     "gpm": lambda **_: rules.minmax,
-    "low": lambda k=3.0, **_: rules.low(k),
+    "low": lambda k=3.0, strict=False, **_: rules.low(k, strict=strict),
 }
 """The designs that run on a cluster, and the rule of each."""
 DIVISIBLE = ("gm", "minmax", "low")
@@ -208,10 +208,14 @@ def check(algorithm: str, given: Mapping[str, Parameter], parts: int | None, cov
         raise InputError(
             f"{algorithm} does not run on a cluster: leave --master out, or choose one of {known}"
         )
+    for name in sorted(given.keys() & {"literal", "ratio"}):
+        raise InputError(
+            f"{name} does not work on a cluster: leave --{name} out, or plan without the options of Spark"
+        )
     for name, value in (("parts", parts), ("coverage", coverage)):
         if value is not None and value < 1:
             raise InputError(f"{name} is {value}: give at least 1")
-    barred = [algorithm] if algorithm not in DIVISIBLE else sorted(given.keys() - {"k"})
+    barred = [algorithm] if algorithm not in DIVISIBLE else sorted(given.keys() - {"k", "strict"})
     if parts is not None and barred:
         raise InputError(
             f"{' and '.join(barred)} cannot be planned in parts: use gm, minmax or low without budgets and "
