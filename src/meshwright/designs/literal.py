@@ -114,7 +114,7 @@ def _joined(links: Overlay, u: Ids, v: Ids, contribution: Ids) -> Overlay:
 
 
 def _useless_links(links: Overlay, limit: int, most: int) -> tuple[Ids, Ids]:
-    """Return the links that raise degrees to the limit, at most so many, when no link below it contributes."""
+    """Return links that connect nothing and raise degrees to the limit, at most `most` of them."""
     from meshwright.designs.kernels.degree_fill import FillState, fill_degrees
 
     nodes, degree = links.interest.num_nodes, _degrees(links)

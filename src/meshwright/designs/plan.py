@@ -38,9 +38,9 @@ class Plan:
     def figures(self) -> dict[str, int | float]:
         """The figures of `plan.json`: nodes, topics, edges, average and maximum degree, support, seconds.
 
-        A ring per topic has each link once. `parallel_edges` and `parallel_average_degree` count a link once
-        for each topic that uses it. With link costs the figures include the total cost. With prices they include the certified lower bound and,
-        if every topic is connected, the gap to it.
+        Those of a ring per topic include `parallel_edges` and `parallel_average_degree`, which count a link
+        once for each topic that uses it. With link costs they include the total cost. With prices they
+        include the certified lower bound and, if every topic is connected, the gap to it.
         """
         overlay = self.overlay
         degrees = measure.degrees(overlay)

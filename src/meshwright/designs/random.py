@@ -9,8 +9,8 @@ import numpy as np
 from meshwright.arrays import frozen
 from meshwright.designs.topic_sets import check_whole, streams
 from meshwright.greedy import layout
-from meshwright.greedy.rules import check_flag
 from meshwright.greedy.driver import NO_LIMIT, Driver, limit_of
+from meshwright.greedy.rules import check_flag
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
@@ -81,19 +81,19 @@ def add_arbitrary_links(
         head=np.full(nodes, -1, dtype=np.int32),
         earlier=np.empty(2 * room, dtype=np.int32),
         open_nodes=np.arange(nodes, dtype=np.int32),
-        count=np.array([0, nodes], dtype=np.int32),
+        counts=np.array([0, nodes], dtype=np.int32),
         stream=streams(seed, 1),
     )
     draw_links(links, np.int64(limit))
-    if links.count[0] < room:
+    if links.counts[0] < room:
         draw_from(links, *_unlinked_pairs(links), np.int64(limit))
-    u, v = u[: links.count[0]], v[: links.count[0]]
+    u, v = u[: links.counts[0]], v[: links.counts[0]]
     return Overlay(interest, u, v, contributions(interest, u, v))
 
 
 def _unlinked_pairs(links: ArbitraryLinks) -> tuple[Ids, Ids]:
     """Return all pairs of open nodes that are not linked yet."""
-    done, still_open = links.count.tolist()
+    done, still_open = links.counts.tolist()
     nodes = np.sort(links.open_nodes[:still_open])
     first, second = np.triu_indices(len(nodes), 1)
     u, v = nodes[first], nodes[second]
@@ -110,9 +110,9 @@ def randoma(interest: Interest, *, max_edges: int, arbitrary: bool = False, seed
     drawn from all pairs, and there are `max_edges` of them, or all pairs: the paper builds this baseline
     "arbitrarily".
 
-    Guarantee: at most `max_edges` links, each of which contributes unless `arbitrary`; no bound on support. It is the baseline
-    for GPA. Complexity: O(log |T|) per link, plus one comparison of two topic lists for each topic that a
-    contributing pair merges on average. Reference: icdcs16, section IX.
+    Guarantee: at most `max_edges` links, each of which contributes unless `arbitrary`; no bound on support.
+    It is the baseline for GPA. Complexity: O(log |T|) per link, plus one comparison of two topic lists for
+    each topic that a contributing pair merges on average. Reference: icdcs16, section IX.
     """
     add = add_arbitrary_links if check_flag("arbitrary", arbitrary) else add_random_links
     return add(interest, max_edges=max_edges, seed=seed)
@@ -124,8 +124,8 @@ def randomm(interest: Interest, *, max_degree: int, arbitrary: bool = False, see
     With `arbitrary` the links are drawn from all pairs that keep both ends within it.
 
     Guarantee: no broker has more than `max_degree` links, each link contributes unless `arbitrary`, and no
-    other link could be added; no bound on support. It is the baseline for GPM. Complexity: as RandomA, plus O(|T(v)|·log |T|) for
-    each node that becomes full. Reference: icdcs16, section IX.
+    other link could be added; no bound on support. It is the baseline for GPM. Complexity: as RandomA, plus
+    O(|T(v)|·log |T|) for each node that becomes full. Reference: icdcs16, section IX.
     """
     add = add_arbitrary_links if check_flag("arbitrary", arbitrary) else add_random_links
     return add(interest, max_degree=max_degree, seed=seed)

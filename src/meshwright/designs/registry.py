@@ -75,10 +75,10 @@ DESIGNS: dict[str, Design] = {
         Design(
             "low", "Low-ODA", "greedy.low",
             {"k": "1 favours few links, large values a low maximum degree (3)",
-             "strict": "take the sparing link only if it is better than 1/k of the best",
-             "literal": "the printed rule: the same links for every finite k",
              "max_edges": "stop at this many links", "max_degree": "no more links per broker than this",
-             "costs": "what links cost: weigh contribution against it"},
+             "costs": "what links cost: weigh contribution against it",
+             "strict": "take the sparing link only if it is better than 1/k of the best",
+             "literal": "the printed rule: the same links for every finite k"},
             "every topic connected; average within O(k·log(|V|·|T|)) of the fewest links and maximum degree "
             "within O((|V|/k)·log(|V|·|T|)) of the lowest",
             "icdcs10, section III",
@@ -139,14 +139,15 @@ DESIGNS: dict[str, Design] = {
         Design(
             "randoma", "RandomA", "random.randoma",
             {"max_edges": "the budget: links in all", "ratio": RATIO, "arbitrary": ARBITRARY},
-            "at most m links, each contributing; no bound on support: the contrast to GPA",
+            "at most m links, each contributing unless arbitrary; no bound on support: the contrast to GPA",
             "icdcs16, section IX", frozenset({"max_edges"}),
             greedy=False, seeded=True,
         ),
         Design(
             "randomm", "RandomM", "random.randomm",
             {"max_degree": "the budget: links per broker", "ratio": RATIO, "arbitrary": ARBITRARY},
-            "no broker has more than d links, each contributing; no bound on support: the contrast to GPM",
+            "no broker has more than d links, each contributing unless arbitrary; no bound on support: the "
+            "contrast to GPM",
             "icdcs16, section IX", frozenset({"max_degree"}),
             greedy=False, seeded=True,
         ),

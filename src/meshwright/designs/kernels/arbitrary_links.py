@@ -36,7 +36,7 @@ class ArbitraryLinks(NamedTuple):
     """By entry: the entry before it of the same node, or −1."""
     open_nodes: Ids
     """The nodes below the maximum degree, in any order; the rest is unused."""
-    count: Ids
+    counts: Ids
     """Two numbers: how many links there are, and how many open nodes."""
     stream: Bits
     """One stream of random numbers."""
@@ -59,23 +59,23 @@ def are_linked(links: ArbitraryLinks, a: Int, b: Int) -> bool:
 @inner
 def add_link(links: ArbitraryLinks, a: Int, b: Int) -> None:
     """Add a link between two nodes."""
-    link = links.count[0]
+    link = links.counts[0]
     u, v = min(a, b), max(a, b)
     links.u[link], links.v[link] = u, v
     links.earlier[2 * link], links.earlier[2 * link + 1] = links.head[u], links.head[v]
     links.head[u], links.head[v] = 2 * link, 2 * link + 1
     links.degree[u] += 1
     links.degree[v] += 1
-    links.count[0] = link + 1
+    links.counts[0] = link + 1
 
 
 @kernel
 def draw_links(links: ArbitraryLinks, max_degree: Int) -> None:
     """Draw links until the columns are full, at most one node is open, or draws find no link."""
     misses = 0
-    while links.count[0] < len(links.u) and links.count[1] > 1 and misses < PATIENCE:
-        i = below(links.stream, np.int64(0), np.int64(links.count[1]))
-        j = below(links.stream, np.int64(0), np.int64(links.count[1]))
+    while links.counts[0] < len(links.u) and links.counts[1] > 1 and misses < PATIENCE:
+        i = below(links.stream, np.int64(0), np.int64(links.counts[1]))
+        j = below(links.stream, np.int64(0), np.int64(links.counts[1]))
         a, b = np.int64(links.open_nodes[i]), np.int64(links.open_nodes[j])
         misses += 1
         if a == b or are_linked(links, a, b):
@@ -85,8 +85,8 @@ def draw_links(links: ArbitraryLinks, max_degree: Int) -> None:
         # The last open node takes the place of a full one: the later place first, as it may be the last.
         for place in (max(i, j), min(i, j)):
             if links.degree[links.open_nodes[place]] >= max_degree:
-                links.count[1] -= 1
-                links.open_nodes[place] = links.open_nodes[links.count[1]]
+                links.counts[1] -= 1
+                links.open_nodes[place] = links.open_nodes[links.counts[1]]
 
 
 @kernel
@@ -96,7 +96,7 @@ def draw_from(links: ArbitraryLinks, us: Ids, vs: Ids, max_degree: Int) -> None:
     Of a random order, the next pair that fits is each of those that fit with equal chance.
     """
     for left in range(len(us), 0, -1):
-        if links.count[0] == len(links.u):
+        if links.counts[0] == len(links.u):
             break
         i = below(links.stream, np.int64(0), np.int64(left))
         a, b = np.int64(us[i]), np.int64(vs[i])

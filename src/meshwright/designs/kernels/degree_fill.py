@@ -1,8 +1,8 @@
 """Links that connect nothing: raise the degrees of all nodes to a limit, as the printed MinMax-ODA does.
 
-The kernel chains the nodes below the limit in ascending order. For each node u of the chain it walks the nodes
-after u, links those that u is not linked to yet, and takes full nodes off the chain. Each step of the walk
-adds a link, meets a link of u, or ends it: O(|V| + |E| + links added).
+The kernel chains the nodes below the limit in ascending order. For each node u of the chain it walks the
+nodes after u, links those that u is not linked to yet, and takes full nodes off the chain. Each step of the
+walk adds a link or meets a link of u: O(|V| + |E| + links added).
 """
 
 from __future__ import annotations
