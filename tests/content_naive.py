@@ -176,8 +176,8 @@ def _ratio(amount: float, cost: float) -> float:
     return amount / cost if cost else (np.inf if amount else 0.0)
 
 
-def clustering(workload: Workload) -> list[int]:
-    """Seed brokers with pairs, then put each user where its mean traffic over its cost is largest."""
+def clustering(workload: Workload, *, by_sum: bool = False) -> list[int]:
+    """Seed brokers with pairs, then put each user where its mean or summed traffic over its cost is most."""
     room, access = Room(workload), workload.access
     for broker in range(workload.num_brokers):
         free = [user for user in range(workload.num_users) if room.broker_of[user] < 0]
@@ -193,8 +193,9 @@ def clustering(workload: Workload) -> list[int]:
             worth = {}
             for broker in room.open_to(user):
                 there = [it for it in range(workload.num_users) if room.broker_of[it] == broker]
-                mean = sum(traffic(workload, user, it) for it in there) / max(len(there), 1)
-                worth[broker] = _ratio(mean, access[user, broker])
+                exchanged = sum(traffic(workload, user, it) for it in there)
+                share = exchanged if by_sum else exchanged / max(len(there), 1)
+                worth[broker] = _ratio(share, access[user, broker])
             room.put(user, min(worth, key=lambda b: (-worth[b], access[user, b], b)))
     return room.broker_of
 

@@ -46,6 +46,41 @@ def test_workload_takes_alpha(tmp_path: Path) -> None:
     assert "--alpha" in meshwright(*words, "--out", tmp_path / "unif").complaint
 
 
+def test_workload_takes_independent_and_exponent(tmp_path: Path) -> None:
+    """`--independent` and `--exponent` reach the library, and are recorded with the dataset."""
+    words = ["workload", "expo", *SMALL, "--min-size", "2", "--max-size", "6", "--exponent", "3"]
+    answer = meshwright(*words, "--independent", "--seed", "5", "--out", tmp_path / "dataset", "--json")
+    expected = workloads.expo(30, 8, min_size=2, max_size=6, exponent=3.0, independent=True, seed=5)
+    assert answer.json["subscriptions"] == expected.num_subscriptions
+    assert mw.load_interest(tmp_path / "dataset").fingerprint == expected.fingerprint
+    made_by = json.loads((tmp_path / "dataset" / "manifest.json").read_text())["made_by"]
+    assert (made_by["independent"], made_by["exponent"]) == (True, 3.0)
+
+
+SETS = [{"1", "2"}, {"2", "3"}, {"3"}]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("cuboid --k 3 --m 4", workloads.cuboid(3, 4)),
+        ("lemma1 --nodes 6", workloads.lemma1(6)),
+        ("set-cover --sets 1,2;2,3;3", workloads.cover_copies(SETS, 9)),
+        ("set-cover --sets 1,2;2,3;3 --m 2", workloads.cover_copies(SETS, 2)),
+        ("set-cover-soc --sets 1,2;2,3;3", workloads.single_node_cover(SETS)),
+        (
+            "single-node --sets 1,2;2,3;3",
+            workloads.single_node_copies(workloads.single_node_cover(SETS), "hub"),
+        ),
+    ],
+)
+def test_workload_hard(tmp_path: Path, words: str, expected: mw.Interest) -> None:
+    """`workload hard` writes the constructions of the papers."""
+    answer = meshwright("workload", "hard", "--case", *words.split(), "--out", tmp_path / "d", "--json")
+    assert (answer.code, answer.json["nodes"]) == (0, expected.num_nodes)
+    assert mw.load_interest(tmp_path / "d").fingerprint == expected.fingerprint
+
+
 def test_workload_social_has_a_topic_for_each_broker(tmp_path: Path) -> None:
     """`workload social` needs no --topics, and passes all its options on."""
     words = [
@@ -80,6 +115,15 @@ def test_workload_social_has_a_topic_for_each_broker(tmp_path: Path) -> None:
         (["zipf", *SMALL, "--size", "9"], "8 topics"),
         (["zipf", "--nodes", "0", "--topics", "8", "--size", "3"], "at least 1"),
         (["zipf", *SMALL, "--size", "3", "--seed", "-1"], "seed"),
+        (["social", "--nodes", "30", "--independent"], "zipf, expo and unif only"),
+        (["zipf", *SMALL, "--exponent", "2"], "add --min-size"),
+        (["zipf", "--topics", "8"], "--nodes N"),
+        (["zipf", *SMALL, "--case", "cuboid"], "applies to hard only"),
+        (["hard"], "give --case"),
+        (["hard", "--case", "cube"], "no case 'cube'"),
+        (["hard", "--case", "cuboid", "--k", "3"], "cuboid needs --m"),
+        (["hard", "--case", "lemma1", "--nodes", "6", "--min-size", "2"], "takes no --min-size"),
+        (["hard", "--case", "set-cover", "--sets", ";"], "hold no element"),
     ],
 )
 def test_workload_refuses(tmp_path: Path, words: list[str], expected: str) -> None:

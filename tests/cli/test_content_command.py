@@ -61,6 +61,20 @@ def test_compare_shows_all_algorithms(workload: Path, tmp_path: Path) -> None:
     assert "Steiner mixing, ours (heaviest)" in table
 
 
+def test_clustering_by_the_sum(workload: Path) -> None:
+    """--sum is the paper's clustering, is recorded with the plan, and fits no other algorithm."""
+    words = ["content", "assign", workload, "--algorithm", "clustering", "--sum"]
+    assert "Clustering by sum, Alg. 2" in meshwright(*words).out
+    answer = meshwright(*words, "--json").json
+    assert answer["parameters"] == {"sum": True}
+    given = read_workload(workload)
+    assert answer["cost"] == assign(given, "clustering", sum=True).cost.total
+    wrong = meshwright("content", "assign", workload, "--algorithm", "steiner", "--sum")
+    assert "steiner does not take sum" in wrong.complaint
+    wrong = meshwright("content", "compare", workload, "--algorithms", "packing", "--sum")
+    assert "none of packing takes sum" in wrong.complaint
+
+
 def test_exact_reports_a_proof(tmp_path: Path) -> None:
     """A small workload has a proven optimum; without time the exit code is 1, and there is a bound."""
     words = "--users 6 --brokers 2 --channels 3 --length 0.4"

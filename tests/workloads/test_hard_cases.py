@@ -10,7 +10,7 @@ from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
-from meshwright.workloads import cover_copies, cuboid, lemma1, single_node_cover
+from meshwright.workloads import cover_copies, cuboid, lemma1, single_node_copies, single_node_cover
 from naive import Components, Edge, topic_sets
 
 set_families = st.lists(st.sets(st.integers(0, 5), max_size=4), min_size=1, max_size=5).filter(any)
@@ -126,6 +126,41 @@ def test_cover_copies_hold_a_cover_each(sets: list[set[int]], m: int) -> None:
     assert len(best) * m <= sum(map(len, neighbours)) <= len(edges)
 
 
+@settings(max_examples=25, deadline=None)
+@given(set_families)
+def test_copies_turn_one_degree_into_all(sets: list[set[int]]) -> None:
+    """Any cover gives the copies an overlay in which only the hub has more than three links (Lemma 5.1)."""
+    interest = single_node_copies(single_node_cover(sets), "hub")
+    count = len(sets)
+    assert interest.num_nodes == 1 + count * count
+    of = [[interest.node_id(f"set{i}#{j}") for j in range(1, count + 1)] for i in range(1, count + 1)]
+    hub = interest.node_id("hub")
+    held = topic_sets(interest)
+    assert all(held[copy] == held[copies[0]] for copies in of for copy in copies)
+    for cover in covers(sets):
+        # The cycles, a link between each two of them at copies of their own, and the hub at the rest.
+        links = {frozenset((own[j], own[j - 1])) for own in of for j in range(count)}
+        links |= {frozenset((of[i][j], of[j][i])) for i, j in combinations(range(count), 2)}
+        links |= {frozenset((hub, of[i][i])) for i in cover}
+        edges = [(min(link), max(link)) for link in links if len(link) == 2]
+        assert connects(interest, edges)
+        degree = [sum(v in edge for edge in edges) for v in range(interest.num_nodes)]
+        assert degree[hub] == len(cover)
+        assert max(degree) <= max(3, len(cover))
+
+
+@settings(max_examples=15, deadline=None)
+@given(set_families)
+def test_any_overlay_of_copies_covers(sets: list[set[int]]) -> None:
+    """The nodes whose copies are linked to the hub are a cover, in GM's and MinMax-ODA's overlays."""
+    interest = single_node_copies(single_node_cover(sets), "hub")
+    names = interest.node_names.to_pylist()
+    for rule in (rules.gm, rules.minmax):
+        ends = [edge for edge in edge_list(grow(interest, rule)) if interest.node_id("hub") in edge]
+        linked = {names[v].partition("#")[0] for edge in ends for v in edge} - {"hub"}
+        assert tuple(i for i in range(len(sets)) if f"set{i + 1}" in linked) in covers(sets)
+
+
 def test_bad_hard_cases_are_rejected() -> None:
     """Parameters for which a construction does not exist are rejected with one clear line."""
     with pytest.raises(InputError, match="k = 0"):
@@ -140,3 +175,7 @@ def test_bad_hard_cases_are_rejected() -> None:
         single_node_cover([{1, "1"}])
     with pytest.raises(InputError, match="0 copies"):
         cover_copies([{1}], 0)
+    with pytest.raises(InputError, match="no node 'hub'"):
+        single_node_copies(lemma1(3), "hub")
+    with pytest.raises(InputError, match="reads like a copy"):
+        single_node_copies(Interest.from_dict({"a": {"x"}, "a#1": {"x"}, "b": {"x"}}), "a#1")

@@ -59,6 +59,8 @@ def content_table(plans: Sequence[ContentPlan]) -> Table:
 def title_of(plan: ContentPlan) -> str:
     """Return the title of a plan's algorithm, with its variant."""
     title = find(plan.algorithm).title
+    if plan.parameters.get("sum"):
+        return "Clustering by sum, Alg. 2"
     return f"{title} (heaviest)" if plan.parameters.get("argmax") else title
 
 

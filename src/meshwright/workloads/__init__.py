@@ -6,7 +6,13 @@ from meshwright.workloads.distributions import (
     uniform_popularity,
     zipf_popularity,
 )
-from meshwright.workloads.hard_cases import cover_copies, cuboid, lemma1, single_node_cover
+from meshwright.workloads.hard_cases import (
+    cover_copies,
+    cuboid,
+    lemma1,
+    single_node_copies,
+    single_node_cover,
+)
 from meshwright.workloads.raw_events import write_raw_events
 from meshwright.workloads.synthetic import WORKLOADS, expo, social, synthetic, unif, zipf
 
@@ -18,6 +24,7 @@ __all__ = [
     "expo",
     "exponential_popularity",
     "lemma1",
+    "single_node_copies",
     "single_node_cover",
     "social",
     "synthetic",

@@ -1,4 +1,4 @@
-"""Draw topics without repeats, from a raw stream of 64-bit integers.
+"""Draw topics without repeats, or each topic on its own, from a raw stream of 64-bit integers.
 
 A node draws topics one after the other, topic i with probability p_i; a repeat is drawn again until the node
 has as many distinct topics as it wants (*successive sampling*). Literal redrawing would take forever on rare
@@ -11,6 +11,9 @@ topics. Two methods give the same distribution:
   memory, the next one among the rest likewise.
 
 Skip costs s² / 2 small steps for a node of s topics; race costs one logarithm per existing topic.
+
+`draw_independently` lets each node take each topic or not, whatever else it takes: one raw number for each
+node and topic.
 
 All arithmetic is on integers or consists of single IEEE operations on floats. Probabilities are first rounded
 to multiples of 2⁻⁴⁰ (a topic with positive probability keeps at least one unit). Only the raw bit stream is
@@ -79,6 +82,47 @@ def _batches(nodes: NDArray[np.int64], reads: NDArray[np.int64]) -> Iterator[NDA
     """Split nodes into batches of bounded memory; node v reads `reads[v]` raw numbers."""
     batch = np.cumsum(reads[nodes]) // _BATCH
     yield from (part for part in np.split(nodes, np.flatnonzero(np.diff(batch)) + 1) if len(part))
+
+
+def draw_independently(
+    stream: np.random.PCG64, units: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[Ids, NDArray[np.int64]]:
+    """Let node v take each topic on its own, sizes[v] topics on average.
+
+    Returns the topics of node 0, of node 1, …, each ascending, and how many each node has.
+    """
+    distinct, law = np.unique(sizes, return_inverse=True)
+    chances = [inclusion(units, int(size)) for size in distinct]
+    wins = np.array([win for win, _ in chances])
+    bounds = np.array([bound for _, bound in chances])
+    topics, counts = [], []
+    for batch in _batches(np.arange(len(sizes)), np.full(len(sizes), len(units))):
+        raw = stream.random_raw(len(batch) * len(units)).reshape(len(batch), len(units))
+        taken = below(raw, bounds[law[batch], None]) < wins[law[batch]]
+        topics.append(np.nonzero(taken)[1].astype(np.int32))
+        counts.append(taken.sum(axis=1))
+    return np.concatenate(topics), np.concatenate(counts)
+
+
+def inclusion(units: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], int]:
+    """Return by topic in how many of `bound` cases a node takes it, and `bound`: `size` topics on average.
+
+    The probability of a topic is proportional to its units, except that the most popular topics are certain
+    where that would be more than 1; the others share what is left. All of it is exact.
+
+    >>> inclusion(np.array([6, 1, 1]), 2)
+    (array([2, 1, 1]), 2)
+    """
+    order = np.argsort(-units, kind="stable")
+    popular = units[order]
+    rest = popular.sum() - (np.cumsum(popular) - popular)  # units of the k-th most popular topic and later
+    left = size - np.arange(len(units))
+    # The first topic whose probability is at most 1 if all before it are certain.
+    certain = int(np.argmax(np.maximum(left, 0) * popular <= rest))
+    bound = max(int(rest[certain]), 1)
+    wins = int(left[certain]) * units
+    wins[order[:certain]] = bound
+    return wins, bound
 
 
 def _skip(

@@ -83,6 +83,31 @@ def single_node_cover(sets: Sequence[Iterable[Hashable]]) -> Interest:
     return Interest.from_dict({"hub": universe, **_set_nodes(named)})
 
 
+def single_node_copies(interest: Interest, node: Name) -> Interest:
+    """Return the reduction of podc07, Lemma 5.1, from the degree of one node to the degree of all.
+
+    Of n nodes, `node` stays one, and each other one becomes n − 1 copies `name#1` … with the same topics. For
+    d ≥ 3, the copies have an overlay of maximum degree d if and only if the interest has one in which `node`
+    has degree d (SN-TCO): the copies of a node form a cycle, and each has at most one link more.
+
+    >>> single_node_copies(single_node_cover([{1, 2}, {2, 3}, {3}]), "hub")
+    Interest(10 nodes, 3 topics, 18 subscriptions)
+    """
+    names = interest.node_names.to_pylist()
+    if node not in names:
+        raise InputError(f"no node {node!r} among the {len(names)} nodes: check the spelling")
+    copies = len(names) - 1
+    held: dict[str, Iterable[Name]] = {}
+    for name in names:
+        own = (
+            [str(name)] if name == node else [f"{name}#{_name('', j, copies)}" for j in range(1, copies + 1)]
+        )
+        if any(copy in held for copy in own):
+            raise InputError(f"node {name!r} reads like a copy of another node: rename it")
+        held.update(dict.fromkeys(own, interest.topics_of(name)))
+    return Interest.from_dict(held)
+
+
 def cover_copies(sets: Sequence[Iterable[Hashable]], m: int) -> Interest:
     """Return the set-cover reduction of podc07, Lemma 7.1, by which Min-TCO has no constant approximation.
 

@@ -22,7 +22,7 @@ from meshwright.workloads.distributions import (
     uniform_popularity,
     zipf_popularity,
 )
-from meshwright.workloads.draw import below, choose, draw, fixed_point
+from meshwright.workloads.draw import below, choose, draw, draw_independently, fixed_point
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -31,12 +31,18 @@ MOST_BYTES = 2**31 - 1
 """Bytes that offsets of Arrow's `string` can address; `large_string` has no such limit."""
 
 
-def synthetic(nodes: int, popularity: ArrayLike, sizes: Sizes, *, seed: int = 0) -> Interest:
+def synthetic(
+    nodes: int, popularity: ArrayLike, sizes: Sizes, *, seed: int = 0, independent: bool = False
+) -> Interest:
     """Let each node draw its number of distinct topics, topic i with probability ∝ popularity[i].
 
-    Repeats are drawn again (podc07, section 8). Nodes are named b0, b1, … and topics t0, t1, …, padded with
-    zeros so that names sort as numbers. The same call gives the same interest on every platform;
-    `meshwright.workloads.draw` explains how, and the two methods of drawing.
+    Repeats are drawn again (podc07, section 8). With `independent` each node takes each topic or not,
+    whatever else it takes (icdcs10, section VI), and sizes are means: topic i is taken with probability ∝
+    popularity[i], or 1 where that would be more. A node may then be without topics.
+
+    Nodes are named b0, b1, … and topics t0, t1, …, padded with zeros so that names sort as numbers. The same
+    call gives the same interest on every platform; `meshwright.workloads.draw` explains how, and the methods
+    of drawing.
     """
     weights = np.asarray(popularity, dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
@@ -62,10 +68,14 @@ def synthetic(nodes: int, popularity: ArrayLike, sizes: Sizes, *, seed: int = 0)
     drawn = np.full(nodes, sizes.minimum, dtype=np.int64)
     if sizes.maximum > sizes.minimum:
         drawn += choose(stream.random_raw(nodes), fixed_point(sizes.probabilities))
+    units = fixed_point(weights)
+    if independent:
+        topics, drawn = draw_independently(stream, units, drawn)
     pointers = np.concatenate(([0], np.cumsum(drawn)))
     if pointers[-1] > MOST_SUBSCRIPTIONS:
         raise InputError(f"{pointers[-1]} subscriptions: at most 2³¹ − 1 fit; give fewer nodes or topics")
-    topics = draw(stream, fixed_point(weights), drawn)
+    if not independent:
+        topics = draw(stream, units, drawn)
     return Interest(numbered("b", nodes), numbered("t", len(weights)), settled(pointers), settled(topics))
 
 
@@ -78,19 +88,20 @@ def zipf(
     min_size: int | None = None,
     max_size: int | None = None,
     exponent: float = 1.5,
+    independent: bool = False,
     seed: int = 0,
 ) -> Interest:
     """Topic i is drawn with probability ∝ i^−alpha.
 
     Each node has `size` topics (10 by default), or between `min_size` and `max_size` topics by a power law
-    with the given `exponent`.
+    with the given `exponent`. With `independent` these are means: a node takes each topic on its own.
 
     >>> interest = zipf(1000, 100, size=10, seed=1)
     >>> interest, interest.topics_of("b007")[:3]
     (Interest(1000 nodes, 100 topics, 10000 subscriptions), ['t00', 't04', 't21'])
     """
     sizes = Sizes.of(size, min_size, max_size, exponent)
-    return synthetic(nodes, zipf_popularity(topics, alpha), sizes, seed=seed)
+    return synthetic(nodes, zipf_popularity(topics, alpha), sizes, seed=seed, independent=independent)
 
 
 def expo(
@@ -101,11 +112,12 @@ def expo(
     min_size: int | None = None,
     max_size: int | None = None,
     exponent: float = 1.5,
+    independent: bool = False,
     seed: int = 0,
 ) -> Interest:
     """Popularity falls exponentially: the first 10% of the topics carry 0.55. Sizes as in `zipf`."""
     sizes = Sizes.of(size, min_size, max_size, exponent)
-    return synthetic(nodes, exponential_popularity(topics), sizes, seed=seed)
+    return synthetic(nodes, exponential_popularity(topics), sizes, seed=seed, independent=independent)
 
 
 def unif(
@@ -116,11 +128,12 @@ def unif(
     min_size: int | None = None,
     max_size: int | None = None,
     exponent: float = 1.5,
+    independent: bool = False,
     seed: int = 0,
 ) -> Interest:
     """All topics are equally popular. Sizes as in `zipf`."""
     sizes = Sizes.of(size, min_size, max_size, exponent)
-    return synthetic(nodes, uniform_popularity(topics), sizes, seed=seed)
+    return synthetic(nodes, uniform_popularity(topics), sizes, seed=seed, independent=independent)
 
 
 WORKLOADS: dict[str, Callable[..., Interest]] = {"zipf": zipf, "expo": expo, "unif": unif}

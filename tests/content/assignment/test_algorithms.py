@@ -37,14 +37,15 @@ def test_packing_agrees_with_its_twin(workload: Workload) -> None:
     assert assigned(lambda: packing(workload)).tolist() == naive.packing(workload)
 
 
-@given(crowded, st.sampled_from([(32, 200_000_000), (2, 200_000_000), (32, 0)]))
-def test_clustering_agrees_with_its_twin(workload: Workload, limits: tuple[int, int]) -> None:
-    """Clustering by means puts each user where the plain reading puts it, whatever bounds rule out pairs."""
+@given(crowded, st.sampled_from([(32, 200_000_000), (2, 200_000_000), (32, 0)]), st.booleans())
+def test_clustering_agrees_with_its_twin(workload: Workload, limits: tuple[int, int], by_sum: bool) -> None:
+    """Clustering puts users where the plain reading puts them, by means and by sums, whatever the bounds."""
     with (
         mock.patch.object(baselines, "FORERUNNERS", limits[0]),
         mock.patch.object(baselines, "MOST_LOOKS", limits[1]),
     ):
-        assert assigned(lambda: clustering(workload)).tolist() == naive.clustering(workload)
+        found = assigned(lambda: clustering(workload, by_sum=by_sum))
+        assert found.tolist() == naive.clustering(workload, by_sum=by_sum)
 
 
 @given(workloads())
@@ -71,6 +72,7 @@ def test_all_keep_within_capacities(workload: Workload, seed: int) -> None:
     plans = {}
     variants: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in QUICK}
     variants |= {f"{name}, argmax": (name, {"argmax": True}) for name in ("steiner", "steiner-literal")}
+    variants["clustering, sum"] = ("clustering", {"sum": True})
     for variant, (name, parameters) in variants.items():
         try:
             plans[variant] = assign(workload, name, seed=seed, **parameters)

@@ -10,6 +10,7 @@ from meshwright.cli.content.options import (
     PlanFolder,
     SearchSeconds,
     SearchSteps,
+    Sum,
     WorkloadFolder,
     check_out,
     format_workload,
@@ -23,6 +24,7 @@ from meshwright.cli.options import Json, Seed, ShowProgress, TimeLimit
 ASSIGN_EXAMPLES = (
     "meshwright content assign workload --out assignment",
     "meshwright content assign workload --algorithm steiner --argmax --json",
+    "meshwright content assign workload --algorithm clustering --sum",
 )
 
 
@@ -38,6 +40,7 @@ def assign(
         ),
     ] = "descent",
     argmax: Argmax = False,
+    sum: Sum = False,  # noqa: A002  the name of the option
     seconds: SearchSeconds = None,
     steps: SearchSteps = None,
     time_limit: TimeLimit = None,
@@ -48,7 +51,7 @@ def assign(
 ) -> None:
     """Put each user on one broker, within all capacities, and show what that costs.
 
-    Packing and steiner-literal follow the paper; clustering (by means) and steiner are our own readings.
+    Packing, clustering --sum and steiner-literal follow the paper; clustering by means and steiner are ours.
     Descent, also ours, improves the best of them. Exact finds the optimum of small workloads.
     """
     from meshwright.cli import output
@@ -57,7 +60,8 @@ def assign(
     check_out(out)
     given = read(workload)
     limits = {"seconds": seconds, "steps": steps, "time_limit": time_limit}
-    plan = run_algorithm(given, algorithm, seed=seed, shown=progress, argmax=argmax or None, **limits)
+    variant = {"argmax": argmax or None, "sum": sum or None}
+    plan = run_algorithm(given, algorithm, seed=seed, shown=progress, **variant, **limits)
     if out is not None:
         write_plan(plan, out)
     if json:
@@ -80,6 +84,7 @@ def compare(
         str, typer.Option("--algorithms", metavar="A,B,C", help="Algorithms to compare, separated by commas.")
     ] = "random,packing,clustering,steiner,steiner-literal,descent",
     argmax: Argmax = False,
+    sum: Sum = False,  # noqa: A002  the name of the option
     seconds: SearchSeconds = None,
     steps: SearchSteps = None,
     chart: Annotated[
@@ -107,7 +112,7 @@ def compare(
     if chart is not None:
         check_chart(chart)
     given = read(workload)
-    asked = {"argmax": argmax or None, "seconds": seconds, "steps": steps}
+    asked = {"argmax": argmax or None, "sum": sum or None, "seconds": seconds, "steps": steps}
     for name, value in asked.items():
         if value is not None and not any(name in it.parameters for it in known):
             raise InputError(f"none of {', '.join(names)} takes {name}: leave it out")

@@ -17,6 +17,11 @@ Argmax: TypeAlias = Annotated[
     typer.Option("--argmax", help="Steiner variants: take each user's heaviest broker instead of drawing."),
 ]
 
+Sum: TypeAlias = Annotated[
+    bool,
+    typer.Option("--sum", help="Clustering: rank brokers by the sum of the traffic, as the paper does."),
+]
+
 SearchSeconds: TypeAlias = Annotated[
     float | None,
     typer.Option("--seconds", metavar="S", min=0, help="Descent: stop after S seconds."),

@@ -60,8 +60,14 @@ def _packing(workload: Workload, *, seed: int, progress: Progress | None) -> Res
     return packing(workload), None
 
 
-def _clustering(workload: Workload, *, seed: int, progress: Progress | None) -> Result:
-    return clustering(workload), None
+def _clustering(
+    workload: Workload,
+    *,
+    seed: int,
+    progress: Progress | None,
+    sum: bool = False,  # noqa: A002  the name of the option
+) -> Result:
+    return clustering(workload, by_sum=sum), None
 
 
 def _steiner(workload: Workload, *, seed: int, progress: Progress | None, argmax: bool = False) -> Result:
@@ -89,8 +95,8 @@ ALGORITHMS = {
         Algorithm(
             "clustering",
             "Clustering by mean",
-            "users with much traffic between them share a broker; the paper takes the sum, not the mean",
-            (),
+            "users with much traffic between them share a broker; the mean is ours, the sum is the paper's",
+            ("sum",),
             _clustering,
         ),
         Algorithm(
@@ -209,8 +215,8 @@ def assign(
     progress
         Called from time to time by the slower algorithms: steps so far, the fraction done, and a text.
     parameters
-        Parameters of the algorithm: `argmax` for the two Steiner variants, `seconds` and `steps` for descent,
-        `time_limit` for exact. Those that are None count as not given.
+        Parameters of the algorithm: `sum` for clustering, `argmax` for the two Steiner variants, `seconds`
+        and `steps` for descent, `time_limit` for exact. Those that are None count as not given.
 
     Raises
     ------

@@ -84,7 +84,7 @@ SLACK = 1e-9
 """Rounding error, as a fraction of the largest send bound, below which two pairs count as equally good."""
 
 
-def clustering(workload: Workload) -> Ids:
+def clustering(workload: Workload, *, by_sum: bool = False) -> Ids:
     """Seed each broker with a pair of users, then put each user where most of its traffic is for its cost.
 
     Brokers are seeded in turn. Each gets the free pair of users with the largest traffic between them over
@@ -93,8 +93,15 @@ def clustering(workload: Workload) -> Ids:
     traffic to the users already there, over its access cost. Ties go to the cheaper access, then to the first
     broker.
 
-    The paper takes the *sum* of the traffic instead of its mean; then the largest brokers attract everybody,
-    so the mean is ours. It also prints argmin where its text asks for the maximum.
+    The mean is ours. The paper takes the *sum* of the traffic, as `by_sum` does; then the largest brokers
+    attract everybody. It also prints argmin where its text asks for the maximum.
+
+    Parameters
+    ----------
+    workload
+        The users and brokers.
+    by_sum
+        Rank brokers by the sum of the traffic, as the paper does, instead of its mean.
 
     Raises
     ------
@@ -123,7 +130,7 @@ def clustering(workload: Workload) -> Ids:
         if workload.load[list(pair)].sum() <= workload.room[broker]:
             for user in pair:
                 join(user, broker, workload.load, traffic, clusters)
-    stuck = join_clusters(workload.access, workload.load, workload.room, traffic, clusters)
+    stuck = join_clusters(workload.access, workload.load, workload.room, traffic, clusters, bool(by_sum))
     return require_placed(workload, clusters.broker_of, stuck)
 
 

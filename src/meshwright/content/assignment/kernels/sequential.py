@@ -229,11 +229,13 @@ def best_pair(
 
 
 @kernel
-def join_clusters(access: Array, user_load: Array, room: Array, traffic: Traffic, clusters: Clusters) -> int:
+def join_clusters(
+    access: Array, user_load: Array, room: Array, traffic: Traffic, clusters: Clusters, by_sum: bool
+) -> int:
     """Assign each free user to the broker with room and the largest mean traffic over access cost.
 
-    The mean is over the users already there. The paper takes the sum (and prints argmin for argmax); the mean
-    is ours. Returns the first user that finds no room, or −1.
+    The mean is over the users already there. It is ours; the paper takes the sum (and prints argmin for
+    argmax), as we do with `by_sum`. Returns the first user that finds no room, or −1.
     """
     brokers = len(room)
     exchanged = clusters.exchanged
@@ -257,8 +259,9 @@ def join_clusters(access: Array, user_load: Array, room: Array, traffic: Traffic
             if clusters.load[broker] + user_load[user] > room[broker]:
                 continue
             members = clusters.members[broker]
-            mean = exchanged[broker] / members if members > 0 else 0.0
-            worth = bandwidth_to_cost(mean, access[user, broker])
+            # A broker without users exchanges nothing.
+            share = exchanged[broker] / members if members > 0 and not by_sum else exchanged[broker]
+            worth = bandwidth_to_cost(share, access[user, broker])
             if best < 0 or worth > most or (worth == most and access[user, broker] < access[user, best]):
                 best, most = broker, worth
         if best < 0:

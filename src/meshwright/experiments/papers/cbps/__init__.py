@@ -1,0 +1,16 @@
+"""cbps: users on brokers at least cost, by packing, clustering and Steiner mixing (Zhao, Wu)."""
+
+from meshwright.experiments.paper import Paper
+from meshwright.experiments.papers.cbps import cost_reduction, migration, running_time
+
+PAPER = Paper(
+    "cbps",
+    "On the Construction of the Minimum Cost Content-Based Publish/Subscribe Overlays",
+    "Zhao, Wu",
+    (
+        cost_reduction.BY_USERS,
+        cost_reduction.BY_RATIO,
+        running_time.TIMES,
+        migration.MIGRATION,
+    ),
+)
