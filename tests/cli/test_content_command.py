@@ -63,7 +63,7 @@ def test_compare_shows_all_algorithms(workload: Path, tmp_path: Path) -> None:
 
 def test_clustering_by_the_sum(workload: Path) -> None:
     """--sum is the paper's clustering, is recorded with the plan, and fits no other algorithm."""
-    words = ["content", "assign", workload, "--algorithm", "clustering", "--sum"]
+    words: list[str | Path] = ["content", "assign", workload, "--algorithm", "clustering", "--sum"]
     assert "Clustering by sum, Alg. 2" in meshwright(*words).out
     answer = meshwright(*words, "--json").json
     assert answer["parameters"] == {"sum": True}

@@ -82,7 +82,7 @@ def test_each_run_wins_somewhere() -> None:
 
 @pytest.mark.skipif(not COMPILED, reason="too large for plain Python")
 @pytest.mark.parametrize("sizes", [{"size": 10}, {"min_size": 10, "max_size": 90}], ids=["equal", "mixed"])
-def test_a_thousand_nodes(sizes: dict[str, int]) -> None:
+def test_a_thousand_nodes(sizes: dict[str, Any]) -> None:
     """With a thousand nodes no topic is weak, and the size of the windows changes nothing."""
     interest = expo(1000, 200, **sizes)
     assert len(measure.weak_topics(resilient(interest))) == 0

@@ -70,7 +70,7 @@ def users_claims(results: Results, claims: Claims) -> None:
         "random-is-worst", "Random assignment is the worst case: every algorithm reduces the cost",
         paper="CRR above 1 on every network", held=held,
         ours=f"{means(here, list(LETTER))} {setting}; Algorithm 3 in the plane {plane}",
-        reason="In the plane Algorithm 3 varies widely between networks: its stars can cost more than random.",
+        reason="In the plane Algorithm 3 varies widely by network: its stars can cost more than random.",
     )  # fmt: skip
     claims.check(
         "clustering-above-packing", "Clustering reduces the cost more than greedy packing",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -33,7 +34,7 @@ def time_cell(case: Case) -> list[Row]:
 
 def draw_times(results: Results, axes: list[Any]) -> None:
     """Draw a bar per algorithm, and the paper's seconds."""
-    heights = {
+    heights: dict[str, Sequence[float]] = {
         TITLES[name].replace(", ", ",\n").replace(": ", ":\n"): values
         for name, values in _times(results).items()
     }
@@ -109,7 +110,7 @@ TIMES = Figure(
     "table1",
     "Running time of the algorithms",
     "Random assignment takes 0.9 s, greedy packing 91.4 s, clustering 100.2 s and mixing 179.7 s, in C++ "
-    "without optimisation, for 10,000 users and 100 brokers. An optimised implementation can make them practical.",
+    "without optimisation, for 10,000 users and 100 brokers. Optimised code can make them practical.",
     draw_times,
     time_claims,
     time_cell,
