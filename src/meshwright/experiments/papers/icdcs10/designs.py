@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from meshwright.experiments.results import Row
 
@@ -23,9 +23,9 @@ def build(interest: Interest, name: str, *, k: float = 3, seed: int = 0) -> Plan
     import meshwright as mw
 
     if name == "minmax":
-        return mw.design(interest, "minmax", **_literal("minmax", literal=True))
+        return mw.design(interest, "minmax", literal=True)
     if name == "low":
-        return mw.design(interest, "low", k=k, **_literal("low", strict=True))
+        return mw.design(interest, "low", k=k, strict=True)
     if name == "ours-low":
         return mw.design(interest, "low", k=k)
     if name == "ours-minmax":
@@ -34,13 +34,6 @@ def build(interest: Interest, name: str, *, k: float = 3, seed: int = 0) -> Plan
         objective = name.removeprefix("ours-best-")
         return mw.design(interest, "best", objective=objective, steps=BEST_STEPS, seed=seed)
     return mw.design(interest, name)
-
-
-def _literal(design: str, **options: bool) -> dict[str, Any]:
-    """Return those options of the letter that the design has."""
-    from meshwright.designs import DESIGNS
-
-    return {name: value for name, value in options.items() if name in DESIGNS[design].parameters}
 
 
 def degrees(plan: Plan) -> Row:

@@ -37,19 +37,11 @@ def overlay_cell(case: Case) -> list[Row]:
         more: Row = {"bound_degree": 2 * prices.bound / interest.num_nodes}
     elif case["design"] == "ring":
         plan = mw.design(interest, "ring")
-        more = {"parallel_degree": 2 * _parallel_links(interest) / interest.num_nodes}
+        more = {"parallel_degree": plan.figures["parallel_average_degree"]}
     else:
         plan = mw.design(interest, "gm")
         more = count_steps(interest, plan.overlay)
     return [{"edges": len(plan.overlay), "average_degree": plan.figures["average_degree"], **more}]
-
-
-def _parallel_links(interest: Interest) -> int:
-    """Count the links of all rings apart: n for a topic with n ≥ 3 subscribers, 1 for two."""
-    import numpy as np
-
-    sizes = np.diff(interest.topic_ptr)
-    return int(sizes[sizes >= 3].sum() + np.count_nonzero(sizes == 2))
 
 
 def curves_by_nodes(results: Results, column: str) -> dict[tuple[str, int], dict[Any, list[Any]]]:

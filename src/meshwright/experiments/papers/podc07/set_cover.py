@@ -44,7 +44,7 @@ def cover_cell(case: Case) -> list[Row]:
             "covers": len(covers),
             "sum_of_covers": sum(len(own) for own in covers),
             "gm_cover": min(len(own) for own in covers),
-            **_duplicated(sets, cover),
+            **_duplicated(hub, cover),
         }
     ]
 
@@ -102,7 +102,7 @@ def _copies_to_cover(interest: Interest, cover: Sequence[int]) -> list[tuple[int
     return [*((copy, sets[i]) for copy in copies for i in cover), *combinations(sets, 2)]
 
 
-def _duplicated(sets: Sequence[set[int]], cover: Sequence[int]) -> Row:
+def _duplicated(hub_interest: Interest, cover: Sequence[int]) -> Row:
     """Build the TCO instance of Lemma 5.1 and its overlay from the proof, and measure both.
 
     Every set node becomes a cycle of |V| − 1 copies; copy j of set i is linked to copy i of set j, and copy i
@@ -110,27 +110,25 @@ def _duplicated(sets: Sequence[set[int]], cover: Sequence[int]) -> Row:
     """
     import meshwright as mw
 
-    count = len(sets)
-    held: dict[str, Any] = {
-        f"{i:03}-{j:03}": {str(t) for t in own} for i, own in enumerate(sets) for j in range(count)
-    }
-    held["hub"] = {str(topic) for topic in set().union(*sets)}
-    interest = mw.Interest.from_dict(held)
-    number = {name: node for node, name in enumerate(interest.node_names.to_pylist())}
+    interest = mw.workloads.single_node_copies(hub_interest, "hub")
+    count = hub_interest.num_nodes - 1
+    center = interest.node_id("hub")
+    # Names sort by set, then by copy.
+    copies = [node for node in range(interest.num_nodes) if node != center]
 
     def node(i: int, j: int) -> int:
-        return number[f"{i:03}-{j:03}"]
+        return copies[i * count + j]
 
     edges = {
         tuple(sorted((node(i, j), node(i, (j + 1) % count)))) for i in range(count) for j in range(count)
     }
     edges |= {tuple(sorted((node(i, j), node(j, i)))) for i, j in combinations(range(count), 2)}
-    edges |= {tuple(sorted((number["hub"], node(i, i)))) for i in cover}
+    edges |= {tuple(sorted((center, node(i, i)))) for i in cover}
     degree = [0] * interest.num_nodes
     for u, v in edges:
         degree[u] += 1
         degree[v] += 1
-    hub = degree.pop(number["hub"])
+    hub = degree.pop(center)
     return {
         "duplicated_nodes": interest.num_nodes,
         "duplicated_hub": hub,
