@@ -193,7 +193,8 @@ def _shadow_figures(repairs: Sequence[Repair]) -> dict[str, float | None]:
 
 def _backup_figures(live: LiveOverlay) -> dict[str, int | float | None]:
     """Return how many backups and primaries nodes have after the last round; None without backups."""
-    table, found = live.node_table(), {}
+    table = live.node_table()
+    found: dict[str, int | float | None] = {}
     for name in ("backups", "primaries"):
         counts = table.column(name).to_pylist() if live.policy.keeps_backups else []
         found |= {
