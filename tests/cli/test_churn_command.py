@@ -16,9 +16,14 @@ from terminal import meshwright
 FIGURES = (
     "policy", "rounds", "mean_join_edges", "mean_leave_edges", "median_join_seconds", "median_leave_seconds",
     "rebuild_seconds", "max_degree", "average_degree", "rebuild_max_degree", "rebuild_average_degree",
+    "mean_join_repair_ratio", "mean_leave_repair_ratio", "median_join_greedy_seconds",
+    "median_leave_greedy_seconds", "mean_shadow_size", "mean_backups", "mean_primaries", "max_primaries",
+    "mean_max_degree_gap", "mean_average_degree_gap", "scratch_rounds",
 )  # fmt: skip
 COLUMNS = [
     "round", "event", "node", "seconds", "edges_added", "edges_removed", "max_degree", "average_degree",
+    "repair_ratio", "shadow_size", "greedy_seconds", "scratch_max_degree", "scratch_average_degree",
+    "scratch_seconds",
 ]  # fmt: skip
 
 
@@ -63,6 +68,26 @@ def test_what_churn_leaves_verifies(made: tuple[Path, Path], tmp_path: Path, pol
         assert answer.json[name] == expected[name]
 
 
+def test_the_letter_of_the_paper(made: tuple[Path, Path], tmp_path: Path) -> None:
+    """--letter runs the library's Policy.letter; the gap is per round if asked for, else for ten rounds."""
+    words = ["--rounds", "20", "--seed", "4", "--letter"]
+    answer = meshwright("churn", *made, *words, "--scratch-every", "1", "--out", tmp_path / "out", "--json")
+    interest = mw.load_interest(made[1])
+    live = LiveOverlay(mw.read_plan(made[0]).overlay_on(interest), Policy.letter(), seed=4)
+    expected = replay(live, random_churn(interest, 20, seed=4), scratch=1).figures
+    for name in ("mean_join_repair_ratio", "mean_shadow_size", "max_primaries", "mean_max_degree_gap"):
+        assert answer.json[name] == pytest.approx(expected[name])
+    assert answer.json["scratch_rounds"] == 20
+    nodes = pq.read_table(tmp_path / "out" / "nodes.parquet")
+    assert nodes.column_names == ["node", "topics", "links", "backups", "primaries"]
+    assert meshwright("churn", *made, *words, "--json").json["scratch_rounds"] == 10
+    shown = meshwright("churn", *made, *words, "--scratch-every", "0").out
+    assert "shadow: a repair changes" in shown
+    assert "the greedy step alone takes" in shown
+    assert "primaries" in shown
+    assert "above Low-ODA from scratch" not in shown
+
+
 def test_policies_side_by_side(made: tuple[Path, Path], tmp_path: Path) -> None:
     """`--compare` runs the same churn under each policy, in a table, as JSON, and with a folder for each."""
     words = ["--rounds", "10", "--compare", "naive,shadow"]
@@ -98,6 +123,7 @@ def test_a_trace_is_replayed(made: tuple[Path, Path], tmp_path: Path) -> None:
         (["--compare", "naive,naive"], "each once"),
         (["--backups", "none"], "primal-dual"),
         (["--rho", "0"], "at least 1"),
+        (["--letter", "--policy", "tidy"], "tidy is not in the paper"),
         (["--trace", "none.jsonl"], "nothing is there"),
         (["--trace", "none.jsonl", "--rounds", "5"], "leave out --rounds"),
     ],

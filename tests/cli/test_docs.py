@@ -18,7 +18,7 @@ from meshwright.cli.content import assign, migrate
 from meshwright.cli.content import workload as content_workload
 from meshwright.cli.data import workload
 from meshwright.cli.main import build_app
-from meshwright.cli.plans import churn, compare, plan, verify
+from meshwright.cli.plans import churn, compare, plan, soc, verify
 from meshwright.designs import DESIGNS
 from terminal import meshwright
 
@@ -100,7 +100,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         *workload.EXAMPLES,
         *plan.EXAMPLES,
         *verify.VERIFY_EXAMPLES,
-        *verify.SOC_EXAMPLES,
+        *soc.SOC_EXAMPLES,
         *compare.ADVISE_EXAMPLES,
         *compare.COMPARE_EXAMPLES,
         *churn.CHURN_EXAMPLES,

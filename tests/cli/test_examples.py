@@ -30,7 +30,7 @@ HERE = (
     *("data.raw_logs.FOLLOW", "data.raw_logs.INGEST", "data.raw_logs.TRAFFIC"),
 )
 IN_OTHER_TESTS = {
-    "test_docs.py": "data.workload plans.plan plans.verify.VERIFY plans.verify.SOC plans.compare.ADVISE "
+    "test_docs.py": "data.workload plans.plan plans.verify.VERIFY plans.soc.SOC plans.compare.ADVISE "
     "plans.compare.COMPARE plans.churn.CHURN plans.churn.CHAOS content content.workload "
     "content.assign.ASSIGN content.assign.COMPARE content.migrate",
     "test_deploying_page.py": "deploy.route deploy.export deploy.apply.DIFF deploy.apply.APPLY "

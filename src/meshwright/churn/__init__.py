@@ -5,18 +5,21 @@ from meshwright.churn.events import EVENTS, Event, random_churn
 from meshwright.churn.live import LiveOverlay
 from meshwright.churn.repair import COVERS, POLICIES, Policy, Repair
 from meshwright.churn.replay import Replay, happen, replay
+from meshwright.churn.scratch import FromScratch, Scratch
 
 __all__ = [
     "COVERS",
     "EVENTS",
     "POLICIES",
     "Event",
+    "FromScratch",
     "LiveOverlay",
     "Policy",
     "Repair",
     "RepairCost",
     "Replay",
     "Scenario",
+    "Scratch",
     "chaos",
     "happen",
     "random_churn",

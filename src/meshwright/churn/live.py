@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from meshwright import measure
 from meshwright.churn.audit import audit
@@ -38,6 +39,10 @@ class _Outcome(NamedTuple):
     """The topics that the events touched."""
     fragments: int
     """How many fragments there were to join."""
+    candidates: int = 0
+    """How many nodes the greedy step could link."""
+    greedy_seconds: float = 0.0
+    """How long the greedy step took."""
     tidied: int = 0
     """How many links were removed or moved only to keep degrees low."""
 
@@ -169,6 +174,10 @@ class LiveOverlay:
         """Return the nodes that a node is a backup of."""
         return self._state.name_nodes(self._state.primaries(self._slot(node)))
 
+    def node_table(self) -> pa.Table:
+        """Return a table of the nodes: their topics, links, backups and primaries in numbers."""
+        return self._state.node_table()
+
     def interest(self) -> Interest:
         """Return the interest as it is now; topics without a subscriber are kept."""
         return self._state.snapshot()[0]
@@ -195,6 +204,7 @@ class LiveOverlay:
             check_batch(events)
         for event in events:
             _check_event(state, event)
+        edges = state.num_links
         outcome = self._change_links(events)
         return Repair(
             event=what,
@@ -207,6 +217,9 @@ class LiveOverlay:
             average_degree=state.average_degree,
             seconds=working_seconds() - began,
             tidied=outcome.tidied,
+            edges_before=edges,
+            shadow_size=outcome.candidates if self.policy.keeps_backups else None,
+            greedy_seconds=outcome.greedy_seconds,
         )
 
     def _change_links(self, events: Sequence[Event]) -> _Outcome:
@@ -222,13 +235,16 @@ class LiveOverlay:
         if first[0].event in (LEAVE, CRASH):
             for event in first:
                 state.nodes.remove(event.node)
+        candidates, spent = int(change.step.candidates), int(change.step.nanoseconds) / 1e9
         if not others and policy.name in ("naive", "shadow"):
-            return _Outcome(tuple(made), tuple(lost), topics, fragments)
+            return _Outcome(tuple(made), tuple(lost), topics, fragments, candidates, spent)
         log = [(link, False) for link in lost] + [(link, True) for link in made]
         for step in others:
             change = state.change(step)
             topics += step[0].topics
             fragments += int(change.fragments)
+            candidates += int(change.step.candidates)
+            spent += int(change.step.nanoseconds) / 1e9
             log += [(link, True) for link in state.name_links(change.made)]
             ends |= set(change.made.ravel().tolist())
         tidied = 0
@@ -236,9 +252,9 @@ class LiveOverlay:
             tidying, tidied = state.tidy(ends, Budget(policy.steps, policy.moves, policy.lose))
             log += tidying
         if policy.name == "rebuild":
-            made, lost = state.rebuild()
+            made, lost, spent = state.rebuild()
             log += [(link, False) for link in lost] + [(link, True) for link in made]
-        return _Outcome(*net_links(log), tuple(dict.fromkeys(topics)), fragments, tidied)
+        return _Outcome(*net_links(log), tuple(dict.fromkeys(topics)), fragments, candidates, spent, tidied)
 
 
 def _check_event(state: LiveState, event: Event) -> None:
@@ -282,6 +298,7 @@ def _repair_rule(policy: Policy) -> RepairRule:
         method=GREEDY if policy.backups == "greedy" else PRIMAL_DUAL,
         window=EVERYBODY if policy.window is None else policy.window,
         rebuild_backups=policy.rebuild_backups,
+        newcomers=policy.newcomers,
         mends=policy.name != "rebuild",
         spares=policy.name == "tidy",
         slack=policy.slack,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 
@@ -52,6 +52,8 @@ class Policy:
     """Whether a node that loses a backup chooses all of them again, as in the paper, instead of patching."""
     local_degree: bool = True
     """Whether the maximum degree in the rule is that of the candidates, not of the whole overlay."""
+    newcomers: bool = True
+    """Whether a newcomer becomes a backup where a topic has too few others; in the paper it does not."""
     steps: int = 30
     """tidy: how many nodes to try to relink after each change."""
     lose: int = 5
@@ -76,6 +78,21 @@ class Policy:
             value = getattr(self, what)
             if value < 0:
                 raise InputError(f"{value} {what}: give zero or more")
+
+    @classmethod
+    def letter(cls, name: str = "shadow", **parameters: Any) -> Policy:
+        """Return a policy that follows the paper to the letter (shadows, sections V and VI).
+
+        Backups are chosen among all nodes, a node that loses a backup chooses all of them again, the maximum
+        degree in the rule is that of the whole overlay, and a newcomer becomes nobody's backup.
+
+        >>> Policy.letter(coverage=2).window is None
+        True
+        """
+        if name == "tidy":
+            raise InputError("tidy is not in the paper: follow its letter with naive, shadow or rebuild")
+        paper = {"window": None, "rebuild_backups": True, "local_degree": False, "newcomers": False}
+        return cls(name, **(paper | parameters))
 
     @property
     def keeps_backups(self) -> bool:
@@ -107,6 +124,17 @@ class Repair:
     """How long the change and its repair took."""
     tidied: int = 0
     """How many of the links removed were removed or moved only to keep degrees low."""
+    edges_before: int = 0
+    """How many links there were before the change."""
+    shadow_size: int | None = None
+    """How many nodes the repair could link: its shadow set; None for policies without one."""
+    greedy_seconds: float = 0.0
+    """How long the greedy step alone took, which is what the paper measures."""
+
+    @property
+    def ratio(self) -> float:
+        """The repair ratio: links added and removed, as a share of the links before."""
+        return (len(self.added) + len(self.removed)) / max(1, self.edges_before)
 
     def __str__(self) -> str:
         who = ", ".join(map(str, self.nodes[:5])) + (" …" if len(self.nodes) > 5 else "")

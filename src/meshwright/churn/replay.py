@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from meshwright import measure
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
+from meshwright.churn.scratch import FromScratch, Scratch
 from meshwright.errors import InputError
-from meshwright.greedy import grow, rules
-from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from meshwright.churn.live import LiveOverlay
@@ -31,9 +29,15 @@ ROUNDS = pa.schema(
         "edges_removed": pa.int32(),
         "max_degree": pa.int32(),
         "average_degree": pa.float64(),
+        "repair_ratio": pa.float64(),
+        "shadow_size": pa.int32(),
+        "greedy_seconds": pa.float64(),
+        "scratch_max_degree": pa.int32(),
+        "scratch_average_degree": pa.float64(),
+        "scratch_seconds": pa.float64(),
     }
 )
-"""The columns of `rounds.parquet`."""
+"""The columns of `rounds.parquet`. Those of Low-ODA from scratch are null where it was not designed."""
 
 REPAIRING = "repairing"
 """The phase that `replay` reports."""
@@ -47,6 +51,10 @@ class Replay:
     """The overlay after the last round."""
     repairs: Sequence[Repair]
     """What each round did."""
+    scratch: FromScratch = field(default_factory=FromScratch)
+    """Low-ODA from scratch, after the rounds for which it was asked."""
+    scratches: Sequence[Scratch | None] = ()
+    """By round: Low-ODA from scratch, or None."""
 
     @cached_property
     def rounds(self) -> pa.Table:
@@ -60,21 +68,30 @@ class Replay:
             [len(repair.removed) for repair in self.repairs],
             [repair.max_degree for repair in self.repairs],
             [repair.average_degree for repair in self.repairs],
+            [repair.ratio for repair in self.repairs],
+            [repair.shadow_size for repair in self.repairs],
+            [repair.greedy_seconds for repair in self.repairs],
+            *(
+                [each and getattr(each, name) for each in self._scratches]
+                for name in ("max_degree", "average_degree", "seconds")
+            ),
         ]
         return pa.table(columns, schema=ROUNDS)
+
+    @property
+    def _scratches(self) -> Sequence[Scratch | None]:
+        return self.scratches or [None] * len(self.repairs)
 
     @cached_property
     def figures(self) -> dict[str, str | int | float | None]:
         """Means over the rounds, next to the overlay that Low-ODA makes of the same nodes from scratch.
 
-        Edges are those added and removed. Where several nodes join or leave at once, edges and seconds are
-        divided by their number. Means and medians of nothing are None.
+        Edges are those added and removed. Where several nodes join or leave at once, edges, seconds and
+        ratios are divided by their number. Means and medians of nothing are None. Gaps are means over the
+        rounds for which Low-ODA from scratch was asked, `rebuild_…` is Low-ODA after the last round.
         """
         live = self.live
-        interest = live.interest()
-        began = working_seconds()
-        rebuilt = measure.degrees(grow(interest, rules.low(live.policy.rho)))
-        took = working_seconds() - began
+        rebuilt = self.scratch.design(len(self.repairs), live)
         joins = [repair for repair in self.repairs if repair.event == JOIN]
         leaves = [repair for repair in self.repairs if repair.event in (LEAVE, CRASH)]
         return {
@@ -87,13 +104,22 @@ class Replay:
             "median_join_seconds": _median([repair.seconds / len(repair.nodes) for repair in joins]),
             "median_leave_seconds": _median([repair.seconds / len(repair.nodes) for repair in leaves]),
             "mean_tidied_links": _mean([repair.tidied for repair in self.repairs]),
-            "nodes": interest.num_nodes,
+            "mean_join_repair_ratio": _ratio(joins),
+            "mean_leave_repair_ratio": _ratio(leaves),
+            "median_join_greedy_seconds": _median([each.greedy_seconds / len(each.nodes) for each in joins]),
+            "median_leave_greedy_seconds": _median(
+                [each.greedy_seconds / len(each.nodes) for each in leaves]
+            ),
+            **_shadow_figures(self.repairs),
+            **_backup_figures(live),
+            **_gap_figures(self.repairs, self._scratches),
+            "nodes": len(live),
             "edges": live.num_edges,
             "max_degree": live.max_degree,
             "average_degree": live.average_degree,
-            "rebuild_seconds": took,
-            "rebuild_max_degree": rebuilt.maximum,
-            "rebuild_average_degree": rebuilt.average,
+            "rebuild_seconds": rebuilt.seconds,
+            "rebuild_max_degree": rebuilt.max_degree,
+            "rebuild_average_degree": rebuilt.average_degree,
         }
 
 
@@ -101,23 +127,31 @@ def replay(
     live: LiveOverlay,
     rounds: Iterable[Sequence[Event]],
     *,
+    scratch: FromScratch | int | None = None,
     progress: Progress | None = None,
 ) -> Replay:
     """Apply rounds of events; the events of one round happen at once.
+
+    `scratch` also designs the overlay from scratch by Low-ODA after every so many rounds, to compare degrees:
+    a number of rounds, or a `FromScratch` that several replays of the same events share. By default that
+    happens once, when `Replay.figures` is first read.
 
     `progress` is called after each round with the rounds done, their share if the number of rounds is known
     and otherwise 0, and `repairing`.
     """
     total = len(rounds) if isinstance(rounds, Sized) else 0
     repairs: list[Repair] = []
+    compared = scratch if isinstance(scratch, FromScratch) else FromScratch(scratch)
+    scratches: list[Scratch | None] = []
     for events in rounds:
         try:
             repairs.append(happen(live, events))
         except InputError as error:
             raise InputError(f"round {len(repairs) + 1}: {error}") from error
+        scratches.append(compared.after(len(repairs), live))
         if progress is not None:
             progress(len(repairs), len(repairs) / total if total else 0.0, REPAIRING)
-    return Replay(live, repairs)
+    return Replay(live, repairs, compared, scratches)
 
 
 def happen(live: LiveOverlay, events: Sequence[Event]) -> Repair:
@@ -144,6 +178,43 @@ def _edges(repairs: Sequence[Repair]) -> float | None:
     """Return the mean number of edges added and removed per node."""
     edges = sum(len(repair.added) + len(repair.removed) for repair in repairs)
     return edges / _nodes(repairs) if repairs else None
+
+
+def _ratio(repairs: Sequence[Repair]) -> float | None:
+    """Return the mean repair ratio per node."""
+    return sum(repair.ratio for repair in repairs) / _nodes(repairs) if repairs else None
+
+
+def _shadow_figures(repairs: Sequence[Repair]) -> dict[str, float | None]:
+    """Return the mean and the largest shadow set; None without any."""
+    sizes = [each.shadow_size for each in repairs if each.shadow_size is not None]
+    return {"mean_shadow_size": _mean(sizes), "max_shadow_size": max(sizes, default=None)}
+
+
+def _backup_figures(live: LiveOverlay) -> dict[str, int | float | None]:
+    """Return how many backups and primaries nodes have after the last round; None without backups."""
+    table = live.node_table()
+    found: dict[str, int | float | None] = {}
+    for name in ("backups", "primaries"):
+        counts = table.column(name).to_pylist() if live.policy.keeps_backups else []
+        found |= {
+            f"mean_{name}": _mean(counts),
+            f"min_{name}": min(counts, default=None),
+            f"max_{name}": max(counts, default=None),
+        }
+    return found
+
+
+def _gap_figures(
+    repairs: Sequence[Repair], scratches: Sequence[Scratch | None]
+) -> dict[str, int | float | None]:
+    """Return how far degrees are above those of Low-ODA from scratch, on average."""
+    both = [(repair, each) for repair, each in zip(repairs, scratches, strict=True) if each is not None]
+    return {
+        "scratch_rounds": len(both),
+        "mean_max_degree_gap": _mean([mine.max_degree - low.max_degree for mine, low in both]),
+        "mean_average_degree_gap": _mean([mine.average_degree - low.average_degree for mine, low in both]),
+    }
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -22,6 +22,7 @@ from meshwright.dynamic.mutable_overlay import LINKS, SPARE
 from meshwright.errors import InputError, first_five
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
+from meshwright.jit.announce import working_seconds
 from meshwright.names import name_array
 from meshwright.overlay import Overlay
 
@@ -218,19 +219,24 @@ class LiveState:
         links = self.name_links(log.change[:, :2])
         return list(zip(links, log.change[:, 2].astype(bool).tolist(), strict=True)), int(log.tally[MOVED])
 
-    def rebuild(self) -> tuple[list[Link], list[Link]]:
-        """Replace the links by those of Low-ODA(ρ) from scratch; return the links added and removed."""
+    def rebuild(self) -> tuple[list[Link], list[Link], float]:
+        """Replace the links by those of Low-ODA(ρ) from scratch.
+
+        Returns the links added and removed, and the seconds that Low-ODA took.
+        """
         interest, rank = self.snapshot()
         there = np.flatnonzero(rank >= 0)
         slots = np.empty(len(there), dtype=np.int32)
         slots[rank[there]] = there
+        began = working_seconds()
         design = grow(interest, rules.low(self.rule.k))
+        spent = working_seconds() - began
         old, new = _pair_keys(*self.slot_pairs()), _pair_keys(slots[design.u], slots[design.v])
         lost, made = _pairs_of(np.setdiff1d(old, new)), _pairs_of(np.setdiff1d(new, old))
         unlink_all(self.arrays, lost)
         self.arrays = allocate.with_links(self.arrays, len(made), len(there))
         link_all(self.arrays, made[:, 0].copy(), made[:, 1].copy())
-        return self.name_links(made), self.name_links(lost)
+        return self.name_links(made), self.name_links(lost), spent
 
     # -- room ---------------------------------------------------------------------------------------
 
@@ -289,6 +295,20 @@ class LiveState:
         """Return the slots that a slot is a backup of."""
         live = self.arrays
         return self.work[: copy_list(live, live.primary_first, live.primary_count, v, self.work)].copy()
+
+    def node_table(self) -> pa.Table:
+        """Return how many topics, links, backups and primaries each node has, in the order of the names."""
+        names, slots = self.nodes.sorted()
+        live = self.arrays
+        topics = [int(count_topics(live, v)) for v in slots]
+        counts = {"links": live.degree, "backups": live.backup_count, "primaries": live.primary_count}
+        return pa.table(
+            {
+                "node": names,
+                "topics": pa.array(topics, pa.int32()),
+                **{name: pa.array(array[slots].tolist(), pa.int32()) for name, array in counts.items()},
+            }
+        )
 
     def snapshot(self) -> tuple[Interest, Ids]:
         """Return the interest as it is now, and for each slot the id of its node in it, or −1."""

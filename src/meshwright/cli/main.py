@@ -34,7 +34,7 @@ COMMANDS = {
     "traffic": ("data.raw_logs", "TRAFFIC_EXAMPLES"),
     "plan": ("plans.plan", "EXAMPLES"),
     "verify": ("plans.verify", "VERIFY_EXAMPLES"),
-    "soc": ("plans.verify", "SOC_EXAMPLES"),
+    "soc": ("plans.soc", "SOC_EXAMPLES"),
     "route": ("deploy.route", "EXAMPLES"),
     "export": ("deploy.export", "EXAMPLES"),
     "diff": ("deploy.apply", "DIFF_EXAMPLES"),

@@ -56,6 +56,36 @@ def churn_table(replays: Iterable[Replay]) -> Table:
     return table
 
 
+def churn_lines(replays: Iterable[Replay]) -> list[str]:
+    """Return, for each replay, what the paper on shadows plots, in a few lines."""
+    lines = []
+    for replay in replays:
+        it = replay.figures
+        lines += [
+            f"{it['policy']}: a repair changes {_share(it['mean_join_repair_ratio'])} of the links per join "
+            f"and {_share(it['mean_leave_repair_ratio'])} per leave; the greedy step alone takes "
+            f"{_time(it['median_join_greedy_seconds'])} and {_time(it['median_leave_greedy_seconds'])}"
+        ]
+        if it["mean_backups"] is not None:
+            lines.append(
+                f"  shadow sets have {_format_mean(it['mean_shadow_size'])} brokers on average and "
+                f"{it['max_shadow_size']} at most; {_format_mean(it['mean_backups'])} backups per broker "
+                f"({it['min_backups']} to {it['max_backups']}), {it['min_primaries']} to "
+                f"{it['max_primaries']} primaries"
+            )
+        if it["scratch_rounds"]:
+            lines.append(
+                f"  above Low-ODA from scratch, on average of {it['scratch_rounds']:,} rounds: "
+                f"{it['mean_max_degree_gap']:+.2f} in maximum and {it['mean_average_degree_gap']:+.2f} in "
+                "average degree"
+            )
+    return lines
+
+
+def _share(value: object) -> str:
+    return f"{value:.3%}" if isinstance(value, float) else "–"
+
+
 def _format_mean(value: object) -> str:
     return f"{value:.2f}" if isinstance(value, float) else "–"
 

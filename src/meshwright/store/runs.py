@@ -133,8 +133,8 @@ def write_churn(
 ) -> Path:
     """Write one churn run as a folder, or several with a subfolder each.
 
-    Each run has `rounds.parquet`, `dataset/` and `plan/`. `draw` is called with the path of the chart, which
-    lies in the top folder.
+    Each run has `rounds.parquet`, `nodes.parquet`, `dataset/` and `plan/`. `draw` is called with the path of
+    the chart, which lies in the top folder.
     """
     with new_folder(path, CHURN) as folder:
         for name, replay in replays.items():
@@ -151,6 +151,7 @@ def _write_replay(replay: Replay, folder: Path, seed: int) -> None:
     policy = asdict(replay.live.policy)
     interest = replay.live.interest()
     write_table(replay.rounds, folder / "rounds.parquet")
+    write_table(replay.live.node_table(), folder / "nodes.parquet")
     write_dataset(interest, folder / "dataset", made_by={"churn": policy, "rounds": len(replay.repairs)})
     spent = sum(repair.seconds for repair in replay.repairs)
     parameters = {key: int(value) if isinstance(value, bool) else value for key, value in policy.items()}

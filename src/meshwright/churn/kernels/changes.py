@@ -40,6 +40,7 @@ from meshwright.churn.kernels.shadows import (
 )
 from meshwright.dynamic.link_lists import list_neighbours
 from meshwright.dynamic.mutable_overlay import NONE
+from meshwright.jit.clock import nanoseconds
 from meshwright.jit.compiler import compiled, inner
 
 if TYPE_CHECKING:
@@ -50,6 +51,15 @@ if TYPE_CHECKING:
 
 NOT_DONE = -1
 """`Change.done` if nothing was changed, because the list of a topic is full."""
+
+
+class Step(NamedTuple):
+    """The greedy step of a change: what the paper plots about it."""
+
+    candidates: Int
+    """How many nodes it could link: for shadow repair the size of the shadow set."""
+    nanoseconds: Int
+    """How long it took, without the search for damage, candidates and backups."""
 
 
 class Change(NamedTuple):
@@ -67,6 +77,8 @@ class Change(NamedTuple):
     """How many of the queue are done; the rest needs more chunks. `NOT_DONE` if nothing was changed."""
     topics: Ids
     """The topics that nodes gave up."""
+    step: Step
+    """What the greedy step looked at, and its time."""
 
 
 class Losses(NamedTuple):
@@ -81,17 +93,19 @@ class Losses(NamedTuple):
 
 
 @compiled
-def repair(live: LiveArrays, damage: Damage, shadows: Ids, rule: RepairRule) -> Ids:
+def repair(live: LiveArrays, damage: Damage, shadows: Ids, rule: RepairRule) -> tuple[Ids, Step]:
     """Mend the damage, and return the links added."""
     if rule.everybody:
         for v in shadows:
             live.row[v] = NONE
         shadows = gather_everybody(live, damage)
     cap = soft_cap(live, rule.slack) if rule.spares else np.int64(NO_LIMIT)
+    began = nanoseconds()
     made, _ = mend(live, damage, shadows, rule.k, rule.local, cap, rule.spares, NO_LIMIT if rule.mends else 0)
+    step = Step(np.int64(len(shadows)), np.int64(nanoseconds() - began))
     for i in range(len(shadows)):
         live.row[shadows[i]] = NONE
-    return made
+    return made, step
 
 
 @compiled
@@ -102,7 +116,7 @@ def join(live: LiveArrays, v: Int, topics: Ids, fresh: bool, rule: RepairRule, w
     """
     no_links, nobody = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int32)
     if not has_room(live, topics):
-        return Change(no_links, no_links, 0, nobody, NOT_DONE, nobody)
+        return Change(no_links, no_links, 0, nobody, NOT_DONE, nobody, Step(np.int64(0), np.int64(0)))
     new = bits_of(topics, live.bits.shape[1])
     for i in range(len(topics)):
         add_topic(live, v, np.int64(topics[i]))
@@ -113,7 +127,8 @@ def join(live: LiveArrays, v: Int, topics: Ids, fresh: bool, rule: RepairRule, w
             build(live, v, rule, work)
         else:
             patch(live, v, new, rule.coverage, rule, work)
-        back_up_rare_topics(live, v, new, rule.coverage)
+        if rule.newcomers:
+            back_up_rare_topics(live, v, new, rule.coverage)
     # A node that is there is not cut off in a topic that one of its neighbours has.
     off = new.copy()
     for i in range(list_neighbours(live, v, work)):
@@ -125,8 +140,8 @@ def join(live: LiveArrays, v: Int, topics: Ids, fresh: bool, rule: RepairRule, w
     count += 1
     if rule.spares:
         count = add_partners(live, off, soft_cap(live, rule.slack), work, count)
-    made = repair(live, damage, gather(live, work, count), rule)
-    return Change(made, no_links, damage.tally[FRAGMENTS], nobody, 0, nobody)
+    made, step = repair(live, damage, gather(live, work, count), rule)
+    return Change(made, no_links, damage.tally[FRAGMENTS], nobody, 0, nobody, step)
 
 
 @inner
@@ -186,11 +201,11 @@ def leave(live: LiveArrays, groups: Groups, gone: Ids, rule: RepairRule, work: I
         remove_topics(live, np.int64(v), live.bits[v].copy())
         live.tally[NODES] -= 1
     damage = find_damage(live, groups, losses.ends[:ends], losses.topics[:ends], rule.everybody)
-    made = repair(live, damage, shadows, rule)
+    made, step = repair(live, damage, shadows, rule)
     # Alg. 8. Each node that left may have covered a topic once.
     waiting = keep_distinct(live, queue[:queued])
     done = mend_backups(live, waiting, np.int64(0), held, np.int64(len(gone)), rule, work)
-    return Change(made, losses.links[:links], damage.tally[FRAGMENTS], waiting, done, list_bits(held))
+    return Change(made, losses.links[:links], damage.tally[FRAGMENTS], waiting, done, list_bits(held), step)
 
 
 @compiled
@@ -224,9 +239,9 @@ def unsubscribe(live: LiveArrays, groups: Groups, v: Int, topics: Ids, rule: Rep
         count = add_partners(live, old, soft_cap(live, rule.slack), work, count)
     shadows = gather(live, work, count)
     damage = find_damage(live, groups, ends, lost, rule.everybody)
-    made = repair(live, damage, shadows, rule)
+    made, step = repair(live, damage, shadows, rule)
     queue = np.empty(live.primary_count[v], dtype=np.int32)
     queue = queue[: release_strangers(live, v, old, queue, work)]
     done = mend_backups(live, queue, np.int64(0), old, np.int64(1), rule, work)
     no_links = np.empty((0, 2), dtype=np.int32)
-    return Change(made, no_links, damage.tally[FRAGMENTS], queue, done, topics)
+    return Change(made, no_links, damage.tally[FRAGMENTS], queue, done, topics, step)

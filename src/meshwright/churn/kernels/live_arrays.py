@@ -100,6 +100,8 @@ class RepairRule(NamedTuple):
     """How many subscribers of a topic are looked at for a backup."""
     rebuild_backups: bool
     """Whether a node that loses a backup chooses all its backups again."""
+    newcomers: bool
+    """Whether a newcomer becomes a backup of nodes whose topics have too few others."""
     mends: bool
     """Whether damage is mended; if not, the caller designs the overlay from scratch."""
     spares: bool

@@ -27,7 +27,7 @@ def workload(
         str,
         typer.Argument(
             metavar="zipf|expo|unif|social|hard",
-            help="The distribution of popularity. social: users, each a topic, follow others. hard: --case.",
+            help="The distribution of popularity; social: users follow others; hard: see --case.",
         ),
     ],
     *,

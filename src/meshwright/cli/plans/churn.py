@@ -1,7 +1,7 @@
 """`meshwright churn` and `meshwright chaos`: brokers come, go and fail, and the overlay is repaired."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +12,14 @@ from meshwright.cli.options import Json, Seed, ShowProgress, Source
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from meshwright.churn import Event, Policy, Replay, Scenario
+    from meshwright.churn import Event, FromScratch, Policy, Replay, Scenario
     from meshwright.overlay import Overlay
 
 CHURN_EXAMPLES = (
     "meshwright churn plan subscriptions.csv --rounds 100",
     "meshwright churn plan subscriptions.csv --rounds 100 --compare naive,shadow,tidy,rebuild --out churn",
     "meshwright churn plan subscriptions.csv --trace events.jsonl --policy tidy",
+    "meshwright churn plan subscriptions.csv --rounds 100 --letter --scratch-every 1",
 )
 
 CHAOS_EXAMPLES = (
@@ -60,6 +61,20 @@ def churn(
     rho: Annotated[
         float, typer.Option("--rho", metavar="R", help="1 favours few links, more a low maximum degree.")
     ] = 3.0,
+    letter: Annotated[
+        bool,
+        typer.Option("--letter", help="Follow the paper exactly; slower, see 'Overlays under churn'."),
+    ] = False,
+    scratch_every: Annotated[
+        int | None,
+        typer.Option(
+            "--scratch-every",
+            metavar="N",
+            min=0,
+            help="Compare with Low-ODA from scratch every N rounds: 1 is each, 0 the last only; ten times in "
+            "all by default, as it is slow.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Folder for rounds, final dataset and plan, and a chart."),
@@ -71,21 +86,25 @@ def churn(
     """Let brokers join and leave, repair the overlay each time, and report the cost of repair.
 
     The churn is random (joins and leaves are equally likely, new brokers resemble existing ones) or read from
-    a trace. The table also shows Low-ODA from scratch.
+    a trace. The table also shows Low-ODA from scratch. Below it is what the paper plots: repair ratios, the
+    time of the greedy step, shadow sets, backups and primaries, and the gap to Low-ODA from scratch.
+
+    --letter chooses backups among all brokers, chooses all backups of a broker again when it loses one, takes
+    the maximum degree of the whole overlay in the rule, and makes newcomers nobody's backups.
     """
     from meshwright import churn as room
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
-    from meshwright.report import churn_chart, churn_table
+    from meshwright.report import churn_chart, churn_lines, churn_table
     from meshwright.store import read_plan, read_trace, write_churn
 
     if trace is not None and (rounds is not None or burst > 1):
         raise InputError("--trace defines the events: leave out --rounds and --burst")
     names = _names(policy, compare)
-    usual = room.Policy(backups=backups, coverage=coverage, rho=rho)
-    policies = [replace(usual, name=name) for name in names]
+    make: Callable[..., Policy] = room.Policy.letter if letter else room.Policy
+    policies = [make(name, backups=backups, coverage=coverage, rho=rho) for name in names]
     if out is not None:
         check_target(out, "churn run")
     interest = design_runs.load(source)
@@ -95,7 +114,11 @@ def churn(
             happened = list(read_trace(trace))
     else:
         happened = list(room.random_churn(interest, rounds or 1000, seed=seed, burst=burst))
-    replays = {each.name: _replay(overlay, each, happened, seed=seed, shown=progress) for each in policies}
+    every = max(1, len(happened) // 10) if scratch_every is None else scratch_every or None
+    scratch = room.FromScratch(every)  # all policies see the same brokers, so each design is made once
+    replays = {
+        each.name: _replay(overlay, each, happened, scratch, seed=seed, shown=progress) for each in policies
+    }
     title = f"{design_runs.format_size(interest)}; {len(happened):,} rounds of churn"
     if out is not None:
         write_churn(replays, out, seed=seed, draw=lambda file: churn_chart(replays, file, title=title))
@@ -103,7 +126,8 @@ def churn(
         figures = [{**each.figures, "out": out and str(out)} for each in replays.values()]
         output.answer_json({"policies": figures} if compare is not None else figures[0])
     else:
-        output.answer(title, churn_table(replays.values()), *([] if out is None else [f"written to {out}"]))
+        written = [] if out is None else [f"written to {out}"]
+        output.answer(title, churn_table(replays.values()), *churn_lines(replays.values()), *written)
 
 
 def _names(policy: str, compare: str | None) -> list[str]:
@@ -114,7 +138,13 @@ def _names(policy: str, compare: str | None) -> list[str]:
 
 
 def _replay(
-    overlay: "Overlay", policy: "Policy", happened: Sequence[Sequence["Event"]], *, seed: int, shown: bool
+    overlay: "Overlay",
+    policy: "Policy",
+    happened: Sequence[Sequence["Event"]],
+    scratch: "FromScratch",
+    *,
+    seed: int,
+    shown: bool,
 ) -> "Replay":
     from meshwright import churn as room
     from meshwright.cli.output import ProgressDrawing
@@ -126,7 +156,7 @@ def _replay(
         def draw(done: int, share: float, _: str) -> None:
             drawing(live.num_edges, share, f"{done:,} of {len(rounds):,} rounds")
 
-        return room.replay(live, rounds, progress=draw)
+        return room.replay(live, rounds, scratch=scratch, progress=draw)
 
 
 def chaos(

@@ -1,0 +1,153 @@
+"""Whether some overlay exists: answers agree with all overlays of small instances, and witnesses hold."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calls import overlay_of
+from meshwright import measure
+from meshwright.designs.existence import Existence, soc_exists, tco_exists
+from meshwright.errors import InputError
+from meshwright.interest import Interest
+from meshwright.overlay import Overlay
+from meshwright.workloads import cuboid, lemma1, zipf
+from strategies import interests
+
+Measure = Literal["filtering", "diameter"]
+MEASURES: list[Measure] = ["filtering", "diameter"]
+
+
+def all_overlays(interest: Interest) -> list[Overlay]:
+    """Return every overlay on the nodes."""
+    pairs = list(combinations(range(interest.num_nodes), 2))
+    return [
+        overlay_of(interest, list(links))
+        for count in range(len(pairs) + 1)
+        for links in combinations(pairs, count)
+    ]
+
+
+def connects(overlay: Overlay) -> bool:
+    return not (measure.components(overlay).of_topic > 1).any()
+
+
+def exists(
+    interest: Interest, degree: int | None, average: float | None, cost: int, measured: Measure
+) -> set[str]:
+    """Return the answers that looking at every overlay allows: what is certain, or both where none is."""
+    verdicts = set()
+    for overlay in all_overlays(interest):
+        if average is not None and measure.degrees(overlay).average > average + 1e-9:
+            continue
+        limit = interest.num_nodes if degree is None else degree
+        verdicts.add(measure.soc(overlay, degree=limit, cost=cost, measure=measured).verdict)
+    if "yes" in verdicts:
+        return {"yes", "unknown"}
+    return {"no", "unknown", "yes"} if "unknown" in verdicts else {"no", "unknown"}
+
+
+def check_witness(
+    found: Existence, degree: int | None, average: float | None, cost: int, measured: Measure
+) -> None:
+    assert (found.witness is not None) == (found.answer == "yes")
+    assert found.reason.startswith(f"{found.answer}: ")
+    if found.witness is not None:
+        overlay = found.witness.overlay
+        limit = overlay.interest.num_nodes if degree is None else degree
+        assert measure.soc(overlay, degree=limit, cost=cost, measure=measured).verdict == "yes"
+        assert average is None or measure.degrees(overlay).average <= average + 1e-9
+
+
+@settings(max_examples=20, deadline=None)
+@given(interests(most_nodes=5, most_topics=4), st.integers(0, 7))
+def test_links_agree_with_all_overlays(interest: Interest, links: int) -> None:
+    """On small instances TCO(k) is decided, and as looking at every overlay says."""
+    found = tco_exists(interest, links)
+    fewest = min(len(overlay) for overlay in all_overlays(interest) if connects(overlay))
+    assert found.answer == ("yes" if fewest <= links else "no")
+    if found.witness is not None:
+        assert connects(found.witness.overlay)
+        assert len(found.witness.overlay) <= links
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    interests(most_nodes=4, most_topics=3),
+    st.booleans(),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.sampled_from(MEASURES),
+)
+def test_answers_agree_with_all_overlays(
+    interest: Interest, mean: bool, degree: int, cost: int, measured: Measure
+) -> None:
+    """Yes and no are never wrong; where every topic must be connected, there is always an answer."""
+    average = degree * 0.75 if mean else None
+    most = None if mean else degree
+    found = soc_exists(interest, degree=most, average_degree=average, cost=cost, measure=measured)
+    possible = exists(interest, most, average, cost, measured)
+    assert found.answer in possible
+    check_witness(found, most, average, cost, measured)
+    if measured == "filtering" and cost == 0:
+        assert found.answer != "unknown"
+
+
+@pytest.mark.parametrize(("k", "m"), [(2, 3), (3, 4)])
+def test_the_cuboid_is_decided(k: int, m: int) -> None:
+    """GM's links are too many on the cuboid; the halves linked to all others are found, and one fewer not."""
+    assert tco_exists(cuboid(k, m), 2 * k + 2 * m).answer == "yes"
+    assert lemma1(6).num_nodes == 6
+    assert tco_exists(lemma1(6), 5).answer == "yes"
+    assert tco_exists(lemma1(6), 4).answer == "no"
+
+
+def test_larger_instances() -> None:
+    """Beyond enumeration: certified prices say no, designs say yes, and in between it is unknown."""
+    interest = zipf(200, 30, size=5, seed=1)
+    low, high = tco_exists(interest, 150, seconds=1), tco_exists(interest, 2000, seconds=1)
+    assert (low.answer, high.answer) == ("no", "yes")
+    quick = tco_exists(interest, 199, seconds=0)
+    assert quick.answer in ("no", "unknown")
+    assert soc_exists(interest, degree=1, cost=10**9, seconds=0).answer == "no"
+    # A flat tree has few links, and nothing is far.
+    far = soc_exists(interest, average_degree=2, cost=2, measure="diameter", seconds=0)
+    assert far.answer == "yes"
+    near = soc_exists(interest, degree=3, cost=3, measure="diameter", seconds=0)
+    assert (near.answer, "reaches 21 nodes" in near.reason) == ("no", True)
+    ring = soc_exists(interest, degree=2, cost=10**6, seconds=0)
+    assert (ring.answer, measure.degrees(ring.witness.overlay).maximum) == ("yes", 2)  # type: ignore[union-attr]
+
+
+def test_relays_save_links_only_so_far() -> None:
+    """With some relays allowed, a bound on links still refutes a degree."""
+    interest = Interest.from_dict(
+        {f"{v}": {f"{u}-{w}" for u, w in combinations(range(8), 2) if v in (u, w)} for v in range(8)}
+    )
+    assert soc_exists(interest, degree=6, cost=0).answer == "no"
+    found = soc_exists(interest, degree=2, cost=3, seconds=0)
+    assert (found.answer, "links or more" in found.reason) == ("no", True)
+    assert soc_exists(interest, degree=7, cost=0).answer == "yes"
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"cost": 1}, "either degree or average_degree"),
+        ({"degree": 1, "average_degree": 1.0, "cost": 1}, "either degree or average_degree"),
+        ({"degree": -1, "cost": 1}, "zero or more"),
+        ({"degree": 1, "cost": 1, "measure": "delay"}, "unknown measure"),
+        ({"average_degree": np.inf, "cost": 1}, "an average degree of inf"),
+    ],
+)
+def test_bad_questions_are_rejected(asked: dict[str, Any], message: str) -> None:
+    """A missing, doubled or negative limit and an unknown measure are each one clear line."""
+    with pytest.raises(InputError, match=message):
+        soc_exists(lemma1(3), **asked)
+    with pytest.raises(InputError, match="-1 links"):
+        tco_exists(lemma1(3), -1)
