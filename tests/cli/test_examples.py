@@ -40,6 +40,7 @@ IN_OTHER_TESTS = {
 """Whose examples these run."""
 PAGES = {
     "README.md": "test_docs.py",
+    "docs/algorithms.md": "test_examples.py",
     "docs/churn.md": "test_examples.py",
     "docs/command-line.md": "",  # the examples of all commands
     "docs/content.md": "test_examples.py",
@@ -138,6 +139,16 @@ def test_the_benchmarks_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     answer = meshwright(*shlex.split(demo.BENCH_EXAMPLES[1])[1:])
     assert answer.code == 0, answer.err
     assert "Failed" not in Path("results.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_designs_pages_commands_run() -> None:
+    """The commands of the page on designs run, also when there is a plan already."""
+    shown = commands("docs/algorithms.md")
+    assert len(shown) >= 4
+    for words in shown:
+        answer = meshwright(*words)
+        assert (answer.code, answer.err) == (0, ""), words
 
 
 @pytest.mark.usefixtures("folder")

@@ -90,4 +90,4 @@ def test_help_names_every_choice() -> None:
     """The help of `plan` names every design, that of `workload` every workload."""
     algorithm = next(given for given in PROGRAM.commands["plan"].params if given.name == "algorithm")
     assert re.findall(r"\w+", algorithm.help.replace(" or ", ", ")) == list(DESIGNS)
-    assert PROGRAM.commands["workload"].params[0].metavar == "|".join((*WORKLOADS, "social"))
+    assert PROGRAM.commands["workload"].params[0].metavar == "|".join((*WORKLOADS, "social", "hard"))

@@ -92,6 +92,7 @@ def test_contract(plan: Path) -> None:
     assert metadata["dataset"] == INTEREST.fingerprint
     assert list(metadata["figures"]) == [
         "nodes", "topics", "edges", "average_degree", "max_degree", "support", "seconds",
+        "parallel_edges", "parallel_average_degree",
     ]  # fmt: skip
 
 

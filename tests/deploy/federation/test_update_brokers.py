@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -38,6 +39,9 @@ from meshwright.deploy.federation.verdict import judge
 from meshwright.store.trees import TREES
 from meshwright.workloads import zipf
 from routed_plans import named_trees
+
+PATIENCE = 15.0
+"""Seconds within which queued messages arrive, also on a busy machine."""
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 needs_reload = pytest.mark.skipif(
@@ -247,7 +251,10 @@ def test_a_restart_loses_and_duplicates_nothing(chain: tuple[NamedTrees, Running
                 await asyncio.sleep(0.2)
             for task in tasks:
                 task.cancel()
-            await observers.wait_for_deliveries(3 * len(sent))
+            # Messages that were never acknowledged may arrive too, so a number of deliveries says nothing.
+            until = time.monotonic() + PATIENCE
+            while judge(sent, trees.trees).missing and time.monotonic() < until:
+                await asyncio.sleep(0.05)
             verdict = judge(sent, trees.trees)
             assert (verdict.missing, verdict.duplicate, verdict.leaked) == ((), (), ())
 
