@@ -113,3 +113,51 @@ def test_bad_plans(line: list[Path], tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text("node,topic\na,x\nb,x\n", encoding="utf-8")
     assert "another dataset" in meshwright("soc", plan, other, *bounds).complaint
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["--links", "6"], "yes"),
+        (["--links", "5"], "no"),
+        (["--degree", "2", "--cost", "0"], "yes"),
+        (["--degree", "1", "--cost", "0"], "no"),
+        (["--average-degree", "1.2", "--cost", "0"], "yes"),
+        (["--average-degree", "1.1", "--cost", "0"], "no"),
+        (["--degree", "2", "--cost", "1", "--measure", "diameter"], "yes"),
+        (["--degree", "1", "--cost", "1", "--measure", "diameter"], "no"),
+    ],
+)
+def test_whether_some_overlay_exists(line: list[Path], tmp_path: Path, words: list[str], answer: str) -> None:
+    """Without a plan, yes comes with a plan that verifies, no with a reason; the code is 0 for yes only."""
+    printed = meshwright("soc", line[1], *words, "--out", tmp_path / "witness")
+    document = meshwright("soc", line[1], *words, "--json")
+    assert printed.out.startswith(f"{answer}: ")
+    assert document.json["answer"] == answer
+    assert printed.out.startswith(document.json["reason"])
+    assert {printed.code, document.code} == {0 if answer == "yes" else 1}
+    assert (tmp_path / "witness").exists() == (answer == "yes")
+    if answer == "yes":
+        assert meshwright("verify", tmp_path / "witness", line[1]).code == 0
+        assert document.json["witness"]["edges"] >= 6
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--links", "3", "--degree", "2"], "leave --degree out"),
+        (["--degree", "3"], "give --cost"),
+        (["--cost", "3"], "--degree or --average-degree"),
+        (["--degree", "3", "--average-degree", "3", "--cost", "1"], "incomplete"),
+        (["--degree", "3", "--cost", "1", "--measure", "delay"], "choose filtering or diameter"),
+    ],
+)
+def test_incomplete_questions(line: list[Path], words: list[str], expected: str) -> None:
+    """Limits that are missing or contradict each other are refused in one line."""
+    assert expected in meshwright("soc", line[1], *words).complaint
+
+
+def test_questions_about_a_plan_take_no_search(line: list[Path], tmp_path: Path) -> None:
+    """Options of a search are refused where there is a plan."""
+    for words in (["--links", "3"], ["--degree", "1", "--cost", "1", "--out", tmp_path / "witness"]):
+        assert "leave the plan out" in meshwright("soc", *line, *words).complaint
