@@ -93,7 +93,8 @@ def finish(axes: Any, title: str, x: str, y: str, **limits: Any) -> None:
     """Set the title and labels of a panel, and its legend; `limits` go to matplotlib, such as `yscale`."""
     axes.set_title(title)
     axes.set(xlabel=x, ylabel=y, **limits)
-    if all(float(value).is_integer() for line in axes.lines for value in line.get_xdata()):
+    linear = axes.get_xscale() == "linear"
+    if linear and all(float(value).is_integer() for line in axes.lines for value in line.get_xdata()):
         axes.xaxis.get_major_locator().set_params(integer=True)
     if axes.get_legend_handles_labels()[1]:
         axes.legend(fontsize=8, handlelength=3, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))

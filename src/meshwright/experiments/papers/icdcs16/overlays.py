@@ -1,0 +1,168 @@
+"""The designs of icdcs16 under a budget: fixed budgets, and budgets as a share of MinMax-ODA's (Eq. 36)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from meshwright.experiments.papers.icdcs16.limits import most_support
+from meshwright.experiments.results import Results, Row, Spread
+
+if TYPE_CHECKING:
+    from meshwright.designs import Plan
+    from meshwright.interest import Interest
+    from meshwright.overlay import Overlay
+
+WORKLOADS = ("expo", "zipf", "unif")
+NAMES = {"expo": "exponential", "zipf": "Zipf", "unif": "uniform"}
+ORDER = ("gpa", "gpm", "spidercastm", "randomm")
+TITLES = {
+    "gpa": "GPA",
+    "gpm": "GPM",
+    "spidercastm": "SpiderCastM",
+    "randomm": "RandomM",
+    "randoma": "RandomA",
+    "minmax": "MinMax-ODA",
+    "gm": "GM",
+    "gpm-useful": "ours: GPM, useful links only",
+    "best": "ours: best by degree, complete",
+    "bound": "ours: certified bound under the degree budget",
+}
+BEST_STEPS = 2000
+"""Steps of our search: the same on every machine."""
+MOST_NODES = 3000
+"""Nodes up to which we compute certified limits, which look at all pairs."""
+MOST_PERCENT = 40
+"""Budgets up to which we compute them: beyond, complete overlays fit and the limit is 1."""
+EXPONENT = 2.0
+"""The power law of subscription sizes, which the paper does not state."""
+
+
+def synthetic(
+    workload: str, nodes: int, topics: int, low: int, high: int, *, seed: int, exponent: float = EXPONENT
+) -> Interest:
+    """Make a workload of section IX-B: sizes from `low` to `high` by a power law; Zipf has exponent 2."""
+    import meshwright as mw
+
+    more: dict[str, Any] = {"alpha": 2.0} if workload == "zipf" else {}
+    make = mw.workloads.WORKLOADS[workload]
+    return make(nodes, topics, min_size=low, max_size=high, exponent=exponent, seed=seed, **more)
+
+
+def under_budget(interest: Interest, max_edges: int, max_degree: int, seed: int) -> list[Row]:
+    """Measure all designs with given budgets, and the maximum degree of a complete MinMax-ODA."""
+    import meshwright as mw
+
+    plans = {
+        "gpa": mw.design(interest, "gpa", max_edges=max_edges),
+        "gpm": mw.design(interest, "gpm", max_degree=max_degree, literal=True),
+        **at_random(interest, max_degree, seed),
+        "minmax": mw.design(interest, "minmax"),
+    }
+    return [{"design": name, **figures(plan.overlay)} for name, plan in plans.items()]
+
+
+def at_random(interest: Interest, max_degree: int, seed: int) -> dict[str, Plan]:
+    """Build the two designs with random choices; RandomM takes any pairs: the paper says 'arbitrarily'."""
+    import meshwright as mw
+
+    return {
+        "spidercastm": mw.design(interest, "spidercastm", max_degree=max_degree, seed=seed),
+        "randomm": mw.design(interest, "randomm", max_degree=max_degree, arbitrary=True, seed=seed),
+    }
+
+
+def under_ratios(interest: Interest, percents: Sequence[int], seed: int) -> list[Row]:
+    """Measure all designs with budgets that are shares, in percent, of the literal MinMax-ODA's.
+
+    GPA and GPM with a smaller budget are prefixes of one run, so each runs once.
+    """
+    import meshwright as mw
+
+    runs = {
+        "gm": mw.design(interest, "gm").overlay,
+        "minmax": mw.design(interest, "minmax", literal=True).overlay,
+        "minmax-useful": mw.design(interest, "minmax").overlay,
+        "best": mw.design(interest, "best", objective="degree", steps=BEST_STEPS, seed=seed).overlay,
+    }
+    complete = {name: {"design": name, **figures(overlay)} for name, overlay in runs.items()}
+    links, degree = complete["minmax"]["edges"], complete["minmax"]["max_degree"]
+    complete["best"]["percent"] = 100 * complete["best"]["max_degree"] / max(degree, 1)
+    rows: list[Row] = list(complete.values())
+    for percent in percents:
+        m, d = percent * links // 100, percent * degree // 100
+        built = {
+            "gpa": runs["gm"].prefix(min(m, len(runs["gm"]))),
+            "gpm": _below_degree(runs["minmax"], d),
+            "gpm-useful": _below_degree(runs["minmax-useful"], d),
+            **{name: plan.overlay for name, plan in at_random(interest, d, seed).items()},
+            "randoma": mw.design(interest, "randoma", max_edges=m, arbitrary=True, seed=seed).overlay,
+        }
+        budget = {"percent": float(percent), "m": m, "d": d}
+        rows += [{"design": name, **budget, **figures(overlay)} for name, overlay in built.items()]
+        if interest.num_nodes <= MOST_NODES and percent <= MOST_PERCENT:
+            rows.append({"design": "bound", **budget, **most_support(built["gpm-useful"], m, d)})
+    return rows
+
+
+def figures(overlay: Overlay) -> Row:
+    """Return the figures that the paper plots or mentions."""
+    import meshwright as mw
+
+    degrees = mw.measure.degrees(overlay)
+    return {
+        "support": mw.measure.support(overlay),
+        "edges": len(overlay),
+        "average_degree": degrees.average,
+        "max_degree": degrees.maximum,
+    }
+
+
+def _below_degree(overlay: Overlay, limit: int) -> Overlay:
+    """Return the longest prefix of an overlay whose maximum degree keeps to a limit."""
+    degree = [0] * overlay.interest.num_nodes
+    for place, (u, v) in enumerate(zip(overlay.u.tolist(), overlay.v.tolist(), strict=True)):
+        degree[u] += 1
+        degree[v] += 1
+        if degree[u] > limit or degree[v] > limit:
+            return overlay.prefix(place)
+    return overlay
+
+
+def ordered(results: Results, x: str, *, label: str = "", above: Sequence[str] = ORDER) -> dict[str, float]:
+    """Compare each design's mean support with the next one's, at each x: above it, or both complete."""
+    curves = {name: means(results.where(design=name), x) for name in above}
+    prefix = f"{label}, " if label else ""
+    return {
+        f"{prefix}{TITLES[one]} above {TITLES[two]} at {at:g}": value > curves[two][at]
+        or curves[two][at] == 1
+        for one, two in pairwise(above)
+        for at, value in curves[one].items()
+    }
+
+
+def means(results: Results, x: str, column: str = "support") -> dict[Any, float]:
+    """Return the mean of a column at each x."""
+    return {at: Spread.of(values).mean for at, values in results.by(x, column).items()}
+
+
+def gaps(results: Results, upper: str, lower: str, x: str) -> dict[Any, list[float]]:
+    """Return how much more one design supports than another, by x and seed by seed."""
+    one, two = (results.where(design=name).by(x, "support") for name in (upper, lower))
+    return {at: [a - b for a, b in zip(values, two[at], strict=True)] for at, values in one.items()}
+
+
+def overall(curve: Mapping[Any, Sequence[float]]) -> Spread:
+    """Return the mean and range over all points of a curve."""
+    return Spread.of([value for values in curve.values() for value in values])
+
+
+def within(value: float, target: float, *, tight: float, loose: float, label: str) -> dict[str, float]:
+    """Compare a share with the paper's by their difference: it holds up to `tight`, partly up to `loose`.
+
+    >>> within(0.93, 0.95, tight=0.03, loose=0.08, label="GPM")
+    {'GPM 0.930 against 0.95': 1.0}
+    """
+    off = round(abs(value - target), 9)
+    return {f"{label} {value:.3f} against {target:g}": 1.0 if off <= tight else 0.5 if off <= loose else 0.0}
