@@ -76,7 +76,7 @@ def ratio_claims(results: Results, claims: Claims) -> None:
         },
         reason="GPA connects nearly every topic under any popularity.",
     )  # fmt: skip
-    held: dict[str, float] = {
+    held = {
         f"{TITLES[design]} {found['unif', design].mean:.3f} at β = 0.2": found["unif", design].mean > 0.5
         for design in ORDER[:3]
     } | {
