@@ -20,6 +20,8 @@ SEEDS = 3
 KINDS = {"followees": "topics per user", "followers": "users per topic"}
 GRAPHS = (
     "The social graphs are synthetic unless --graph facebook=PATH or --graph twitter=PATH gives real ones. "
+    "Their settings were chosen among about a dozen with the paper's figures in view, so that nearness to "
+    "Table I is weak evidence. "
     "In the synthetic Facebook, relations go both ways, and users have 19 friends on average, as in the "
     "paper's data; in the "
     "synthetic Twitter they go one way by the same law, with about 9 followees per user where the paper's "
