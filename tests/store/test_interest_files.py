@@ -177,7 +177,7 @@ BAD_FILES: dict[str, tuple[str, bytes, type[Exception], str]] = {
     "json array": ("a.jsonl", b'["a", "x"]\n', FormatError, "line 1 is not a JSON object"),
     "not parquet": ("a.parquet", b"node,topic\na,x\n", FormatError, "cannot be read"),
     "not gzip": ("a.csv.gz", b"node,topic\na,x\n", FormatError, "cannot be read"),
-    "unknown ending": ("a.xlsx", b"PK", InputError, r"does not end in any of \.csv, \.csv\.gz, \.jsonl"),
+    "unknown ending": ("a.xlsx", b"PK", InputError, r"does not end in any of \.csv, \.csv\.gz, \.tsv"),
 }
 
 

@@ -6,13 +6,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from meshwright import measure
 from meshwright.bounds import Prices, gap
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.formatting import amount, duration, excess, percentage
 from meshwright.overlay import Overlay
+
+if TYPE_CHECKING:
+    from meshwright.filters import PlannedFilters
 
 Parameter: TypeAlias = int | float | str | None
 
@@ -33,6 +36,8 @@ class Plan:
     """A proof of the number of links needed, if requested."""
     solver_bound: int | None = None
     """The lower bound on links that the algorithm's own solver reports, if it has one."""
+    filters: PlannedFilters | None = None
+    """The MQTT filters whose groups are the topics of the overlay; None for plain topics."""
 
     @cached_property
     def figures(self) -> dict[str, int | float]:

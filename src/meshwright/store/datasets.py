@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from meshwright.arrow import from_numpy, to_numpy
 from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder
-from meshwright.files.header import DATASET, damaged, read_header, write_header
+from meshwright.files.header import DATASET, damaged, holds, read_header, write_header
 from meshwright.interest import MOST_SUBSCRIPTIONS, Fingerprint, Interest
 from meshwright.store.tables import ROWS_AT_ONCE, first_line, open_table, read_parts, write_table
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PART = "part-00000.parquet"
+TOPIC_KINDS = MQTT, PLAIN = "mqtt", "plain"
+"""Topics are MQTT filters, which may have wildcards and overlap, or plain names."""
 
 
 def _columns(**types: pa.DataType) -> pa.Schema:
@@ -41,6 +43,7 @@ def write_dataset(
     sources: Iterable[str] = (),
     made_by: Mapping[str, Any] | None = None,
     quarantine: pa.Table | None = None,
+    topic_kind: str | None = None,
 ) -> Path:
     """Write an interest as a dataset folder; the same input gives the same bytes.
 
@@ -56,6 +59,8 @@ def write_dataset(
         How it was made (a command, a generator and its parameters), for the manifest.
     quarantine
         Records that could not be used: `source, line, record, reason`.
+    topic_kind
+        `mqtt` if topics are MQTT filters, `plain` if they are names; by default as they look.
     """
     relation = interest.canonical()
     return write_relation(
@@ -68,6 +73,7 @@ def write_dataset(
         sources=sources,
         made_by=made_by,
         quarantine=quarantine,
+        topic_kind=topic_kind,
     )
 
 
@@ -82,6 +88,7 @@ def write_relation(
     sources: Iterable[str] = (),
     made_by: Mapping[str, Any] | None = None,
     quarantine: pa.Table | None = None,
+    topic_kind: str | None = None,
 ) -> Path:
     """Write a relation as a dataset folder; the topics of the nodes may come in pieces of any size.
 
@@ -112,10 +119,48 @@ def write_relation(
             "counts": stated,
             "sources": list(sources),
             "made_by": dict(made_by or {}),
+            "topic_kind": topic_kind or guess_topic_kind(topic_names),
             "fingerprint": digest.hexdigest(),
         }
         write_header(folder, DATASET, content)
     return Path(path)
+
+
+def guess_topic_kind(topic_names: pa.Array) -> str:
+    """Return `mqtt` if some topic has a level that is a wildcard, else `plain`."""
+    if not pa.types.is_string(topic_names.type) and not pa.types.is_large_string(topic_names.type):
+        return PLAIN
+    wild = pc.match_substring_regex(topic_names, r"(^|/)(\+(/|$)|#$)")
+    return MQTT if pc.any(wild, min_count=0).as_py() else PLAIN
+
+
+def check_topic_kind(kind: str | None) -> None:
+    """Refuse an unknown kind of topics.
+
+    Raises
+    ------
+    InputError
+        If it is neither `mqtt` nor `plain` nor None.
+    """
+    if kind not in (None, *TOPIC_KINDS):
+        raise InputError(f"no topic kind {kind!r}: choose {' or '.join(TOPIC_KINDS)}")
+
+
+def read_topic_kind(path: str | Path) -> str | None:
+    """Return the kind of topics that a dataset records; None for other folders, files, and older datasets.
+
+    Raises
+    ------
+    FormatError
+        If the manifest is damaged.
+    """
+    folder = Path(path)
+    if not folder.is_dir() or not holds(folder, DATASET):
+        return None
+    kind = read_header(folder, DATASET).get("topic_kind")
+    if kind not in (None, *TOPIC_KINDS):
+        raise damaged(folder / DATASET.file, f"topic_kind is {kind!r}")
+    return None if kind is None else str(kind)
 
 
 def _recut(pieces: Iterable[NDArray[Any]], length: int) -> Iterator[tuple[int, NDArray[np.int32]]]:

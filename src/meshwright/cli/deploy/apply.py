@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.options import AllowRelays, InventoryFile, Json, Overlaps, Secret, read_settings
+from meshwright.cli.options import AllowRelays, InventoryFile, Json, Secret, read_settings
 
 if TYPE_CHECKING:
     from meshwright.deploy import BrokerSettings, Wiring
@@ -41,7 +41,6 @@ def diff(
             help="The profile of bridges; by default that of OLD if it is a federation, else plain.",
         ),
     ] = None,
-    overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
     json: Json = False,
 ) -> None:
@@ -59,9 +58,9 @@ def diff(
         orphaned_sessions,
     )
 
-    before, known, secured = _read_old(old, overlaps, allow_relays)
+    before, known, secured = _read_old(old, allow_relays)
     settings = deploy.BrokerSettings(profile or known.profile, mosquitto or known.version)
-    trees = deploy.read_named_trees(new, overlaps=overlaps, allow_relays=allow_relays)
+    trees = deploy.read_named_trees(new, allow_relays=allow_relays)
     delta = compute_delta(
         before, deploy.rewire(trees, before), version=settings.version, secured=secured,
         durable=settings.durable,
@@ -75,7 +74,7 @@ def diff(
         output.answer(*explain_delta(delta), *explain_orphaned_sessions(delta))
 
 
-def _read_old(path: Path, overlaps: str, allow_relays: bool) -> "tuple[Wiring, BrokerSettings, bool]":
+def _read_old(path: Path, allow_relays: bool) -> "tuple[Wiring, BrokerSettings, bool]":
     """Return the wiring and settings of a plan or a federation's folder, and whether it has passwords."""
     from meshwright import deploy
     from meshwright.files.header import FEDERATION, holds
@@ -83,7 +82,7 @@ def _read_old(path: Path, overlaps: str, allow_relays: bool) -> "tuple[Wiring, B
     if holds(path, FEDERATION):
         deployed = deploy.read_federation(path)
         return deployed.wiring, deployed.settings, deployed.secured
-    trees = deploy.read_named_trees(path, overlaps=overlaps, allow_relays=allow_relays)
+    trees = deploy.read_named_trees(path, allow_relays=allow_relays)
     return deploy.wire(trees), deploy.BrokerSettings(), False
 
 
@@ -96,7 +95,6 @@ def apply(
     *,
     inventory: InventoryFile = None,
     secret: Secret = None,
-    overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Explain the changes, and change nothing.")
@@ -128,7 +126,7 @@ def apply(
         fix = "give the --secret that it was written with" if deployed.secured else "omit --secret"
         raise InputError(f"{federation} has {'' if deployed.secured else 'no '}passwords: {fix}")
     settings = read_settings(deployed.settings.profile, deployed.settings.version, secret)
-    trees = deploy.read_named_trees(plan, overlaps=overlaps, allow_relays=allow_relays)
+    trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
     wiring = deploy.rewire(trees, deployed.wiring)
     running, new_secret = is_supervised(federation), deployed.fingerprint != fingerprint(settings.secret)
     if running and new_secret:
@@ -143,7 +141,7 @@ def apply(
     )  # fmt: skip
     changed: list[str] = []
     if not dry_run and running:
-        changed = request_update(federation, plan, endpoints, overlaps=overlaps, allow_relays=allow_relays)
+        changed = request_update(federation, plan, endpoints, allow_relays=allow_relays)
     elif not dry_run:
         changed = update_folders(trees, wiring, endpoints, settings, federation)
     if json:

@@ -10,7 +10,6 @@ from meshwright.cli.options import (
     InventoryFile,
     Json,
     MosquittoVersion,
-    Overlaps,
     Profile,
     Secret,
     read_inventory_or_default,
@@ -34,14 +33,13 @@ def export(
     profile: Profile = "plain",
     mosquitto: MosquittoVersion = "2.0",
     secret: Secret = None,
-    overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
     json: Json = False,
 ) -> None:
     """Write a plan as the configuration of Mosquitto brokers, one folder for each, or for other programs.
 
-    Every link becomes one bridge, which one of its ends dials. It carries exactly the topics whose trees use
-    the link. Mosquitto needs the trees that `meshwright route` adds to the plan.
+    Every link becomes one bridge, which one of its ends dials. In each direction it carries exactly the topics
+    and filters that are wanted behind it. Mosquitto needs the trees that `meshwright route` adds to the plan.
     """
     from meshwright import deploy
     from meshwright.cli import output
@@ -51,7 +49,7 @@ def export(
     if to != "mosquitto":
         _refuse_broker_options(
             to, inventory=inventory, profile=profile != "plain", mosquitto=mosquitto != "2.0", secret=secret,
-            overlaps=overlaps != "refuse", allow_relays=allow_relays,
+            allow_relays=allow_relays,
         )  # fmt: skip
         file = deploy.export(plan, to, out)
         if json:
@@ -61,20 +59,18 @@ def export(
         return
     check_target(out, "federation")
     require_stopped(out)
-    trees = deploy.read_named_trees(plan, overlaps=overlaps, allow_relays=allow_relays)
+    trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
     wiring = deploy.wire(trees)
     endpoints = read_inventory_or_default(inventory, wiring.order)
     deploy.write_federation(trees, wiring, endpoints, read_settings(profile, mosquitto, secret), out)
-    merged = [list(tree.merged) for tree in trees.trees.values() if tree.merged]
     figures = {
         "brokers": len(wiring.order), "bridges": len(wiring.bridges), "topic_lines": wiring.topic_lines
     }  # fmt: skip
     if json:
-        output.answer_json({"plan": str(plan), "to": to, **figures, "merged": merged, "out": str(out)})
+        output.answer_json({"plan": str(plan), "to": to, **figures, "out": str(out)})
         return
     output.answer(
         f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.topic_lines:,} topic lines",
-        *(f"merged: brokers that subscribe to one carry all of {', '.join(group)}" for group in merged),
         f"written to {out}; plan.md there explains how to start and change the brokers",
     )
 

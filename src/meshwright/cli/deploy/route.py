@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meshwright.cli.options import Json, Source
+from meshwright.cli.options import (
+    Delimiter,
+    Json,
+    NodeColumn,
+    NoHeader,
+    Source,
+    TopicColumn,
+    file_columns,
+)
 
 if TYPE_CHECKING:
     from meshwright.interest import Interest
@@ -40,6 +48,10 @@ def route(
             "--today", metavar="PLAN", help="With stable: the plan whose trees are in use; default: PLAN."
         ),
     ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     json: Json = False,
 ) -> None:
     """Choose a tree for each topic, inside the overlay, and store the trees in the plan.
@@ -62,8 +74,9 @@ def route(
     if today is not None and objective != "stable":
         raise InputError("--today needs --objective stable: add it, or omit --today")
     stored = read_plan(plan)
-    interest = design_runs.load(source)
-    overlay = stored.overlay_on(interest)
+    loaded = design_runs.load(source, file_columns(node, topic, delimiter, no_header))
+    overlay = stored.overlay_on(loaded)
+    interest = overlay.interest
     given, unknown = ({}, 0) if rates is None else _read_rates(rates, interest)
     if objective == "stable":
         given["today"] = tree_ids(read_trees(today or plan).trees, interest)

@@ -2,7 +2,9 @@
 
 Tests with real brokers led to every choice here. A `plain` bridge uses:
 
-- MQTT 5, whose no-local flag prevents echoes;
+- MQTT 5, whose no-local flag prevents echoes, unless filters of one direction overlap: an MQTT 5 broker sends
+  a message once for each filter that it matches, an MQTT 3.1.1 broker sends it once;
+- with MQTT 3.1.1, `try_private`, which prevents echoes too;
 - explicit client ids, because two bridges with the same id disconnect each other;
 - QoS 1 and a clean session.
 
@@ -30,10 +32,11 @@ from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import CONFIGURATION, USER
 from meshwright.deploy.config.settings import CLIENT_USER, client_password, password
-from meshwright.deploy.config.wiring import BOTH, OUT, client_id, folder_of, local_client_id
+from meshwright.deploy.config.wiring import BOTH, IN, OUT, client_id, folder_of, local_client_id
+from meshwright.filters import group_numbers, has_wildcard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from meshwright.deploy.config.inventory import Inventory
     from meshwright.deploy.config.settings import BrokerSettings
@@ -97,10 +100,12 @@ def _bridge(
     """Return the section of a dialler's mosquitto.conf for one bridge."""
     name, endpoint = client_id(dialler, listener), inventory.endpoints[listener]
     ends = [f"address {endpoint.address}", f"remote_clientid {name}"]
-    if settings.durable:
-        options = ["bridge_protocol_version mqttv311", "try_private true", "cleansession false"]
+    topics = wiring.bridges[dialler, listener]
+    options = [f"cleansession {'false' if settings.durable else 'true'}"]
+    if settings.durable or lines_overlap(topics):
+        options = ["bridge_protocol_version mqttv311", "try_private true", *options]
     else:
-        options = ["bridge_protocol_version mqttv50", "cleansession true"]
+        options = ["bridge_protocol_version mqttv50", *options]
     # After a reload, 2.1 waits this long before a new bridge dials for the first time: keep it short.
     restart_timeout = "1" if settings.reloads else "1 5"
     options += ["notifications_local_only true", f"restart_timeout {restart_timeout}"]
@@ -112,7 +117,6 @@ def _bridge(
         # When it connects, a bridge unsubscribes at the listener from topics that it only sends.
         former = wiring.former_topics.get((dialler, listener), ())
         options += [f'topic {topic} {OUT} {settings.qos} {UNUSED_PREFIX} ""' for topic in former]
-    topics = wiring.bridges[dialler, listener]
     options += [f'topic {topic} {direction} {settings.qos} "" ""' for topic, direction in topics.items()]
     suffix = f".{_digest([*ends, *options])}" if settings.reloads else ""
     lines = (
@@ -122,6 +126,19 @@ def _bridge(
         *options,
     )
     return "".join(f"{line}\n" for line in lines)
+
+
+def lines_overlap(topics: Mapping[str, str]) -> bool:
+    """Return whether two topics that a bridge carries in the same direction overlap.
+
+    >>> lines_overlap({"a/#": "both", "a/b": "out"}), lines_overlap({"a/#": "in", "a/b": "out"})
+    (True, False)
+    """
+    for direction in (IN, OUT):
+        filters = [topic for topic, way in topics.items() if way in (BOTH, direction)]
+        if any(map(has_wildcard, filters)) and group_numbers(filters) != list(range(len(filters))):
+            return True
+    return False
 
 
 def _digest(lines: Iterable[str]) -> str:

@@ -83,7 +83,6 @@ def request_update(
     plan: Path,
     inventory: Inventory,
     *,
-    overlaps: str = "refuse",
     allow_relays: bool = False,
 ) -> list[str]:
     """Ask the process that runs a federation to apply a plan, and return the files that changed.
@@ -97,7 +96,6 @@ def request_update(
     request = {
         "number": number,
         "plan": str(plan.absolute()),
-        "overlaps": overlaps,
         "relays": allow_relays,
         "places": {broker: vars(endpoint) for broker, endpoint in inventory.endpoints.items()},
     }
@@ -148,9 +146,7 @@ def _apply_request(federation: RunningFederation, request: dict[str, Any]) -> di
     settings = federation.settings
     try:
         deployed = read_federation(federation.brokers.folder)
-        trees = read_named_trees(
-            request["plan"], overlaps=request["overlaps"], allow_relays=request["relays"]
-        )
+        trees = read_named_trees(request["plan"], allow_relays=request["relays"])
         inventory = Inventory({broker: Endpoint(**fields) for broker, fields in request["places"].items()})
         delta = compute_delta(
             deployed.wiring, rewire(trees, deployed.wiring), version=settings.version,

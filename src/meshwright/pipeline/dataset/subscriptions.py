@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from meshwright.arrays import Ids
+    from meshwright.store.interest_files import Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,10 @@ class Subscriptions:
             raise damaged(Path("the dataset"), f"{found} subscriptions instead of the stated {self.count}")
 
 
-def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
+def subscriptions(spark: SparkSession, source: str | Path, columns: Columns | None = None) -> Subscriptions:
     """Open a dataset folder, whose subscriptions stay on the cluster, or a file, which this process reads.
+
+    `columns` says where a file has its nodes and topics.
 
     Raises
     ------
@@ -66,7 +69,7 @@ def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
     """
     folder = Path(source)
     if not folder.is_dir():
-        return from_interest(spark, load_interest(str(source)))
+        return from_interest(spark, load_interest(str(source), **({} if columns is None else vars(columns))))
     manifest = read_header(folder, DATASET)
     node_names, topic_names = (
         read_parts(folder / kind, NAMES).column("name") for kind in ("nodes", "topics")
