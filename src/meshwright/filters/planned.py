@@ -132,6 +132,20 @@ class PlannedFilters:
         groups = self.groups.topic_names.take(from_numpy(self.group_of))
         return pa.table({"filter": self.held.topic_names, "group": groups})
 
+    def groups_of(self, topics: Iterable[str]) -> dict[str, int]:
+        """Return the group that each topic belongs to: that of the filters that it matches, if any."""
+        listed = [
+            topic for topic in dict.fromkeys(topics) if not why_invalid(topic) and not has_wildcard(topic)
+        ]
+        filters: list[str] = self.held.topic_names.to_pylist()
+        first = group_numbers([*filters, *listed])
+        group = {number: int(self.group_of[place]) for place, number in enumerate(first[: len(filters)])}
+        return {
+            topic: group[number]
+            for topic, number in zip(listed, first[len(filters) :], strict=True)
+            if number in group and number < len(filters)
+        }
+
     def figures(self) -> dict[str, Any]:
         """Return the figures for a JSON answer."""
         return {

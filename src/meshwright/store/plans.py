@@ -189,7 +189,7 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
 
 
 def check_replaced(path: str | Path, dataset: str, algorithm: str, plan: Plan | None = None) -> None:
-    """Refuse to replace a plan of another dataset or algorithm or, once the new one is made, other parameters.
+    """Refuse to replace a plan of another dataset or algorithm or, once the new one is made, parameters.
 
     Raises
     ------

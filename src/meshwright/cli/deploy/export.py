@@ -38,8 +38,9 @@ def export(
 ) -> None:
     """Write a plan as the configuration of Mosquitto brokers, one folder for each, or for other programs.
 
-    Every link becomes one bridge, which one of its ends dials. In each direction it carries exactly the topics
-    and filters that are wanted behind it. Mosquitto needs the trees that `meshwright route` adds to the plan.
+    Every link becomes one bridge, which one of its ends dials. In each direction it carries exactly the
+    topics and filters that are wanted behind it. Mosquitto needs the trees that `meshwright route` adds to
+    the plan.
     """
     from meshwright import deploy
     from meshwright.cli import output

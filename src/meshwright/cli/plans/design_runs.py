@@ -48,6 +48,8 @@ class PlannedSource(NamedTuple):
     """The brokers and their topics, or their groups of overlapping MQTT filters."""
     filters: PlannedFilters | None
     """The filters and their groups; None for plain topics."""
+    guessed: bool = False
+    """Whether topics count as filters only because some have wildcards."""
 
     @property
     def dataset(self) -> str:
@@ -57,7 +59,10 @@ class PlannedSource(NamedTuple):
     @property
     def lines(self) -> list[str]:
         """What to tell people about the filters."""
-        return [] if self.filters is None else self.filters.report()
+        if self.filters is None:
+            return []
+        guessed = "topics have wildcards, so they are MQTT filters; for plain names add --topic-kind plain"
+        return [*([guessed] if self.guessed else []), *self.filters.report()]
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -93,11 +98,9 @@ def load_planned(
     if not interest.num_subscriptions and not allow_empty:
         note(f"{source} has no subscriptions: nothing to plan; to plan it anyway, add --allow-empty")
         raise typer.Exit(ANSWER_IS_NO)
-    known = kind or read_topic_kind(source)
+    stated = known = kind or read_topic_kind(source)
     if known is None:
         known = guess_topic_kind(interest.topic_names)
-        if known == MQTT:
-            note(f"{source} has wildcards: topics are MQTT filters; otherwise add --topic-kind plain")
     if known != MQTT:
         if exclude or expand or skip_unusable:
             raise InputError(
@@ -108,7 +111,7 @@ def load_planned(
     choice = FilterChoice(tuple(exclude or ()), tuple(expand or ()), skip_unusable, tuple(published))
     with working("comparing filters"):
         filters = plan_filters(interest, choice)
-    return PlannedSource(filters.groups, filters)
+    return PlannedSource(filters.groups, filters, guessed=stated is None)
 
 
 def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:

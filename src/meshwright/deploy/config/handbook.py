@@ -93,8 +93,9 @@ def _exceptions(trees: NamedTrees) -> list[str]:
     if groups:
         parts.append(
             "## Groups of filters\n\nFilters that can match a common topic form a group and share one tree. "
-            "In each direction, a bridge carries only the filters that are wanted behind it. So a broker sees "
-            "messages that it did not ask for only where it lies on the tree between others: it relays them."
+            "In each direction, a bridge carries only the filters that are wanted behind it. So a broker "
+            "sees messages that it did not ask for only where it lies on the tree between others: it relays "
+            "them."
         )
         rows = [row for topic, tree in groups.items() for row in _relay_rows(topic, tree)]
         shown = rows[:MOST_RELAYED]

@@ -1,9 +1,9 @@
 """Wiring: which broker dials which, and the topics of each bridge.
 
-Every link of a tree becomes one bridge. In each direction it carries only what is wanted behind it. All brokers
-have a total order, and of the two ends of a link the later one dials. A broker that joins comes last in the
-order: it dials all its neighbours. No other broker changes, unless the newcomer holds filters that other links
-have to carry too.
+Every link of a tree becomes one bridge. In each direction it carries only what is wanted behind it. All
+brokers have a total order, and of the two ends of a link the later one dials. A broker that joins comes last
+in the order: it dials all its neighbours. No other broker changes, unless the newcomer holds filters that
+other links have to carry too.
 """
 
 from __future__ import annotations
