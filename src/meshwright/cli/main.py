@@ -37,6 +37,7 @@ COMMANDS = {
     "soc": ("plans.soc", "SOC_EXAMPLES"),
     "route": ("deploy.route", "EXAMPLES"),
     "export": ("deploy.export", "EXAMPLES"),
+    "lint": ("deploy.lint", "EXAMPLES"),
     "diff": ("deploy.apply", "DIFF_EXAMPLES"),
     "apply": ("deploy.apply", "APPLY_EXAMPLES"),
     "federation": ("deploy.federation", "EXAMPLES"),

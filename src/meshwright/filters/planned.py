@@ -124,7 +124,7 @@ class PlannedFilters:
         # The fewer levels are fixed, the more a filter can join: compare these first, if not all.
         wild.sort(key=lambda held: (_fixed_levels(held), held))
         compared = wild[: max(8, MOST_COMPARED // len(members))]
-        most = max(compared, key=lambda held: (sum(overlaps(held, other) for other in members), held))
+        most = max(compared, key=lambda held: sum(overlaps(held, other) for other in members))
         return most, len(members)
 
     def table(self) -> pa.Table:

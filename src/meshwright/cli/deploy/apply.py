@@ -125,7 +125,8 @@ def apply(
     if deployed.secured != (secret is not None):
         fix = "give the --secret that it was written with" if deployed.secured else "omit --secret"
         raise InputError(f"{federation} has {'' if deployed.secured else 'no '}passwords: {fix}")
-    settings = read_settings(deployed.settings.profile, deployed.settings.version, secret)
+    known = deployed.settings
+    settings = read_settings(known.profile, known.version, secret, fragment=known.fragment)
     trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
     wiring = deploy.rewire(trees, deployed.wiring)
     running, new_secret = is_supervised(federation), deployed.fingerprint != fingerprint(settings.secret)

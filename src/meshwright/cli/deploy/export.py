@@ -18,6 +18,7 @@ from meshwright.cli.options import (
 
 EXAMPLES = (
     "meshwright export plan --to mosquitto --inventory brokers.csv --out federation",
+    "meshwright export plan --to mosquitto --inventory brokers.csv --fragment --out bridges",
     "meshwright export plan --to graphml --out graph",
 )
 
@@ -34,6 +35,13 @@ def export(
     mosquitto: MosquittoVersion = "2.0",
     secret: Secret = None,
     allow_relays: AllowRelays = False,
+    fragment: Annotated[
+        bool,
+        typer.Option(
+            "--fragment",
+            help="For brokers that are already configured: one file with bridges only, for include_dir.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write a plan as the configuration of Mosquitto brokers, one folder for each, or for other programs.
@@ -45,12 +53,13 @@ def export(
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.cli.output import check_target
+    from meshwright.deploy.config.existing import check_existing
     from meshwright.deploy.federation.supervisor import require_stopped
 
     if to != "mosquitto":
         _refuse_broker_options(
             to, inventory=inventory, profile=profile != "plain", mosquitto=mosquitto != "2.0", secret=secret,
-            allow_relays=allow_relays,
+            allow_relays=allow_relays, fragment=fragment,
         )  # fmt: skip
         file = deploy.export(plan, to, out)
         if json:
@@ -63,16 +72,25 @@ def export(
     trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
     wiring = deploy.wire(trees)
     endpoints = read_inventory_or_default(inventory, wiring.order)
-    deploy.write_federation(trees, wiring, endpoints, read_settings(profile, mosquitto, secret), out)
+    settings = read_settings(profile, mosquitto, secret, fragment=fragment)
+    deploy.write_federation(trees, wiring, endpoints, settings, out)
+    checked = check_existing(wiring, endpoints, settings) if fragment else {}
     figures = {
         "brokers": len(wiring.order), "bridges": len(wiring.bridges), "topic_lines": wiring.topic_lines
     }  # fmt: skip
     if json:
-        output.answer_json({"plan": str(plan), "to": to, **figures, "out": str(out)})
+        found = {"required": checked} if fragment else {}
+        output.answer_json({"plan": str(plan), "to": to, **figures, **found, "out": str(out)})
         return
     output.answer(
         f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.topic_lines:,} topic lines",
-        f"written to {out}; plan.md there explains how to start and change the brokers",
+        *(f"{broker}: {line}" for broker, lines in checked.items() for line in lines),
+        f"written to {out}; "
+        + (
+            "required.md in each folder says what its broker must provide"
+            if fragment
+            else "plan.md there explains how to start and change the brokers"
+        ),
     )
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.brokers.processes import CONFIGURATION, USER
+from meshwright.deploy.config.fragments import FRAGMENT
 from meshwright.deploy.config.handbook import handbook
-from meshwright.deploy.config.inventory import Endpoint, Inventory, moved_brokers
+from meshwright.deploy.config.inventory import OPTIONAL_COLUMNS, Endpoint, Inventory, moved_brokers
 from meshwright.deploy.config.mosquitto import broker_files, systemd_unit
 from meshwright.deploy.config.settings import BrokerSettings, fingerprint
 from meshwright.deploy.config.wiring import Wiring, check_folder_names, folder_of
@@ -70,6 +71,8 @@ def write_federation(
 
 def is_private(file: Path, settings: BrokerSettings) -> bool:
     """Return whether a file of a broker's folder holds passwords."""
+    if settings.fragment:
+        return file.name == FRAGMENT
     return settings.secret is not None and file.name in SECRET_FILES
 
 
@@ -89,13 +92,13 @@ def federation_files(
         for broker in wiring.order
         for name, text in (
             *broker_files(wiring, inventory, settings, broker).items(),
-            ("mosquitto.service", systemd_unit(broker)),
+            *([] if settings.fragment else [("mosquitto.service", systemd_unit(broker))]),
         )
     }
     return {
         **files,
         "start-order.txt": "".join(f"{folder_of(broker)}\n" for broker in wiring.order),
-        "docker-compose.yml": _docker_compose(wiring, settings),
+        **({} if settings.fragment else {"docker-compose.yml": _docker_compose(wiring, settings)}),
         "plan.md": handbook(trees, wiring, inventory, settings),
     }
 
@@ -127,7 +130,9 @@ def read_federation(path: str | Path) -> DeployedFederation:
     content = read_header(folder, FEDERATION)
     try:
         endpoints = {
-            record["broker"]: Endpoint(record["host"], record["port"], record["tls"])
+            record["broker"]: Endpoint(
+                record["host"], record["port"], record["tls"], *map(record.get, OPTIONAL_COLUMNS)
+            )
             for record in content["brokers"]
         }
         bridges = {
@@ -138,7 +143,9 @@ def read_federation(path: str | Path) -> DeployedFederation:
             for bridge in content.get("taken_off", [])
         }
         wiring = Wiring(tuple(endpoints), bridges, former_topics)
-        settings = BrokerSettings(content["profile"], content["mosquitto"])
+        settings = BrokerSettings(
+            content["profile"], content["mosquitto"], fragment=content.get("fragment", False)
+        )
         return DeployedFederation(wiring, Inventory(endpoints), settings, content["secret_fingerprint"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
@@ -149,9 +156,10 @@ def _manifest(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) ->
     content = {
         "profile": settings.profile,
         "mosquitto": settings.version,
+        **({"fragment": True} if settings.fragment else {}),
         "secret_fingerprint": fingerprint(settings.secret),
         "brokers": [
-            {"broker": broker, "folder": folder_of(broker), **vars(inventory.endpoints[broker])}
+            {"broker": broker, "folder": folder_of(broker), **_stated(inventory.endpoints[broker])}
             for broker in wiring.order
         ],
         "bridges": [
@@ -165,6 +173,11 @@ def _manifest(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) ->
             for (dialler, listener), topics in wiring.former_topics.items()
         ]
     return content
+
+
+def _stated(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the fields of an endpoint that are known."""
+    return {name: value for name, value in vars(endpoint).items() if value is not None}
 
 
 def _docker_compose(wiring: Wiring, settings: BrokerSettings) -> str:

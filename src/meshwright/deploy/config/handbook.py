@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import CONFIGURATION, USER
+from meshwright.deploy.config.fragments import FRAGMENT, REQUIREMENTS
 from meshwright.deploy.config.mosquitto import UNUSED_PREFIX
 from meshwright.deploy.config.named_trees import filters_by_link
 from meshwright.deploy.config.wiring import client_id, folder_of, local_client_id
@@ -29,14 +30,7 @@ def handbook(trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: 
         _overview(trees, wiring),
         _delivery(settings),
         *_exceptions(trees),
-        "## Starting it",
-        "Copy each folder to its broker, as `/etc/meshwright/FOLDER`, and start the brokers in the order of "
-        "`start-order.txt`: each broker dials only brokers that started before it. `mosquitto.service` in "
-        "each folder is a systemd unit. `docker-compose.yml` runs all brokers on one machine. To run one by "
-        f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
-        f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
-        "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
-        f"with `chown -R {USER} FOLDER`.",
+        *(_adopting() if settings.fragment else _starting()),
         "## Changing it",
         "Never add a bridge or a topic line by hand: one more link in a tree is a loop, and messages circle "
         "in a loop for ever. Make a new plan, check it with `meshwright diff`, then run `meshwright apply`. "
@@ -46,6 +40,31 @@ def handbook(trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: 
         _broker_table(wiring, inventory),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _starting() -> list[str]:
+    """Explain how to start brokers whose whole configuration is here."""
+    return [
+        "## Starting it",
+        "Copy each folder to its broker, as `/etc/meshwright/FOLDER`, and start the brokers in the order of "
+        "`start-order.txt`: each broker dials only brokers that started before it. `mosquitto.service` in "
+        "each folder is a systemd unit. `docker-compose.yml` runs all brokers on one machine. To run one by "
+        f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
+        f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
+        "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
+        f"with `chown -R {USER} FOLDER`.",
+    ]
+
+
+def _adopting() -> list[str]:
+    """Explain how to add bridges to brokers that have a configuration of their own."""
+    return [
+        "## Adding the bridges",
+        f"Copy `{FRAGMENT}` of each folder to a folder on its broker that the broker's own configuration "
+        f"includes with `include_dir`, and restart the broker, in the order of `start-order.txt`. "
+        f"`{REQUIREMENTS}` in each folder states what the configuration must provide. Nothing else changes: "
+        "the file has bridges only. To take them away, remove the file and restart.",
+    ]
 
 
 def _overview(trees: NamedTrees, wiring: Wiring) -> str:

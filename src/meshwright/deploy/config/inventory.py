@@ -13,6 +13,8 @@ from meshwright.brokers.processes import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
 
 COLUMNS = ("broker", "host", "port")
+OPTIONAL_COLUMNS = ("user", "password_file", "ca_file", "config")
+"""Columns for brokers that have a configuration of their own."""
 BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 """Spellings of the column `tls`, in lower case."""
 
@@ -24,6 +26,14 @@ class Endpoint:
     host: str
     port: int
     tls: bool = False
+    user: str | None = None
+    """For fragments: the user as whom bridges log in here."""
+    password_file: str | None = None
+    """For fragments: the file, on this machine, with the password of that user."""
+    ca_file: str | None = None
+    """For fragments: the certificate, on the machines that dial this broker, that signs its own."""
+    config: str | None = None
+    """For fragments: the broker's own configuration, if it can be read here, to check it."""
 
     @property
     def address(self) -> str:
@@ -111,7 +121,9 @@ def extend_inventory(inventory: Inventory, brokers: Iterable[str]) -> Inventory:
 def read_inventory(path: str | Path) -> Inventory:
     """Read an inventory: CSV with the columns broker, host, port and optionally tls, or the same as YAML.
 
-    YAML is a list of such records, or a mapping from each broker to its host, port and tls.
+    YAML is a list of such records, or a mapping from each broker to its host, port and tls. For fragments
+    there may also be user, password_file, ca_file and config; relative paths of files that are read here
+    start in the inventory's folder.
 
     Raises
     ------
@@ -133,7 +145,7 @@ def read_inventory(path: str | Path) -> Inventory:
     records = _csv_records(file, text) if ending == ".csv" else _yaml_records(file, text)
     endpoints: dict[str, Endpoint] = {}
     for place, record in records:
-        broker, endpoint = _parse_record(f"{file}: {place}", record)
+        broker, endpoint = _parse_record(f"{file}: {place}", record, file.absolute().parent)
         if broker in endpoints:
             raise InputError(f"{file}: {place}: broker {broker!r} occurs twice: keep one")
         endpoints[broker] = endpoint
@@ -176,7 +188,7 @@ def _yaml_records(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
     return [(f"record {number}", record) for number, record in enumerate(content, start=1)]
 
 
-def _parse_record(place: str, record: Mapping[str, Any]) -> tuple[str, Endpoint]:
+def _parse_record(place: str, record: Mapping[str, Any], folder: Path) -> tuple[str, Endpoint]:
     """Return a record's broker and endpoint; `place` is where errors say it is."""
     broker, host, port = (str(record.get(column) or "").strip() for column in COLUMNS)
     if not broker:
@@ -190,4 +202,11 @@ def _parse_record(place: str, record: Mapping[str, Any]) -> tuple[str, Endpoint]
     tls = BOOLEANS.get("" if record.get("tls") is None else str(record["tls"]).strip().lower())
     if tls is None:
         raise InputError(f"{place}: broker {broker!r} has tls {record['tls']!r}: give true or false")
-    return broker, Endpoint(host, int(port), tls)
+    more = {name: str(record.get(name) or "").strip() or None for name in OPTIONAL_COLUMNS}
+    for name, value in more.items():
+        if value is not None and any(ord(letter) < 32 for letter in value):
+            raise InputError(f"{place}: broker {broker!r} has a {name} with control characters: correct it")
+    for name in ("password_file", "config"):
+        if more[name] is not None:
+            more[name] = str(folder / str(more[name]))
+    return broker, Endpoint(host, int(port), tls, **more)

@@ -31,6 +31,7 @@ import hmac
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import CONFIGURATION, USER
+from meshwright.deploy.config.fragments import FRAGMENT, REQUIREMENTS, remote_password, requirements
 from meshwright.deploy.config.settings import CLIENT_USER, client_password, password
 from meshwright.deploy.config.wiring import BOTH, IN, OUT, client_id, folder_of, local_client_id
 from meshwright.filters import group_numbers, has_wildcard
@@ -60,6 +61,11 @@ def broker_files(
     wiring: Wiring, inventory: Inventory, settings: BrokerSettings, broker: str
 ) -> dict[str, str]:
     """Return the files of a broker's folder by name; paths in them are relative to that folder."""
+    if settings.fragment:
+        return {
+            FRAGMENT: fragment(wiring, inventory, settings, broker),
+            REQUIREMENTS: requirements(wiring, inventory, settings, broker),
+        }
     files = {CONFIGURATION: configuration(wiring, inventory, settings, broker)}
     if settings.durable:
         files["data/README"] = DATA_README
@@ -94,6 +100,12 @@ def configuration(wiring: Wiring, inventory: Inventory, settings: BrokerSettings
     return "".join(parts)
 
 
+def fragment(wiring: Wiring, inventory: Inventory, settings: BrokerSettings, broker: str) -> str:
+    """Return the file that an existing configuration includes: the broker's bridges, and nothing else."""
+    parts = [_bridge(wiring, inventory, settings, broker, other) for other in wiring.dialled_by(broker)]
+    return "\n".join([HEADER, *parts])
+
+
 def _bridge(
     wiring: Wiring, inventory: Inventory, settings: BrokerSettings, dialler: str, listener: str
 ) -> str:
@@ -111,8 +123,10 @@ def _bridge(
     options += ["notifications_local_only true", f"restart_timeout {restart_timeout}"]
     if settings.secret is not None:
         options += [f"remote_username {name}", f"remote_password {password(settings.secret, name)}"]
+    if settings.fragment and endpoint.user is not None:
+        options += [f"remote_username {endpoint.user}", *remote_password(endpoint)]
     if endpoint.tls:
-        options.append("bridge_cafile certs/ca.crt")
+        options.append(f"bridge_cafile {endpoint.ca_file or 'certs/ca.crt'}")
     if settings.durable:
         # When it connects, a bridge unsubscribes at the listener from topics that it only sends.
         former = wiring.former_topics.get((dialler, listener), ())

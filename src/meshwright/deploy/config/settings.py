@@ -32,12 +32,18 @@ class BrokerSettings:
     """The oldest Mosquitto in use; from 2.1 on, `plain` bridges change without a restart."""
     secret: bytes | None = None
     """Passwords and access lists are derived from it; None for a federation without them."""
+    fragment: bool = False
+    """Whether brokers have a configuration of their own, which includes a file with the bridges only."""
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
             raise InputError(f"no profile {self.profile!r}: choose one of {', '.join(PROFILES)}")
         if self.version not in VERSIONS:
             raise InputError(f"no Mosquitto {self.version!r}: choose one of {', '.join(VERSIONS)}")
+        if self.fragment and self.secret is not None:
+            raise InputError(
+                "a fragment has no passwords of its own: omit the secret, and give users in the inventory"
+            )
         if self.secret is not None and len(self.secret) < SHORTEST_SECRET:
             raise InputError(
                 f"the secret is shorter than {SHORTEST_SECRET} bytes: make one with openssl rand -hex 32"

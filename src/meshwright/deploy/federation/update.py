@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from meshwright.deploy.federation.run import RunningFederation
 
 OBSOLETE_FILES = (
-    "access", "client.password", "data/mosquitto.db", "mosquitto.conf", "mosquitto.service", "passwords",
+    "access", "client.password", "data/mosquitto.db", "meshwright.conf",
+    "mosquitto.conf", "mosquitto.service", "passwords", "required.md",
 )  # fmt: skip
 """Files that are deleted from the folder of a broker that is gone."""
 
@@ -137,7 +138,7 @@ def _write_step(
     wiring = replace(wiring, former_topics=find_former_topics(delta.old, wiring))
     files = broker_files(wiring, inventory, settings, step.broker)
     if step.bridges is None:
-        del files[CONFIGURATION]
+        files.pop(CONFIGURATION, None)
     own = folder_of(step.broker)
     return [
         f"{own}/{name}" for name, text in files.items() if _update_file(folder / own / name, text, settings)
