@@ -32,7 +32,8 @@ def test_bridges_with_the_same_client_id_disconnect_each_other(tmp_path: Path) -
     )
     assert [(one.kind, one.place.line) for one in found] == [("client id", 6), ("dialled twice", 6)]
     twice = "listener 3 localhost\n" + "connection d\naddress localhost:1\ntopic y out 1\n" * 2
-    assert "two connections 'd'" in str(findings(tmp_path, a="listener 2 localhost\n", b=twice)[0])
+    named = findings(tmp_path, a="listener 2 localhost\n", b=twice)
+    assert any("two connections 'd'" in str(one) for one in named)
 
 
 def test_bridges_to_nowhere(tmp_path: Path) -> None:
