@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from meshwright.experiments.checks import is_below
 from meshwright.experiments.papers.icdcs16.limits import most_support
 from meshwright.experiments.results import Results, Row, Spread
 
@@ -136,13 +137,13 @@ def _below_degree(overlay: Overlay, limit: int) -> Overlay:
 
 def ordered(results: Results, x: str, *, label: str = "", above: Sequence[str] = ORDER) -> dict[str, float]:
     """Compare each design's mean support with the next one's, at each x: above it, or both complete."""
-    curves = {name: means(results.where(design=name), x) for name in above}
+    curves = {name: results.where(design=name).by(x, "support") for name in above}
     prefix = f"{label}, " if label else ""
     return {
-        f"{prefix}{TITLES[one]} above {TITLES[two]} at {at:g}": value > curves[two][at]
-        or curves[two][at] == 1
+        f"{prefix}{TITLES[one]} above {TITLES[two]} at {at:g}": min(curves[two][at]) == 1
+        or is_below(curves[two][at], values)
         for one, two in pairwise(above)
-        for at, value in curves[one].items()
+        for at, values in curves[one].items()
     }
 
 
