@@ -35,7 +35,7 @@ RULES = (
     "be the majority. It holds partly if it is true in at least half of them. A number holds within 10 % of "
     "the paper's, and partly within 25 %. Where the paper does not state its input in full, such as the "
     "sample of a social network or the distribution of sizes, a number holds within 25 %, and a share within "
-    "0.1; partly within twice as much. Other tolerances are stated in the check. A limit holds if it is kept, "
+    "0.1; partly within twice as much. Other tolerances are stated in the check. A limit holds if it is kept "
     "and partly if it is exceeded by at most 10 %. Ranges go from the lowest to the highest seed or case."
 )
 STYLE = """
