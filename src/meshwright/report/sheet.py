@@ -40,9 +40,9 @@ STYLE: Any = {
 
 @contextmanager
 def sheet(
-    path: Path, *, rows: int = 1, columns: int = 1, size: tuple[float, float] = (10.5, 5.0)
+    path: Path | None, *, rows: int = 1, columns: int = 1, size: tuple[float, float] = (10.5, 5.0)
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield a figure and its axes (an array if several), and write the figure at the end."""
+    """Yield a figure and its axes (an array if several); at the end write it, if a path is given."""
     from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -55,7 +55,28 @@ def sheet(
         figure = Figure(figsize=size, dpi=120, layout=layout)
         FigureCanvasAgg(figure)
         yield figure, figure.subplots(rows, columns, sharex="col")
-        save(figure, path)
+        if path is not None:
+            save(figure, path)
+
+
+def whole_numbers(axis: Any, *, log: bool = False) -> None:
+    """Label an axis with whole numbers that have room; `log` only if its values span a decade or more."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axis.set_minor_formatter(NullFormatter())
+    if log:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    else:
+        axis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+
+
+def percent_axis(axis: Any) -> None:
+    """Label an axis of shares with percentages, as tables spell them."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g} %"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 KINDS = (".png", ".svg", ".pdf")
@@ -69,8 +90,11 @@ UNSTATED: dict[str, dict[str, None]] = {
 """Metadata to leave out: dates and versions would make equal pictures differ."""
 
 
-def check_chart(path: str | Path) -> Path:
-    """Check before long work that a chart of this name can be drawn, and return its path."""
+def check_chart(path: str | Path | None) -> Path | None:
+    """Check before long work that a chart can be drawn and written, if it has a path, and return the path."""
+    if path is None:
+        check_matplotlib()
+        return None
     path = Path(path)
     if path.suffix.lower() not in KINDS:
         raise InputError(f"unknown type of chart {str(path)!r}: end its name in {' or '.join(KINDS)}")

@@ -22,6 +22,8 @@ from meshwright.overlay import Overlay
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from meshwright.arrays import Ids
     from meshwright.bounds import Prices
     from meshwright.designs import Plan
@@ -174,13 +176,39 @@ def _edge_table(overlay: Overlay) -> pa.Table:
 
 def write_prices(prices: Prices, folder: Path) -> None:
     """Write a price for each subscription, in units of 1/2³⁰."""
+    write_table(price_table(prices), folder / PRICES_FILE)
+
+
+def price_table(prices: Prices) -> pa.Table:
+    """Return a table `node, topic, price` of all subscriptions, in units of 1/2³⁰."""
     interest = prices.interest
     columns = [
         interest.node_names.cast(pa.string()).take(from_numpy(interest.node_of_slot)),
         interest.topic_names.cast(pa.string()).take(from_numpy(interest.node_topics)),
         from_numpy(prices.scaled),
     ]
-    write_table(pa.table(columns, schema=PRICES), folder / PRICES_FILE)
+    return pa.table(columns, schema=PRICES)
+
+
+def prices_on(stored: StoredPlan, interest: Interest) -> NDArray[np.int64]:
+    """Return the prices of a stored plan in the order of the interest's subscriptions.
+
+    Raises
+    ------
+    FormatError
+        If they are missing, damaged, or not one for each subscription.
+    """
+    table = read_prices(stored.path)
+    places = [
+        pc.index_in(table.column(name), names.cast(pa.string()))
+        for name, names in (("node", interest.node_names), ("topic", interest.topic_names))
+    ]
+    if table.num_rows != interest.num_subscriptions or any(place.null_count for place in places):
+        raise damaged(stored.path / PRICES_FILE, "it does not have one price for each subscription")
+    node, topic = (to_numpy(place).astype(np.int64) for place in places)
+    order = np.lexsort((topic, node))
+    prices: NDArray[np.int64] = to_numpy(table.column("price"))[order]
+    return prices
 
 
 def read_prices(folder: Path) -> pa.Table:
