@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -183,7 +184,9 @@ DESIGNS: dict[str, Design] = {
 def find(algorithm: str) -> Design:
     """Return the design of that name, or say which there are."""
     if algorithm not in DESIGNS:
-        raise InputError(f"no algorithm {algorithm!r}: choose one of {', '.join(DESIGNS)}")
+        near = get_close_matches(str(algorithm).lower(), DESIGNS, n=1)
+        meant = f"did you mean {near[0]!r}? There are" if near else "choose one of"
+        raise InputError(f"no algorithm {algorithm!r}: {meant} {', '.join(DESIGNS)}")
     return DESIGNS[algorithm]
 
 
