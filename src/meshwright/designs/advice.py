@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from meshwright import measure
+from meshwright.designs.front import front
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.interest import Interest
@@ -150,6 +151,7 @@ def advise(
     seed: int = 0,
     threads: int = 1,
     make: Callable[..., Plan] = design,
+    trade_off: Callable[..., tuple[Plan, ...]] = front,
 ) -> Advice:
     """Try the designs that fit the requirements, and choose one.
 
@@ -170,6 +172,9 @@ def advise(
         Number of threads.
     make
         The function that makes a plan, with the signature of `design`.
+    trade_off
+        The function that searches under one degree limit after another, with the signature of `front`; it is
+        called if the degree is limited.
 
     Examples
     --------
@@ -190,6 +195,11 @@ def advise(
 
     for algorithm, given in _fitting(interest, wishes, searching):
         try_out(algorithm, **given)
+    if wishes.max_degree is not None and not wishes.resilient:
+        prices = tried[0].plan.prices
+        found = trade_off(interest, seed=seed, threads=threads, certify=True, prices=prices, **searching)
+        within = [plan for plan in found if plan.figures["max_degree"] <= wishes.max_degree]
+        tried += [Tried(min(within, key=lambda plan: len(plan.overlay)))] if within else []
     if not _good(tried, wishes) and not wishes.resilient and wishes.diameter is None:
         for algorithm, given in _partial(wishes):
             try_out(algorithm, **given)
@@ -209,8 +219,6 @@ def _fitting(
         ("best", {"objective": "edges", **searching}),
         ("best", {"objective": "balanced", **searching}),
     ]
-    if wishes.max_degree is not None:
-        fitting.append(("best", {"objective": "degree", **searching}))
     if wishes.diameter is not None:
         stars: list[tuple[str, dict[str, Any]]] = [("cd2", {}), ("cdmax", {})]
         return stars if wishes.diameter <= 2 else stars + fitting

@@ -176,8 +176,8 @@ def advise(
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
     from meshwright.cli.plans import design_runs
-    from meshwright.designs.advice import Wishes
-    from meshwright.designs.advice import advise as ask
+    from meshwright.designs import Wishes, front
+    from meshwright.designs import advise as ask
     from meshwright.report import advice_table, trade_off
     from meshwright.report.sheet import check_chart
     from meshwright.store import write_plan
@@ -193,8 +193,14 @@ def advise(
         running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices")}
         return design_runs.make(interest, algorithm, given, progress=progress, **running)
 
+    def trade_off_of(interest: "Interest", **given: Any) -> "tuple[Plan, ...]":
+        with output.ProgressDrawing("Under the degree limit", forced=progress) as drawing:
+            return front(interest, progress=drawing, **given)
+
     timing = {} if seconds is None else {"seconds": seconds}
-    advice = ask(interest, wishes, **timing, steps=steps, seed=seed, threads=threads, make=make)
+    advice = ask(
+        interest, wishes, **timing, steps=steps, seed=seed, threads=threads, make=make, trade_off=trade_off_of
+    )
     title = f"{source}: {design_runs.format_size(interest)}"
     chosen = None if advice.chosen is None else advice.chosen.plan
     with output.working("measuring"):
