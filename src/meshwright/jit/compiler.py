@@ -33,8 +33,8 @@ def kernel(function: Function) -> Function:
 def inner(function: Function) -> Function:
     """Compile as `kernel` does, for other kernels only.
 
-    There is no way in from Python, and a call from there crashes. A function is optimised only as a part of
-    its callers, and cached only with them: to do that for each function took half of the time of compiling.
+    There is no way in from Python, and a call from there crashes. The function is optimised and cached only
+    as a part of the kernels that call it (see `link_only`), which more than halves the time of compiling.
     """
     return _compile(function, **INNER)
 
@@ -45,7 +45,7 @@ def inlined(function: Function) -> Function:
 
 
 def spliced(function: Function) -> Function:
-    """Put the source into its one caller, where two calls would compile a large function twice."""
+    """Put the source into its one caller: a large function is then compiled as a part of it."""
     return _compile(function, **INNER, inline="always")
 
 

@@ -14,14 +14,14 @@ Both change how numba fills a *library*, the LLVM code of a function with all th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from numba import _dynfunc
+import numba
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
 
-class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+class KernelLibrary(JITCodeLibrary):
     """A library that is optimised once, when all code is linked."""
 
     def _optimize_functions(self, module: Any) -> None:
@@ -40,7 +40,7 @@ class LinkOnlyLibrary(KernelLibrary):
         self._finalized = True
 
 
-class KernelCompiler(Compiler):  # type: ignore[misc]
+class KernelCompiler(Compiler):
     """numba's compiler with a `KernelLibrary`."""
 
     library_class: type[KernelLibrary] = KernelLibrary
@@ -50,7 +50,7 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
         state = self.state
         state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
-        return super().define_pipelines()
+        return super().define_pipelines()  # type: ignore[no-untyped-call]
 
 
 class LinkOnlyCompiler(KernelCompiler):
@@ -67,5 +67,5 @@ class LinkOnlyCompiler(KernelCompiler):
 def _no_way_in(library: Any, function: Any, environment: Any) -> Any:
     """Finish a library, and return the function object that numba wants to keep; calling it would crash."""
     library._ensure_finalized()
-    name = function.qualname.split(".")[-1]
-    return _dynfunc.make_function(function.lookup_module(), name, "", 0, environment, (library,))
+    name, functions = function.qualname.split(".")[-1], cast("Any", numba)._dynfunc
+    return functions.make_function(function.lookup_module(), name, "", 0, environment, (library,))
