@@ -135,16 +135,18 @@ def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
     if bad.any():
         pairs = zip(u[bad].tolist(), v[bad].tolist(), strict=True)
         raise InputError(f"edges {first_five(pairs)} are not 0 <= u < v < {interest.num_nodes}")
-    from meshwright.measure.connectivity_kernels import count_contributions
+    from meshwright.measure.connectivity_kernels import JoinMemory, count_contributions
 
-    return count_contributions(
-        frozen(interest.node_ptr, np.int64),
-        frozen(interest.node_topics, np.int32),
-        interest.num_topics,
-        _mergeable(interest),
-        frozen(u, np.int32),
-        frozen(v, np.int32),
+    topics, gains = interest.num_topics, np.zeros(len(u), dtype=np.int32)
+    memory = JoinMemory(
+        parent=np.arange(interest.num_subscriptions, dtype=np.int32),
+        place=np.full(topics, -1, dtype=np.int32),
+        shared=np.empty(topics + 1, dtype=np.int32),
     )
+    subscriptions = frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32)
+    ends = frozen(u, np.int32), frozen(v, np.int32)
+    count_contributions(*subscriptions, _mergeable(interest), *ends, memory, gains)
+    return gains
 
 
 def support_curve(overlay: Overlay) -> NDArray[np.float64]:
