@@ -17,6 +17,8 @@ RHO = 3.0
 EXPONENT = 2.5
 """Of the power law of sizes, which the paper does not state: Low-ODA's average degree is then 6.5. The paper
 implies 6.49: 610 links are 9.4 % of its overlay."""
+DRAWN = 50
+"""How many rounds lie between two points of a curve."""
 BEST_STEPS = 2000
 """Steps of our search: the same on every machine."""
 TITLES = {
@@ -211,11 +213,9 @@ def at_end(results: Results, column: str) -> list[float]:
     return list(results.where(round=max(results.values("round"))).column(column))
 
 
-def thinned(results: Results, points: int = 20) -> Results:
+def thinned(results: Results) -> Results:
     """Return only some rounds, evenly spaced, for drawing."""
-    rounds = results.values("round")
-    step = max(1, max(rounds) // points)
-    return Results([row for row in results.rows if row["round"] % step == 0])
+    return Results([row for row in results.rows if row["round"] % DRAWN == 0])
 
 
 def gaps(results: Results, policy: str, column: str) -> dict[int, list[float]]:

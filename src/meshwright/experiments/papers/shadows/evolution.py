@@ -164,8 +164,8 @@ def degree_claims(results: Results, claims: Claims) -> None:
         held[f"{title} of Shadow is above Low-ODA's"] = one.mean > low.mean
         held[f"{title} of Naive is above Low-ODA's"] = other.mean > low.mean
     claims.check(
-        "similar-to-naive", "Shadow and naive repair give similar maximum and average degrees, above those of "
-        "Low-ODA from scratch",
+        "similar-to-naive", "Shadow and naive repair give similar maximum and average degrees, above those "
+        "of Low-ODA from scratch",
         paper="similar (closer than 5.5 and 0.798, which the paper calls insignificant)",
         ours=f"{'; '.join(texts)} for Shadow, Naive and Low-ODA", held=held,
         reason="Naive repair chooses among all pairs, and Low-ODA may move every link.",
@@ -180,8 +180,8 @@ def degree_claims(results: Results, claims: Claims) -> None:
         "and 0.798 in average degree",
         paper="at most 5.5 and 0.798", held=held,
         ours="; ".join(f"{found[column]} (ours, tidy: {tidy[column]})" for column in DEGREES_SHOWN),
-        reason="From scratch, Low-ODA keeps a maximum degree of 10 in all rounds, three below the paper's "
-        "start. So an equal growth is a larger gap.",
+        reason="Our maximum degree grows by 10 links in 1,000 rounds, the paper's by 9, and the mean gap "
+        "with it: 6.0 to 5.5. From scratch, Low-ODA stays at about 10.",
     )  # fmt: skip
     checked = results.where(policy=("shadow", "naive")).column("connected")
     claims.check(
