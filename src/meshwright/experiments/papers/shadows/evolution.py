@@ -65,7 +65,8 @@ def backup_claims(results: Results, claims: Claims) -> None:
     rise = [after - before for before, after in zip(*_ends(dual, "max_degree").values(), strict=True)]
     claims.check(
         "primal-dual-steady", "With primal-dual backups, both degrees keep a steadily low growth rate",
-        paper="low: 9 links in 1,000 rounds (Figure 6, ± 25 %); steady: no faster in the second half (+ 25 %)",
+        paper="low: 9 links in 1,000 rounds (Figure 6, ± 25 %); steady: no faster in the second "
+        "half (+ 25 %)",
         ours=f"{Spread.of(rise)} links in {max(dual.values('round'))} rounds",
         held=at_most(Spread.of(rise).mean * 1000 / max(dual.values("round")), 9 * 1.25, label="links")
         | {f"{title}, second half": _slows(dual, column) for column, title in DEGREES_SHOWN.items()},
