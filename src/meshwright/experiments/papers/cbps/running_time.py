@@ -69,7 +69,7 @@ def draw_times(results: Results, axes: list[Any]) -> None:
     axes[0].set_yscale("log")
     users = max(results.values("users"))
     axes[0].set(title=f"Running time, {users:,} users", ylabel="seconds")
-    axes[0].legend(fontsize=8)
+    axes[0].legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16))
 
 
 def time_claims(results: Results, claims: Claims) -> None:
