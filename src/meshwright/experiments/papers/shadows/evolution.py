@@ -234,9 +234,13 @@ def _means(results: Results, policy: str, column: str) -> list[float]:
 
 def _weight(case: Case) -> float:
     """Estimate the seconds of a cell."""
+    if case["policy"] == "ours-best":
+        return 5.0
     if case["policy"] == "low":
-        return 0.3 * case["rounds"] / case["every"]
-    return 0.004 * case["rounds"] * (4 if case["policy"] == "naive" else 1)
+        return 0.12 * case["rounds"] / case["every"]
+    return (
+        0.005 * case["rounds"] if case["policy"] == "ours-tidy" else 0.001 * case["rounds"] * case["coverage"]
+    )
 
 
 BACKUPS = Figure(
