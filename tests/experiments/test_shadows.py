@@ -8,7 +8,7 @@ import pytest
 
 from meshwright.experiments.checks import Check, Claims
 from meshwright.experiments.paper import Case
-from meshwright.experiments.papers.shadows import PAPER, backup_sets, churn, evolution, repairs
+from meshwright.experiments.papers.shadows import PAPER, churn, evolution, repairs
 from meshwright.experiments.results import Results, Row
 
 SMALL: dict[str, Any] = {"nodes": 60, "rounds": 12, "every": 4, "method": "primal-dual", "coverage": 2}
@@ -51,14 +51,14 @@ def test_our_best_overlay_keeps_to_the_bound() -> None:
 
 def test_backup_cells() -> None:
     """A row per node; backups and primaries are each other's inverse, so their sums are equal."""
-    rows = backup_sets.backup_cell(Case(SMALL | {"policy": "shadow"}, 1))
+    rows = churn.backup_cell(Case(SMALL | {"policy": "shadow"}, 1))
     assert len(rows) == 60
     assert sum(row["backups"] for row in rows) == sum(row["primaries"] for row in rows) > 0
 
 
 def test_parameters_are_no_results() -> None:
     """No column of a cell has the name of a parameter."""
-    for figure, cell in (("fig2", backup_sets.backup_cell), ("fig4", churn.churn_cell)):
+    for figure, cell in (("fig2", churn.backup_cell), ("fig4", churn.churn_cell)):
         for case in PAPER.figure(figure).quick[:1]:
             (*_, row) = cell(Case(dict(case.parameters) | SMALL, 1))
             assert not row.keys() & {*case.parameters, "seed"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from meshwright.experiments.checks import Claims
@@ -58,7 +59,7 @@ def steiner_tree(core: Floats, brokers: tuple[int, ...]) -> float:
 
 def draw_trees(results: Results, axes: list[Any]) -> None:
     """Draw how often a broker in between shortens the tree."""
-    heights = {
+    heights: dict[str, Sequence[float]] = {
         _named(network): [100 * share for share in results.where(network=network).column("shorter")]
         for network in results.values("network")
     }

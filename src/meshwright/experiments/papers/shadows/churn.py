@@ -37,6 +37,7 @@ SETTING = (
     "rebuilt, and the maximum degree is that of the whole overlay. Low-ODA from scratch is designed only in "
     "some rounds, and --quick runs tidy for 300."
 )
+SAME = "The runs of Figure 4, with its setting."
 
 
 def base_interest(case: Case) -> Interest:
@@ -175,7 +176,7 @@ def _links(overlay: Overlay) -> set[tuple[Any, Any]]:
     }
 
 
-def _row(number: int, max_degree: int, average_degree: float) -> Row:
+def _row(number: int, max_degree: float, average_degree: float) -> Row:
     return {"round": number, "max_degree": max_degree, "average_degree": average_degree}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from meshwright.experiments.checks import Claims, at_most, near
 from meshwright.experiments.drawing import curve, finish
 from meshwright.experiments.paper import Figure
-from meshwright.experiments.papers.shadows.churn import PAPERS, SETTING, TITLES, default_runs
+from meshwright.experiments.papers.shadows.churn import PAPERS, SAME, TITLES, default_runs
 from meshwright.experiments.results import Results, Row, Spread
 
 EVENTS = ("join", "leave")
@@ -200,7 +200,7 @@ TIMES = Figure(
     time_claims,
     table="fig4",
     panels=2,
-    note=f"{SETTING} Times are those of the greedy step, which is what the paper counts; medians, since "
+    note=f"{SAME} Times are those of the greedy step, which is what the paper counts; medians, since "
     "means depend on the load of the machine.",
 )
 RATIOS = Figure(
@@ -211,5 +211,5 @@ RATIOS = Figure(
     ratio_claims,
     table="fig4",
     panels=2,
-    note=SETTING,
+    note=SAME,
 )
