@@ -200,8 +200,8 @@ def _gaps(crr: dict[str, dict[Any, list[float]]], name: str, mixing: str) -> dic
 
 def _weight(case: Case) -> float:
     """Estimate the seconds of a cell."""
-    users = float(case["users"])
-    return 0.1 + 3 * (users / 5000) ** 2 + 1e-4 * float(case["steps"])
+    thousands = float(case["users"]) / 1000
+    return (0.5 if case["model"] == "plane" else 0.2) * thousands + 4e-5 * float(case["steps"])
 
 
 def _by_users(users: tuple[int, ...], *, seeds: int, steps: int, searched: int) -> tuple[Case, ...]:

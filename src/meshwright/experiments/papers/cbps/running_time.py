@@ -153,7 +153,7 @@ TIMES = Figure(
     quick=_cases(4000, seeds=3),
     full=_cases(10000, seeds=5),
     version=3,
-    weight=lambda case: 10 * (case["users"] / 5000) ** 2,
+    weight=lambda case: 4 * (case["users"] / 5000) ** 2,
     note="Compiled kernels on one thread; the shortest of five runs, without compilation. The "
     "times of all but random assignment contain the second stage: connecting brokers and routing. Times "
     "differ from run to run and between machines. --quick has 4,000 users, --full the paper's 10,000.",
