@@ -102,7 +102,7 @@ def time_claims(results: Results, claims: Claims) -> None:
         "and mixing 1.8 × as long as clustering",
         paper="102, 1.1, 1.79 × (± 50 %)", ours=", ".join(texts), held=held,
         reason="Packing looks at each access cost once. Clustering compares all pairs of users, which takes "
-        "many times as long. Table I must count work that all three share, such as the "
+        "many times as long. Table I probably counts work that all three share, such as the "
         "traffic matrix.",
     )  # fmt: skip
     three = [times[name] for name in names[1:]]
