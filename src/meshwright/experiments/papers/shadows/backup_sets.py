@@ -72,8 +72,8 @@ def greedy_claims(results: Results, claims: Claims) -> None:
         paper="linear for both",
         ours="R² of a straight line: " + ", ".join(f"{m} {Spread.of(f)}" for m, f in fits.items()),
         held={f"{m}: R² {Spread.of(f).mean:.2f}": Spread.of(f).mean >= 0.9 for m, f in fits.items()},
-        reason="It grows at every size, but the curve flattens: each backup of a node with many topics covers "
-        "several of them.",
+        reason="It grows at every size, but the curve flattens: each backup of a node with many topics "
+        "covers several of them.",
     )  # fmt: skip
     own = _seeds(_of(results, "greedy"))
     few = Spread.of(100 * sum(row["primaries"] < 5 for row in one.rows) / len(one.rows) for one in own)
