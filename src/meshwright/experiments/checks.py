@@ -172,6 +172,23 @@ def near(
     return _score(f"{label} {value:.4g}", abs(value - target) / abs(target), tolerance, loose)
 
 
+def roughly(value: float, target: float, *, share: bool = False, label: str = "value") -> dict[str, float]:
+    """Compare a number whose input the paper does not state in full: it holds within 25 %, partly 50 %.
+
+    A share also holds within 0.1, and partly within 0.2: small ones differ by large ratios.
+
+    >>> roughly(10, 13), roughly(0.15, 0.06, share=True), roughly(0.5, 0.06, share=True)
+    ({'value 10 against 13': 1.0}, {'value 0.15 against 0.06': 1.0}, {'value 0.5 against 0.06': 0.0})
+    """
+    ratio, apart = abs(value - target) / abs(target), round(abs(value - target), 9)
+    scores = (
+        score
+        for score, part, step in ((1.0, 0.25, 0.1), (0.5, 0.5, 0.2))
+        if ratio <= part or (share and apart <= step)
+    )
+    return {f"{label} {value:.3g} against {target:g}": next(scores, 0.0)}
+
+
 def at_most(value: float, limit: float, *, loose: float = 0.1, label: str = "value") -> dict[str, float]:
     """Compare a number with the paper's upper limit: partly if it is above it by a small share.
 

@@ -34,9 +34,10 @@ RULES = (
     "mean over seeds, except those that the seeds do not decide because their ranges overlap; these must not "
     "be the majority. It holds partly if it is true in at least half of them. A number holds within 10 % of "
     "the paper's, and partly within 25 %. Where the paper does not state its input in full, such as the "
-    "sample of a social network or the distribution of sizes, a number holds within 25 %, and a share within "
+    "sample of a social network or the distribution of sizes, a number holds within 25 %, or a share within "
     "0.1; partly within twice as much. Other tolerances are stated in the check. A limit holds if it is kept "
-    "and partly if it is exceeded by at most 10 %. Ranges go from the lowest to the highest seed or case."
+    "and partly if it is exceeded by at most 10 %. Ranges go from the lowest to the highest seed or case. We "
+    "set these tolerances after the first runs: judge by the numbers, which stand side by side."
 )
 STYLE = """
 :root { color-scheme: light dark; --text: #1d2129; --soft: #5b6370; --line: #d8dce3; --page: #fff;

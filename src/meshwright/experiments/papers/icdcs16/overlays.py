@@ -161,15 +161,3 @@ def gaps(results: Results, upper: str, lower: str, x: str) -> dict[Any, list[flo
 def overall(curve: Mapping[Any, Sequence[float]]) -> Spread:
     """Return the mean and range over all points of a curve."""
     return Spread.of([value for values in curve.values() for value in values])
-
-
-def within(
-    value: float, target: float, *, label: str, tight: float = 0.1, loose: float = 0.2
-) -> dict[str, float]:
-    """Compare a share with the paper's by their difference: it holds up to `tight`, partly up to `loose`.
-
-    >>> within(0.93, 0.95, label="GPM")
-    {'GPM 0.930 against 0.95': 1.0}
-    """
-    off = round(abs(value - target), 9)
-    return {f"{label} {value:.3f} against {target:g}": 1.0 if off <= tight else 0.5 if off <= loose else 0.0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from meshwright.experiments.checks import Claims, at_most, near
+from meshwright.experiments.checks import Claims, at_most, roughly
 from meshwright.experiments.drawing import curve, finish
 from meshwright.experiments.paper import Figure
 from meshwright.experiments.papers.shadows.churn import PAPERS, SAME, TITLES, default_runs
@@ -103,8 +103,8 @@ def time_claims(results: Results, claims: Claims) -> None:
     claims.check(
         "shadow-share", "The shadow set is much smaller than the set of nodes: 1.59 % on average, at most "
         "4.97 %",
-        paper="1.59 % (± 10 %), at most 4.97 %", ours=f"{share} %",
-        held=near(share.mean, 1.59, label="mean") | at_most(share.high, 4.97, loose=0.25, label="worst"),
+        paper="1.59 % (± 25 %), at most 4.97 %", ours=f"{share} %",
+        held=roughly(share.mean, 1.59, label="mean") | at_most(share.high, 4.97, loose=0.25, label="worst"),
         reason="It is a backup set, which has 1.7 % here, and the newcomer or the neighbours of the node "
         "that left. The paper contradicts itself: its backup sets, which are part of it, have 2.8 %.",
     )  # fmt: skip
@@ -149,11 +149,11 @@ def ratio_claims(results: Results, claims: Claims) -> None:
             f"{event} {altered} links, {share} % ({own.mean('added'):.3g} of them added; ours, tidy: "
             f"{tidy.mean('altered'):.3g})"
         )
-        held |= near(altered.mean, links, label=f"{event}, links")
-        held |= near(share.mean, ratio, label=f"{event}, per cent")
+        held |= roughly(altered.mean, links, label=f"{event}, links")
+        held |= roughly(share.mean, ratio, label=f"{event}, per cent")
     claims.check(
         "shadow-repairs", "Shadow alters 4.83 links (0.068 %) for a join and 12.24 (0.17 %) for a leave",
-        paper="4.83, 0.068 %; 12.24, 0.17 % (each ± 10 %)", ours="; ".join(texts), held=held,
+        paper="4.83, 0.068 %; 12.24, 0.17 % (each ± 25 %)", ours="; ".join(texts), held=held,
         reason="Links added and removed count both.",
     )  # fmt: skip
     held = {}
@@ -161,7 +161,7 @@ def ratio_claims(results: Results, claims: Claims) -> None:
     for name, stated in (("all", 9.4), ("join", 11.3), ("leave", 7.5)):
         share = _by_seed(low if name == "all" else low.where(event=name), "repair_ratio", 100)
         texts.append(f"{name} {share} %")
-        held |= near(share.mean, stated, tolerance=0.25, loose=0.5, label=f"{name}, per cent")
+        held |= roughly(share.mean, stated, label=f"{name}, per cent")
     small = low.where(size=tuple(range(15)))
     few = f"; for nodes below 15 topics it is {100 * small.mean('repair_ratio'):.2g} %" if small.rows else ""
     claims.check(
