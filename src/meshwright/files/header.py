@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from meshwright.errors import FormatError, InputError
+from meshwright.files.exchange import restore
 
 
 def parse_json(text: str, *, gather: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
@@ -52,6 +54,7 @@ def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
 
 def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
     """Read the description of a folder, or raise an error if it is not of this kind or lacks a field."""
+    restore(Path(os.path.realpath(folder)))
     if not folder.exists():
         raise InputError(f"no {kind.name} {folder}: nothing is there")
     if not (folder / kind.file).is_file():
