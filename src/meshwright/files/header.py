@@ -38,18 +38,22 @@ PLAN = Kind("plan", "plan.json", 1)
 FRONT = Kind("front", "front.json", 1)
 TRAFFIC = Kind("traffic", "traffic.json", 1)
 CHURN = Kind("churn run", "churn.json", 1)
-FEDERATION = Kind("federation", "federation.json", 1)
+FEDERATION = Kind("federation", "federation.json", 2)
 WORKLOAD = Kind("workload", "workload.json", 1)
 CONTENT_PLAN = Kind("content plan", "plan.json", 1)
 MIGRATION = Kind("migration", "migration.json", 1)
 KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN, FEDERATION, WORKLOAD, CONTENT_PLAN, MIGRATION)
 
 
+def header_text(kind: Kind, content: dict[str, Any]) -> str:
+    """Return the text of the file that describes a folder."""
+    described = {"format": f"meshwright {kind.name}", "schema": kind.schema, **content}
+    return json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
     """Write the description of a folder."""
-    described = {"format": f"meshwright {kind.name}", "schema": kind.schema, **content}
-    text = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / kind.file).write_text(text + "\n", encoding="utf-8")
+    (folder / kind.file).write_text(header_text(kind, content), encoding="utf-8")
 
 
 def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:

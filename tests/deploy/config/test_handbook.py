@@ -116,7 +116,7 @@ def test_starting() -> None:
     assert "`start-order.txt`" in text
     assert "by hand: `cd FOLDER && mosquitto -c mosquitto.conf`." in text
     assert "becomes the user `mosquitto`" in text
-    assert "by hand, root does it with `chown -R mosquitto FOLDER`." in text
+    assert "by hand, root does it with `chown -hR mosquitto FOLDER`." in text
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,8 @@ def export(
     check_target(out, "federation")
     require_stopped(out)
     trees = deploy.read_named_trees(plan, overlaps=overlaps, allow_relays=allow_relays)
-    wiring = deploy.wire(trees)
+    # An existing federation keeps its order of brokers, and with it who dials whom.
+    wiring = deploy.rewire(trees, deploy.read_federation(out).wiring) if out.exists() and any(out.iterdir()) else deploy.wire(trees)
     endpoints = read_inventory_or_default(inventory, wiring.order)
     deploy.write_federation(trees, wiring, endpoints, read_settings(profile, mosquitto, secret), out)
     merged = [list(tree.merged) for tree in trees.trees.values() if tree.merged]

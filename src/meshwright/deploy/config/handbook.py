@@ -34,7 +34,7 @@ def handbook(trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: 
         f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
         f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
         "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
-        f"with `chown -R {USER} FOLDER`.",
+        f"with `chown -hR {USER} FOLDER`.",
         "## Changing it",
         "Never add a bridge or a topic line by hand: one more link in a tree is a loop, and messages circle "
         "in a loop for ever. Make a new plan, check it with `meshwright diff`, then run `meshwright apply`. "

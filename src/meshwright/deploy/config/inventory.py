@@ -25,6 +25,15 @@ class Endpoint:
     port: int
     tls: bool = False
 
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Endpoint:
+        """Return the endpoint that a record of the manifest states."""
+        return cls(record["host"], record["port"], record["tls"])
+
+    def record(self) -> dict[str, Any]:
+        """Return the endpoint as a record for the manifest."""
+        return vars(self).copy()
+
     @property
     def address(self) -> str:
         """Host and port as bridges write them; Mosquitto reads the port after the last colon, IPv6 or not."""

@@ -168,7 +168,7 @@ def systemd_unit(broker: str) -> str:
         "After=network-online.target\nWants=network-online.target\n\n"
         "[Service]\n"
         f"WorkingDirectory={folder}\n"
-        f"ExecStartPre=+/bin/chown -R {USER} {folder}\n"
+        f"ExecStartPre=+/bin/chown -hR {USER} {folder}\n"
         f"ExecStart=/usr/sbin/mosquitto -c {CONFIGURATION}\n"
         "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
         "[Install]\nWantedBy=multi-user.target\n"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from meshwright.deploy.config.named_trees import NamedTrees
 
+    Bridges: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
     BridgesByEnd: TypeAlias = dict[str, dict[str, Mapping[str, str]]]
 
 BOTH, OUT, IN = "both", "out", "in"
@@ -36,7 +37,7 @@ class Wiring:
 
     order: tuple[str, ...]
     """Brokers in the order of starting: each dials only brokers before it."""
-    bridges: Mapping[tuple[str, str], Mapping[str, str]]
+    bridges: Bridges
     """Each bridge as (dialler, listener), with its topics and their directions."""
     former_topics: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """Topics that a bridge carried earlier: in durable sessions it must unsubscribe from them."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.config.delta import compute_delta
-from meshwright.deploy.config.folders import read_federation
+from meshwright.deploy.config.manifest import read_federation
 from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.named_trees import read_named_trees
 from meshwright.deploy.config.wiring import rewire
