@@ -17,7 +17,8 @@ from meshwright.deploy import (
     write_federation,
 )
 from meshwright.deploy.config.delta import Delta, compute_delta
-from meshwright.deploy.federation.update import expected_log_lines, step_files, update_folders
+from meshwright.deploy.config.rollout import step_files
+from meshwright.deploy.federation.update import expected_log_lines, update_folders
 
 ORDER = ("a", "b", "c")
 OLD = Wiring(ORDER, {("b", "a"): {"x": "both", "y": "both"}, ("c", "a"): {"z": "both"}})

@@ -93,7 +93,7 @@ def _refuse_other_settings(folder: Path, settings: BrokerSettings) -> None:
         )
     if deployed.rollout is not None:
         raise InputError(
-            f"a change of {folder} is under way, {deployed.rollout.done} of {deployed.rollout.waves} waves "
+            f"a change of {folder} is under way, {deployed.rollout.done} of {len(deployed.rollout.waves)} waves "
             "done: finish it with meshwright apply --wave next"
         )
 
@@ -133,6 +133,7 @@ def update_files(
     *,
     overwrite_edits: bool = True,
     only: bool = False,
+    secured: bool | None = None,
 ) -> list[str]:
     """Bring files of a federation up to date, with its manifest, and return those that changed.
 
@@ -144,6 +145,8 @@ def update_files(
         What the manifest will say; its list of files is filled in here.
     overwrite_edits
         Whether files that were edited by hand are replaced; they are set aside. Otherwise they are refused.
+    secured
+        Whether the files hold passwords, if that is not as described.
     """
     before = read_federation(folder)
     writes: dict[str, tuple[bytes, int]] = {}
@@ -152,7 +155,7 @@ def update_files(
     in_the_way = []
     with RealFolder(folder) as inside:
         for name, text in files.items():
-            content, mode = text.encode(), mode_of(name, described.secured)
+            content, mode = text.encode(), mode_of(name, described.secured if secured is None else secured)
             status, found = inside.status(name), inside.read(name)
             if status is not None and found != content:
                 known = before.files.get(name)

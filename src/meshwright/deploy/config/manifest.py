@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.config.inventory import Endpoint, Inventory, moved_brokers
+from meshwright.deploy.config.rollout import Rollout
 from meshwright.deploy.config.settings import BrokerSettings, fingerprint
 from meshwright.deploy.config.wiring import Wiring, folder_of
 from meshwright.errors import FormatError
@@ -21,19 +22,6 @@ if TYPE_CHECKING:
 
 FIRST_WITH_FILES = 2
 """The first schema whose manifest lists the files that are ours."""
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """A change that is under way, wave by wave."""
-
-    target: str
-    """A digest of what the change leads to."""
-    waves: int
-    done: int
-    """How many waves have been written."""
-    bridges: Bridges
-    """The bridges in the files after these waves."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +47,20 @@ class DeployedFederation:
     @property
     def current(self) -> Wiring:
         """The wiring in the files now: during a rollout, that after the last wave."""
+        return self.wiring if self.rollout is None else self.rollout.current(self.wiring)
+
+    @property
+    def current_inventory(self) -> Inventory:
+        """The endpoints of the brokers in the files now; during a rollout, those after it count.
+
+        Brokers that are gone are included while bridges still dial them.
+        """
         if self.rollout is None:
-            return self.wiring
-        return replace(self.wiring, bridges=self.rollout.bridges)
+            return self.inventory
+        endpoints = {**self.inventory.endpoints, **self.rollout.inventory.endpoints}
+        current = self.current
+        named = dict.fromkeys((*current.order, *(listener for _, listener in current.bridges)))
+        return Inventory({broker: endpoints[broker] for broker in named})
 
     def must_restart(self, inventory: Inventory, settings: BrokerSettings) -> set[str]:
         """Return the brokers that must restart even if their bridges stay: those with another address.
@@ -109,20 +108,16 @@ def read_federation(path: str | Path) -> DeployedFederation:
             "export to a new folder, and move your own files there"
         )
     try:
-        endpoints = {record["broker"]: Endpoint.from_record(record) for record in content["brokers"]}
+        order = tuple(record["broker"] for record in content["brokers"])
+        records = (*content["brokers"], *content.get("gone", ()))
+        endpoints = {record["broker"]: Endpoint.from_record(record) for record in records}
         former_topics = {
             (bridge["dialler"], bridge["listener"]): tuple(bridge["topics"])
             for bridge in content.get("taken_off", [])
         }
-        wiring = Wiring(tuple(endpoints), _read_bridges(content["bridges"]), former_topics)
+        wiring = Wiring(order, _read_bridges(content["bridges"]), former_topics)
         settings = BrokerSettings(content["profile"], content["mosquitto"])
-        under_way = content.get("rollout")
-        rollout = under_way and Rollout(
-            str(under_way["target"]),
-            int(under_way["waves"]),
-            int(under_way["done"]),
-            _read_bridges(under_way["bridges"]),
-        )
+        rollout = Rollout.from_record(content["rollout"]) if "rollout" in content else None
         files = {str(name): str(known) for name, known in content["files"].items()}
         fingerprint_ = content["secret_fingerprint"]
         return DeployedFederation(wiring, Inventory(endpoints), settings, fingerprint_, files, rollout)
@@ -149,14 +144,13 @@ def manifest_text(deployed: DeployedFederation) -> str:
             {"dialler": dialler, "listener": listener, "topics": list(topics)}
             for (dialler, listener), topics in wiring.former_topics.items()
         ]
+    gone = deployed.inventory.endpoints.keys() - set(wiring.order)
+    if gone:
+        content["gone"] = [
+            {"broker": broker, **deployed.inventory.endpoints[broker].record()} for broker in sorted(gone)
+        ]
     if deployed.rollout is not None:
-        rollout = deployed.rollout
-        content["rollout"] = {
-            "target": rollout.target,
-            "waves": rollout.waves,
-            "done": rollout.done,
-            "bridges": _bridge_records(rollout.bridges),
-        }
+        content["rollout"] = deployed.rollout.record()
     return header_text(FEDERATION, content)
 
 

@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.processes import CONFIGURATION
 from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, Step, orphaned_sessions
 from meshwright.deploy.config.folders import update_files, update_folders
 from meshwright.deploy.config.manifest import read_federation
-from meshwright.deploy.config.mosquitto import broker_files
-from meshwright.deploy.config.wiring import Wiring, client_id, find_former_topics, folder_of
+from meshwright.deploy.config.rollout import Rollout, wave_files
+from meshwright.deploy.config.wiring import Wiring, client_id, find_former_topics
 from meshwright.deploy.federation.logs import GONE, RELOADED, bridge_up_lines
 from meshwright.deploy.federation.traffic import client_of
 
@@ -31,28 +30,37 @@ def apply_delta(
 ) -> list[str]:
     """Apply a delta to running brokers, wave by wave, and to their folders; return the files that changed."""
     changed: set[str] = set()
-    for wave in delta.waves:
-        changed.update(apply_wave(wave, delta, inventory, federation))
+    rollout = Rollout.begin(delta, inventory, federation.settings)
+    for number, wave in enumerate(delta.waves, start=1):
+        rollout = replace(rollout, done=number)
+        changed.update(apply_wave(wave, delta, inventory, federation, rollout))
     folder = federation.brokers.folder
     changed.update(update_folders(trees, delta.new, inventory, federation.settings, folder))
     return sorted(changed)
 
 
 def apply_wave(
-    wave: Iterable[Step], delta: Delta, inventory: Inventory, federation: RunningFederation
+    wave: Iterable[Step],
+    delta: Delta,
+    inventory: Inventory,
+    federation: RunningFederation,
+    rollout: Rollout | None = None,
 ) -> list[str]:
-    """Apply a wave to running brokers, and wait until it has taken effect; return the files that changed."""
+    """Apply a wave to running brokers, and wait until it has taken effect; return the files that changed.
+
+    The manifest notes the `rollout`, so that it can be resumed.
+    """
     brokers, logs, settings = federation.brokers, federation.logs, federation.settings
     rank = {broker: place for place, broker in enumerate(delta.new.order)}
     steps = sorted(wave, key=lambda step: rank.get(step.broker, -1))
-    running, files = list(brokers.running), dict[str, str]()
+    running = list(brokers.running)
     # Stop all before starting any: otherwise a restarted bridge could log in at a broker about to stop.
     for step in steps:
         if step.action in (STOP, RESTART) and step.broker in brokers.running:
             brokers.stop(step.broker)
-        if step.action != STOP:
-            files.update(step_files(step, delta, inventory, settings))
-    changed = update_files(files, read_federation(brokers.folder), brokers.folder, only=True)
+    described = replace(read_federation(brokers.folder), rollout=rollout)
+    files = wave_files(steps, delta, inventory, settings)
+    changed = update_files(files, described, brokers.folder, only=True, secured=settings.secret is not None)
     positions = logs.positions(running)
     for step in steps:
         if step.action in (START, RESTART):
@@ -78,20 +86,6 @@ def end_sessions(
 
     if sessions:
         asyncio.run(end_all())
-
-
-def step_files(step: Step, delta: Delta, inventory: Inventory, settings: BrokerSettings) -> dict[str, str]:
-    """Return a broker's files as they must be after a step, by their paths in the federation's folder."""
-    bridges = dict(delta.new.bridges)
-    if step.bridges is not None:
-        bridges = {pair: topics for pair, topics in bridges.items() if pair[0] != step.broker}
-        bridges |= {(step.broker, listener): topics for listener, topics in step.bridges.items()}
-    wiring = Wiring(delta.new.order, bridges)
-    wiring = replace(wiring, former_topics=find_former_topics(delta.old, wiring))
-    files = broker_files(wiring, inventory, settings, step.broker)
-    if step.bridges is None:
-        del files[CONFIGURATION]
-    return {f"{folder_of(step.broker)}/{name}": text for name, text in files.items()}
 
 
 def _reload(step: Step, delta: Delta, federation: RunningFederation) -> None:
