@@ -52,6 +52,7 @@ def test_diff_shows_what_apply_would_do(tmp_path: Path) -> None:
     new = write_routed_plan(tmp_path, 8, seed=1, today=old)
     folder, secret = tmp_path / "federation", tmp_path / "secret"
     secret.write_text("0123456789abcdef")
+    secret.chmod(0o600)
     words: list[str | Path] = ["--mosquitto", "2.1", "--secret", secret, "--out", folder]
     assert meshwright("export", old, "--to", "mosquitto", *words).code == 0
     shown = meshwright("diff", folder, new, "--json").json
@@ -92,10 +93,12 @@ def test_another_secret_restarts_every_broker(tmp_path: Path) -> None:
     """Applied with another secret, every broker restarts once; no file contains the secret."""
     plan, folder, secret = write_routed_plan(tmp_path), tmp_path / "federation", tmp_path / "secret"
     secret.write_text("0123456789abcdef")
+    secret.chmod(0o600)
     words: list[str | Path] = [plan, folder, "--secret", secret]
     assert meshwright("export", plan, "--to", "mosquitto", "--secret", secret, "--out", folder).code == 0
     assert meshwright("apply", *words, "--json").json["files_changed"] == []
     secret.write_text("fedcba9876543210")
+    secret.chmod(0o600)
     answer = meshwright("apply", *words, "--dry-run")
     assert answer.out.startswith("another secret: every broker restarts, with new passwords\n")
     assert "nothing changes" not in answer.out

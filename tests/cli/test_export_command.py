@@ -76,6 +76,7 @@ def test_the_secret_is_the_content_of_a_file(tmp_path: Path) -> None:
     passwords = []
     for text in ("0123456789abcdef", "0123456789abcdef\n"):
         secret.write_text(text)
+        secret.chmod(0o600)
         words: list[str | Path] = ["--secret", secret, "--profile", "durable", "--out", tmp_path / "out"]
         assert meshwright("export", plan, "--to", "mosquitto", *words).code == 0
         passwords.append((tmp_path / "out" / "ulm" / "client.password").read_text())
