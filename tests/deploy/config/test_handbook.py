@@ -143,7 +143,7 @@ def test_table() -> None:
     assert sections(page(trees))["The brokers"].splitlines() == [
         "| broker | folder | address | dials | is dialled by |",
         "| --- | --- | --- | --- | --- |",
-        "| a\\|b c | `a%7Cb%0Ac` | 127.0.0.1:18830 |  | b |",
+        "| a\\|b\\\\x0ac | `a%7Cb%0Ac` | 127.0.0.1:18830 |  | b |",
         "| b | `b` | 127.0.0.1:18831 | a%7Cb%0Ac | c |",
         "| c | `c` | 127.0.0.1:18832 | b |  |",
     ]
