@@ -203,6 +203,13 @@ Secret: TypeAlias = Annotated[
     ),
 ]
 
+Insecure: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--insecure", help="Accept brokers beyond this machine without passwords, or with passwords but no TLS."
+    ),
+]
+
 Overlaps: TypeAlias = Annotated[
     str,
     typer.Option(

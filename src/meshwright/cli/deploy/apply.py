@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli.options import AllowRelays, InventoryFile, Json, Overlaps, Secret, read_settings
+from meshwright.cli.options import AllowRelays, Insecure, InventoryFile, Json, Overlaps, Secret, read_settings
 
 DIFF_EXAMPLES = (
     "meshwright diff plan new-plan",
@@ -134,6 +134,7 @@ def apply(
         typer.Option("--mosquitto", metavar="2.0|2.1", help="Change the version; every broker restarts."),
     ] = None,
     secret: Secret = None,
+    insecure: Insecure = False,
     wave: Annotated[
         str | None,
         typer.Option(
@@ -166,6 +167,7 @@ def apply(
     from meshwright.cli import output
     from meshwright.deploy.config.change import plan_change, write_everything, write_stages, write_wave
     from meshwright.deploy.config.delta import explain_delta, explain_orphaned_sessions, orphaned_sessions
+    from meshwright.deploy.config.exposure import require_protected
     from meshwright.deploy.config.manifest import federation_lock
     from meshwright.deploy.federation.supervisor import is_supervised, request_update
     from meshwright.errors import InputError
@@ -185,6 +187,8 @@ def apply(
         if running and wave is not None:
             raise InputError(f"the brokers of {federation} run here and change wave by wave: omit --wave")
         change = plan_change(federation, trees, settings, endpoints)
+        for line in require_protected(change.inventory, settings, insecure=insecure):
+            output.note(line)
         if running and change.new_secret:
             raise InputError(
                 f"{federation} runs with another secret: stop it, and start it again with this one"
