@@ -78,6 +78,7 @@ def test_an_example_matches(wild: str) -> None:
         ("$SYS/x", "itself"),
         ("x" * (LONGEST + 1), "65535"),
         ("ü" * (LONGEST // 2 + 1), "65535"),
+        ("a/" * 200 + "b", "more than 200 levels"),
     ],
 )
 def test_invalid_filters_are_refused(topic: str, reason: str) -> None:

@@ -203,6 +203,13 @@ Secret: TypeAlias = Annotated[
     ),
 ]
 
+Insecure: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--insecure", help="Accept brokers beyond this machine without passwords, or with passwords but no TLS."
+    ),
+]
+
 Overlaps: TypeAlias = Annotated[
     str,
     typer.Option(
@@ -229,8 +236,6 @@ def read_inventory_or_default(file: Path | None, brokers: tuple[str, ...]) -> In
 def read_settings(profile: str, version: str, secret: Path | None) -> BrokerSettings:
     """Return the settings of the brokers, with the secret from its file."""
     from meshwright.deploy import BrokerSettings
-    from meshwright.errors import InputError
+    from meshwright.deploy.config.settings import read_secret
 
-    if secret is not None and not secret.is_file():
-        raise InputError(f"no secret {secret}: make one with openssl rand -hex 32 > {secret}")
-    return BrokerSettings(profile, version, None if secret is None else secret.read_bytes().strip())
+    return BrokerSettings(profile, version, None if secret is None else read_secret(secret))

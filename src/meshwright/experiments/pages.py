@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from meshwright.escape import html as escape
 from meshwright.experiments.checks import VERDICTS, Check
 from meshwright.files.atomic import new_file
 

@@ -10,6 +10,8 @@ from meshwright.errors import InputError, first_five
 
 LONGEST = 65_535
 """The most bytes of UTF-8 in a topic."""
+MOST_LEVELS = 200
+"""The most levels of a topic that Mosquitto accepts."""
 
 
 def check_filters(topics: Iterable[str]) -> None:
@@ -34,6 +36,8 @@ def _why_invalid(topic: str) -> str | None:
         return "it is empty"
     if len(topic.encode(errors="surrogatepass")) > LONGEST:
         return f"it is longer than {LONGEST} bytes"
+    if len(levels) > MOST_LEVELS:
+        return f"it has more than {MOST_LEVELS} levels"
     if any(letter.isspace() or unicodedata.category(letter) in ("Cc", "Cs", "Cn") for letter in topic):
         return "it contains spaces or control characters, which brokers refuse in the topics of bridges"
     if topic.startswith("$"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from meshwright.escape import visible
 from meshwright.errors import InputError
 from meshwright.report.sheet import COLOURS, DASHES, check_chart, percent_axis, sheet, whole_numbers
 from meshwright.report.tables import name_of
@@ -180,7 +181,8 @@ def federation_picture(
             axes.scatter([x], [y], s=60, color=colour, edgecolors="white", zorder=2)
             if len(brokers) <= MOST_NAMES:
                 side = "left" if x >= 0 else "right"
-                axes.text(1.05 * x, 1.05 * y, broker[:16], ha=side, va="center", fontsize=8, parse_math=False)
+                name = visible(broker)[:16]
+                axes.text(1.05 * x, 1.05 * y, name, ha=side, va="center", fontsize=8, parse_math=False)
         axes.set_aspect("equal")
         axes.margins(0.2)
         axes.axis("off")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import tempfile
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.escape import html as escape
 from meshwright.formatting import amount, excess, percentage
 from meshwright.report.content import content_map, title_of
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from meshwright.arrow import fill_null, from_strings, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
+from meshwright.files.limits import open_gzip
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -175,11 +176,16 @@ def errors_name_file(path: Path) -> Iterator[None]:
         raise type(error)(f"{path}: {error}") from error
 
 
+def _csv_source(path: Path) -> Any:
+    """Return what Arrow reads a CSV file from: compressed files expand only so far."""
+    return open_gzip(path) if path.name.lower().endswith(".gz") else path
+
+
 def csv_names(path: Path) -> list[str]:
     """Return the column names of a CSV file."""
     from pyarrow import csv
 
-    with csv.open_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True)) as head:
+    with csv.open_csv(_csv_source(path), parse_options=csv.ParseOptions(newlines_in_values=True)) as head:
         names: list[str] = head.schema.names
     return names
 
@@ -195,7 +201,7 @@ def read_csv(path: Path, columns: Sequence[str]) -> pa.Table:
         strings_can_be_null=False,
     )
     return csv.read_csv(
-        path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=convert
+        _csv_source(path), parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=convert
     )
 
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from meshwright.arrow import from_numpy, from_strings
 from meshwright.errors import InputError
-from meshwright.files.atomic import new_folder
+from meshwright.files.atomic import new_folder, one_writer
 from meshwright.files.header import PLAN, write_header
 from meshwright.store.plans import read_plan
 from meshwright.store.tables import read_table, write_table
@@ -78,13 +78,13 @@ def write_trees(trees: Trees, path: str | Path) -> Path:
     """Add trees to the plan that they were made for, or replace its trees; whole or not at all."""
     from meshwright.routes import figures
 
-    stored = read_plan(path)
-    stored.overlay_on(trees.overlay.interest)
-    with new_folder(path, PLAN) as folder:
+    with one_writer(path), new_folder(path, PLAN) as folder:
+        stored = read_plan(path)
+        stored.overlay_on(trees.overlay.interest)
         shutil.copytree(stored.path, folder, dirs_exist_ok=True)
         write_table(trees.to_arrow().cast(TREES), folder / "trees.parquet")
         write_table(roles_of(trees), folder / "roles.parquet")
-        content = {name: value for name, value in stored.metadata.items() if name not in ("format", "schema")}
+        content = {name: value for name, value in stored.metadata.items() if name not in ("format", "schema", "files")}
         routes = {"objective": trees.objective, "figures": figures(trees)}
         write_header(folder, PLAN, {**content, "routes": routes})
     return Path(path)

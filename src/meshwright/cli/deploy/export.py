@@ -7,6 +7,7 @@ import typer
 
 from meshwright.cli.options import (
     AllowRelays,
+    Insecure,
     InventoryFile,
     Json,
     MosquittoVersion,
@@ -34,6 +35,7 @@ def export(
     profile: Profile = "plain",
     mosquitto: MosquittoVersion = "2.0",
     secret: Secret = None,
+    insecure: Insecure = False,
     overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
     json: Json = False,
@@ -46,11 +48,13 @@ def export(
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.cli.output import check_target
+    from meshwright.deploy.config.exposure import require_protected
     from meshwright.deploy.federation.supervisor import require_stopped
 
     if to != "mosquitto":
         _refuse_broker_options(
             to, inventory=inventory, profile=profile != "plain", mosquitto=mosquitto != "2.0", secret=secret,
+            insecure=insecure,
             overlaps=overlaps != "refuse", allow_relays=allow_relays,
         )  # fmt: skip
         file = deploy.export(plan, to, out)
@@ -62,9 +66,14 @@ def export(
     check_target(out, "federation")
     require_stopped(out)
     trees = deploy.read_named_trees(plan, overlaps=overlaps, allow_relays=allow_relays)
-    wiring = deploy.wire(trees)
+    # An existing federation keeps its order of brokers, and with it who dials whom.
+    there = out.exists() and any(out.iterdir())
+    wiring = deploy.rewire(trees, deploy.read_federation(out).wiring) if there else deploy.wire(trees)
     endpoints = read_inventory_or_default(inventory, wiring.order)
-    deploy.write_federation(trees, wiring, endpoints, read_settings(profile, mosquitto, secret), out)
+    settings = read_settings(profile, mosquitto, secret)
+    for line in require_protected(endpoints, settings, insecure=insecure):
+        output.note(line)
+    deploy.write_federation(trees, wiring, endpoints, settings, out)
     merged = [list(tree.merged) for tree in trees.trees.values() if tree.merged]
     figures = {
         "brokers": len(wiring.order), "bridges": len(wiring.bridges), "topic_lines": wiring.topic_lines

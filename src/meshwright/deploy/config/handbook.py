@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from meshwright.brokers.processes import CONFIGURATION, USER
 from meshwright.deploy.config.mosquitto import UNUSED_PREFIX
 from meshwright.deploy.config.wiring import client_id, folder_of, local_client_id
+from meshwright.escape import markdown, markdown_code
 
 if TYPE_CHECKING:
     from meshwright.deploy.config.inventory import Inventory
@@ -34,7 +35,7 @@ def handbook(trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: 
         f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
         f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
         "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
-        f"with `chown -R {USER} FOLDER`.",
+        f"with `chown -hR {USER} FOLDER`.",
         "## Changing it",
         "Never add a bridge or a topic line by hand: one more link in a tree is a loop, and messages circle "
         "in a loop for ever. Make a new plan, check it with `meshwright diff`, then run `meshwright apply`. "
@@ -88,14 +89,14 @@ def _exceptions(trees: NamedTrees) -> list[str]:
     parts = []
     merged = [tree.merged for tree in trees.trees.values() if tree.merged]
     if merged:
-        listed = "; ".join(", ".join(f"`{topic}`" for topic in group) for group in merged)
+        listed = "; ".join(", ".join(map(markdown_code, group)) for group in merged)
         parts.append(
             "Overlapping topics share one tree, so a broker that subscribes to one of them carries the "
             f"messages of all: {listed}."
         )
     relayed = [(topic, sorted(tree.relays)) for topic, tree in trees.trees.items() if tree.relays]
     if relayed:
-        listed = "; ".join(f"`{topic}`: {', '.join(relays)}" for topic, relays in relayed[:MOST_RELAYED])
+        listed = "; ".join(f"{markdown_code(topic)}: {', '.join(map(markdown, relays))}" for topic, relays in relayed[:MOST_RELAYED])
         more = f"; and {len(relayed) - MOST_RELAYED:,} more" if len(relayed) > MOST_RELAYED else ""
         parts.append(f"Relays carry messages of topics that they do not subscribe to: {listed}{more}.")
     return parts
@@ -138,11 +139,11 @@ def _broker_table(wiring: Wiring, inventory: Inventory) -> str:
     rows = ["| broker | folder | address | dials | is dialled by |", "| --- | --- | --- | --- | --- |"]
     for broker in wiring.order[:MOST_ROWS]:
         cells = [
-            broker.replace("|", "\\|").replace("\n", " "),
+            markdown(broker),
             f"`{folder_of(broker)}`",
-            inventory.endpoints[broker].address,
-            ", ".join(folder_of(other) for other in wiring.dialled_by(broker)),
-            ", ".join(folder_of(other) for other in wiring.dialled_to(broker)),
+            markdown(inventory.endpoints[broker].address),
+            ", ".join(markdown(folder_of(other)) for other in wiring.dialled_by(broker)),
+            ", ".join(markdown(folder_of(other)) for other in wiring.dialled_to(broker)),
         ]
         rows.append(f"| {' | '.join(cells)} |")
     more = len(wiring.order) - MOST_ROWS
