@@ -31,7 +31,7 @@ class Kind:
     schema: int
 
 
-DATASET = Kind("dataset", "manifest.json", 1)
+DATASET = Kind("dataset", "manifest.json", 2)
 PLAN = Kind("plan", "plan.json", 1)
 FRONT = Kind("front", "front.json", 1)
 TRAFFIC = Kind("traffic", "traffic.json", 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,16 +31,6 @@ def write_table(table: pa.Table, file: Path) -> None:
 
     file.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(table, file, compression="zstd", row_group_size=ROWS_AT_ONCE)
-
-
-@contextmanager
-def open_table(schema: pa.Schema, file: Path) -> Iterator[Callable[[pa.Table], None]]:
-    """Yield a function that writes a Parquet file in pieces; pieces of `ROWS_AT_ONCE` give stable bytes."""
-    import pyarrow.parquet as pq
-
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        yield lambda table: writer.write_table(table, ROWS_AT_ONCE)
 
 
 def read_table(file: Path, schema: pa.Schema) -> pa.Table:
