@@ -15,7 +15,7 @@ import numpy as np
 
 from meshwright.files.header import damaged
 from meshwright.pipeline.dataset.subscriptions import subscriptions
-from meshwright.pipeline.session.cluster import through_connect
+from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
 from meshwright.store.plan_check import read_claims
@@ -92,18 +92,6 @@ def examine_on_cluster(
     _require_stated_subscriptions(given, answers)
     found, weak_topics = merge_shards(overlay, unpack(answers, len(overlay)))
     return found, weak_topics if weak else None
-
-
-def tasks_at_once(spark: SparkSession) -> int:
-    """Return how many tasks the cluster runs at once, as far as it says."""
-    from pyspark.sql import functions
-
-    if not through_connect(spark):
-        return int(spark.sparkContext.defaultParallelism)
-    # A Spark Connect service does not say, but it cuts a range into that many partitions by default.
-    numbered = spark.range(1024).select(functions.spark_partition_id().alias("partition"))
-    [row] = numbered.agg(functions.max("partition")).collect()
-    return int(row[0]) + 1
 
 
 def _require_stated_subscriptions(given: Subscriptions, answers: pa.Table) -> None:

@@ -107,8 +107,9 @@ def ingest(
     from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.errors import InputError
     from meshwright.pipeline.dataset import ingest as pipeline
-    from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format, parse_time
+    from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format
     from meshwright.pipeline.readers.sources import list_files
+    from meshwright.pipeline.readers.times import parse_time
 
     moment = None if as_of is None else parse_time(as_of)
     if as_of is not None and moment is None:
@@ -136,15 +137,14 @@ def ingest(
     )
     with StageDrawing(forced=progress) as drawing:
         outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
-    reasons = pipeline.quarantine_reasons(out)
     if json:
-        output.answer_json({**outcome.described(), "reasons": reasons, "dataset": str(out)})
+        output.answer_json({**outcome.described(), "dataset": str(out)})
         return
     output.answer(
         f"{outcome.nodes:,} brokers, {outcome.topics:,} topics, {outcome.kept:,} subscriptions",
         f"read {outcome.read:,} rows = {outcome.kept:,} kept + {outcome.duplicates:,} duplicates + "
         f"{outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
-        *output.format_reasons(reasons),
+        *output.format_reasons(outcome.reasons),
         f"written to {out}",
     )
 
@@ -256,7 +256,7 @@ def traffic(
     from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.pipeline.dataset.publications import Publications
     from meshwright.pipeline.dataset.publications import traffic as sum_traffic
-    from meshwright.pipeline.readers.rows import count_reasons
+    from meshwright.store.tables import count_reasons
     from meshwright.store.traffic import write_traffic
 
     asked = Publications(

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
-from meshwright.pipeline.dataset.ingest import MOST_BAD, ROLE_COLUMNS, check_bad, check_columns_used
-from meshwright.pipeline.readers.formats import Reading, common_format, read_rows
-from meshwright.pipeline.readers.rows import quarantine_table
+from meshwright.formatting import percentage
+from meshwright.pipeline.dataset.ingest import MOST_BAD, check_columns_used
+from meshwright.pipeline.readers.formats import Reading, common_format
+from meshwright.pipeline.readers.row_frames import quarantine_frame, read_rows
 from meshwright.pipeline.readers.sources import check_unchanged, list_files
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from meshwright.progress import Progress
 
 FORMATS = ("csv", "jsonl", "parquet")
+ROLE_COLUMNS = {"time": "time", "operation": "leaves", "sequence": "sequence"}
+"""The optional roles, each with the column that is not null if a row states it."""
 NEGATIVE = "size below zero"
 OUTSIDE = "value outside of the content space"
 NOT_A_NUMBER = "value is not a number"
@@ -100,6 +103,7 @@ def traffic(
             {
                 "channel": channel,
                 "record": sf.coalesce("record", "topic"),
+                "line": sf.coalesce("line", sf.col("place") + 1),
                 "reason": _name_columns(reason, asked),
             }
         ).persist()
@@ -107,9 +111,9 @@ def traffic(
             seen = _count_rows(made)
             if not seen.read:
                 raise InputError(f"no rows in {', '.join(map(str, sources[:5]))}: give files that have some")
-            check_bad(made, files, seen.read, seen.bad, max_bad)
+            _check_bad(made, seen, max_bad)
             check_columns_used(reading, seen.asDict())
-            aside = quarantine_table(made, files) if seen.bad else None
+            aside = quarantine_frame(made).toArrow() if seen.bad else None
             seconds = asked.seconds or ((seen.last - seen.first) if seen.first is not None else 0.0)
             if not seconds > 0:
                 raise InputError(
@@ -123,6 +127,18 @@ def traffic(
     described = {"counts": counts, "seconds": seconds, "sources": sorted(map(str, sources))}
     made_by = {"made_by": {"command": "traffic", **_non_default(asked)}}
     return Traffic(rates, channels, {**described, **made_by}, aside)
+
+
+def _check_bad(made: DataFrame, seen: Row, max_bad: float) -> None:
+    """Refuse too large a share of bad rows, and name the first one."""
+    if seen.bad <= max_bad * seen.read:
+        return
+    [first] = quarantine_frame(made).limit(1).collect()
+    raise InputError(
+        f"{seen.bad} of {seen.read} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
+        f"the first is line {first.line} of {first.source} ({first.reason}); "
+        "correct them, or raise --max-bad"
+    )
 
 
 def _count_rows(made: DataFrame) -> Row:
