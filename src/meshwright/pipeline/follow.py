@@ -265,7 +265,7 @@ def _initial_state(spark: SparkSession, start: str | Path | None) -> DataFrame:
         )
         for kind in ("node", "topic")
     }
-    named = opened.table.join(names["node"], "node").join(names["topic"], "topic")
+    named = opened.table(spark).join(names["node"], "node").join(names["topic"], "topic")
     return named.select(
         sf.col("node_name").alias("node"),
         sf.col("topic_name").alias("topic"),

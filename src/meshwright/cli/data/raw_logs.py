@@ -254,10 +254,7 @@ def traffic(
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.spark import StageDrawing, open_session
-    from meshwright.pipeline.dataset.publications import Publications
-    from meshwright.pipeline.dataset.publications import traffic as sum_traffic
-    from meshwright.store.tables import count_reasons
-    from meshwright.store.traffic import write_traffic
+    from meshwright.pipeline.dataset.publications import Publications, sum_traffic
 
     asked = Publications(
         format=kind,
@@ -274,22 +271,16 @@ def traffic(
     check_target(out, "traffic")
     spark = open_session(master, conf)
     with StageDrawing(forced=progress) as drawing:
-        made = sum_traffic(spark, sources, asked, max_bad=max_bad, progress=drawing)
-    write_traffic(made, out)
+        made = sum_traffic(spark, sources, out, asked, max_bad=max_bad, progress=drawing)
     counts = made.described["counts"]
-    reasons = {} if made.quarantine is None else count_reasons(made.quarantine)
     if json:
-        found = {
-            "publishers": len(made.publishers),
-            "channels": made.channels.num_rows,
-            "reasons": reasons,
-        }
+        found = {"publishers": made.publishers, "channels": made.channels, "reasons": made.reasons}
         output.answer_json({**counts, **found, "seconds": made.described["seconds"], "traffic": str(out)})
     else:
         output.answer(
-            f"{len(made.publishers):,} publishers, {made.channels.num_rows:,} channels, "
+            f"{made.publishers:,} publishers, {made.channels:,} channels, "
             f"{counts['kept']:,} messages in {made.described['seconds']:,.1f} s",
             f"read {counts['read']:,} rows = {counts['kept']:,} kept + {counts['quarantined']:,} quarantined",
-            *output.format_reasons(reasons),
+            *output.format_reasons(made.reasons),
             f"written to {out}",
         )

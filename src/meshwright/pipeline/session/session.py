@@ -202,7 +202,6 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.app.name": "meshwright",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.driver.maxResultSize": "0",
         **SESSION_SETTINGS,
     }
     if master.startswith("local"):
