@@ -21,9 +21,10 @@ Engine: TypeAlias = "SparkSession | None"
 SPARK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
+    "spark.driver.maxResultSize": "1m",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-"""The settings of the Spark session that tests share."""
+"""The settings of the Spark session that tests share; nothing that grows may pass through its driver."""
 
 settings.register_profile("meshwright", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("meshwright")

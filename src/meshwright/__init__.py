@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright import churn, content, measure, routes, verify, workloads
+    from meshwright import churn, content, measure, pipeline, routes, verify, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs import Plan, design
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from meshwright.greedy import candidates, grow, rules
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
+    from meshwright.pipeline.dataset.profile import profile
     from meshwright.routes import route
     from meshwright.store import (
         load_costs,
@@ -44,6 +45,8 @@ __all__ = [
     "load_costs",
     "load_interest",
     "measure",
+    "pipeline",
+    "profile",
     "read_plan",
     "read_trees",
     "route",
@@ -68,6 +71,7 @@ _ROOMS = {
     "grow": "greedy",
     "load_costs": "store",
     "load_interest": "store",
+    "profile": "pipeline.dataset.profile",
     "read_plan": "store",
     "read_trees": "store",
     "route": "routes",
@@ -80,7 +84,7 @@ _ROOMS = {
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `meshwright --help` answers at once."""
-    if name in ("churn", "content", "measure", "routes", "verify", "workloads"):
+    if name in ("churn", "content", "measure", "pipeline", "routes", "verify", "workloads"):
         return import_module(f"meshwright.{name}")
     if name in _ROOMS:
         return getattr(import_module(f"meshwright.{_ROOMS[name]}"), name)

@@ -130,6 +130,18 @@ def subscriptions(spark: SparkSession | None, source: str | Path) -> Subscriptio
     )
 
 
+SUBSCRIPTIONS_HERE = 50_000_000
+"""Datasets of this size are explored in this process, unless the user asks for Spark."""
+
+
+def fits_here(source: str | Path) -> bool:
+    """Return whether a dataset is so small that this process explores it faster than Spark starts.
+
+    Files that are not datasets are read by this process anyway.
+    """
+    return subscriptions(None, source).count <= SUBSCRIPTIONS_HERE if Path(source).is_dir() else True
+
+
 def from_interest(spark: SparkSession | None, interest: Interest) -> Subscriptions:
     """Return the subscriptions of an interest; with a session, they are sent to the cluster."""
     counts = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,21 +30,35 @@ def read_parquet(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
     """Yield the rows of the row groups that begin in a stretch; their places are those in the file."""
     import pyarrow.parquet as pq
 
+    with _parquet_errors(stretch.path), open_input(stretch.path) as file:
+        schema = pq.read_schema(file)
+        columns = find_columns(schema, reading, stretch.path)
+        names = [columns[what] for what in ("node", "topic")]
+        texts = [name for name in names if is_text(schema.field(name).type)]
+        file.seek(0)
+        parquet = pq.ParquetFile(file, read_dictionary=texts)
+        for place, batch in _batches(parquet, stretch, columns):
+            yield _make_rows(batch, place, stretch, columns)
+
+
+def read_columns(path: str, reading: Reading) -> dict[str, str]:
+    """Return the column of each role in a file."""
+    import pyarrow.parquet as pq
+
+    with _parquet_errors(path), open_input(path) as file:
+        return find_columns(pq.read_schema(file), reading, path)
+
+
+@contextmanager
+def _parquet_errors(path: str) -> Iterator[None]:
+    """Turn errors while reading into one line that names the file."""
     try:
-        with open_input(stretch.path) as file:
-            schema = pq.read_schema(file)
-            columns = find_columns(schema, reading, stretch.path)
-            names = [columns[what] for what in ("node", "topic")]
-            texts = [name for name in names if is_text(schema.field(name).type)]
-            file.seek(0)
-            parquet = pq.ParquetFile(file, read_dictionary=texts)
-            for place, batch in _batches(parquet, stretch, columns):
-                yield _make_rows(batch, place, stretch, columns)
+        yield
     except FileNotFoundError as error:
-        raise missing_error(stretch.path) from error
+        raise missing_error(path) from error
     except (pa.ArrowException, OSError) as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FormatError(f"{stretch.path} cannot be read as Parquet: {why}") from error
+        raise FormatError(f"{path} cannot be read as Parquet: {why}") from error
 
 
 def find_columns(schema: pa.Schema, reading: Reading, path: str) -> dict[str, str]:

@@ -7,12 +7,12 @@ from typing import TypeAlias
 
 from meshwright.pipeline.readers.broker_names import log_files
 from meshwright.pipeline.readers.broker_pages import read_page_rows
-from meshwright.pipeline.readers.csv_files import read_csv
+from meshwright.pipeline.readers.csv_files import read_csv, read_layout
 from meshwright.pipeline.readers.edge_lists import read_edges
 from meshwright.pipeline.readers.formats import Reading, check_packing
 from meshwright.pipeline.readers.json_lines import read_json_lines
 from meshwright.pipeline.readers.mosquitto_logs import log_shares, read_log
-from meshwright.pipeline.readers.parquet_files import read_parquet
+from meshwright.pipeline.readers.parquet_files import read_columns, read_parquet
 from meshwright.pipeline.readers.rows import Rows
 from meshwright.pipeline.readers.shares import Stretch, shares
 from meshwright.pipeline.readers.sources import SourceFile
@@ -61,3 +61,34 @@ def brokers_of(files: Sequence[SourceFile], reading: Reading) -> dict[str, str]:
     if reading.format != "mosquitto-log":
         return {}
     return {log.path: log.broker for log in log_files([file.path for file in files])}
+
+
+CHECKED_HEADERS = 20
+"""So many files are opened before Java starts: a wrong column is an error at once."""
+BYTES_HERE = 1 << 27
+"""Files of this size together are read in this process, unless the user asks for Spark."""
+
+
+def check_headers(files: Sequence[SourceFile], reading: Reading) -> None:
+    """Check that files have the columns that are asked for; readers check all files again.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+    FormatError
+        If a file cannot be read.
+    """
+    check_packing(files) if reading.format != "parquet" else None
+    for file in files:
+        if reading.format == "csv" and file.size:
+            read_layout(file.path, reading)
+        elif reading.format == "parquet":
+            read_columns(file.path, reading)
+
+
+def fits_here(files: Sequence[SourceFile]) -> bool:
+    """Return whether files are so small that this process reads them faster than Spark starts."""
+    # Text has a tenth of its size when it is compressed.
+    sizes = (file.size * (10 if file.path.lower().endswith((*COMPRESSED, ".parquet")) else 1) for file in files)
+    return sum(sizes) <= BYTES_HERE
