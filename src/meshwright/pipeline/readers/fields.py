@@ -101,12 +101,15 @@ def is_plain(names: pa.Array) -> bool:
 
 def _clean(names: pa.Array, codes: NDArray[np.int32], cleaned: Counter[str]) -> pa.Array:
     """Remove blanks around names and compose characters; count the rows that this changes."""
+    # A control character is refused, also at the end of a name, where some count as blanks.
+    clean_enough = pc.invert(pc.match_substring_regex(names, CONTROLS))
     for clean, what in (
         (pc.utf8_trim_whitespace, TRIMMED),
         (lambda given: pc.utf8_normalize(given, form="NFC"), COMPOSED),
     ):
         after = clean(names)
-        changed = pc.fill_null(pc.and_(pc.not_equal(after, names), pc.not_equal(after, "")), False)
+        changed = pc.and_(pc.not_equal(after, names), pc.not_equal(after, ""))
+        changed = pc.fill_null(pc.and_(changed, clean_enough), False)
         if pc.any(changed).as_py():
             cleaned[what] += int(changed.to_numpy(zero_copy_only=False)[codes].sum())
             names = pc.if_else(changed, after, names)
