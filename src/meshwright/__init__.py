@@ -7,7 +7,7 @@
 
 The public names, in groups:
 
-- subscriptions: `Interest`, `load`, `save`, `workloads`
+- subscriptions: `Interest`, `load`, `save`, `profile`, `workloads`, `pipeline`
 - a plan: `design`, `compare`, `advise` (with `Wishes`), `certify`, `verify`, `plot`
 - what results: `Plan`, `Overlay`, `Comparison`, `Advice`, `measure`
 - the way of messages: `route`, `routes`, `Trees`
@@ -24,7 +24,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright import churn, content, measure, report, routes, verify, workloads
+    from meshwright import churn, content, measure, pipeline, report, routes, verify, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs import Advice, Comparison, Plan, Wishes, advise, certify, compare, design
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from meshwright.greedy import candidates, grow, rules
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
+    from meshwright.pipeline.dataset.profile import profile
     from meshwright.routes import Trees, route
     from meshwright.store import (
         load_costs,
@@ -70,7 +71,9 @@ __all__ = [
     "load_costs",
     "load_interest",
     "measure",
+    "pipeline",
     "plot",
+    "profile",
     "read_plan",
     "read_trees",
     "report",
@@ -106,6 +109,7 @@ _ROOMS = {
     "load_costs": "store",
     "load_interest": "store",
     "plot": "face",
+    "profile": "pipeline.dataset.profile",
     "read_plan": "store",
     "read_trees": "store",
     "route": "routes",

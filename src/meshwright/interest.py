@@ -6,7 +6,6 @@ form both ways. Names appear only at the border. An `Interest` never changes.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrays import own, settled, stable_order
-from meshwright.arrow import from_numpy, to_numpy
+from meshwright.arrow import as_text, from_numpy, is_text, to_numpy
 from meshwright.errors import InputError, MissingDependencyError, first_five
+from meshwright.fingerprint import WholeFingerprint, fingerprint
 from meshwright.names import axis_names, encode_names, name_column, position_of, sort_names
 
 if TYPE_CHECKING:
@@ -292,10 +292,10 @@ class Interest:
 
     def canonical(self) -> Interest:
         """Return the same relation with string names in the order of their UTF-8 bytes, as it is stored."""
-        if pa.types.is_string(self.node_names.type) and pa.types.is_string(self.topic_names.type):
+        if is_text(self.node_names.type) and is_text(self.topic_names.type):
             return self
-        node_names, node_rank = sort_names(self.node_names.cast(pa.string()))
-        topic_names, topic_rank = sort_names(self.topic_names.cast(pa.string()))
+        node_names, node_rank = sort_names(as_text(self.node_names))
+        topic_names, topic_rank = sort_names(as_text(self.topic_names))
         return Interest.from_ids(
             node_names, topic_names, node_rank[self.node_of_slot], topic_rank[self.node_topics]
         )
@@ -304,9 +304,21 @@ class Interest:
     def fingerprint(self) -> str:
         """A digest of names and subscriptions; equal for equal relations, however they were made."""
         relation = self.canonical()
-        digest = Fingerprint(relation.node_names, relation.topic_names, relation.node_ptr)
+        return fingerprint(
+            relation.node_names, relation.topic_names, relation.node_ptr, relation.node_topics
+        )
+
+    @cached_property
+    def whole_fingerprint(self) -> str:
+        """The fingerprint of schema 1 of datasets, which older plans and datasets state."""
+        relation = self.canonical()
+        digest = WholeFingerprint(relation.node_names, relation.topic_names, relation.node_ptr)
         digest.update(relation.node_topics)
         return digest.hexdigest()
+
+    def has_fingerprint(self, stated: object) -> bool:
+        """Return whether this relation has a stated fingerprint, of any schema."""
+        return stated == self.fingerprint or stated == self.whole_fingerprint
 
     def __repr__(self) -> str:
         return (
@@ -339,25 +351,6 @@ class Interest:
         return csr_array(
             (ones, self.node_topics, self.node_ptr), shape=(self.num_nodes, self.num_topics), copy=True
         )
-
-
-class Fingerprint:
-    """The digest of a relation: of its names, strings and sorted, of `node_ptr`, then of `node_topics`."""
-
-    def __init__(self, node_names: pa.Array, topic_names: pa.Array, node_ptr: NDArray[Any]) -> None:
-        self._digest = hashlib.sha256(b"meshwright interest 1")
-        for names in (node_names, topic_names):
-            self._digest.update(to_numpy(pc.binary_length(names)).astype("<i4").tobytes())
-            self._digest.update("".join(names.to_pylist()).encode())
-        self._digest.update(node_ptr.astype("<i8").tobytes())
-
-    def update(self, topics: NDArray[Any]) -> None:
-        """Add the next piece of `node_topics`, of any length."""
-        self._digest.update(topics.astype("<i4").tobytes())
-
-    def hexdigest(self) -> str:
-        """Return the fingerprint of everything added so far."""
-        return self._digest.hexdigest()
 
 
 def arrow_to_pandas(table: pa.Table) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
+
+from meshwright.escape import html as escape
 
 BAR_WIDTH, BAR_HEIGHT = 9, 60
 MOST_BARS = 60

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrays import is_whole
-from meshwright.arrow import from_numpy, to_numpy
+from meshwright.arrow import as_text, from_numpy, to_numpy
 from meshwright.errors import InputError, first_five
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import PLAN, damaged, read_header, write_header
@@ -91,13 +91,13 @@ class StoredPlan:
         FormatError
             If an edge names an unknown node or occurs twice.
         """
-        if self.metadata["dataset"] != interest.fingerprint:
+        if not interest.has_fingerprint(self.metadata["dataset"]):
             raise InputError(
                 f"plan {self.path} was made for another dataset (fingerprint "
                 f"{self.metadata['dataset'][:12]}…, this one has {interest.fingerprint[:12]}…): "
                 "give the one it was made for"
             )
-        names = interest.node_names.cast(pa.string())
+        names = as_text(interest.node_names)
         ends = [pc.index_in(self.edges.column(end), names).combine_chunks() for end in ("u", "v")]
         for end, ids in zip(("u", "v"), ends, strict=True):
             if ids.null_count:

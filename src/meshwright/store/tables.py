@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,16 +32,6 @@ def write_table(table: pa.Table, file: Path) -> None:
 
     file.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(table, file, compression="zstd", row_group_size=ROWS_AT_ONCE)
-
-
-@contextmanager
-def open_table(schema: pa.Schema, file: Path) -> Iterator[Callable[[pa.Table], None]]:
-    """Yield a function that writes a Parquet file in pieces; pieces of `ROWS_AT_ONCE` give stable bytes."""
-    import pyarrow.parquet as pq
-
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        yield lambda table: writer.write_table(table, ROWS_AT_ONCE)
 
 
 def read_table(file: Path, schema: pa.Schema) -> pa.Table:
@@ -74,6 +64,12 @@ def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
     if not parts:
         raise damaged(folder, "it has no Parquet file")
     return pa.concat_tables([read_table(part, schema) for part in parts])
+
+
+def count_reasons(aside: pa.Table) -> dict[str, int]:
+    """Return the number of quarantined records for each reason, the most frequent first."""
+    counted = Counter(aside.column("reason").to_pylist())
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
 def first_line(error: Exception) -> str:
