@@ -34,6 +34,7 @@ COMMANDS = {
     "traffic": ("data.raw_logs", "TRAFFIC_EXAMPLES"),
     "plan": ("plans.plan", "EXAMPLES"),
     "verify": ("plans.verify", "VERIFY_EXAMPLES"),
+    "report": ("plans.report", "REPORT_EXAMPLES"),
     "soc": ("plans.soc", "SOC_EXAMPLES"),
     "route": ("deploy.route", "EXAMPLES"),
     "export": ("deploy.export", "EXAMPLES"),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from meshwright.designs import Plan
     from meshwright.designs.advice import Advice, Tried
     from meshwright.designs.plan import Parameter
+    from meshwright.report.plan_facts import PlanFacts
 
 
 def plain_table(first: str, figures: Iterable[str]) -> Table:
@@ -26,7 +27,7 @@ def plain_table(first: str, figures: Iterable[str]) -> Table:
     return table
 
 
-def name_of(plan: Plan) -> str:
+def name_of(plan: Plan | PlanFacts) -> str:
     """Return a design's title with its parameters, such as 'Low-ODA (k = 5)'."""
     from meshwright.designs import DESIGNS
 
