@@ -1,4 +1,4 @@
-"""The functions of `import meshwright as mw` that need several rooms: load, save, plot and verify."""
+"""The functions of `import meshwright as mw` that need several rooms: load, save, plot, verify, report."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from meshwright.interest import Interest
 from meshwright.routes.trees import Trees
 
 if TYPE_CHECKING:
+    from meshwright.costs.link_costs import LinkCosts
     from meshwright.verify.claims import PlanReport
 
 
@@ -117,16 +118,72 @@ def verify(plan: Plan | str | Path, interest: Any = None, *, k: int | None = Non
     >>> mw.verify(mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm")).passed
     True
     """
-    if isinstance(plan, Plan):
-        from meshwright.store.plans import price_table
-        from meshwright.verify.claims import PlanClaims, PlanProofs, verify_plan
+    from meshwright.store.plan_check import verify_made_plan, verify_stored_plan
 
-        claims = PlanClaims(repr(plan), plan.algorithm, plan.stated_parameters, plan.figures)
-        proofs = PlanProofs(None if plan.prices is None else price_table(plan.prices))
-        return verify_plan(claims, plan.overlay, proofs, k=k, costs=plan.costs)
+    if isinstance(plan, Plan):
+        return verify_made_plan(plan, k=k)
     if interest is None:
         raise InputError("a stored plan needs what it was made for: mw.verify(path, interest)")
     from meshwright.store.interest_files import load_interest
-    from meshwright.store.plan_check import verify_stored_plan
 
     return verify_stored_plan(plan, load_interest(interest), k=k)
+
+
+REPORT = "report.html"
+"""The page of a plan, in its folder."""
+
+
+def report(
+    plan: Plan | str | Path,
+    path: str | Path | None = None,
+    *,
+    interest: Any = None,
+    today: Any = None,
+    costs: LinkCosts | None = None,
+) -> Path:
+    """Write the page of a plan: one HTML file with its figures, verdict, charts, trees and graph.
+
+    Parameters
+    ----------
+    plan
+        A plan, or the path of one.
+    path
+        The file to write: `report.html` in the folder of a stored plan by default, or in the current folder.
+    interest
+        What a stored plan was made for.
+    today
+        The bridges of today, to compare with: pairs of brokers, a table or a file with columns u and v, or
+        the folder of a plan.
+    costs
+        The link costs of a stored plan, to check its total cost.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import meshwright as mw
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plan = mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm")
+    ...     mw.report(plan, f"{folder}/report.html", today=[("a", "b"), ("b", "c")]).name
+    'report.html'
+    """
+    from meshwright.report.plan_facts import facts_of_plan, facts_of_stored_plan
+    from meshwright.report.plan_page import write_plan_page
+    from meshwright.report.sheet import check_matplotlib
+    from meshwright.store.bridges import load_bridges
+    from meshwright.store.interest_files import load_interest
+
+    check_matplotlib()
+    if isinstance(plan, Plan):
+        bridges = None if today is None else load_bridges(today, plan.overlay.interest)
+        return write_plan_page(facts_of_plan(plan, today=bridges), path or REPORT)
+    if interest is None:
+        raise InputError("a stored plan needs what it was made for: mw.report(path, interest=interest)")
+    held = load_interest(interest)
+    bridges = None if today is None else load_bridges(today, held)
+    facts = facts_of_stored_plan(plan, held, today=bridges, costs=costs)
+    return write_plan_page(facts, path or Path(plan) / REPORT)

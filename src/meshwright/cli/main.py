@@ -32,6 +32,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "verify": ("plans.verify", "VERIFY_EXAMPLES"),
         "route": ("deploy.route", "EXAMPLES"),
         "export": ("deploy.export", "EXAMPLES"),
+        "report": ("plans.report", "REPORT_EXAMPLES"),
     },
     "Choose a design": {
         "advise": ("plans.compare", "ADVISE_EXAMPLES"),

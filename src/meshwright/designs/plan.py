@@ -137,6 +137,12 @@ class Plan:
 
         return mw.plot(self)
 
+    def report(self, path: str | Path = "report.html") -> Path:
+        """Write the page of the plan, one HTML file, and return its path."""
+        import meshwright as mw
+
+        return mw.report(self, path)  # type: ignore[no-any-return, operator]
+
     def _proof_lines(self) -> list[str]:
         """Return lines that say how close the plan is to the fewest links possible, as far as known."""
         figures, lines = self.figures, []

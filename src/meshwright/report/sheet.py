@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +124,46 @@ def save(figure: Any, path: Path) -> None:
     kind = path.suffix.lower()
     with new_file(path) as beside:
         figure.savefig(beside, format=kind[1:], metadata=UNSTATED[kind])
+
+
+INK = {
+    "#999999": "var(--soft)",
+    "#333333": "var(--text)",
+    "#555555": "var(--soft)",
+    "#000000": "var(--text)",
+    "#e8e8e8": "var(--line)",
+    "#ffffff": "var(--card)",
+    COLOURS[0].lower(): "var(--chart-1)",
+    COLOURS[2].lower(): "var(--chart-2)",
+}
+"""The colours of a sheet as those of a page, which has a light and a dark theme."""
+
+
+def inline_svg(figure: Any, name: str, label: str) -> str:
+    """Return a figure as SVG for a page: text stays text, colours follow the page's theme.
+
+    Parameters
+    ----------
+    figure
+        A figure of this module.
+    name
+        A word that makes the ids of this figure differ from those of others on the page.
+    label
+        What screen readers say instead.
+    """
+    from io import StringIO
+
+    from matplotlib import rc_context
+
+    target = StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": STYLE["svg.hashsalt"]}):
+        figure.savefig(target, format="svg", metadata={"Date": None}, transparent=True)
+    text = target.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: INK.get(found[0].lower(), found[0]), text)
+    text = re.sub(r' id="([^"]+)"', rf' id="{name}-\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
+    text = re.sub(r'xlink:href="#([^"]+)"', rf'xlink:href="#{name}-\1"', text)
+    text = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, sans-serif", text)
+    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" stroke-linejoin="round" ', 1).strip()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from meshwright.designs import Plan
     from meshwright.designs.advice import Advice, Tried
     from meshwright.designs.plan import Parameter
+    from meshwright.report.plan_facts import PlanFacts
 
 
 def plain_table(first: str, figures: Iterable[str]) -> Table:
@@ -36,7 +37,7 @@ UNSHOWN = ("objective", "seconds", "steps", "front")
 """Parameters that a label does not name: they say how long a search took, or are in the label already."""
 
 
-def name_of(plan: Plan) -> str:
+def name_of(plan: Plan | PlanFacts) -> str:
     """Return a design's title with its parameters, such as 'Low-ODA (k = 5)' or 'Best, few links'."""
     from meshwright.designs import DESIGNS
 

@@ -29,6 +29,7 @@ from meshwright.cli.options import (
     Threads,
     TimeLimit,
 )
+from meshwright.cli.plans.report import ReportFile, check_page, write_page
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan
@@ -43,7 +44,7 @@ COMPARE_EXAMPLES = (
 
 ADVISE_EXAMPLES = (
     "meshwright advise subscriptions.csv --chart advice.png",
-    "meshwright advise subscriptions.csv --max-degree 8 --out plan",
+    "meshwright advise subscriptions.csv --max-degree 8 --out plan --report advice.html",
     "meshwright advise dataset --resilient",
 )
 
@@ -161,6 +162,7 @@ def advise(
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Draw links against degree: a .png, .svg or .pdf file."),
     ] = None,
+    report: ReportFile = None,
     seconds: Seconds = None,
     steps: Steps = None,
     seed: Seed = 0,
@@ -170,6 +172,8 @@ def advise(
 ) -> None:
     """Try the designs that fit, and say which one to take and why.
 
+    With --out the chosen plan has its page, report.html, in its folder; --report writes it elsewhere.
+
     Every figure of the table is measured; "links to spare" counts the links that could each be removed alone.
     The exit code is 1 if no design meets the requirements.
     """
@@ -178,6 +182,7 @@ def advise(
     from meshwright.cli.plans import design_runs
     from meshwright.designs import Wishes, front
     from meshwright.designs import advise as ask
+    from meshwright.errors import InputError
     from meshwright.report import advice_table, trade_off
     from meshwright.report.sheet import check_chart
     from meshwright.store import write_plan
@@ -185,6 +190,10 @@ def advise(
     wishes = Wishes(max_degree, max_edges, resilient, diameter)
     if out is not None:
         check_target(out, "plan")
+    elif report is not None:
+        raise InputError("--report shows the chosen plan: add --out PLAN to keep it, or leave --report out")
+    if out is not None:
+        check_page(report)
     if chart is not None:
         check_chart(chart)
     interest = design_runs.load(source)
@@ -207,13 +216,17 @@ def advise(
         table = advice_table(advice)
     if chart is not None:
         trade_off(chart, others=[own.plan for own in advice.tried], chosen=chosen, title=title)
+    page = None
     if out is not None and chosen is not None:
         write_plan(chosen, out)
+        page, _ = write_page(out, interest, report, progress=progress)
     if json:
         written = {"plan": str(out) if out and chosen else None, "chart": chart and str(chart)}
+        written["report"] = page and str(page)
         output.answer_json({"source": source, **_advice_fields(advice), **written})
     else:
         files = [f"chart: {chart}"] if chart else []
+        files += [f"report: {page}"] if page else []
         files += [f"written to {out}"] if out is not None and chosen is not None else []
         output.answer(title, table, *_advice_lines(advice), *files)
     if chosen is None:

@@ -31,6 +31,7 @@ from meshwright.cli.options import (
     Threads,
     TimeLimit,
 )
+from meshwright.cli.plans.report import ReportFile, check_page, write_page
 from meshwright.cli.spark import Conf, Master
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ EXAMPLES = (
     "meshwright plan dataset --algorithm randomm --max-degree 8 --arbitrary --out plan",
     "meshwright plan subscriptions.csv --costs places.csv --out plan",
     "meshwright plan subscriptions.csv --algorithm best --steps 2000 --certify --out plan",
+    "meshwright plan subscriptions.csv --out plan --report plan.html",
     "meshwright plan subscriptions.csv --algorithm best --front --seconds 60 --out front",
     "meshwright plan dataset --master spark://head:7077 --out plan",
     "meshwright plan dataset --parts 8 --coverage 3 --out plan",
@@ -138,6 +140,7 @@ def plan(
     costs: Costs = None,
     metric: Metric = False,
     certify: Certify = False,
+    report: ReportFile = None,
     front: Annotated[
         bool,
         typer.Option("--front", help="Best: one plan per maximum degree on the trade-off, and a chart."),
@@ -198,7 +201,9 @@ def plan(
         "steps": steps,
     }
     if front:
-        check_front(algorithm, objective=objective, k=k)
+        check_front(algorithm, objective=objective, k=k, report=None if report is None else str(report))
+    if report is not None:
+        check_page(report)
     design_runs.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
     if coverage is not None and parts is None and master is None:
         raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
@@ -235,7 +240,11 @@ def plan(
         )  # fmt: skip
         way, lines = {}, []
     write_plan(made, out)
+    if report is not None:
+        write_page(out, interest, report, costs=link_costs, progress=progress)
     if json:
-        output.answer_json({**design_runs.described(made), **way, "plan": str(out)})
+        files = {"plan": str(out), "report": report and str(report)}
+        output.answer_json({**design_runs.described(made), **way, **files})
     else:
-        output.answer(made.summary(), *lines, f"written to {out}")
+        page = [] if report is None else [f"report: {report}"]
+        output.answer(made.summary(), *lines, *page, f"written to {out}")
