@@ -30,6 +30,10 @@ class OutputError(MeshwrightError, OSError):
     """A place that cannot be written."""
 
 
+class LockedError(MeshwrightError, RuntimeError):
+    """Something that another run is changing right now."""
+
+
 def first_five(items: Iterable[object]) -> str:
     """Name the first five items, and how many more there are.
 

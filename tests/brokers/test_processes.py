@@ -325,3 +325,35 @@ def test_free_ports() -> None:
         server.close()
     assert not set(ports) & set(taken)
     assert free_ports(0) == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives folders to another user")
+def test_root_gives_away_nothing_behind_links(tmp_path: Path) -> None:
+    """Root gives the broker's user its folder, but nothing that a link or a second name there points to."""
+    victim, folder = tmp_path / "victim", tmp_path / "broker"
+    (folder / "data").mkdir(parents=True)
+    for name in ("file", "linked", "log"):
+        (tmp_path / name).write_text("precious")
+    victim.mkdir()
+    (folder / "own").write_text("x")
+    (folder / "link").symlink_to(tmp_path / "file")
+    (folder / "data" / "folder").symlink_to(victim)
+    os.link(tmp_path / "linked", folder / "second")
+    processes._give_to_broker_user(folder)
+    assert folder.stat().st_uid == (folder / "own").stat().st_uid == (folder / "data").stat().st_uid != 0
+    assert {path.stat().st_uid for path in (victim, tmp_path / "file", tmp_path / "linked")} == {0}
+
+
+def test_a_log_that_is_a_link_is_not_written(tmp_path: Path) -> None:
+    """Whoever owns a broker's folder cannot make us append to another file through its log."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "victim").write_text("precious")
+    (tmp_path / "a" / "broker.log").symlink_to(tmp_path / "victim")
+    with processes.Brokers(tmp_path) as brokers:
+        with pytest.raises(InputError, match="is a symbolic link: remove it"):
+            brokers.start("a")
+        (tmp_path / "a" / "broker.log").unlink()
+        os.link(tmp_path / "victim", tmp_path / "a" / "broker.log")
+        with pytest.raises(InputError, match="has a second name: remove it"):
+            brokers.start("a")
+    assert (tmp_path / "victim").read_text() == "precious"

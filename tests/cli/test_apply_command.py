@@ -9,6 +9,13 @@ from routed_plans import write_routed_plan
 from terminal import meshwright
 
 
+def apply_wave(plan: Path, folder: Path) -> str:
+    """Write the next wave, and return what is said about it."""
+    answer = meshwright("apply", plan, folder, "--wave", "next")
+    assert answer.code == 0
+    return answer.out
+
+
 def test_diff_then_apply(tmp_path: Path) -> None:
     """Changes are explained, then applied to the folders; a second time nothing changes."""
     old = write_routed_plan(tmp_path)
@@ -25,16 +32,15 @@ def test_diff_then_apply(tmp_path: Path) -> None:
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     assert "dry run: nothing was changed" in meshwright("apply", new, folder, "--dry-run").out
     assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
-    answer = meshwright("apply", new, folder)
-    assert answer.code == 0
-    assert f"files changed in {folder}" in answer.out
+    assert "with --wave next, or all of them with --staged DIR" in meshwright("apply", new, folder).complaint
+    shown = [apply_wave(new, folder) for _ in changes["waves"]]
+    assert "wave 1 of " in shown[0]
+    assert "perform these steps, then write the next of" in shown[0]
+    assert f"files changed in {folder}; this was the last wave" in shown[-1]
     assert set(read_federation(folder).wiring.order) == {f"b{number}" for number in range(8)}
     again = meshwright("apply", new, folder, "--json").json
     assert (again["waves"], again["files_changed"]) == ([], [])
     assert meshwright("diff", folder, new).out == "nothing changes\n"
-    assert (
-        "has no passwords: omit" in meshwright("apply", new, folder, "--secret", new / "plan.json").complaint
-    )
     (tmp_path / "i.csv").write_text("broker,host,port\nb0,h,1\n")
     words: list[str | Path] = ["--inventory", tmp_path / "i.csv"]
     assert "no brokers 'b1'" in meshwright("apply", new, folder, *words).complaint
@@ -46,6 +52,7 @@ def test_diff_shows_what_apply_would_do(tmp_path: Path) -> None:
     new = write_routed_plan(tmp_path, 8, seed=1, today=old)
     folder, secret = tmp_path / "federation", tmp_path / "secret"
     secret.write_text("0123456789abcdef")
+    secret.chmod(0o600)
     words: list[str | Path] = ["--mosquitto", "2.1", "--secret", secret, "--out", folder]
     assert meshwright("export", old, "--to", "mosquitto", *words).code == 0
     shown = meshwright("diff", folder, new, "--json").json
@@ -76,9 +83,8 @@ def test_orphaned_sessions_are_listed(tmp_path: Path) -> None:
     assert not {"b6", "b7"} & shown["outlived_sessions"].keys()
     assert shown["quiet"] == []
     assert "sessions to end" in meshwright("diff", folder, new).out
-    answer = meshwright("apply", new, folder).out
-    assert "sessions to end" in answer
-    assert "messages queue" in answer
+    assert "messages queue" in meshwright("diff", folder, new).out
+    assert "sessions to end" in [apply_wave(new, folder) for _ in shown["waves"]][-1]
     again = meshwright("apply", new, folder, "--json").json
     assert (again["waves"], again["files_changed"], again["outlived_sessions"]) == ([], [], {})
 
@@ -87,10 +93,12 @@ def test_another_secret_restarts_every_broker(tmp_path: Path) -> None:
     """Applied with another secret, every broker restarts once; no file contains the secret."""
     plan, folder, secret = write_routed_plan(tmp_path), tmp_path / "federation", tmp_path / "secret"
     secret.write_text("0123456789abcdef")
+    secret.chmod(0o600)
     words: list[str | Path] = [plan, folder, "--secret", secret]
     assert meshwright("export", plan, "--to", "mosquitto", "--secret", secret, "--out", folder).code == 0
     assert meshwright("apply", *words, "--json").json["files_changed"] == []
     secret.write_text("fedcba9876543210")
+    secret.chmod(0o600)
     answer = meshwright("apply", *words, "--dry-run")
     assert answer.out.startswith("another secret: every broker restarts, with new passwords\n")
     assert "nothing changes" not in answer.out
@@ -100,3 +108,78 @@ def test_another_secret_restarts_every_broker(tmp_path: Path) -> None:
     assert "b0/passwords" in changes["files_changed"]
     assert meshwright("apply", *words).out == f"nothing changes\n0 files changed in {folder}\n"
     assert all(b"fedcba" not in file.read_bytes() for file in folder.rglob("*") if file.is_file())
+
+
+def test_a_rogue_bridge_is_named_and_removed_first(tmp_path: Path) -> None:
+    """A bridge that was added by hand is shown by file and line, and its removal is the first wave."""
+    plan, folder = write_routed_plan(tmp_path), tmp_path / "federation"
+    assert meshwright("export", plan, "--to", "mosquitto", "--out", folder).code == 0
+    clean = meshwright("diff", folder, plan, "--drift")
+    assert (clean.code, clean.out) == (0, "nothing changes\n")
+    file = folder / "b1" / "mosquitto.conf"
+    lines = file.read_text().count("\n")
+    with file.open("a") as opened:
+        opened.write("connection rogue\naddress 10.0.0.9:1883\nremote_password hunter2\ntopic # both 0\n")
+    file.chmod(0o666)
+    (folder / "b2" / "mosquitto.conf").unlink()
+    found = meshwright("diff", folder, plan, "--drift")
+    assert found.code == 1
+    assert found.out.splitlines()[:5] == [
+        f"drift: b1/mosquitto.conf, line {lines + 1}: added: connection rogue",
+        f"drift: b1/mosquitto.conf, line {lines + 2}: added: address 10.0.0.9:1883",
+        f"drift: b1/mosquitto.conf, line {lines + 3}: added: remote_password …",
+        f"drift: b1/mosquitto.conf, line {lines + 4}: added: topic # both 0",
+        "drift: b1/mosquitto.conf: its mode is 0666, more open than 0640",
+    ]
+    assert "drift: b2/mosquitto.conf: it is missing" in found.out
+    assert "wave 1:\n  restart b1; without # ↔ 10.0.0.9:1883\nwave 2:\n  restart b2" in found.out
+    for answer in (meshwright("diff", folder, plan), meshwright("apply", plan, folder, "--dry-run")):
+        assert answer.code == 0
+        assert "restart b1; without # ↔ 10.0.0.9:1883" in answer.out
+        assert "nothing changes" not in answer.out
+    assert meshwright("diff", folder, plan, "--json").json["restarts"] == ["b1", "b2"]
+    assert "restart b1" in meshwright("apply", plan, folder).out
+    assert meshwright("diff", folder, plan, "--drift").code == 0
+    assert "hunter2" not in file.read_text()
+    assert "is not a federation's folder" in meshwright("diff", plan, plan, "--drift").complaint
+
+
+def test_drift_of_passwords_and_removed_lines(tmp_path: Path) -> None:
+    """Edited access lists need a reload, removed bridges a restart that brings them back."""
+    plan, folder, secret = write_routed_plan(tmp_path), tmp_path / "federation", tmp_path / "secret"
+    secret.write_text("0123456789abcdef")
+    secret.chmod(0o600)
+    words: list[str | Path] = ["--secret", secret]
+    assert meshwright("export", plan, "--to", "mosquitto", *words, "--out", folder).code == 0
+    with (folder / "b0" / "access").open("a") as opened:
+        opened.write("user mallory\ntopic readwrite #\n")
+    (folder / "b0" / "passwords").write_text("")
+    text = (folder / "b5" / "mosquitto.conf").read_text()
+    (folder / "b5" / "mosquitto.conf").write_text(text[: text.rindex("connection ")])
+    found = meshwright("diff", folder, plan, "--drift").out
+    assert "b0/access, line " in found
+    assert "added: user mallory" in found
+    assert "drift: b0/passwords: it has changed" in found
+    assert "removed: connection meshwright.b5>" in found
+    waves = meshwright("apply", plan, folder, *words, "--dry-run", "--json").json["waves"]
+    assert [(step["action"], step["broker"]) for step in waves[0]] == [("reload", "b0"), ("restart", "b5")]
+    assert waves[0][1]["added"]
+    assert meshwright("apply", plan, folder, *words).code == 0
+    assert meshwright("diff", folder, plan, "--drift", *words).code == 0
+
+
+def test_a_profile_changes_by_waves(tmp_path: Path) -> None:
+    """Export refuses another profile or version; apply changes it, and every broker restarts."""
+    plan, folder = write_routed_plan(tmp_path), tmp_path / "federation"
+    words: list[str | Path] = ["export", plan, "--to", "mosquitto", "--out", folder]
+    assert meshwright(*words).code == 0
+    assert "change it in waves with meshwright apply" in meshwright(*words, "--profile", "durable").complaint
+    changes = meshwright("apply", plan, folder, "--profile", "durable", "--json").json
+    assert changes["restarts"] == [f"b{number}" for number in range(6)]
+    assert read_federation(folder).settings.profile == "durable"
+    assert "cleansession false" in (folder / "b5" / "mosquitto.conf").read_text()
+    assert meshwright("diff", folder, plan, "--drift").code == 0
+    staged = meshwright("apply", plan, folder, "--profile", "plain", "--staged", tmp_path / "staged")
+    assert f"the files of each wave are in {tmp_path / 'staged'}; {folder} was not changed" in staged.out
+    assert "cleansession true" in (tmp_path / "staged" / "last" / "b5" / "mosquitto.conf").read_text()
+    assert "exclude each other" in meshwright("apply", plan, folder, "--wave", "1", "--dry-run").complaint

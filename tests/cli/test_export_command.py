@@ -39,6 +39,13 @@ def test_mosquitto_folders(tmp_path: Path) -> None:
     rows = "".join(f"{broker},{broker}.example,1883\n" for broker in SUBSCRIPTIONS)
     (tmp_path / "brokers.csv").write_text(f"broker,host,port\n{rows}")
     words: list[str | Path] = ["--to", "mosquitto", "--inventory", tmp_path / "brokers.csv", "--out", out]
+    refused = meshwright("export", plan, *words).complaint
+    assert (
+        "'berlin', 'oslo', 'rome', 'ulm' take messages from everybody, since there is no --secret" in refused
+    )
+    assert "or accept this with --insecure" in refused
+    assert not out.exists()
+    words.append("--insecure")
     answer = meshwright("export", plan, *words, "--json")
     assert (answer.code, answer.json) == (
         0,
@@ -59,6 +66,23 @@ def test_mosquitto_folders(tmp_path: Path) -> None:
     )
 
 
+def test_passwords_in_clear_text_are_refused(tmp_path: Path) -> None:
+    """Beyond this machine, a secret needs TLS; on loopback nothing is needed; --insecure says so loudly."""
+    plan, out, secret = planned(tmp_path, SUBSCRIPTIONS), tmp_path / "out", tmp_path / "secret"
+    secret.write_text("0123456789abcdef")
+    secret.chmod(0o600)
+    rows = "".join(f"{broker},{broker}.example,1883,{broker != 'oslo'}\n" for broker in SUBSCRIPTIONS)
+    (tmp_path / "brokers.csv").write_text(f"broker,host,port,tls\n{rows}")
+    words: list[str | Path] = ["--to", "mosquitto", "--inventory", tmp_path / "brokers.csv", "--out", out]
+    words += ["--secret", secret]
+    assert "brokers 'oslo' get passwords in clear text" in meshwright("export", plan, *words).complaint
+    answer = meshwright("export", plan, *words, "--insecure")
+    assert answer.code == 0
+    assert answer.err.startswith("meshwright: INSECURE: brokers 'oslo' get passwords in clear text")
+    (tmp_path / "brokers.csv").write_text(f"broker,host,port,tls\n{rows.replace('False', 'True')}")
+    assert meshwright("apply", plan, *words[4:6][1:], *words[6:], *words[2:4]).err == ""
+
+
 def test_without_an_inventory_brokers_are_local(tmp_path: Path) -> None:
     """Without an inventory all brokers are on this machine, from port 18830 on."""
     plan = planned(tmp_path, SUBSCRIPTIONS)
@@ -75,6 +99,7 @@ def test_the_secret_is_the_content_of_a_file(tmp_path: Path) -> None:
     passwords = []
     for text in ("0123456789abcdef", "0123456789abcdef\n"):
         secret.write_text(text)
+        secret.chmod(0o600)
         words: list[str | Path] = ["--secret", secret, "--profile", "durable", "--out", tmp_path / "out"]
         assert meshwright("export", plan, "--to", "mosquitto", *words).code == 0
         passwords.append((tmp_path / "out" / "ulm" / "client.password").read_text())

@@ -108,7 +108,20 @@ def test_folders_of_others_are_not_used(place: Path, monkeypatch: pytest.MonkeyP
     """Compiled code is run: nobody, root included, takes it from a folder that belongs to somebody else."""
     real = os.getuid()
     monkeypatch.setattr(os, "getuid", lambda: user if user != real else user + 1)
-    assert choose() is None
+    base = choose()
+    assert base is not None
+    assert (base.parent, base.stat().st_mode & 0o777) == (place / "shared", 0o700)
+    assert base.name != f"meshwright-{os.getuid()}"
+
+
+def test_a_folder_that_others_can_replace_is_not_used(place: Path) -> None:
+    """A folder below one that everybody can write may be replaced by anybody, unless that one is sticky."""
+    above = place / "user"
+    above.mkdir()
+    above.chmod(0o777)
+    assert choose() == place / "shared" / MINE
+    above.chmod(0o1777)
+    assert choose() == above / "meshwright"
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])

@@ -236,3 +236,34 @@ def test_invalid_sources(tmp_path: Path) -> None:
         load_interest(tmp_path)
     with pytest.raises(InputError, match="cannot make an interest from int"):
         load_interest(7)
+
+
+def test_a_bomb_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file that expands a thousand times is refused in little memory; a variable raises the limit."""
+    import tracemalloc
+
+    bomb = tmp_path / "bomb.csv.gz"
+    with gzip.open(bomb, "wb", compresslevel=9) as file:
+        file.write(b"node,topic\n")
+        for _ in range(40):
+            file.write(b"a,t\n" * 2**18)
+    assert bomb.stat().st_size < 100_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(
+            InputError, match="expands to more than .*raise the limit with MESHWRIGHT_MAX_EXPANSION"
+        ):
+            load_interest(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
+    finally:
+        tracemalloc.stop()
+    monkeypatch.setenv("MESHWRIGHT_MAX_EXPANSION", "2000")
+    assert load_interest(bomb).num_nodes == 1
+
+
+def test_a_torn_gzip_file_is_named(tmp_path: Path) -> None:
+    """Half a compressed file gives one line."""
+    file = tmp_path / "half.csv.gz"
+    file.write_bytes(gzip.compress(b"node,topic\n" + bytes(range(32, 120)) * 500)[:-20])
+    with pytest.raises((InputError, FormatError), match=r"half\.csv\.gz"):
+        load_interest(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -41,7 +42,8 @@ def test_the_rest_of_the_plan_stays(plan: Path) -> None:
     made = route(design(INTEREST, "gm", seed=3).overlay)
     assert write_trees(made, plan) == plan
     routes = {"objective": "hops", "figures": figures(made)}
-    assert stated(plan) == {**before, "routes": routes}
+    digests = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in plan.glob("*.parquet")}
+    assert stated(plan) == {**before, "routes": routes, "files": digests}
     assert list(stated(plan))[:2] == ["format", "schema"]
     assert sorted(file.name for file in plan.iterdir()) == [
         "edges.parquet", "plan.json", "report.html", "roles.parquet", "trees.parquet",
@@ -57,12 +59,12 @@ def test_a_plan_of_an_older_schema_is_written_as_a_new_one(
 ) -> None:
     """Format and schema are those of the writer, not those that were read."""
     before = stated(plan)
-    monkeypatch.setattr(trees, "PLAN", Kind("plan", "plan.json", 2))
+    monkeypatch.setattr(trees, "PLAN", Kind("plan", "plan.json", 2, digests=True))
     write_trees(route(design(INTEREST, "gm").overlay), plan)
     after = stated(plan)
     assert (after["format"], after["schema"]) == ("meshwright plan", 2)
-    assert {name: after[name] for name in before if name != "schema"} == {
-        name: value for name, value in before.items() if name != "schema"
+    assert {name: after[name] for name in before if name not in ("schema", "files")} == {
+        name: value for name, value in before.items() if name not in ("schema", "files")
     }
 
 

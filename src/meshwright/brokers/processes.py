@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -13,10 +14,11 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from meshwright.brokers.watchdog import Watchdog
 from meshwright.errors import InputError, MissingDependencyError
+from meshwright.files.real_folder import change_owner
 
 CONFIGURATION = "mosquitto.conf"
 """The configuration file in a broker's folder."""
@@ -86,6 +88,17 @@ def free_ports(count: int) -> list[int]:
         return [server.getsockname()[1] for server in servers]
 
 
+def read_log(file: Path, since: int = 0) -> bytes:
+    """Return what a broker has written to its log after a position; a link is not followed."""
+    with open(file, "rb", opener=_open_without_links) as opened:
+        opened.seek(since)
+        return opened.read()
+
+
+def _open_without_links(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
+
+
 class Brokers:
     """Running brokers, each with its own folder; a context that stops them all.
 
@@ -123,6 +136,26 @@ class Brokers:
         """Return a broker's log file."""
         return self.folder_of(broker) / LOG
 
+    def _open_log(self, broker: str) -> BinaryIO:
+        """Open a broker's log for appending, but not a link that its user put in its place.
+
+        Raises
+        ------
+        InputError
+            If the log is a link, or has a second name.
+        """
+        log = self.log(broker)
+        try:
+            file = open(log, "ab", opener=_open_without_links)
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            raise InputError(f"{log} is a symbolic link: remove it") from error
+        if os.fstat(file.fileno()).st_nlink != 1:
+            file.close()
+            raise InputError(f"{log} has a second name: remove it")
+        return file
+
     def start(self, broker: str) -> None:
         """Start a broker from its folder; it appends to the log that is there.
 
@@ -134,7 +167,7 @@ class Brokers:
         if self._watchdog is None:
             raise RuntimeError("start brokers inside their context: with Brokers(folder) as brokers")
         _give_to_broker_user(self.folder_of(broker))
-        with self.log(broker).open("ab") as file:
+        with self._open_log(broker) as file:
             self.running[broker] = subprocess.Popen(
                 [self.program, "-c", CONFIGURATION],
                 cwd=self.folder_of(broker),
@@ -176,7 +209,7 @@ class Brokers:
         """
         for broker, process in self.running.items():
             if process.poll() is not None:
-                lines = self.log(broker).read_text(encoding="utf-8", errors="replace").splitlines()
+                lines = read_log(self.log(broker)).decode(errors="replace").splitlines()
                 last = (lines or ["its log is empty"])[-1]
                 error = next((line for line in reversed(lines) if "Error" in line), last)
                 raise InputError(f"broker {broker!r} ended by itself: {error}")
@@ -218,11 +251,18 @@ class Brokers:
 
 
 def _give_to_broker_user(folder: Path) -> None:
-    """Give a folder to the user that Mosquitto becomes when root starts it; do nothing for other users."""
-    if os.getuid() != 0:
+    """Give a folder to the user that Mosquitto becomes when root starts it; do nothing for other users.
+
+    That user may put links into the folder, so no link is followed.
+    """
+    if os.geteuid() != 0:
         return
+    import pwd
+
     for user in (USER, "nobody"):
-        with suppress(LookupError):
-            for path in (folder, *folder.rglob("*")):
-                shutil.chown(path, user)
+        with suppress(KeyError):
+            owner = pwd.getpwnam(user).pw_uid
+            for _, folders, files, opened in os.fwalk(folder):
+                for name in (".", *folders, *files):
+                    change_owner(name, opened, owner)
             return

@@ -263,6 +263,14 @@ Secret: TypeAlias = Annotated[
     ),
 ]
 
+Insecure: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--insecure",
+        help="Accept brokers beyond this machine without passwords, or with passwords but no TLS.",
+    ),
+]
+
 AllowRelays: TypeAlias = Annotated[
     bool, typer.Option("--allow-relays", help="Let brokers carry topics that they do not subscribe to.")
 ]
@@ -289,9 +297,6 @@ def read_settings(
 ) -> BrokerSettings:
     """Return the settings of the brokers, with the secret from its file."""
     from meshwright.deploy import BrokerSettings
-    from meshwright.errors import InputError
+    from meshwright.deploy.config.settings import read_secret
 
-    if secret is not None and not secret.is_file():
-        raise InputError(f"no secret {secret}: make one with openssl rand -hex 32 > {secret}")
-    word = None if secret is None else secret.read_bytes().strip()
-    return BrokerSettings(profile, version, word, fragment)
+    return BrokerSettings(profile, version, None if secret is None else read_secret(secret), fragment)

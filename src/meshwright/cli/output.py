@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import typer
 
+from meshwright import escape
 from meshwright.errors import MeshwrightError
 
 if TYPE_CHECKING:
@@ -39,21 +40,25 @@ SHOWN_REASONS = 5
 def answer_json(document: dict[str, Any]) -> None:
     """Print the JSON document of a command."""
     unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=not unicode, allow_nan=False) + "\n")
+    text = json.dumps(document, indent=2, ensure_ascii=not unicode, allow_nan=False)
+    sys.stdout.write(escape.json(text) + "\n")
 
 
 def answer(*lines: RenderableType) -> None:
-    """Print lines or tables; text is literal, never markup."""
+    """Print lines or tables; text is literal, never markup, and never steers the terminal."""
     if all(isinstance(line, str) for line in lines):
-        print(*lines, sep="\n")
+        print(*(escape.terminal(str(line)) for line in lines), sep="\n")
         return
     from rich.console import Console
+    from rich.segment import Segment, Segments
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     if not console.is_terminal:
         console.width = max(console.width, WIDTH_WITHOUT_TERMINAL)
     for line in lines:
-        console.print(line)
+        shown = console.render(line, console.options.update(no_wrap=True) if isinstance(line, str) else None)
+        parts = [Segment(escape.terminal(part.text), part.style, part.control) for part in shown]
+        console.print(Segments(parts), end="")
 
 
 def format_reasons(reasons: Mapping[str, int]) -> list[str]:
@@ -76,7 +81,7 @@ def working(what: str) -> Iterator[None]:
 def note(line: str) -> None:
     """Print a line to stderr that is not part of the answer."""
     with suppress(OSError):  # a full or closed stderr must not change the answer
-        sys.stderr.write(f"meshwright: {line}\n")
+        sys.stderr.write(f"meshwright: {escape.terminal(line)}\n")
         sys.stderr.flush()
 
 
@@ -113,6 +118,10 @@ class Drawing:
 
     def draw(self, title: str, share: float, *, detail: str, left: str) -> None:
         """Draw the bar up to a share, with a detail and what is left."""
+        from rich.markup import escape as literal
+
+        texts = {"description": title, "detail": detail, "left": left}
+        shown = {name: literal(escape.visible(text)) for name, text in texts.items()}
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
@@ -126,10 +135,10 @@ class Drawing:
                 console=Console(stderr=True),
                 transient=True,
             )
-            self._bar = bar, bar.add_task(title, total=1.0, detail=detail, left=left)
+            self._bar = bar, bar.add_task(total=1.0, **shown)
             bar.start()
         bar, task = self._bar
-        bar.update(task, description=title, completed=share, detail=detail, left=left)
+        bar.update(task, completed=share, **shown)
 
     def __enter__(self) -> Self:
         return self

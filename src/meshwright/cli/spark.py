@@ -44,6 +44,16 @@ def open_session(master: str | None, conf: Sequence[str] | None) -> Session:
         return session(master, conf=settings)
 
 
+def wants_spark(master: str | None, conf: Sequence[str] | None) -> bool:
+    """Return whether the user asks for Spark: by an option, a variable, or the settings of Spark."""
+    import os
+
+    from meshwright.pipeline.session.session import user_settings
+
+    given = master is not None or bool(conf) or "SPARK_REMOTE" in os.environ
+    return given or "spark.master" in user_settings()
+
+
 class StageDrawing(Drawing):
     """A `Progress` callback that counts tasks: a bar on a terminal, or occasional lines if forced."""
 

@@ -1,22 +1,24 @@
 """Files and folders that appear whole or not at all.
 
-They are written next to their final path and then renamed. A killed writer leaves the previous file or
-folder, and a hidden `.writing-…` file or `.NAME.writing-…` folder. Readers ignore these, and the next writer
-of a folder removes the hidden folders of killed writers.
+They are written next to their final path, flushed, and then renamed or exchanged. A killed writer or a power cut
+leaves the previous file or folder, and a hidden `.writing-…` file or `.NAME.writing-…` folder. Readers ignore
+these, and the next writer of a folder removes the hidden folders of killed writers.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from meshwright.errors import MeshwrightError, OutputError
+from meshwright.files.durable import flush, flush_tree
+from meshwright.files.exchange import new_sibling, remove_stale, restore, take_place
 from meshwright.files.header import Kind, holds
+from meshwright.files.locks import locked
 
 
 @contextmanager
@@ -58,7 +60,9 @@ def new_file(path: str | Path) -> Iterator[Path]:
         beside = target.with_name(f".writing-{uuid.uuid4().hex}{target.suffix}")
         try:
             yield beside
+            flush(beside)
             beside.replace(target)
+            flush(target.parent)
         finally:
             beside.unlink(missing_ok=True)
 
@@ -94,18 +98,31 @@ def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
     OutputError
         If the path cannot be written, or holds something other than an empty folder or one of this kind.
     """
+    target = Path(os.path.realpath(path))
     with writing(path):
-        target = Path(os.path.realpath(path))
         check_free(target, kind)
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside, lock = _locked_sibling(target)
-        try:
-            yield beside
-            _take_place(beside, target)
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
-            os.close(lock)
-        _remove_stale(target)
+        with one_writer(target):
+            restore(target)
+            with new_sibling(target) as beside:
+                yield beside
+                flush_tree(beside)
+                # It may have changed while the new one was being written.
+                check_free(target, kind)
+                take_place(beside, target)
+            remove_stale(target)
+
+
+def one_writer(target: str | Path) -> AbstractContextManager[None]:
+    """Return a context in which no other process or thread writes the folder `target`.
+
+    Raises
+    ------
+    LockedError
+        If another one still writes it after some seconds; the error names it.
+    """
+    real = Path(os.path.realpath(target))
+    return locked(real.with_name(f".{real.name}.lock"), target)
 
 
 def check_free(target: Path, kind: Kind) -> None:
@@ -117,66 +134,3 @@ def check_free(target: Path, kind: Kind) -> None:
             )
     elif target.exists():
         raise OutputError(f"{target} is a file, and a {kind.name} is a folder: choose another path")
-
-
-def _locked_sibling(target: Path) -> tuple[Path, int]:
-    """Make a hidden folder next to the target and lock it while this process lives."""
-    while True:
-        beside = _sibling(target)
-        beside.mkdir()
-        lock = os.open(beside, os.O_RDONLY)
-        mine = True
-        with suppress(OSError):  # a file system without locks: nobody removes stale folders there
-            mine = _lock(lock)
-        if mine and beside.is_dir():
-            return beside, lock
-        os.close(lock)  # another writer took it for a stale folder in the meantime
-
-
-def _take_place(beside: Path, target: Path) -> None:
-    if not target.exists():
-        beside.rename(target)
-        return
-    # rename cannot replace a non-empty folder: move the old one aside, and back on failure.
-    aside = _sibling(target)
-    try:
-        target.rename(aside)
-        beside.rename(target)
-    except BaseException:
-        if not target.exists():
-            aside.rename(target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
-
-
-def _remove_stale(target: Path) -> None:
-    """Remove the folders of killed writers of this target: those that no process holds locked."""
-    for left in target.parent.iterdir():
-        if not left.name.startswith(_prefix(target)):
-            continue
-        with suppress(OSError):
-            lock = os.open(left, os.O_RDONLY)
-            try:
-                if _lock(lock):
-                    shutil.rmtree(left, ignore_errors=True)
-            finally:
-                os.close(lock)
-
-
-def _lock(descriptor: int) -> bool:
-    """Try to lock a folder; the system releases the lock when the process ends."""
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _prefix(target: Path) -> str:
-    return f".{target.name}.writing-"
-
-
-def _sibling(target: Path) -> Path:
-    return target.with_name(f"{_prefix(target)}{uuid.uuid4().hex}")

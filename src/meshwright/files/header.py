@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from meshwright.errors import FormatError, InputError
+from meshwright.files.exchange import restore
 
 
 def parse_json(text: str, *, gather: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
@@ -29,29 +32,38 @@ class Kind:
     name: str
     file: str
     schema: int
+    digests: bool = False
+    """Whether the description lists a digest of every table."""
 
 
-DATASET = Kind("dataset", "manifest.json", 1)
-PLAN = Kind("plan", "plan.json", 1)
+DATASET = Kind("dataset", "manifest.json", 2)
+PLAN = Kind("plan", "plan.json", 1, digests=True)
 FRONT = Kind("front", "front.json", 1)
 TRAFFIC = Kind("traffic", "traffic.json", 1)
 CHURN = Kind("churn run", "churn.json", 1)
-FEDERATION = Kind("federation", "federation.json", 1)
+FEDERATION = Kind("federation", "federation.json", 2)
 WORKLOAD = Kind("workload", "workload.json", 1)
 CONTENT_PLAN = Kind("content plan", "plan.json", 1)
 MIGRATION = Kind("migration", "migration.json", 1)
 KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN, FEDERATION, WORKLOAD, CONTENT_PLAN, MIGRATION)
 
 
-def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
-    """Write the description of a folder."""
+def header_text(kind: Kind, content: dict[str, Any]) -> str:
+    """Return the text of the file that describes a folder."""
     described = {"format": f"meshwright {kind.name}", "schema": kind.schema, **content}
-    text = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / kind.file).write_text(text + "\n", encoding="utf-8")
+    return json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_header(folder: Path, kind: Kind, content: dict[str, Any]) -> None:
+    """Write the description of a folder, whose tables must be complete."""
+    if kind.digests:
+        content = {**content, "files": table_digests(folder)}
+    (folder / kind.file).write_text(header_text(kind, content), encoding="utf-8")
 
 
 def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
     """Read the description of a folder, or raise an error if it is not of this kind or lacks a field."""
+    restore(Path(os.path.realpath(folder)))
     if not folder.exists():
         raise InputError(f"no {kind.name} {folder}: nothing is there")
     if not (folder / kind.file).is_file():
@@ -76,6 +88,34 @@ def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
         if not isinstance(content.get(name), of):
             raise damaged(file, f"it has no field {name!r}")
     return content
+
+
+def table_digests(folder: Path) -> dict[str, str]:
+    """Return a digest of each Parquet file in a folder, by name."""
+    digests = {}
+    for file in sorted(folder.glob("*.parquet")):
+        with file.open("rb") as opened:
+            digests[file.name] = hashlib.file_digest(opened, "sha256").hexdigest()
+    return digests
+
+
+def check_digests(folder: Path, kind: Kind, content: Mapping[str, Any]) -> None:
+    """Check that the tables of a folder are those that its description lists, if it lists any.
+
+    Raises
+    ------
+    FormatError
+        If a file is missing or has changed.
+    """
+    listed = content.get("files", {})
+    if not isinstance(listed, dict):
+        raise damaged(folder / kind.file, "'files' is not an object")
+    found = table_digests(folder)
+    for name, known in listed.items():
+        if name not in found:
+            raise damaged(folder, f"{name} is missing")
+        if found[name] != known:
+            raise damaged(folder / name, f"it has changed since {kind.file} was written")
 
 
 def damaged(where: Path, why: str) -> FormatError:

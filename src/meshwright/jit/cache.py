@@ -5,14 +5,17 @@ the package that it imports, directly or through others. numba compares only the
 also notices a change in a kernel that is called, or in a constant that is compiled into the code.
 
 The folders are below `NUMBA_CACHE_DIR` if that is set, else in the user's cache, else, if that cannot be
-used, in the temporary folder.
+used, in the temporary folder. Where somebody else could write, nothing is kept: the last choice is a private
+temporary folder that lives as long as the process.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import re
+import shutil
 import stat
 import sys
 import tempfile
@@ -31,7 +34,7 @@ IMPORT = re.compile(
 
 @cache
 def base_folder() -> Path | None:
-    """Return the first folder that can be written by the current user and by nobody else, or None.
+    """Return the first folder that can be written by the current user and by nobody else.
 
     Compiled code is loaded and run, so a folder that somebody else could have filled is not used.
     """
@@ -51,7 +54,17 @@ def base_folder() -> Path | None:
                 return folder
         except (OSError, RuntimeError):
             continue
-    return None
+    return _private_temporary_folder()
+
+
+def _private_temporary_folder() -> Path | None:
+    """Return a new temporary folder that is deleted when this process ends, or None."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="meshwright-"))  # mode 0700
+    except OSError:
+        return None
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 @cache
@@ -69,11 +82,23 @@ def module_folder(module: str, source: str) -> Path | None:
 
 
 def _is_private(folder: Path) -> bool:
-    """Return whether a folder belongs to the current user, and nobody else can write to it."""
+    """Return whether a folder belongs to the current user, and nobody else can write to it or replace it.
+
+    The folders above it belong to the user or to root, and not everybody can rename what is in them: they are
+    not writable by all, or they are sticky, as the temporary folder is. All this holds for root, too.
+    """
     if not hasattr(os, "getuid"):
         return True
+    user = os.getuid()
     status = folder.stat()
-    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if status.st_uid != user or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return False
+    for above in folder.parents:
+        status = above.stat()
+        open_to_all = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
+        if status.st_uid not in (0, user) or open_to_all:
+            return False
+    return True
 
 
 def digest(source: Path) -> str:

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.pipeline.event_batches import STATE, Batch, apply_batch
-from meshwright.pipeline.readers.formats import Reading, read_rows
-from meshwright.pipeline.readers.rows import SCHEMA, quarantine_table
-from meshwright.pipeline.readers.sources import escape_glob, list_files, spark_path
+from meshwright.pipeline.readers.formats import Reading
+from meshwright.pipeline.readers.row_frames import SCHEMA, quarantine_frame, read_rows
+from meshwright.pipeline.readers.sources import list_files, spark_path
 from meshwright.pipeline.session.failures import spark_errors, strip_scheme
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _run_batch(
 ) -> None:
     """Process one batch and write its output; doing so again writes the same."""
     spark = batch.sparkSession
-    paths = sorted(escape_glob(strip_scheme(row.path)) for row in batch.collect())
+    paths = sorted(strip_scheme(row.path) for row in batch.collect())
     files = list_files(spark, paths) if paths else []
     before = read_outcome(place, number - 1) if number else None
     read = read_rows(spark, files, reading) if files else spark.createDataFrame([], SCHEMA)
@@ -226,7 +226,7 @@ def _run_batch(
             else _initial_state(spark, start)
         )
         made = apply_batch(rows, known, before.next_sequence if before else 0)
-        aside = quarantine_table(rows, files).to_pylist()
+        aside = quarantine_frame(rows).toArrow().to_pylist()
         _write_state(made, place / "state" / batch_name(number))
         done = BatchOutcome(
             batch=number,
@@ -265,7 +265,7 @@ def _initial_state(spark: SparkSession, start: str | Path | None) -> DataFrame:
         )
         for kind in ("node", "topic")
     }
-    named = opened.table.join(names["node"], "node").join(names["topic"], "topic")
+    named = opened.table(spark).join(names["node"], "node").join(names["topic"], "topic")
     return named.select(
         sf.col("node_name").alias("node"),
         sf.col("topic_name").alias("topic"),

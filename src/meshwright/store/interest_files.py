@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +106,7 @@ def load_interest(
     Parameters
     ----------
     source
-        An `Interest`, a mapping of nodes to topics, a scipy sparse matrix, anything with
+        An `Interest`, a mapping of nodes to topics, a networkx graph, a scipy sparse matrix, anything with
         `__arrow_c_stream__` (pandas, polars, DuckDB, Arrow), or a path: a dataset folder, or a file ending in
         .csv, .tsv, .csv.gz, .jsonl, .ndjson or .parquet. Names in files are strings, even if they look like
         numbers.
@@ -123,19 +123,10 @@ def load_interest(
     FormatError
         If the content of a file does not match its format.
     """
-    if isinstance(source, Interest):
-        return source
-    if isinstance(source, Mapping):
-        return Interest.from_dict(source)
-    if hasattr(source, "tocoo"):
-        return Interest.from_scipy(source)
     if hasattr(source, "__arrow_c_stream__"):
         return Interest.from_arrow(source, node=node, topic=topic)
     if not isinstance(source, (str, Path)):
-        raise InputError(
-            f"cannot make an interest from {type(source).__name__}: "
-            "give a table, a mapping, a sparse matrix or a path"
-        )
+        return Interest.of(source)
     path = Path(source)
     if not path.exists():
         raise InputError(f"no file or folder {path}: nothing is there")

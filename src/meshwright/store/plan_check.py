@@ -1,4 +1,4 @@
-"""Verifying a plan folder: what it states is read here, and checked by `meshwright.verify`."""
+"""Verifying a plan: what it states is gathered here, and checked by `meshwright.verify`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from meshwright.costs.link_costs import LinkCosts
+    from meshwright.designs import Plan
     from meshwright.interest import Interest
     from meshwright.progress import Progress
     from meshwright.store.plans import StoredPlan
@@ -61,6 +62,16 @@ def _derive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, tu
     if derived.interest.fingerprint != stored.metadata.get("planned"):
         faults.append("the fingerprint of the planned groups is not as stated")
     return derived.interest, tuple(faults)
+
+
+def verify_made_plan(plan: Plan, *, k: int | None = None) -> PlanReport:
+    """Recompute everything that a plan in memory states."""
+    from meshwright.store.plans import price_table
+    from meshwright.verify.claims import PlanClaims, PlanProofs, verify_plan
+
+    claims = PlanClaims(repr(plan), plan.algorithm, plan.stated_parameters, plan.figures)
+    proofs = PlanProofs(None if plan.prices is None else price_table(plan.prices))
+    return verify_plan(claims, plan.overlay, proofs, k=k, costs=plan.costs)
 
 
 def read_claims(stored: StoredPlan) -> PlanClaims:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrays import is_whole
-from meshwright.arrow import from_numpy, to_numpy
+from meshwright.arrow import as_text, from_numpy, to_numpy
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import PLAN, damaged, holds, read_header, write_header
@@ -23,6 +23,8 @@ from meshwright.overlay import Overlay
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from meshwright.arrays import Ids
     from meshwright.bounds import Prices
     from meshwright.designs import Plan
@@ -116,7 +118,7 @@ class StoredPlan:
             If the plan was made for another dataset.
         """
         self.check_dataset(interest)
-        if self.choice is None or self.metadata.get("planned") == interest.fingerprint:
+        if self.choice is None or interest.has_fingerprint(self.metadata.get("planned")):
             return interest
         return plan_filters(interest, self.choice).groups
 
@@ -128,7 +130,7 @@ class StoredPlan:
         InputError
             If the plan was made for another dataset.
         """
-        if interest.fingerprint not in (self.metadata["dataset"], self.metadata.get("planned")):
+        if not any(map(interest.has_fingerprint, (self.metadata["dataset"], self.metadata.get("planned")))):
             raise InputError(
                 f"plan {self.path} was made for another dataset (fingerprint "
                 f"{self.metadata['dataset'][:12]}…, this one has {interest.fingerprint[:12]}…): "
@@ -155,7 +157,7 @@ class StoredPlan:
         FormatError
             If an edge names an unknown node or occurs twice.
         """
-        names = interest.node_names.cast(pa.string())
+        names = as_text(interest.node_names)
         ends = [pc.index_in(self.edges.column(end), names).combine_chunks() for end in ("u", "v")]
         for end, ids in zip(("u", "v"), ends, strict=True):
             if ids.null_count:
@@ -287,13 +289,39 @@ def _edge_table(overlay: Overlay) -> pa.Table:
 
 def write_prices(prices: Prices, folder: Path) -> None:
     """Write a price for each subscription, in units of 1/2³⁰."""
+    write_table(price_table(prices), folder / PRICES_FILE)
+
+
+def price_table(prices: Prices) -> pa.Table:
+    """Return a table `node, topic, price` of all subscriptions, in units of 1/2³⁰."""
     interest = prices.interest
     columns = [
         interest.node_names.cast(pa.string()).take(from_numpy(interest.node_of_slot)),
         interest.topic_names.cast(pa.string()).take(from_numpy(interest.node_topics)),
         from_numpy(prices.scaled),
     ]
-    write_table(pa.table(columns, schema=PRICES), folder / PRICES_FILE)
+    return pa.table(columns, schema=PRICES)
+
+
+def prices_on(stored: StoredPlan, interest: Interest) -> NDArray[np.int64]:
+    """Return the prices of a stored plan in the order of the interest's subscriptions.
+
+    Raises
+    ------
+    FormatError
+        If they are missing, damaged, or not one for each subscription.
+    """
+    table = read_prices(stored.path)
+    places = [
+        pc.index_in(table.column(name), names.cast(pa.string()))
+        for name, names in (("node", interest.node_names), ("topic", interest.topic_names))
+    ]
+    if table.num_rows != interest.num_subscriptions or any(place.null_count for place in places):
+        raise damaged(stored.path / PRICES_FILE, "it does not have one price for each subscription")
+    node, topic = (to_numpy(place).astype(np.int64) for place in places)
+    order = np.lexsort((topic, node))
+    prices: NDArray[np.int64] = to_numpy(table.column("price"))[order]
+    return prices
 
 
 def read_prices(folder: Path) -> pa.Table:

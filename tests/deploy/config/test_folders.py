@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from pathlib import Path
@@ -22,7 +23,8 @@ from meshwright.deploy import (
     wire,
     write_federation,
 )
-from meshwright.deploy.config.folders import write_manifest
+from meshwright.deploy.config.folders import describe
+from meshwright.deploy.config.manifest import manifest_text
 from meshwright.deploy.config.settings import fingerprint
 from meshwright.deploy.config.wiring import client_id, folder_of
 from meshwright.errors import FormatError, InputError
@@ -129,7 +131,7 @@ def test_the_compose_file(three: Trees, tmp_path: Path, version: str) -> None:
             "image": f"eclipse-mosquitto:{version}",
             "network_mode": "host",
             "working_dir": "/federation",
-            "command": ["sh", "-c", "chown -R mosquitto . && exec mosquitto -c mosquitto.conf"],
+            "command": ["sh", "-c", "chown -hR mosquitto . && exec mosquitto -c mosquitto.conf"],
             "volumes": [f"./{folder_of(broker)}:/federation"],
             "restart": "unless-stopped",
             "depends_on": [names[other] for other in wiring.dialled_by(broker)],
@@ -215,8 +217,8 @@ def test_the_manifest(tmp_path: Path) -> None:
     inventory = Inventory({"a": Endpoint("h", 1, tls=True), "b": Endpoint("h", 2)})
     for profile in ("plain", "durable"):
         chosen = BrokerSettings(profile, "2.1", SECRET)
-        assert write_manifest(tmp_path, wiring, inventory, chosen)
-        assert not write_manifest(tmp_path, wiring, inventory, chosen)
+        described = describe(wiring, inventory, chosen, {"a/mosquitto.conf": "x"})
+        (tmp_path / "federation.json").write_text(manifest_text(described))
         content = json.loads((tmp_path / "federation.json").read_text())
         assert {name: content[name] for name in content if name not in ("format", "schema")} == {
             "profile": profile,
@@ -227,6 +229,7 @@ def test_the_manifest(tmp_path: Path) -> None:
                 {"broker": "b", "folder": "b", "host": "h", "port": 2, "tls": False},
             ],
             "bridges": [{"dialler": "b", "listener": "a", "topics": {"x": "both"}}],
+            "files": {"a/mosquitto.conf": hashlib.sha256(b"x").hexdigest()},
             **(
                 {"taken_off": [{"dialler": "b", "listener": "a", "topics": ["y", "z"]}]}
                 if profile == "durable"
@@ -240,10 +243,11 @@ def test_the_manifest(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["federation.json"]
 
 
-@pytest.mark.parametrize("missing", ["brokers", "bridges", "profile", "secret_fingerprint"])
+@pytest.mark.parametrize("missing", ["brokers", "bridges", "profile", "secret_fingerprint", "files"])
 def test_a_damaged_manifest_is_refused(tmp_path: Path, missing: str) -> None:
     """A manifest without one of its keys is damaged, not read by halves."""
-    write_manifest(tmp_path, Wiring(("a",), {}), Inventory.on_loopback("a"), BrokerSettings())
+    described = describe(Wiring(("a",), {}), Inventory.on_loopback("a"), BrokerSettings())
+    (tmp_path / "federation.json").write_text(manifest_text(described))
     content = json.loads((tmp_path / "federation.json").read_text())
     del content[missing]
     (tmp_path / "federation.json").write_text(json.dumps(content))

@@ -120,7 +120,7 @@ def test_starting() -> None:
     assert "`start-order.txt`" in text
     assert "by hand: `cd FOLDER && mosquitto -c mosquitto.conf`." in text
     assert "becomes the user `mosquitto`" in text
-    assert "by hand, root does it with `chown -R mosquitto FOLDER`." in text
+    assert "by hand, root does it with `chown -hR mosquitto FOLDER`." in text
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_table() -> None:
     assert sections(page(trees))["The brokers"].splitlines() == [
         "| broker | folder | address | dials | is dialled by |",
         "| --- | --- | --- | --- | --- |",
-        "| a\\|b c | `a%7Cb%0Ac` | 127.0.0.1:18830 |  | b |",
+        "| a\\|b\\\\x0ac | `a%7Cb%0Ac` | 127.0.0.1:18830 |  | b |",
         "| b | `b` | 127.0.0.1:18831 | a%7Cb%0Ac | c |",
         "| c | `c` | 127.0.0.1:18832 | b |  |",
     ]

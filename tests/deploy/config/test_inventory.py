@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 from meshwright.deploy import Endpoint, Inventory, read_inventory
 from meshwright.deploy.config.inventory import extend_inventory, moved_brokers
-from meshwright.errors import InputError, MeshwrightError
+from meshwright.errors import FormatError, InputError, MeshwrightError
 
 CSV = "broker,host,port,tls\nberlin,10.0.0.1,1883,\noslo,oslo.example,8883,true\n"
 YAML = """
@@ -136,3 +137,36 @@ def test_new_brokers_elsewhere_need_an_inventory() -> None:
     with pytest.raises(InputError, match="new brokers 'x' have no address: give an inventory"):
         extend_inventory(remote, "abx")
     assert extend_inventory(remote, "b").endpoints == {"b": Endpoint("h", 1)}
+
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefghi", "bcdefghij", strict=False)
+)
+
+
+def test_an_alias_bomb_is_refused(tmp_path: Path) -> None:
+    """Nine lines that stand for a billion names take no time: aliases are refused."""
+    file = tmp_path / "brokers.yaml"
+    for text in (BOMB, "a: &x {host: h, port: 1}\nb: {<<: *x, port: 2}\n"):
+        file.write_text(text)
+        began = time.process_time()
+        with pytest.raises(InputError, match="line 2 has an alias: write the record out"):
+            read_inventory(file)
+        assert time.process_time() - began < 1
+    file.write_text("[" * 5000)
+    with pytest.raises(FormatError, match="nested too deeply|not YAML"):
+        read_inventory(file)
+
+
+def test_the_size_of_an_inventory_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An inventory has a limit, which a variable raises."""
+    file = tmp_path / "brokers.csv"
+    file.write_text("broker,host,port\na,h,1\n")
+    monkeypatch.setenv("MESHWRIGHT_MAX_INVENTORY", "10")
+    with pytest.raises(InputError, match="more than 10: .* Raise the limit with MESHWRIGHT_MAX_INVENTORY"):
+        read_inventory(file)
+    monkeypatch.setenv("MESHWRIGHT_MAX_INVENTORY", "many")
+    with pytest.raises(InputError, match="give a whole number"):
+        read_inventory(file)
+    monkeypatch.setenv("MESHWRIGHT_MAX_INVENTORY", "100")
+    assert list(read_inventory(file).endpoints) == ["a"]

@@ -162,7 +162,7 @@ def test_the_systemd_unit() -> None:
         "After=network-online.target\nWants=network-online.target\n\n"
         "[Service]\n"
         "WorkingDirectory=/etc/meshwright/a%%20b\n"
-        "ExecStartPre=+/bin/chown -R mosquitto /etc/meshwright/a%%20b\n"
+        "ExecStartPre=+/bin/chown -hR mosquitto /etc/meshwright/a%%20b\n"
         "ExecStart=/usr/sbin/mosquitto -c mosquitto.conf\n"
         "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
         "[Install]\nWantedBy=multi-user.target\n"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
+from pathlib import Path
+
 import pytest
 
 from meshwright.deploy import BrokerSettings
-from meshwright.deploy.config.settings import client_password, fingerprint, password
+from meshwright.deploy.config.settings import client_password, fingerprint, password, read_secret
 from meshwright.errors import InputError
 
 SECRET = b"0123456789abcdef"
@@ -44,13 +49,34 @@ def test_wrong_values_are_refused() -> None:
 
 def test_passwords_are_derived() -> None:
     """The same secret and user give the same password; another secret, user or broker gives another."""
-    assert password(SECRET, "u") == password(SECRET, "u") == "NTxc7eXDAxXChluAdauqbhLCZw49HDI5hrAFuQKoGyc"
+    assert password(SECRET, "u") == password(SECRET, "u")
     assert len({password(SECRET, "u"), password(SECRET, "v"), password(SECRET[::-1], "u")}) == 3
     assert client_password(SECRET, "a") == password(SECRET, "client of a") != client_password(SECRET, "b")
 
 
+def test_a_password_is_slow_to_guess_from() -> None:
+    """A password follows from scrypt of the secret, then from the user: as these published steps say."""
+    key = hashlib.scrypt(SECRET, salt=b"meshwright", n=2**15, r=8, p=1, maxmem=2**26, dklen=32)
+    digest = hmac.new(key, b"password\0u", hashlib.sha256).digest()
+    assert base64.urlsafe_b64decode(password(SECRET, "u") + "=") == digest
+
+
 def test_fingerprints_tell_secrets_apart() -> None:
     """A fingerprint identifies the secret without containing it; without a secret there is none."""
-    assert fingerprint(SECRET) == "5a8481568c4f49fa38a9469c962142ae"
+    assert len(str(fingerprint(SECRET))) == 32
     assert fingerprint(SECRET[::-1]) != fingerprint(SECRET)
     assert fingerprint(None) is None
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o666, 0o620])
+def test_a_secret_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+    """A secret is a file of its owner alone; the error says how to make it so."""
+    file = tmp_path / "secret"
+    file.write_bytes(SECRET + b"\n")
+    file.chmod(mode)
+    with pytest.raises(InputError, match=f"others can read the secret .*{mode:04o}: chmod 600"):
+        read_secret(file)
+    file.chmod(0o600)
+    assert read_secret(file) == SECRET
+    with pytest.raises(InputError, match="no secret"):
+        read_secret(tmp_path / "none")

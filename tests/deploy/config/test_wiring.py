@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,3 +106,14 @@ def test_names_that_differ_only_in_case_are_refused() -> None:
 def test_a_wiring_has_no_former_topics_by_default() -> None:
     """A fresh wiring unsubscribes from nothing."""
     assert Wiring(("a",), {}).former_topics == {}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["plan.md", "federation.json", "running.json", "request.json", "docker-compose.yml", "start-order.txt",
+     "PLAN.MD", "answer-1.json", ".update", ".lock"],
+)  # fmt: skip
+def test_no_broker_takes_the_place_of_a_file(name: str) -> None:
+    """A broker with the name of one of our files has a folder with another name, which gives its name back."""
+    assert folder_of(name).lower() != name.lower()
+    assert unquote(folder_of(name)) == name

@@ -101,7 +101,8 @@ def test_fragments_are_changed_by_apply(tmp_path: Path, plan: Path) -> None:
 def test_mistakes(tmp_path: Path, plan: Path) -> None:
     """A secret does not fit, and a password file must be there and hold one line."""
     words = ["export", plan, "--to", "mosquitto", "--fragment", "--out", tmp_path / "out"]
-    (tmp_path / "secret").write_text("0123456789abcdef")
+    (tmp_path / "secret").write_text("0123456789abcdef" * 4)
+    (tmp_path / "secret").chmod(0o600)
     assert "omit the secret" in meshwright(*words, "--secret", tmp_path / "secret").complaint
     listed = inventory(tmp_path, {broker: 20000 + place for place, broker in enumerate(HELD)})
     (tmp_path / "a.word").write_text("")

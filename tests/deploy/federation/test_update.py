@@ -17,7 +17,8 @@ from meshwright.deploy import (
     write_federation,
 )
 from meshwright.deploy.config.delta import Delta, compute_delta
-from meshwright.deploy.federation.update import _write_step, expected_log_lines, update_folders
+from meshwright.deploy.config.rollout import step_files
+from meshwright.deploy.federation.update import expected_log_lines, update_folders
 
 ORDER = ("a", "b", "c")
 OLD = Wiring(ORDER, {("b", "a"): {"x": "both", "y": "both"}, ("c", "a"): {"z": "both"}})
@@ -105,8 +106,8 @@ PAIR = NamedTrees(("a", "b"), {"x": TopicTree((("a", "b"),), frozenset("ab"))})
 ALONE = NamedTrees(("a",), {"x": TopicTree((), frozenset("a"))})
 
 
-def test_folders_of_gone_brokers_lose_their_files(tmp_path: Path) -> None:
-    """A broker that is gone keeps its folder and log, and loses its configuration, passwords and queues."""
+def test_folders_of_gone_brokers_lose_our_files(tmp_path: Path) -> None:
+    """A broker that is gone keeps its folder and all but our files; its queues are set aside."""
     folder, settings = tmp_path / "out", BrokerSettings("durable", secret=SECRET)
     write_federation(PAIR, wire(PAIR), Inventory.on_loopback("ab"), settings, folder)
     for name in ("broker.log", "data/mosquitto.db"):
@@ -114,12 +115,14 @@ def test_folders_of_gone_brokers_lose_their_files(tmp_path: Path) -> None:
     new = rewire(ALONE, wire(PAIR))
     changed = update_folders(ALONE, new, Inventory.on_loopback("a"), settings, folder)
     gone = {
-        "b/access", "b/client.password", "b/data/mosquitto.db", "b/mosquitto.conf", "b/mosquitto.service",
-        "b/passwords",
+        "b/access", "b/client.password", "b/data/README", "b/data/mosquitto.db", "b/mosquitto.conf",
+        "b/mosquitto.service", "b/passwords",
     }  # fmt: skip
     assert {name for name in changed if name.startswith("b/")} == gone
     assert {"a/passwords", "a/access", "plan.md", "start-order.txt", "federation.json"} <= set(changed)
-    assert sorted(path.name for path in (folder / "b").iterdir()) == ["broker.log", "data"]
+    assert sorted(path.name for path in (folder / "b").rglob("*")) == [
+        "broker.log", "data", "mosquitto.db.former",
+    ]  # fmt: skip
     assert update_folders(ALONE, new, Inventory.on_loopback("a"), settings, folder) == []
 
 
@@ -127,7 +130,8 @@ def test_an_interrupted_update_is_repeated(tmp_path: Path) -> None:
     """A temporary file that an interrupted update left does not stop the next one, and nothing is left."""
     folder = tmp_path / "out"
     write_federation(PAIR, wire(PAIR), Inventory.on_loopback("ab"), BrokerSettings(), folder)
-    (folder / "a" / ".mosquitto.conf.writing").write_text("half")
+    (folder / ".update").mkdir()
+    (folder / ".update" / "0").write_text("half")
     moved = Inventory.on_loopback("ab", 20_000)
     changed = update_folders(PAIR, wire(PAIR), moved, BrokerSettings(), folder)
     assert changed == ["a/mosquitto.conf", "b/mosquitto.conf", "plan.md", "federation.json"]
@@ -136,7 +140,7 @@ def test_an_interrupted_update_is_repeated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_a_step_writes_its_own_bridges(tmp_path: Path, durable: bool) -> None:
+def test_a_step_writes_its_own_bridges(durable: bool) -> None:
     """After the first wave a broker dials what its step says, and knows its former topics if durable."""
     settings = BrokerSettings("durable" if durable else "plain", secret=SECRET)
     delta = compute_delta(
@@ -150,14 +154,11 @@ def test_a_step_writes_its_own_bridges(tmp_path: Path, durable: bool) -> None:
     access, first, *_ = delta.waves
     inventory = Inventory.on_loopback("abcd")
     for step in access:
-        changed = _write_step(step, delta, inventory, settings, tmp_path)
-        assert f"{step.broker}/passwords" in changed
-        assert f"{step.broker}/mosquitto.conf" not in changed
+        files = step_files(step, delta, inventory, settings)
+        assert f"{step.broker}/passwords" in files
+        assert f"{step.broker}/mosquitto.conf" not in files
     (step,) = (step for step in first if step.broker == "c")
-    assert "c/mosquitto.conf" in _write_step(step, delta, inventory, settings, tmp_path)
-    text = (tmp_path / "c" / "mosquitto.conf").read_text()
+    text = step_files(step, delta, inventory, settings)["c/mosquitto.conf"]
     assert text.count("connection ") == 1
     assert "topic v both" in text
     assert ("topic x out 2 meshwright-gone/" in text) == durable
-    assert (tmp_path / "c" / "mosquitto.conf").stat().st_mode & 0o077 == 0
-    assert _write_step(step, delta, inventory, settings, tmp_path) == []

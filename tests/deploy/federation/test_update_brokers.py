@@ -98,7 +98,7 @@ def test_moved_brokers_and_new_passwords(tmp_path: Path) -> None:
             now = replace(federation, inventory=inventory, settings=settings)
             changed = [apply_wave(wave, delta, inventory, now) for wave in delta.waves]
             assert all(changed)
-            assert settings != first or changed[0] == [f"{hub}/mosquitto.conf"]
+            assert settings != first or changed[0] == [f"{hub}/mosquitto.conf", "federation.json"]
             assert len(delta.steps) == len({step.broker for step in delta.steps})
             assert publish_everywhere(trees, now).passed
             update_folders(trees, wiring, inventory, settings, folder)

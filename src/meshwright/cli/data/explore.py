@@ -60,9 +60,9 @@ def profile(
     The overlap is measured on a random sample of 2000 brokers.
     """
     from meshwright.cli import output
-    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
     from meshwright.pipeline.dataset.profile import profile as profile_dataset
-    from meshwright.pipeline.dataset.subscriptions import subscriptions
+    from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
     from meshwright.pipeline.session.stages import report_stages
     from meshwright.report.charts import ccdf_chart
     from meshwright.report.sheet import check_chart
@@ -70,8 +70,10 @@ def profile(
     if chart is not None:
         check_chart(chart)
     columns = file_columns(node, topic, delimiter, no_header)
-    spark = open_session(master, conf)
     named = [source] if against is None else [source, against]
+    spark = (
+        None if not wants_spark(master, conf) and all(map(fits_here, named)) else open_session(master, conf)
+    )
     with StageDrawing(forced=progress) as drawing, report_stages(spark, "profiling", drawing):
         profiles = {name: profile_dataset(subscriptions(spark, name, columns), seed=seed) for name in named}
     if chart is not None:
@@ -152,14 +154,14 @@ def sample(
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
-    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
     from meshwright.pipeline.dataset.sample import sample as sample_dataset
-    from meshwright.pipeline.dataset.subscriptions import subscriptions
+    from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
     from meshwright.pipeline.session.stages import report_stages
     from meshwright.store import write_dataset
 
     check_target(out, "dataset")
-    spark = open_session(master, conf)
+    spark = None if not wants_spark(master, conf) and fits_here(source) else open_session(master, conf)
     with StageDrawing(forced=progress) as drawing, report_stages(spark, "sampling", drawing):
         made = sample_dataset(subscriptions(spark, source), nodes, start=start or (), by=by, seed=seed)
     made_by = {"command": "sample", "nodes": nodes, "by": made.by, "from": made.seeds, "seed": seed}

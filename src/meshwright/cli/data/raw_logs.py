@@ -1,5 +1,6 @@
 """Commands that read raw logs on Spark: `ingest`, `follow` and `traffic`."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,6 +69,10 @@ def ingest(
     no_header: Annotated[
         bool, typer.Option("--no-header", help="CSV without a header: node, then topic.")
     ] = False,
+    quoted_newlines: Annotated[
+        bool,
+        typer.Option("--quoted-newlines", help="CSV: quoted values may have line breaks; slower."),
+    ] = False,
     both_ways: Annotated[
         bool, typer.Option("--both-ways", help="Edges: each end subscribes to the other.")
     ] = False,
@@ -104,11 +109,13 @@ def ingest(
     """
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
     from meshwright.errors import InputError
     from meshwright.pipeline.dataset import ingest as pipeline
-    from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format, parse_time
+    from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format
+    from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
     from meshwright.pipeline.readers.sources import list_files
+    from meshwright.pipeline.readers.times import parse_time
 
     moment = None if as_of is None else parse_time(as_of)
     if as_of is not None and moment is None:
@@ -116,12 +123,14 @@ def ingest(
             f"--as-of {as_of} is not a time: give ISO 8601, as in 2026-01-31T12:00:00Z, or seconds"
         )
     check_target(out, "dataset")
-    if kind is not None:
-        # Refuse an unknown format before Spark starts.
-        Reading(kind)
-    spark = open_session(master, conf)
+    remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
+    if kind is None and remote:
+        # A service lists the files itself.
+        files = list_files(open_session(master, conf), sources, exclude=out)
+    else:
+        files = [] if remote else list_files(None, sources, exclude=out)
     reading = Reading(
-        kind or common_format(list_files(spark, sources, exclude=out)),
+        kind or common_format(files),
         node=node,
         topic=topic,
         time=time,
@@ -133,18 +142,23 @@ def ingest(
         as_of=moment,
         node_from=node_from,
         bridges=BRIDGES if bridges is None else bridges,
+        quoted_newlines=quoted_newlines,
     )
+    check_headers(files[:CHECKED_HEADERS], reading)
+    # Java takes longer to start than a small file to read.
+    small = not wants_spark(master, conf) and fits_here(files)
+    spark = None if small else open_session(master, conf)
     with StageDrawing(forced=progress) as drawing:
         outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
-    reasons = pipeline.quarantine_reasons(out)
     if json:
-        output.answer_json({**outcome.described(), "reasons": reasons, "dataset": str(out)})
+        output.answer_json({**outcome.described(), "dataset": str(out)})
         return
     output.answer(
         f"{outcome.nodes:,} brokers, {outcome.topics:,} topics, {outcome.kept:,} subscriptions",
         f"read {outcome.read:,} rows = {outcome.kept:,} kept + {outcome.duplicates:,} duplicates + "
         f"{outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
-        *output.format_reasons(reasons),
+        *output.format_reasons(outcome.reasons),
+        *(f"cleaned {count:,} × {what}" for what, count in outcome.cleaned.items()),
         f"written to {out}",
     )
 
@@ -254,10 +268,7 @@ def traffic(
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.spark import StageDrawing, open_session
-    from meshwright.pipeline.dataset.publications import Publications
-    from meshwright.pipeline.dataset.publications import traffic as sum_traffic
-    from meshwright.pipeline.readers.rows import count_reasons
-    from meshwright.store.traffic import write_traffic
+    from meshwright.pipeline.dataset.publications import Publications, sum_traffic
 
     asked = Publications(
         format=kind,
@@ -274,22 +285,16 @@ def traffic(
     check_target(out, "traffic")
     spark = open_session(master, conf)
     with StageDrawing(forced=progress) as drawing:
-        made = sum_traffic(spark, sources, asked, max_bad=max_bad, progress=drawing)
-    write_traffic(made, out)
+        made = sum_traffic(spark, sources, out, asked, max_bad=max_bad, progress=drawing)
     counts = made.described["counts"]
-    reasons = {} if made.quarantine is None else count_reasons(made.quarantine)
     if json:
-        found = {
-            "publishers": len(made.publishers),
-            "channels": made.channels.num_rows,
-            "reasons": reasons,
-        }
+        found = {"publishers": made.publishers, "channels": made.channels, "reasons": made.reasons}
         output.answer_json({**counts, **found, "seconds": made.described["seconds"], "traffic": str(out)})
     else:
         output.answer(
-            f"{len(made.publishers):,} publishers, {made.channels.num_rows:,} channels, "
+            f"{made.publishers:,} publishers, {made.channels:,} channels, "
             f"{counts['kept']:,} messages in {made.described['seconds']:,.1f} s",
             f"read {counts['read']:,} rows = {counts['kept']:,} kept + {counts['quarantined']:,} quarantined",
-            *output.format_reasons(reasons),
+            *output.format_reasons(made.reasons),
             f"written to {out}",
         )

@@ -1,24 +1,26 @@
 """`meshwright diff` and `meshwright apply`: show what a new plan changes, and change a federation to it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from meshwright.cli.options import AllowRelays, InventoryFile, Json, Secret, read_settings
-
-if TYPE_CHECKING:
-    from meshwright.deploy import BrokerSettings, Wiring
+from meshwright.cli.options import AllowRelays, Insecure, InventoryFile, Json, Secret, read_settings
 
 DIFF_EXAMPLES = (
     "meshwright diff plan new-plan",
     "meshwright diff federation new-plan --mosquitto 2.1",
+    "meshwright diff federation plan --drift",
 )
 
 APPLY_EXAMPLES = (
     "meshwright apply new-plan federation --inventory brokers.csv --dry-run",
     "meshwright apply new-plan federation --inventory brokers.csv",
+    "meshwright apply new-plan federation --wave next",
 )
+
+SHOWN_DRIFT = 5
+"""Differences that are shown without --drift."""
 
 
 def diff(
@@ -41,13 +43,22 @@ def diff(
             help="The profile of bridges; by default that of OLD if it is a federation, else plain.",
         ),
     ] = None,
+    secret: Secret = None,
+    drift: Annotated[
+        bool,
+        typer.Option(
+            "--drift",
+            help="List what was changed by hand in OLD, a federation's folder; exit code 1 if anything was.",
+        ),
+    ] = False,
     allow_relays: AllowRelays = False,
     json: Json = False,
 ) -> None:
     """Show what changes between two plans: on which broker, in which order, by restart or reload.
 
     For each topic, removals happen before additions. A broker that joins dials its neighbours. Mosquitto 2.0
-    loads changed bridges when the dialling broker restarts, 2.1 when it reloads.
+    loads changed bridges when the dialling broker restarts, 2.1 when it reloads. The files of a federation are
+    compared with what was written; the repair of what was changed by hand comes first.
     """
     from meshwright import deploy
     from meshwright.cli import output
@@ -57,33 +68,54 @@ def diff(
         explain_orphaned_sessions,
         orphaned_sessions,
     )
+    from meshwright.deploy.config.drift import drift_of_brokers, find_drift
+    from meshwright.errors import InputError
+    from meshwright.files.header import FEDERATION, holds
 
-    before, known, secured = _read_old(old, allow_relays)
-    settings = deploy.BrokerSettings(profile or known.profile, mosquitto or known.version)
     trees = deploy.read_named_trees(new, allow_relays=allow_relays)
+    found: list[str] = []
+    if holds(old, FEDERATION):
+        deployed = deploy.read_federation(old)
+        known = deployed.settings
+        settings = read_settings(
+            profile or known.profile, mosquitto or known.version, secret, fragment=known.fragment
+        )
+        differences = find_drift(old, deployed, settings.secret)
+        found = [str(each) for each in differences]
+        before, secured = deployed.current, deployed.secured
+        repairs = drift_of_brokers(old, deployed, differences)
+    elif drift:
+        raise InputError(f"{old} is not a federation's folder: --drift compares the files of one")
+    else:
+        settings = deploy.BrokerSettings(profile or "plain", mosquitto or "2.0")
+        before = deploy.wire(deploy.read_named_trees(old, allow_relays=allow_relays))
+        secured, repairs = False, {}
     delta = compute_delta(
         before, deploy.rewire(trees, before), version=settings.version, secured=secured,
-        durable=settings.durable,
+        durable=settings.durable, drift=repairs,
     )  # fmt: skip
     if json:
         sessions = orphaned_sessions(delta)
         output.answer_json(
-            {"old": str(old), "new": str(new), **delta.to_dict(), "outlived_sessions": sessions}
+            {
+                "old": str(old),
+                "new": str(new),
+                **delta.to_dict(),
+                "outlived_sessions": sessions,
+                "drift": found,
+            }
         )
     else:
-        output.answer(*explain_delta(delta), *explain_orphaned_sessions(delta))
-
-
-def _read_old(path: Path, allow_relays: bool) -> "tuple[Wiring, BrokerSettings, bool]":
-    """Return the wiring and settings of a plan or a federation's folder, and whether it has passwords."""
-    from meshwright import deploy
-    from meshwright.files.header import FEDERATION, holds
-
-    if holds(path, FEDERATION):
-        deployed = deploy.read_federation(path)
-        return deployed.wiring, deployed.settings, deployed.secured
-    trees = deploy.read_named_trees(path, allow_relays=allow_relays)
-    return deploy.wire(trees), deploy.BrokerSettings(), False
+        shown = found if drift else found[:SHOWN_DRIFT]
+        more = [f"… and {len(found) - len(shown)} more: see --drift"] if len(shown) < len(found) else []
+        output.answer(
+            *(f"drift: {line}" for line in shown),
+            *more,
+            *explain_delta(delta),
+            *explain_orphaned_sessions(delta),
+        )
+    if drift and found:
+        raise typer.Exit(output.ANSWER_IS_NO)
 
 
 def apply(
@@ -94,7 +126,32 @@ def apply(
     ],
     *,
     inventory: InventoryFile = None,
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", metavar="plain|durable", help="Change the profile; every broker restarts."),
+    ] = None,
+    mosquitto: Annotated[
+        str | None,
+        typer.Option("--mosquitto", metavar="2.0|2.1", help="Change the version; every broker restarts."),
+    ] = None,
     secret: Secret = None,
+    insecure: Insecure = False,
+    wave: Annotated[
+        str | None,
+        typer.Option(
+            "--wave",
+            metavar="N|next",
+            help="Write only the files of this wave, and say what to restart or reload; then go on with next.",
+        ),
+    ] = None,
+    staged: Annotated[
+        Path | None,
+        typer.Option(
+            "--staged",
+            metavar="DIR",
+            help="Write the files of every wave to this folder; change nothing else.",
+        ),
+    ] = None,
     allow_relays: AllowRelays = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Explain the changes, and change nothing.")
@@ -104,59 +161,89 @@ def apply(
     """Explain what a new plan changes, then update a federation's folders, and its brokers if they run here.
 
     If `meshwright federation --keep` runs brokers from this folder, they are started, restarted and stopped
-    in the order explained. Otherwise only the folders change, and you perform the steps. Applying a plan a
-    second time changes nothing.
+    in the order explained. Otherwise only the folders change, and you perform the steps. With --wave, the files
+    of one wave are written at a time, and the folder remembers how far you are. Applying a plan a second time
+    changes nothing.
     """
     from meshwright import deploy
     from meshwright.cli import output
-    from meshwright.deploy.config.delta import (
-        compute_delta,
-        explain_delta,
-        explain_orphaned_sessions,
-        orphaned_sessions,
-    )
-    from meshwright.deploy.config.inventory import extend_inventory
-    from meshwright.deploy.config.settings import fingerprint
+    from meshwright.deploy.config.change import plan_change, write_everything, write_stages, write_wave
+    from meshwright.deploy.config.delta import explain_delta, explain_orphaned_sessions, orphaned_sessions
+    from meshwright.deploy.config.exposure import require_protected
+    from meshwright.deploy.config.manifest import federation_lock
     from meshwright.deploy.federation.supervisor import is_supervised, request_update
-    from meshwright.deploy.federation.update import update_folders
     from meshwright.errors import InputError
 
+    if sum((wave is not None, staged is not None, dry_run)) > 1:
+        raise InputError("--wave, --staged and --dry-run exclude each other: give one")
     deployed = deploy.read_federation(federation)
-    if deployed.secured != (secret is not None):
-        fix = "give the --secret that it was written with" if deployed.secured else "omit --secret"
-        raise InputError(f"{federation} has {'' if deployed.secured else 'no '}passwords: {fix}")
+    if deployed.secured and secret is None:
+        raise InputError(
+            f"{federation} has passwords: give the --secret that it was written with, or a new one"
+        )
     known = deployed.settings
-    settings = read_settings(known.profile, known.version, secret, fragment=known.fragment)
+    settings = read_settings(
+        profile or known.profile, mosquitto or known.version, secret, fragment=known.fragment
+    )
     trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
-    wiring = deploy.rewire(trees, deployed.wiring)
-    running, new_secret = is_supervised(federation), deployed.fingerprint != fingerprint(settings.secret)
-    if running and new_secret:
-        raise InputError(f"{federation} runs with another secret: stop it, and start it again with this one")
-    if inventory is not None:
-        endpoints = deploy.read_inventory(inventory).for_brokers(wiring.order)
-    else:
-        endpoints = extend_inventory(deployed.inventory, wiring.order)
-    delta = compute_delta(
-        deployed.wiring, wiring, version=settings.version, secured=deployed.secured,
-        must_restart=deployed.must_restart(endpoints, settings), durable=settings.durable,
-    )  # fmt: skip
-    changed: list[str] = []
-    if not dry_run and running:
-        changed = request_update(federation, plan, endpoints, allow_relays=allow_relays)
-    elif not dry_run:
-        changed = update_folders(trees, wiring, endpoints, settings, federation)
+    endpoints = None if inventory is None else deploy.read_inventory(inventory)
+    with federation_lock(federation):
+        running = is_supervised(federation)
+        if running and wave is not None:
+            raise InputError(f"the brokers of {federation} run here and change wave by wave: omit --wave")
+        change = plan_change(federation, trees, settings, endpoints)
+        for line in require_protected(change.inventory, settings, insecure=insecure):
+            output.note(line)
+        if running and change.new_secret:
+            raise InputError(
+                f"{federation} runs with another secret: stop it, and start it again with this one"
+            )
+        delta, rollout = change.delta, change.rollout
+        changed: list[str] = []
+        number = 0
+        if staged is not None:
+            write_stages(change, staged)
+        elif wave is not None:
+            number, changed = write_wave(change, wave)
+        elif not dry_run and running:
+            changed = request_update(federation, plan, change.inventory, allow_relays=allow_relays)
+        elif not dry_run:
+            changed = write_everything(change)
     if json:
         output.answer_json({
-            "federation": str(federation), "dry_run": dry_run, "running": running, "new_secret": new_secret,
-            **delta.to_dict(), "outlived_sessions": {} if running else orphaned_sessions(delta),
-            "files_changed": changed,
+            "federation": str(federation), "dry_run": dry_run, "running": running,
+            "new_secret": change.new_secret, **delta.to_dict(),
+            "outlived_sessions": {} if running else orphaned_sessions(delta),
+            "drift": [str(each) for each in change.drift], "wave": number or None,
+            "waves_done": number or rollout.done, "staged": staged and str(staged), "files_changed": changed,
         })  # fmt: skip
         return
-    lines = ["another secret: every broker restarts, with new passwords"] if new_secret else []
-    lines += [*explain_delta(delta), *([] if running else explain_orphaned_sessions(delta))]
-    if dry_run:
-        lines.append("dry run: nothing was changed")
+    lines = [f"drift: {each}" for each in change.drift[:SHOWN_DRIFT]]
+    if len(change.drift) > SHOWN_DRIFT:
+        lines.append(f"… and {len(change.drift) - SHOWN_DRIFT} more: see meshwright diff --drift")
+    lines += ["another secret: every broker restarts, with new passwords"] if change.new_secret else []
+    if wave is not None:
+        steps = [f"  {step}" for step in rollout.waves[number - 1]] if number else []
+        left = len(rollout.waves) - number
+        lines += [f"wave {number} of {len(rollout.waves)}:", *steps] if steps else ["nothing changes"]
+        lines.append(
+            f"{len(changed):,} files changed in {federation}; "
+            + (
+                f"perform these steps, then write the next of {left} waves"
+                if left
+                else "this was the last wave"
+            )
+        )
+        lines += [] if left else explain_orphaned_sessions(delta)
     else:
-        applied = "applied to the running brokers; " if running and delta.steps else ""
-        lines.append(f"{applied}{len(changed):,} files changed in {federation}")
+        lines += [*explain_delta(delta), *([] if running else explain_orphaned_sessions(delta))]
+        if rollout.done:
+            lines.append(f"{rollout.done} of {len(rollout.waves)} waves are written: go on with --wave next")
+        if dry_run:
+            lines.append("dry run: nothing was changed")
+        elif staged is not None:
+            lines.append(f"the files of each wave are in {staged}; {federation} was not changed")
+        else:
+            applied = "applied to the running brokers; " if running and delta.steps else ""
+            lines.append(f"{applied}{len(changed):,} files changed in {federation}")
     output.answer(*lines)

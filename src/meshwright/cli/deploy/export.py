@@ -7,6 +7,7 @@ import typer
 
 from meshwright.cli.options import (
     AllowRelays,
+    Insecure,
     InventoryFile,
     Json,
     MosquittoVersion,
@@ -34,6 +35,7 @@ def export(
     profile: Profile = "plain",
     mosquitto: MosquittoVersion = "2.0",
     secret: Secret = None,
+    insecure: Insecure = False,
     allow_relays: AllowRelays = False,
     fragment: Annotated[
         bool,
@@ -54,12 +56,13 @@ def export(
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.deploy.config.existing import check_existing
+    from meshwright.deploy.config.exposure import require_protected
     from meshwright.deploy.federation.supervisor import require_stopped
 
     if to != "mosquitto":
         _refuse_broker_options(
             to, inventory=inventory, profile=profile != "plain", mosquitto=mosquitto != "2.0", secret=secret,
-            allow_relays=allow_relays, fragment=fragment,
+            insecure=insecure, allow_relays=allow_relays, fragment=fragment,
         )  # fmt: skip
         file = deploy.export(plan, to, out)
         if json:
@@ -70,9 +73,13 @@ def export(
     check_target(out, "federation")
     require_stopped(out)
     trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
-    wiring = deploy.wire(trees)
+    # An existing federation keeps its order of brokers, and with it who dials whom.
+    there = out.exists() and any(out.iterdir())
+    wiring = deploy.rewire(trees, deploy.read_federation(out).wiring) if there else deploy.wire(trees)
     endpoints = read_inventory_or_default(inventory, wiring.order)
     settings = read_settings(profile, mosquitto, secret, fragment=fragment)
+    for line in require_protected(endpoints, settings, insecure=insecure):
+        output.note(line)
     deploy.write_federation(trees, wiring, endpoints, settings, out)
     checked = check_existing(wiring, endpoints, settings) if fragment else {}
     figures = {

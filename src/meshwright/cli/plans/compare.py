@@ -41,6 +41,7 @@ from meshwright.cli.options import (
     TopicKind,
     file_columns,
 )
+from meshwright.cli.plans.report import ReportFile, check_page, write_page
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan
@@ -55,7 +56,7 @@ COMPARE_EXAMPLES = (
 
 ADVISE_EXAMPLES = (
     "meshwright advise subscriptions.csv --chart advice.png",
-    "meshwright advise subscriptions.csv --max-degree 8 --out plan",
+    "meshwright advise subscriptions.csv --max-degree 8 --out plan --report advice.html",
     "meshwright advise dataset --resilient",
 )
 
@@ -188,6 +189,7 @@ def advise(
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Draw links against degree: a .png, .svg or .pdf file."),
     ] = None,
+    report: ReportFile = None,
     seconds: Seconds = None,
     steps: Steps = None,
     node: NodeColumn = "node",
@@ -207,14 +209,17 @@ def advise(
 ) -> None:
     """Try the designs that fit, and say which one to take and why.
 
+    With --out the chosen plan has its page, report.html, in its folder; --report writes it elsewhere.
+
     Every figure of the table is measured; "links to spare" counts the links that could each be removed alone.
     The exit code is 1 if no design meets the requirements.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
     from meshwright.cli.plans import design_runs
-    from meshwright.designs.advice import Wishes
-    from meshwright.designs.advice import advise as ask
+    from meshwright.designs import Wishes, front
+    from meshwright.designs import advise as ask
+    from meshwright.errors import InputError
     from meshwright.report import advice_table, trade_off
     from meshwright.report.sheet import check_chart
     from meshwright.store import write_plan
@@ -223,6 +228,10 @@ def advise(
     wishes = Wishes(max_degree, max_edges, resilient, diameter)
     if out is not None:
         check_target(out, "plan")
+    elif report is not None:
+        raise InputError("--report shows the chosen plan: add --out PLAN to keep it, or leave --report out")
+    if out is not None:
+        check_page(report)
     if chart is not None:
         check_chart(chart)
     given_topics = design_runs.load_planned(
@@ -235,24 +244,34 @@ def advise(
         running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices")}
         return design_runs.make(interest, algorithm, given, progress=progress, **running)
 
+    def trade_off_of(interest: "Interest", **given: Any) -> "tuple[Plan, ...]":
+        with output.ProgressDrawing("Under the degree limit", forced=progress) as drawing:
+            return front(interest, progress=drawing, **given)
+
     timing = {} if seconds is None else {"seconds": seconds}
-    advice = ask(interest, wishes, **timing, steps=steps, seed=seed, threads=threads, make=make)
+    advice = ask(
+        interest, wishes, **timing, steps=steps, seed=seed, threads=threads, make=make, trade_off=trade_off_of
+    )
     title = f"{source}: {design_runs.format_size(interest)}"
     chosen = None if advice.chosen is None else advice.chosen.plan
     with output.working("measuring"):
         table = advice_table(advice)
     if chart is not None:
         trade_off(chart, others=[own.plan for own in advice.tried], chosen=chosen, title=title)
+    page = None
     if out is not None and chosen is not None:
         chosen = replace(chosen, filters=given_topics.filters)
         if not force:
             check_replaced(out, given_topics.dataset, chosen.algorithm, chosen)
         write_plan(chosen, out)
+        page, _ = write_page(out, given_topics.source, report, progress=progress)
     if json:
         written = {"plan": str(out) if out and chosen else None, "chart": chart and str(chart)}
+        written["report"] = page and str(page)
         output.answer_json({"source": source, **given_topics.fields, **_advice_fields(advice), **written})
     else:
         files = [f"chart: {chart}"] if chart else []
+        files += [f"report: {page}"] if page else []
         files += [f"written to {out}"] if out is not None and chosen is not None else []
         output.answer(title, table, *given_topics.lines, *_advice_lines(advice), *files)
     if chosen is None:

@@ -52,9 +52,14 @@ class PlannedSource(NamedTuple):
     """Whether topics count as filters only because some have wildcards."""
 
     @property
+    def source(self) -> Interest:
+        """The interest of the dataset, with its topics as they are."""
+        return self.interest if self.filters is None else self.filters.source
+
+    @property
     def dataset(self) -> str:
         """The fingerprint of the dataset."""
-        return (self.interest if self.filters is None else self.filters.source).fingerprint
+        return self.source.fingerprint
 
     @property
     def lines(self) -> list[str]:

@@ -44,6 +44,7 @@ from meshwright.cli.options import (
     TopicKind,
     file_columns,
 )
+from meshwright.cli.plans.report import ReportFile, check_page, write_page
 from meshwright.cli.spark import Conf, Master
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ EXAMPLES = (
     "meshwright plan dataset --algorithm randomm --max-degree 8 --arbitrary --out plan",
     "meshwright plan subscriptions.csv --costs places.csv --out plan",
     "meshwright plan subscriptions.csv --algorithm best --steps 2000 --certify --out plan",
+    "meshwright plan subscriptions.csv --out plan --report plan.html",
     "meshwright plan subscriptions.csv --algorithm best --front --seconds 60 --out front",
     "meshwright plan dataset --master spark://head:7077 --out plan",
     "meshwright plan dataset --parts 8 --coverage 3 --out plan",
@@ -153,6 +155,7 @@ def plan(
     costs: Costs = None,
     metric: Metric = False,
     certify: Certify = False,
+    report: ReportFile = None,
     front: Annotated[
         bool,
         typer.Option("--front", help="Best: one plan per maximum degree on the trade-off, and a chart."),
@@ -227,7 +230,9 @@ def plan(
         "steps": steps,
     }
     if front:
-        check_front(algorithm, objective=objective, k=k)
+        check_front(algorithm, objective=objective, k=k, report=None if report is None else str(report))
+    if report is not None:
+        check_page(report)
     design_runs.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
     if coverage is not None and parts is None and master is None:
         raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
@@ -273,7 +278,11 @@ def plan(
     if not force:
         check_replaced(out, given_topics.dataset, algorithm, made)
     write_plan(made, out)
+    if report is not None:
+        write_page(out, given_topics.source, report, costs=link_costs, progress=progress)
     if json:
-        output.answer_json({**design_runs.described(made), **given_topics.fields, **way, "plan": str(out)})
+        files = {"plan": str(out), "report": report and str(report)}
+        output.answer_json({**design_runs.described(made), **given_topics.fields, **way, **files})
     else:
-        output.answer(made.summary(), *given_topics.lines, *lines, f"written to {out}")
+        page = [] if report is None else [f"report: {report}"]
+        output.answer(made.summary(), *given_topics.lines, *lines, *page, f"written to {out}")

@@ -24,6 +24,8 @@ from meshwright.filters import has_wildcard, overlap_groups
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from meshwright.deploy.config.drift import BrokerDrift
+
     TopicLine: TypeAlias = tuple[str, str, str]
     """A line of a bridge: its listener, the topic, and the direction."""
 
@@ -143,14 +145,17 @@ def compute_delta(
     secured: bool = False,
     must_restart: Collection[str] = (),
     durable: bool = False,
+    drift: Mapping[str, BrokerDrift] | None = None,
 ) -> Delta:
     """Compute the steps from one wiring to another; `new` must keep the order of the brokers that stay.
 
     Brokers in `must_restart`, such as those with another address or password, act before their diallers.
-    With `secured`, brokers first load the passwords and access lists of their new diallers.
+    With `secured`, brokers first load the passwords and access lists of their new diallers. Before everything
+    else, `drift` is repaired.
     """
     here, there = set(old.order), set(new.order)
-    waves = [tuple(Step(STOP, broker) for broker in old.order if broker not in there)]
+    waves = _repair_waves(old, there, drift or {})
+    waves += [tuple(Step(STOP, broker) for broker in old.order if broker not in there)]
     changes: dict[str, tuple[set[TopicLine], set[TopicLine]]] = {}
     no_action = []
     for broker in new.order:
@@ -175,6 +180,34 @@ def compute_delta(
     waves += _order_changes(old, new, changes, action, must_restart)
     waves = [wave for wave in waves if wave]
     return Delta(old, new, tuple(waves), tuple(no_action), frozenset(must_restart), durable)
+
+
+def _repair_waves(
+    old: Wiring, there: Collection[str], drift: Mapping[str, BrokerDrift]
+) -> list[tuple[Step, ...]]:
+    """Return the waves that repair what was changed by hand: first all added lines go, then lost ones return."""
+    removals, rest = [], []
+    for broker in old.order:
+        found = drift.get(broker)
+        if found is None or broker not in there:
+            continue
+        lines = {line for line in _topic_lines(old, broker) if line[0] in there}
+        left = lines - found.missing
+        if found.extra:
+            removals.append(Step(RESTART, broker, tuple(sorted(found.extra)), (), _bridges_of(left)))
+        if left != lines or (found.restart and not found.extra):
+            rest.append(Step(RESTART, broker, (), tuple(sorted(lines - left)), _bridges_of(lines)))
+        if not found.restart:
+            rest.append(Step(RELOAD, broker))
+    return [tuple(removals), tuple(rest)]
+
+
+def _bridges_of(lines: Iterable[TopicLine]) -> dict[str, dict[str, str]]:
+    """Return topic lines by listener."""
+    bridges: dict[str, dict[str, str]] = {}
+    for listener, topic, direction in sorted(lines):
+        bridges.setdefault(listener, {})[topic] = direction
+    return bridges
 
 
 def _topic_lines(wiring: Wiring, broker: str) -> set[TopicLine]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from meshwright import escape
 from meshwright.errors import InputError, MissingDependencyError, OutputError
 from meshwright.files.atomic import new_file
 from meshwright.overlay import graphml
@@ -86,7 +87,7 @@ def _unlinked_brokers(stored: StoredPlan, links: list[dict[str, Any]]) -> list[s
 def _json(stored: StoredPlan, topics: TopicsByLink) -> str:
     from meshwright.store import read_trees
 
-    metadata = {name: value for name, value in stored.metadata.items() if name not in ("format", "schema")}
+    metadata = {name: value for name, value in stored.metadata.items() if name not in ("format", "schema", "files")}
     document: dict[str, Any] = {"plan": metadata, "links": _links(stored, topics)}
     if "routes" in stored.metadata:
         tables = read_trees(stored.path)
@@ -97,17 +98,12 @@ def _json(stored: StoredPlan, topics: TopicsByLink) -> str:
 def _dot(stored: StoredPlan, topics: TopicsByLink) -> str:
     lines = ["graph federation {", "  layout=neato; overlap=false; node [shape=box];"]
     links = _links(stored, topics)
-    lines += [f"  {_dot_quote(broker)};" for broker in _unlinked_brokers(stored, links)]
+    lines += [f"  {escape.dot(broker)};" for broker in _unlinked_brokers(stored, links)]
     for link in links:
-        ends = " -- ".join(_dot_quote(link[end]) for end in ("u", "v"))
+        ends = " -- ".join(escape.dot(link[end]) for end in ("u", "v"))
         style = "" if link["overlay"] else ", style=dashed"
         lines.append(f"  {ends} [contribution={link['contribution']}, topics={len(link['topics'])}{style}];")
     return "\n".join([*lines, "}"]) + "\n"
-
-
-def _dot_quote(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 def _graph(stored: StoredPlan, topics: TopicsByLink) -> Any:

@@ -1,86 +1,213 @@
-"""A federation as a folder: one folder for each broker, and the files that an operator needs around them."""
+"""A federation as a folder: one folder for each broker, and the files that an operator needs around them.
+
+Only files on the manifest's list are ours. Everything else in the folder belongs to its operator and stays.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
+import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.brokers.processes import CONFIGURATION, USER
 from meshwright.deploy.config.fragments import FRAGMENT
 from meshwright.deploy.config.handbook import handbook
-from meshwright.deploy.config.inventory import OPTIONAL_COLUMNS, Endpoint, Inventory, moved_brokers
+from meshwright.deploy.config.manifest import (
+    DeployedFederation,
+    federation_lock,
+    manifest_text,
+    read_federation,
+)
 from meshwright.deploy.config.mosquitto import broker_files, systemd_unit
 from meshwright.deploy.config.settings import BrokerSettings, fingerprint
 from meshwright.deploy.config.wiring import Wiring, check_folder_names, folder_of
+from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
-from meshwright.files.header import FEDERATION, damaged, read_header, write_header
+from meshwright.files.folder_change import FolderChange, change_folder, digest
+from meshwright.files.header import FEDERATION, holds
+from meshwright.files.real_folder import RealFolder
 
 if TYPE_CHECKING:
+    from meshwright.deploy.config.inventory import Inventory
     from meshwright.deploy.config.named_trees import NamedTrees
 
 IMAGE = "eclipse-mosquitto"
 SECRET_FILES = ("passwords", "client.password", CONFIGURATION)
 """Files that hold passwords if there is a secret; then only their owner may read them."""
-
-
-@dataclass(frozen=True)
-class DeployedFederation:
-    """A federation as the manifest of its folder describes it."""
-
-    wiring: Wiring
-    inventory: Inventory
-    settings: BrokerSettings
-    """Without the secret, which no file holds."""
-    fingerprint: str | None = None
-    """The fingerprint of the secret that passwords are derived from, or None without passwords."""
-
-    @property
-    def secured(self) -> bool:
-        """Whether there are passwords and access lists."""
-        return self.fingerprint is not None
-
-    def must_restart(self, inventory: Inventory, settings: BrokerSettings) -> set[str]:
-        """Return the brokers that must restart even if their bridges stay: those with another address.
-
-        With another secret, all brokers must restart: both ends of each bridge need the new password.
-        """
-        if self.fingerprint != fingerprint(settings.secret):
-            return self.inventory.endpoints.keys() & inventory.endpoints.keys()
-        return moved_brokers(self.inventory, inventory)
+QUEUES = "data/mosquitto.db"
+"""Where a broker stores its queues."""
+EDITED, FORMER = ".edited", ".former"
+"""Endings of files that are set aside: edited by hand before we replaced them, or queues of a gone broker."""
 
 
 def write_federation(
     trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings, path: str | Path
 ) -> Path:
-    """Write the folders of all brokers, whole or not at all; the same input gives the same bytes."""
+    """Write the folders of all brokers, whole or not at all; the same input gives the same bytes.
+
+    In the folder of an existing federation, only files that are ours change.
+
+    Raises
+    ------
+    InputError
+        If there is a federation with another profile, Mosquitto version or secret.
+    OutputError
+        If something else is there, or a file that is not ours, or was edited, is in the way.
+    """
     check_folder_names(wiring.order)
     checked = inventory.for_brokers(wiring.order)
-    with new_folder(path, FEDERATION) as folder:
-        for name, text in federation_files(trees, wiring, checked, settings).items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_file(file, text, private=is_private(file, settings))
-        write_manifest(folder, wiring, checked, settings)
-    return Path(path)
+    files = federation_files(trees, wiring, checked, settings)
+    target = Path(path)
+    if holds(target, FEDERATION):
+        with federation_lock(target):
+            _refuse_other_settings(target, settings)
+            update_files(files, describe(wiring, checked, settings), target, overwrite_edits=False)
+        return target
+    with new_folder(target, FEDERATION) as folder, RealFolder(folder) as inside:
+        inside.restrict(".")
+        for name, text in files.items():
+            inside.create(name, text.encode(), mode_of(name, settings.secret is not None), flush=False)
+        described = describe(wiring, checked, settings, files)
+        inside.create(FEDERATION.file, manifest_text(described).encode(), 0o640, flush=False)
+    return target
 
 
-def is_private(file: Path, settings: BrokerSettings) -> bool:
-    """Return whether a file of a broker's folder holds passwords."""
-    if settings.fragment:
-        return file.name == FRAGMENT
-    return settings.secret is not None and file.name in SECRET_FILES
+def _refuse_other_settings(folder: Path, settings: BrokerSettings) -> None:
+    """Refuse to change by export what every broker must learn in the right order."""
+    deployed = read_federation(folder)
+    different = [
+        what
+        for what, differs in (
+            ("profile", deployed.settings.profile != settings.profile),
+            ("Mosquitto version", deployed.settings.version != settings.version),
+            ("secret", deployed.fingerprint != fingerprint(settings.secret)),
+            ("kind of files", deployed.settings.fragment != settings.fragment),
+        )
+        if differs
+    ]
+    if different:
+        raise InputError(
+            f"the federation in {folder} has another {', '.join(different)}: change it in waves with "
+            "meshwright apply, or export to a new folder"
+        )
+    if deployed.rollout is not None:
+        raise InputError(
+            f"a change of {folder} is under way, {deployed.rollout.done} of {len(deployed.rollout.waves)} waves "
+            "done: finish it with meshwright apply --wave next"
+        )
 
 
-def write_file(file: Path, text: str, *, private: bool) -> None:
-    """Create a file; only its owner can ever read a private one, even while it is being written."""
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-        opened.write(text)
+def describe(
+    wiring: Wiring,
+    inventory: Inventory,
+    settings: BrokerSettings,
+    files: Mapping[str, str] | None = None,
+) -> DeployedFederation:
+    """Return what the manifest says of files by their texts."""
+    digests = {name: digest(text.encode()) for name, text in (files or {}).items()}
+    bare = replace(settings, secret=None)
+    return DeployedFederation(wiring, inventory, bare, fingerprint(settings.secret), digests)
+
+
+def mode_of(name: str, secured: bool) -> int:
+    """Return the mode of a file: only its owner reads passwords, and others never anything."""
+    private = Path(name).name == FRAGMENT or (secured and Path(name).name in SECRET_FILES)
+    return 0o600 if private else 0o640
+
+
+def update_folders(
+    trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings, folder: Path
+) -> list[str]:
+    """Bring a federation's folders up to date, all files together; return the files that changed.
+
+    The folders of brokers that are gone stay, without our files in them; their queues are set aside.
+    """
+    files = federation_files(trees, wiring, inventory, settings)
+    return update_files(files, describe(wiring, inventory, settings), folder)
+
+
+def update_files(
+    files: Mapping[str, str],
+    described: DeployedFederation,
+    folder: Path,
+    *,
+    overwrite_edits: bool = True,
+    only: bool = False,
+    secured: bool | None = None,
+) -> list[str]:
+    """Bring files of a federation up to date, with its manifest, and return those that changed.
+
+    Parameters
+    ----------
+    files
+        The texts of all files, or with `only` of some; our other files are then deleted, or with `only` kept.
+    described
+        What the manifest will say; its list of files is filled in here.
+    overwrite_edits
+        Whether files that were edited by hand are replaced; they are set aside. Otherwise they are refused.
+    secured
+        Whether the files hold passwords, if that is not as described.
+    """
+    before = read_federation(folder)
+    writes: dict[str, tuple[bytes, int]] = {}
+    aside: dict[str, str] = {}
+    removals: dict[str, str] = {}
+    in_the_way = []
+    with RealFolder(folder) as inside:
+        for name, text in files.items():
+            content, mode = text.encode(), mode_of(name, described.secured if secured is None else secured)
+            status, found = inside.status(name), inside.read(name)
+            if status is not None and found != content:
+                known = before.files.get(name)
+                if known is None or stat.S_ISDIR(status.st_mode):
+                    in_the_way.append(name)
+                elif found is None or digest(found) != known:
+                    if not overwrite_edits:
+                        in_the_way.append(name)
+                    elif found is not None:
+                        aside[name] = name + EDITED
+            if found != content or status is None or not _fits(status.st_mode, mode):
+                writes[name] = (content, mode)
+        obsolete = {} if only else {name: before.files[name] for name in before.files if name not in files}
+        for name, known in obsolete.items():
+            found = inside.read(name)
+            if found is None:
+                continue
+            if digest(found) == known:
+                removals[name] = known
+            elif overwrite_edits:
+                aside[name] = name + EDITED
+            else:
+                in_the_way.append(name)
+        gone = () if only else set(before.wiring.order) - set(described.wiring.order)
+        for broker in sorted(gone):
+            queues = f"{folder_of(broker)}/{QUEUES}"
+            if inside.is_regular(queues):
+                aside[queues] = queues + FORMER
+        if in_the_way:
+            raise OutputError(
+                f"{folder} has files that meshwright did not write, or that were edited since: "
+                f"{first_five(sorted(in_the_way))}; move them away"
+            )
+        kept = before.files if only else {}
+        listed = {**kept, **{name: digest(text.encode()) for name, text in files.items()}}
+        manifest = manifest_text(replace(described, files=listed)).encode()
+        if inside.read(FEDERATION.file) != manifest:
+            writes[FEDERATION.file] = (manifest, 0o640)
+        for below in sorted({"."} | {str(Path(name).parent) for name in files}):
+            if inside.status(below if below != "." else FEDERATION.file) is not None:
+                inside.restrict(below)
+    change_folder(folder, FolderChange(writes, aside, removals))
+    changed = [*writes, *aside, *removals]
+    return list(dict.fromkeys(sorted(changed, key=lambda name: name == FEDERATION.file)))
+
+
+def _fits(mode: int, wanted: int) -> bool:
+    """Return whether a file's mode is as open as wanted, or less open but still for its owner."""
+    return not stat.S_IMODE(mode) & ~wanted and mode & 0o600 == 0o600
 
 
 def federation_files(
@@ -103,83 +230,6 @@ def federation_files(
     }
 
 
-def write_manifest(folder: Path, wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> bool:
-    """Write federation.json atomically if its content changes; return whether it was written."""
-    file = folder / FEDERATION.file
-    before = file.read_bytes() if file.is_file() else b""
-    with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder) as temporary:
-        write_header(Path(temporary), FEDERATION, _manifest(wiring, inventory, settings))
-        written = Path(temporary) / FEDERATION.file
-        if written.read_bytes() == before:
-            return False
-        written.replace(file)
-        return True
-
-
-def read_federation(path: str | Path) -> DeployedFederation:
-    """Read the manifest of a federation's folder.
-
-    Raises
-    ------
-    InputError
-        If the folder does not exist.
-    FormatError
-        If the folder is not a federation, has a newer schema, or is damaged.
-    """
-    folder = Path(path)
-    content = read_header(folder, FEDERATION)
-    try:
-        endpoints = {
-            record["broker"]: Endpoint(
-                record["host"], record["port"], record["tls"], *map(record.get, OPTIONAL_COLUMNS)
-            )
-            for record in content["brokers"]
-        }
-        bridges = {
-            (bridge["dialler"], bridge["listener"]): dict(bridge["topics"]) for bridge in content["bridges"]
-        }
-        former_topics = {
-            (bridge["dialler"], bridge["listener"]): tuple(bridge["topics"])
-            for bridge in content.get("taken_off", [])
-        }
-        wiring = Wiring(tuple(endpoints), bridges, former_topics)
-        settings = BrokerSettings(
-            content["profile"], content["mosquitto"], fragment=content.get("fragment", False)
-        )
-        return DeployedFederation(wiring, Inventory(endpoints), settings, content["secret_fingerprint"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
-
-
-def _manifest(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> dict[str, Any]:
-    """Return the content of federation.json; `taken_off` holds the former topics of bridges."""
-    content = {
-        "profile": settings.profile,
-        "mosquitto": settings.version,
-        **({"fragment": True} if settings.fragment else {}),
-        "secret_fingerprint": fingerprint(settings.secret),
-        "brokers": [
-            {"broker": broker, "folder": folder_of(broker), **_stated(inventory.endpoints[broker])}
-            for broker in wiring.order
-        ],
-        "bridges": [
-            {"dialler": dialler, "listener": listener, "topics": dict(topics)}
-            for (dialler, listener), topics in wiring.bridges.items()
-        ],
-    }
-    if settings.durable and wiring.former_topics:
-        content["taken_off"] = [
-            {"dialler": dialler, "listener": listener, "topics": list(topics)}
-            for (dialler, listener), topics in wiring.former_topics.items()
-        ]
-    return content
-
-
-def _stated(endpoint: Endpoint) -> dict[str, Any]:
-    """Return the fields of an endpoint that are known."""
-    return {name: value for name, value in vars(endpoint).items() if value is not None}
-
-
 def _docker_compose(wiring: Wiring, settings: BrokerSettings) -> str:
     """Return a docker-compose file; it is JSON, which is also YAML and quotes every name safely."""
     service_of = {broker: f"broker-{number:04}" for number, broker in enumerate(wiring.order)}
@@ -188,7 +238,7 @@ def _docker_compose(wiring: Wiring, settings: BrokerSettings) -> str:
             "image": f"{IMAGE}:{settings.version}",
             "network_mode": "host",
             "working_dir": "/federation",
-            "command": ["sh", "-c", f"chown -R {USER} . && exec mosquitto -c {CONFIGURATION}"],
+            "command": ["sh", "-c", f"chown -hR {USER} . && exec mosquitto -c {CONFIGURATION}"],
             "volumes": [f"./{folder_of(broker)}:/federation"],
             "restart": "unless-stopped",
             "depends_on": [service_of[other] for other in wiring.dialled_by(broker)],

@@ -9,6 +9,7 @@ from meshwright.deploy.config.fragments import FRAGMENT, REQUIREMENTS
 from meshwright.deploy.config.mosquitto import UNUSED_PREFIX
 from meshwright.deploy.config.named_trees import filters_by_link
 from meshwright.deploy.config.wiring import client_id, folder_of, local_client_id
+from meshwright.escape import markdown, markdown_code
 from meshwright.filters import covers
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _starting() -> list[str]:
         f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
         f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
         "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
-        f"with `chown -R {USER} FOLDER`.",
+        f"with `chown -hR {USER} FOLDER`.",
     ]
 
 
@@ -133,7 +134,10 @@ def _exceptions(trees: NamedTrees) -> list[str]:
             parts.append("In this federation no broker relays a message.")
     relayed = [(topic, sorted(tree.relays)) for topic, tree in trees.trees.items() if tree.relays]
     if relayed:
-        listed = "; ".join(f"`{topic}`: {', '.join(relays)}" for topic, relays in relayed[:MOST_RELAYED])
+        listed = "; ".join(
+            f"{markdown_code(topic)}: {', '.join(map(markdown, relays))}"
+            for topic, relays in relayed[:MOST_RELAYED]
+        )
         more = f"; and {len(relayed) - MOST_RELAYED:,} more" if len(relayed) > MOST_RELAYED else ""
         parts.append(f"Relays carry messages of topics that they do not subscribe to: {listed}{more}.")
     return parts
@@ -194,11 +198,11 @@ def _broker_table(wiring: Wiring, inventory: Inventory) -> str:
     rows = ["| broker | folder | address | dials | is dialled by |", "| --- | --- | --- | --- | --- |"]
     for broker in wiring.order[:MOST_ROWS]:
         cells = [
-            broker.replace("|", "\\|").replace("\n", " "),
+            markdown(broker),
             f"`{folder_of(broker)}`",
-            inventory.endpoints[broker].address,
-            ", ".join(folder_of(other) for other in wiring.dialled_by(broker)),
-            ", ".join(folder_of(other) for other in wiring.dialled_to(broker)),
+            markdown(inventory.endpoints[broker].address),
+            ", ".join(markdown(folder_of(other)) for other in wiring.dialled_by(broker)),
+            ", ".join(markdown(folder_of(other)) for other in wiring.dialled_to(broker)),
         ]
         rows.append(f"| {' | '.join(cells)} |")
     more = len(wiring.order) - MOST_ROWS

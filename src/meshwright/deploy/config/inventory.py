@@ -11,6 +11,7 @@ from typing import Any
 
 from meshwright.brokers.processes import free_ports
 from meshwright.errors import FormatError, InputError, MissingDependencyError, first_five
+from meshwright.files.limits import check_inventory_size
 
 COLUMNS = ("broker", "host", "port")
 OPTIONAL_COLUMNS = ("user", "password_file", "ca_file", "config")
@@ -34,6 +35,15 @@ class Endpoint:
     """For fragments: the certificate, on the machines that dial this broker, that signs its own."""
     config: str | None = None
     """For fragments: the broker's own configuration, if it can be read here, to check it."""
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Endpoint:
+        """Return the endpoint that a record of the manifest states."""
+        return cls(record["host"], record["port"], record["tls"], *map(record.get, OPTIONAL_COLUMNS))
+
+    def record(self) -> dict[str, Any]:
+        """Return the endpoint as a record for the manifest."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     @property
     def address(self) -> str:
@@ -138,6 +148,7 @@ def read_inventory(path: str | Path) -> Inventory:
     ending = file.suffix.lower()
     if ending not in (".csv", ".yaml", ".yml"):
         raise InputError(f"{file} does not end in .csv, .yaml or .yml: rename it")
+    check_inventory_size(file)
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -172,8 +183,20 @@ def _yaml_records(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
         import yaml
     except ModuleNotFoundError as error:
         raise MissingDependencyError("PyYAML is not installed: pip install 'meshwright[mqtt]'") from error
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        """Aliases, of which a few lines can make billions of records, are refused."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                mark = self.peek_event().start_mark
+                raise InputError(f"{file}: line {mark.line + 1} has an alias: write the record out")
+            return super().compose_node(parent, index)
+
     try:
-        content = yaml.safe_load(text)
+        content = yaml.load(text, Loader)
+    except RecursionError as error:
+        raise FormatError(f"{file} is not an inventory: it is nested too deeply") from error
     except yaml.YAMLError as error:
         raise FormatError(f"{file} is not YAML: {' '.join(str(error).split())}") from error
     if isinstance(content, dict) and isinstance(content.get("brokers"), (dict, list)):

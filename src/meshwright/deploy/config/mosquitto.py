@@ -27,12 +27,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import CONFIGURATION, USER
 from meshwright.deploy.config.fragments import FRAGMENT, REQUIREMENTS, remote_password, requirements
-from meshwright.deploy.config.settings import CLIENT_USER, client_password, password
+from meshwright.deploy.config.settings import CLIENT_USER, client_password, derive, password
 from meshwright.deploy.config.wiring import BOTH, IN, OUT, client_id, folder_of, local_client_id
 from meshwright.filters import group_numbers, has_wildcard
 
@@ -163,7 +162,7 @@ def _digest(lines: Iterable[str]) -> str:
 
 def _password_line(secret: bytes, user: str, word: str) -> str:
     """Return a line of a password file, in the format `$7$` of Mosquitto 2.0 and later."""
-    salt = hmac.new(secret, b"salt\0" + word.encode(), hashlib.sha256).digest()[:12]
+    salt = derive(secret, "salt", word)[:12]
     digest = hashlib.pbkdf2_hmac("sha512", word.encode(), salt, PASSWORD_ITERATIONS)
     encoded_salt, encoded_digest = (base64.b64encode(part).decode() for part in (salt, digest))
     return f"{user}:$7${PASSWORD_ITERATIONS}${encoded_salt}${encoded_digest}\n"
@@ -199,7 +198,7 @@ def systemd_unit(broker: str) -> str:
         "After=network-online.target\nWants=network-online.target\n\n"
         "[Service]\n"
         f"WorkingDirectory={folder}\n"
-        f"ExecStartPre=+/bin/chown -R {USER} {folder}\n"
+        f"ExecStartPre=+/bin/chown -hR {USER} {folder}\n"
         f"ExecStart=/usr/sbin/mosquitto -c {CONFIGURATION}\n"
         "ExecReload=/bin/kill -HUP $MAINPID\nRestart=on-failure\n\n"
         "[Install]\nWantedBy=multi-user.target\n"

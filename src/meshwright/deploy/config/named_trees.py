@@ -238,9 +238,12 @@ def read_named_trees(plan: str | Path, *, allow_relays: bool = False) -> NamedTr
     FormatError
         If the folder is not a plan, has a newer schema, or is damaged.
     """
+    from meshwright.deploy.config.sound_plan import require_sound
     from meshwright.store import read_trees
 
-    return NamedTrees.from_plan(read_trees(plan)).deployable(allow_relays=allow_relays)
+    stored = read_trees(plan)
+    require_sound(stored)
+    return NamedTrees.from_plan(stored).deployable(allow_relays=allow_relays)
 
 
 def neighbours(links: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

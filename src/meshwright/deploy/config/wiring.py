@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
     from meshwright.deploy.config.named_trees import NamedTrees
 
+    Bridges: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
     BridgesByEnd: TypeAlias = dict[str, dict[str, Mapping[str, str]]]
 
 BOTH, OUT, IN = "both", "out", "in"
 """Directions in which messages cross a bridge, as its dialler sees them."""
 
+FILE_ENDINGS = ("json", "md", "txt", "yml")
+"""Endings of the files in a federation's own folder."""
 LONGEST_FOLDER = 120
 """Characters of a folder's name; longer names are cut and end in a digest."""
 
@@ -38,7 +41,7 @@ class Wiring:
 
     order: tuple[str, ...]
     """Brokers in the order of starting: each dials only brokers before it."""
-    bridges: Mapping[tuple[str, str], Mapping[str, str]]
+    bridges: Bridges
     """Each bridge as (dialler, listener), with its topics and their directions."""
     former_topics: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """Topics that a bridge carried earlier: in durable sessions it must unsubscribe from them."""
@@ -115,11 +118,16 @@ def find_former_topics(before: Wiring, now: Wiring) -> dict[tuple[str, str], tup
 def folder_of(broker: str) -> str:
     """Return the name of a broker's folder: safe in paths and settings, and different for each broker.
 
-    >>> folder_of("oslo"), folder_of("a/b c"), folder_of("..")
-    ('oslo', 'a%2Fb%20c', '%2E.')
+    Names that end like the files around the folders are escaped, so that no broker takes the place of one.
+
+    >>> folder_of("oslo"), folder_of("a/b c"), folder_of(".."), folder_of("plan.md")
+    ('oslo', 'a%2Fb%20c', '%2E.', 'plan%2Emd')
     """
     name = quote(broker, safe="")
     name = f"%2E{name[1:]}" if name.startswith(".") else name
+    stem, dot, ending = name.rpartition(".")
+    if dot and ending.lower() in FILE_ENDINGS:
+        name = f"{stem}%2E{ending}"
     if len(name) > LONGEST_FOLDER:
         name = f"{name[:LONGEST_FOLDER]}%{hashlib.sha256(broker.encode()).hexdigest()[:16]}"
     return name

@@ -46,9 +46,11 @@ def read_federation_plan(path: Path) -> FederationPlan:
     FormatError
         If the folder is not a plan, has a newer schema, or is damaged.
     """
+    from meshwright.deploy.config.sound_plan import require_sound
     from meshwright.store import read_trees
 
     stored = read_trees(path)
+    require_sound(stored)
     edges = stored.plan.edges
     links = zip(edges.column("u").to_pylist(), edges.column("v").to_pylist(), strict=True)
     return FederationPlan(NamedTrees.from_plan(stored), list(links), stored.trees)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from meshwright.brokers.processes import read_log
 from meshwright.deploy.config.wiring import OUT, client_id
 from meshwright.errors import InputError, first_five
 
@@ -46,9 +47,7 @@ class Logs:
 
         Connections of clients become `connected ID`, their ends `gone ID`.
         """
-        with self.brokers.log(broker).open("rb") as file:
-            file.seek(since)
-            text = file.read()
+        text = read_log(self.brokers.log(broker), since)
         lines = []
         for line in text[: text.rfind(b"\n") + 1].decode(errors="replace").splitlines():
             words = line.partition(": ")[2]

@@ -81,6 +81,7 @@ def run_federation(
         write_federation(trees, wiring, inventory, settings, folder)
         began = time.monotonic()
         logs = Logs(brokers)
+        earlier = logs.positions(wiring.order)
         for number, broker in enumerate(wiring.order, start=1):
             brokers.start(broker)
             if progress is not None:
@@ -89,8 +90,8 @@ def run_federation(
             broker: {f"Opening ipv4 listen socket on port {endpoint.port}."}
             for broker, endpoint in inventory.endpoints.items()
         }
-        logs.wait(listening, {})
-        logs.wait(bridge_up_lines(wiring, wiring.bridges, settings.qos), {}, seconds=60.0)
+        logs.wait(listening, earlier)
+        logs.wait(bridge_up_lines(wiring, wiring.bridges, settings.qos), earlier, seconds=60.0)
         yield RunningFederation(brokers, logs, wiring, inventory, settings, time.monotonic() - began)
 
 

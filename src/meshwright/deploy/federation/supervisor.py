@@ -15,11 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.deploy.config.delta import compute_delta
-from meshwright.deploy.config.folders import read_federation
+from meshwright.deploy.config.change import plan_change
 from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.named_trees import read_named_trees
-from meshwright.deploy.config.wiring import rewire
 from meshwright.deploy.federation.update import apply_delta
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.files.atomic import new_file
@@ -145,15 +143,10 @@ def _apply_request(federation: RunningFederation, request: dict[str, Any]) -> di
     """Apply a request to the running brokers and their folders; return the answer."""
     settings = federation.settings
     try:
-        deployed = read_federation(federation.brokers.folder)
         trees = read_named_trees(request["plan"], allow_relays=request["relays"])
-        inventory = Inventory({broker: Endpoint(**fields) for broker, fields in request["places"].items()})
-        delta = compute_delta(
-            deployed.wiring, rewire(trees, deployed.wiring), version=settings.version,
-            secured=deployed.secured, must_restart=deployed.must_restart(inventory, settings),
-            durable=settings.durable,
-        )  # fmt: skip
-        return {"changed": apply_delta(delta, trees, inventory, federation)}
+        places = {broker: Endpoint.from_record(fields) for broker, fields in request["places"].items()}
+        change = plan_change(federation.brokers.folder, trees, settings, Inventory(places))
+        return {"changed": apply_delta(change.delta, trees, change.inventory, federation)}
     except MeshwrightError as error:
         return {"error": str(error)}
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from meshwright.brokers.processes import CONFIGURATION
 from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, Step, orphaned_sessions
-from meshwright.deploy.config.folders import federation_files, is_private, write_file, write_manifest
-from meshwright.deploy.config.mosquitto import broker_files
-from meshwright.deploy.config.wiring import Wiring, client_id, find_former_topics, folder_of
+from meshwright.deploy.config.folders import update_files, update_folders
+from meshwright.deploy.config.manifest import read_federation
+from meshwright.deploy.config.rollout import Rollout, wave_files
+from meshwright.deploy.config.wiring import Wiring, client_id, find_former_topics
 from meshwright.deploy.federation.logs import GONE, RELOADED, bridge_up_lines
 from meshwright.deploy.federation.traffic import client_of
 
@@ -22,55 +20,7 @@ if TYPE_CHECKING:
     from meshwright.deploy.config.delta import Delta
     from meshwright.deploy.config.inventory import Inventory
     from meshwright.deploy.config.named_trees import NamedTrees
-    from meshwright.deploy.config.settings import BrokerSettings
     from meshwright.deploy.federation.run import RunningFederation
-
-OBSOLETE_FILES = (
-    "access", "client.password", "data/mosquitto.db", "meshwright.conf",
-    "mosquitto.conf", "mosquitto.service", "passwords", "required.md",
-)  # fmt: skip
-"""Files that are deleted from the folder of a broker that is gone."""
-
-
-def update_folders(
-    trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings, folder: Path
-) -> list[str]:
-    """Bring a federation's folders up to date, each file atomically; return the files that changed.
-
-    The manifest is written last, so an interrupted update can be repeated. The folders of brokers that are
-    gone stay, without their configuration and their queues.
-    """
-    changed = [
-        name
-        for name, text in federation_files(trees, wiring, inventory, settings).items()
-        if _update_file(folder / name, text, settings)
-    ]
-    there = {folder_of(broker) for broker in wiring.order}
-    for obsolete in sorted(path for path in folder.iterdir() if path.is_dir() and path.name not in there):
-        for name in OBSOLETE_FILES:
-            if (obsolete / name).is_file():
-                (obsolete / name).unlink()
-                changed.append(f"{obsolete.name}/{name}")
-    if write_manifest(folder, wiring, inventory, settings):
-        changed.append("federation.json")
-    return changed
-
-
-def _update_file(file: Path, text: str, settings: BrokerSettings) -> bool:
-    """Replace a file atomically if its text differs; return whether it did."""
-    if file.is_file() and file.read_text(encoding="utf-8") == text:
-        return False
-    file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_name(f".{file.name}.writing")
-    # An interrupted update may have left one.
-    temporary.unlink(missing_ok=True)
-    write_file(temporary, text, private=is_private(file, settings))
-    if os.getuid() == 0:
-        # The folder may belong to the user that the broker became, who must be able to read the file.
-        owner = file.parent.stat()
-        os.chown(temporary, owner.st_uid, owner.st_gid)
-    temporary.replace(file)
-    return True
 
 
 def apply_delta(
@@ -78,27 +28,37 @@ def apply_delta(
 ) -> list[str]:
     """Apply a delta to running brokers, wave by wave, and to their folders; return the files that changed."""
     changed: set[str] = set()
-    for wave in delta.waves:
-        changed.update(apply_wave(wave, delta, inventory, federation))
+    rollout = Rollout.begin(delta, inventory, federation.settings)
+    for number, wave in enumerate(delta.waves, start=1):
+        rollout = replace(rollout, done=number)
+        changed.update(apply_wave(wave, delta, inventory, federation, rollout))
     folder = federation.brokers.folder
     changed.update(update_folders(trees, delta.new, inventory, federation.settings, folder))
     return sorted(changed)
 
 
 def apply_wave(
-    wave: Iterable[Step], delta: Delta, inventory: Inventory, federation: RunningFederation
+    wave: Iterable[Step],
+    delta: Delta,
+    inventory: Inventory,
+    federation: RunningFederation,
+    rollout: Rollout | None = None,
 ) -> list[str]:
-    """Apply a wave to running brokers, and wait until it has taken effect; return the files that changed."""
+    """Apply a wave to running brokers, and wait until it has taken effect; return the files that changed.
+
+    The manifest notes the `rollout`, so that it can be resumed.
+    """
     brokers, logs, settings = federation.brokers, federation.logs, federation.settings
     rank = {broker: place for place, broker in enumerate(delta.new.order)}
     steps = sorted(wave, key=lambda step: rank.get(step.broker, -1))
-    running, changed = list(brokers.running), []
+    running = list(brokers.running)
     # Stop all before starting any: otherwise a restarted bridge could log in at a broker about to stop.
     for step in steps:
         if step.action in (STOP, RESTART) and step.broker in brokers.running:
             brokers.stop(step.broker)
-        if step.action != STOP:
-            changed += _write_step(step, delta, inventory, settings, brokers.folder)
+    described = replace(read_federation(brokers.folder), rollout=rollout)
+    files = wave_files(steps, delta, inventory, settings)
+    changed = update_files(files, described, brokers.folder, only=True, secured=settings.secret is not None)
     positions = logs.positions(running)
     for step in steps:
         if step.action in (START, RESTART):
@@ -124,25 +84,6 @@ def end_sessions(
 
     if sessions:
         asyncio.run(end_all())
-
-
-def _write_step(
-    step: Step, delta: Delta, inventory: Inventory, settings: BrokerSettings, folder: Path
-) -> list[str]:
-    """Write a broker's files as they must be after a step; return those that changed."""
-    bridges = dict(delta.new.bridges)
-    if step.bridges is not None:
-        bridges = {pair: topics for pair, topics in bridges.items() if pair[0] != step.broker}
-        bridges |= {(step.broker, listener): topics for listener, topics in step.bridges.items()}
-    wiring = Wiring(delta.new.order, bridges)
-    wiring = replace(wiring, former_topics=find_former_topics(delta.old, wiring))
-    files = broker_files(wiring, inventory, settings, step.broker)
-    if step.bridges is None:
-        files.pop(CONFIGURATION, None)
-    own = folder_of(step.broker)
-    return [
-        f"{own}/{name}" for name, text in files.items() if _update_file(folder / own / name, text, settings)
-    ]
 
 
 def _reload(step: Step, delta: Delta, federation: RunningFederation) -> None:

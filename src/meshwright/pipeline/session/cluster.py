@@ -95,6 +95,18 @@ def through_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
+def tasks_at_once(spark: SparkSession) -> int:
+    """Return how many tasks the cluster runs at once, as far as it says."""
+    from pyspark.sql import functions
+
+    if not through_connect(spark):
+        return int(spark.sparkContext.defaultParallelism)
+    # A Spark Connect service does not say, but it cuts a range into that many partitions by default.
+    numbered = spark.range(1024).select(functions.spark_partition_id().alias("partition"))
+    [row] = numbered.agg(functions.max("partition")).collect()
+    return int(row[0]) + 1
+
+
 def check_workers(spark: SparkSession, seconds: float = WORK_SECONDS) -> None:
     """Check that the workers accept tasks and that their Python can run Meshwright.
 

@@ -102,7 +102,7 @@ def _start(master: str | None, conf: Mapping[str, str]) -> SparkSession:
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    own = _user_settings()
+    own = user_settings()
     where = master or conf.get("spark.master") or own.get("spark.master") or LOCAL
     check_master(where)
     check_reachable(where)
@@ -202,7 +202,6 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.app.name": "meshwright",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.driver.maxResultSize": "0",
         **SESSION_SETTINGS,
     }
     if master.startswith("local"):
@@ -221,7 +220,7 @@ def _memory_gibibytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**30
 
 
-def _user_settings() -> dict[str, str]:
+def user_settings() -> dict[str, str]:
     """Return the settings in the user's `spark-defaults.conf`, which Spark would rank below ours."""
     folder = os.environ.get("SPARK_CONF_DIR") or (
         os.environ.get("SPARK_HOME", "") and f"{os.environ['SPARK_HOME']}/conf"

@@ -1,0 +1,172 @@
+"""Escapes: hostile names are shown as they are in every target, and do nothing."""
+
+from __future__ import annotations
+
+import html.parser
+import io
+import json
+from pathlib import Path
+
+import networkx as nx
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+import meshwright as mw
+from hostile import NAMES, UNSEEN
+from meshwright import escape
+from meshwright.cli import output
+from meshwright.deploy import BrokerSettings, Endpoint, Inventory, NamedTrees, TopicTree, wire, write_federation
+from meshwright.deploy.config.exports import export
+from meshwright.deploy.config.wiring import folder_of
+from meshwright.report.charts import federation_picture
+from terminal import meshwright
+
+texts = st.text(max_size=30) | st.sampled_from(NAMES)
+
+
+class Tags(html.parser.HTMLParser):
+    """Collects tags, attributes and text of HTML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str | None] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collect a tag."""
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src") or name.startswith("on")]
+
+    def handle_data(self, data: str) -> None:
+        """Collect text."""
+        self.text += data
+
+
+@given(texts)
+def test_text_is_seen_and_means_the_same(text: str) -> None:
+    """No function lets unseen characters through, and ordinary text stays readable."""
+    for function in (escape.visible, escape.terminal, escape.html, escape.markdown, escape.dot):
+        assert not UNSEEN & set(function(text))
+    assert Tags(escape.html(text)).text == escape.visible(text)
+    assert Tags(escape.html(text)).tags == []
+    document = json.dumps({"name": text}, ensure_ascii=False)
+    assert not UNSEEN & set(escape.json(document))
+    assert json.loads(escape.json(document)) == {"name": text}
+
+
+@given(texts)
+def test_markdown_shows_the_name_and_nothing_else(text: str) -> None:
+    """A renderer that takes HTML, links addresses and knows tables shows the name as text."""
+    renderer = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(["table", "strikethrough"])
+    page = Tags(renderer.render(f"| name |\n| --- |\n| x{escape.markdown(text)}x |\n"))
+    assert set(page.tags) <= {"table", "thead", "tbody", "tr", "th", "td"}
+    assert page.links == []
+    assert "".join(page.text.split()) == "".join(f"namex{escape.visible(text)}x".split())
+
+
+@given(texts.filter(str.strip))
+def test_markdown_code(text: str) -> None:
+    """The same holds for code."""
+    page = Tags(MarkdownIt("commonmark", {"html": True}).render(f"x{escape.markdown_code(text)}x"))
+    assert page.tags == ["p", "code"]
+    assert "".join(page.text.split()) == "".join(f"x{escape.visible(text)}x".split())
+
+
+def planned(folder: Path, names: tuple[str, ...]) -> Path:
+    """Write a plan with trees in which all brokers share a topic."""
+    interest = mw.Interest.from_dict({name: {"t"} for name in names})
+    made = mw.design(interest, "gm")
+    mw.write_plan(made, folder / "plan")
+    mw.write_trees(mw.route(made.overlay), folder / "plan")
+    return folder / "plan"
+
+
+def test_federation_files(tmp_path: Path) -> None:
+    """Folders, units, the compose file and plan.md hold hostile names of brokers and hosts safely."""
+    trees = NamedTrees(
+        tuple(sorted(NAMES)),
+        {"t": TopicTree(tuple((NAMES[0], name) for name in NAMES[1:]), frozenset(NAMES[:3]), frozenset(NAMES[3:]))},
+    )
+    inventory = Inventory(
+        {name: Endpoint(f"h{number}<b>[x](javascript:1)", number + 1, tls=True) for number, name in enumerate(trees.brokers)}
+    )
+    folder = write_federation(trees, wire(trees), inventory, BrokerSettings(), tmp_path / "out")
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {folder_of(name) for name in NAMES}
+    for file in folder.rglob("*"):
+        if file.is_file() and file.name != "federation.json":
+            assert not UNSEEN & set(file.read_text()), file
+    page = Tags(MarkdownIt("commonmark", {"html": True}).enable("table").render((folder / "plan.md").read_text()))
+    assert set(page.tags) <= {"h1", "h2", "p", "code", "table", "thead", "tbody", "tr", "th", "td", "strong", "em"}
+    assert all(escape.visible(name) in page.text for name in NAMES)
+    services = yaml.safe_load((folder / "docker-compose.yml").read_text())["services"]
+    assert len(services) == len(NAMES)
+    assert not any("$" in volume for service in services.values() for volume in service["volumes"])
+    for name in NAMES:
+        unit = (folder / folder_of(name) / "mosquitto.service").read_text().splitlines()
+        assert len(unit) == 14
+        assert sum(line.startswith("Exec") for line in unit) == 3
+
+
+def test_graph_files(tmp_path: Path) -> None:
+    """Graphviz and JSON hold hostile names; GraphML refuses those that XML cannot hold, and keeps the rest."""
+    plan = planned(tmp_path, NAMES)
+    text = export(plan, "dot", tmp_path / "out").read_text()
+    assert not UNSEEN & set(text)
+    assert text.count("--") == len(NAMES) - 1
+    document = json.loads(export(plan, "json", tmp_path / "out").read_text())
+    assert {link[end] for link in document["links"] for end in ("u", "v")} == set(NAMES)
+    with pytest.raises(mw.errors.InputError, match="XML cannot"):
+        export(plan, "graphml", tmp_path / "out")
+    fine = tuple(name for name in NAMES if not set(name) & {chr(number) for number in range(32)})
+    plan = planned(tmp_path / "fine", fine)
+    assert set(nx.read_graphml(export(plan, "graphml", tmp_path / "out"))) == set(fine)
+
+
+def test_the_picture_is_xml(tmp_path: Path) -> None:
+    """A picture of brokers with hostile names is well-formed, and has no script."""
+    from xml.etree import ElementTree
+
+    pairs = {(NAMES[0], name): 1 for name in NAMES[1:]}
+    federation_picture(NAMES, pairs, tmp_path / "p.svg", title="x")
+    assert not any("script" in node.tag for node in ElementTree.parse(tmp_path / "p.svg").iter())
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_answers_steer_no_terminal(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
+    """Lines, tables, notes and JSON show hostile names, on a terminal, too."""
+    from rich.table import Table
+
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return terminal
+
+    screen, errors = Screen(), Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setattr("sys.stderr", errors)
+    table = Table("name")
+    for name in NAMES:
+        table.add_row(name)
+        output.answer(name)
+        output.note(name)
+        output.answer_json({"name": name})
+    output.answer(table, "line")
+    ours = screen.getvalue()
+    for style in ("\x1b[1m", "\x1b[0m"):  # rich's own
+        ours = ours.replace(style, "")
+    assert not UNSEEN & set(ours + errors.getvalue())
+    assert ours.endswith("line\n")
+    assert "[bold red]markup[/]" in ours
+
+
+def test_errors_steer_no_terminal(tmp_path: Path) -> None:
+    """An error that names a hostile file or topic is one visible line."""
+    assert "\\x1b" in meshwright("route", tmp_path / "\x1b[2Jplan", "x").complaint
+    planned(tmp_path, ("a\u202e", "b"))
+    for answer in (meshwright("federation", tmp_path / "plan", "--brokers", "1"),):
+        assert not UNSEEN & set(answer.err)
