@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meshwright.cli.options import (
+    AllowEmpty,
+    ExcludeTopic,
     Json,
     MaxBad,
     NodeColumn,
@@ -15,6 +17,7 @@ from meshwright.cli.options import (
     ShowProgress,
     TimeColumn,
     TopicColumn,
+    TopicKind,
 )
 from meshwright.cli.spark import Conf, Master
 
@@ -96,6 +99,9 @@ def ingest(
             help="Broker logs: leave out clients with such ids, which are bridges.",
         ),
     ] = None,
+    topic_kind: TopicKind = None,
+    exclude_topic: ExcludeTopic = None,
+    allow_empty: AllowEmpty = False,
     max_bad: MaxBad = 0.1,
     master: Master = None,
     conf: Conf = None,
@@ -116,12 +122,14 @@ def ingest(
     from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
     from meshwright.pipeline.readers.sources import list_files
     from meshwright.pipeline.readers.times import parse_time
+    from meshwright.store.datasets import check_topic_kind
 
     moment = None if as_of is None else parse_time(as_of)
     if as_of is not None and moment is None:
         raise InputError(
             f"--as-of {as_of} is not a time: give ISO 8601, as in 2026-01-31T12:00:00Z, or seconds"
         )
+    check_topic_kind(topic_kind)
     check_target(out, "dataset")
     remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
     if kind is None and remote:
@@ -143,6 +151,8 @@ def ingest(
         node_from=node_from,
         bridges=BRIDGES if bridges is None else bridges,
         quoted_newlines=quoted_newlines,
+        topic_kind=topic_kind,
+        excluded=tuple(exclude_topic or ()),
     )
     check_headers(files[:CHECKED_HEADERS], reading)
     # Java takes longer to start than a small file to read.
@@ -150,9 +160,12 @@ def ingest(
     spark = None if small else open_session(master, conf)
     with StageDrawing(forced=progress) as drawing:
         outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
+    empty = not outcome.kept and not allow_empty
+    if empty:
+        output.note(f"nothing was kept: {out} has no subscriptions; if that is right, add --allow-empty")
     if json:
         output.answer_json({**outcome.described(), "dataset": str(out)})
-        return
+        raise typer.Exit(output.ANSWER_IS_NO if empty else 0)
     output.answer(
         f"{outcome.nodes:,} brokers, {outcome.topics:,} topics, {outcome.kept:,} subscriptions",
         f"read {outcome.read:,} rows = {outcome.kept:,} kept + {outcome.duplicates:,} duplicates + "
@@ -161,6 +174,8 @@ def ingest(
         *(f"cleaned {count:,} × {what}" for what, count in outcome.cleaned.items()),
         f"written to {out}",
     )
+    if empty:
+        raise typer.Exit(output.ANSWER_IS_NO)
 
 
 def follow(

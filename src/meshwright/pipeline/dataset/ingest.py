@@ -30,7 +30,7 @@ from meshwright.pipeline.dataset.write import Aside, write_parts
 from meshwright.pipeline.readers import shares
 from meshwright.pipeline.readers.formats import BROKER_FORMATS, MQTT_FORMATS, Reading, common_format
 from meshwright.pipeline.readers.page_sets import choose_nodes
-from meshwright.pipeline.readers.reading import cut_shares
+from meshwright.pipeline.readers.reading import EXCLUDED, cut_shares
 from meshwright.pipeline.readers.sources import SourceFile, check_unchanged, list_files
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
@@ -244,7 +244,7 @@ def write_found(
         read=found.read,
         kept=relation.kept,
         duplicates=duplicates,
-        superseded=found.read - found.bad - relation.kept - duplicates,
+        superseded=found.read - found.bad - relation.kept - duplicates - found.cleaned.get(EXCLUDED, 0),
         quarantined=found.bad,
         nodes=counts["nodes"],
         topics=counts["topics"],

@@ -52,6 +52,8 @@ class Reading:
     """Whether quoted values of CSV files may have line breaks; then files are not split."""
     topic_kind: str | None = None
     """Whether topics are MQTT filters (`mqtt`) or plain names; by default from the format, or as they look."""
+    excluded: tuple[str, ...] = ()
+    """Topics whose rows are left out."""
     publications: bool = False
     """Whether rows are published messages, which have no operation."""
 

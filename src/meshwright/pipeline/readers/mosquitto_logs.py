@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,10 @@ ENDED = re.compile(
 )
 EXPIRED = re.compile(r"Expiring (?:persistent )?client (.*) due to timeout\.$")
 STARTING = re.compile(r"mosquitto version \S+ starting$")
+TERMINATING = re.compile(r"mosquitto version \S+ terminating$")
+SHUTDOWN_SECONDS = 5.0
+"""Sessions that end this shortly before a broker terminates end because of that."""
+BEFORE_SHUTDOWN = "subscription from before the shutdown with which the log ends"
 SAVING = re.compile(r"Saving in-memory database to ")
 DETAIL = re.compile(r"\t|\|-| [├└]─")
 """The beginnings of lines that continue a message: topics at log level debug, details of plugins."""
@@ -155,6 +159,8 @@ class Log:
     """The filters that each client holds, in order."""
     bridging: set[str] = field(default_factory=set)
     """The clients that are bridges."""
+    stopped: bool = False
+    """Whether the broker has terminated and not started again."""
     known: bool = False
     """Whether the current file has a line of mosquitto."""
     strange: bool = False
@@ -182,7 +188,10 @@ class Log:
         elif expired is not None:
             yield from self._drop(expired[1])
         elif STARTING.match(text):
+            self.stopped = False
             yield from self._restart()
+        elif TERMINATING.match(text):
+            self.stopped = True
         elif SAVING.match(text):
             self.saved = True
         else:
@@ -262,10 +271,13 @@ def log_shares(files: Sequence[SourceFile]) -> list[list[Stretch]]:
 def read_log(broker: str, logs: Sequence[Stretch], reading: Reading) -> Iterator[Rows]:
     """Yield the rows of the logs of a broker: the bad lines of each, and at the end what clients hold.
 
-    A subscription stays as often as a client has asked for it since it dropped it last.
+    A subscription stays as often as a client has asked for it since it dropped it last. If the log ends with
+    the broker's shutdown, the sessions that the shutdown ended still count.
     """
     log = Log(re.compile(reading.bridges))
     held: dict[tuple[str, str], int] = {}
+    # What ended with its session, when, and how often it was held: a shutdown ends all sessions.
+    ended: list[tuple[float | None, tuple[str, str], int]] = []
     for stretch in logs:
         bad, read, timed, lines = Bad(), 0, 0, 0
         for window in text.windows(stretch):
@@ -278,13 +290,25 @@ def read_log(broker: str, logs: Sequence[Stretch], reading: Reading) -> Iterator
                             bad.add(place, line, reason)
                         continue
                     timed += log.time is not None and not event.derived
+                    key = (str(event.client), str(event.filter))
+                    if event.derived and key in held:
+                        ended.append((log.time, key, held[key]))
+                    elif not event.leaves:
+                        ended.clear()
                     _apply(held, event, log.time, reading.as_of)
             lines += len(window)
         _check_known(log, stretch.path)
         yield _rows(stretch, lines, [], bad, read, timed)
+    restored: Counter[str] = Counter()
+    if log.stopped and reading.as_of is None:
+        last = log.time or 0.0
+        for when, key, times in ended:
+            if (when or last) >= last - SHUTDOWN_SECONDS and key not in held:
+                held[key] = times
+                restored[BEFORE_SHUTDOWN] += 1
     standing = [key for key, times in held.items() for _ in range(times)]
     pairs = [(broker if reading.node_from == "broker" else client, topic_of(name)) for client, name in standing]
-    yield _rows(logs[-1], 0, pairs, Bad(), 0, 0)
+    yield replace(_rows(logs[-1], 0, pairs, Bad(), 0, 0), cleaned=restored)
 
 
 def _why_unusable(event: Event) -> str | None:

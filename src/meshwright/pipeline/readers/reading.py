@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
+import numpy as np
+
+from meshwright.arrow import from_numpy, to_numpy
 from meshwright.pipeline.readers.broker_names import log_files
 from meshwright.pipeline.readers.broker_pages import read_page_rows
 from meshwright.pipeline.readers.csv_files import read_csv, read_layout
@@ -48,12 +53,35 @@ def cut_shares(files: Sequence[SourceFile], reading: Reading, most: int) -> list
 
 
 def read_share(share: Sequence[Stretch], reading: Reading, brokers: Mapping[str, str]) -> Iterator[Rows]:
-    """Yield the rows of a share; `brokers` has the broker of each log."""
+    """Yield the rows of a share without excluded topics; `brokers` has the broker of each log."""
     if reading.format == "mosquitto-log":
-        yield from read_log(brokers[share[0].path], share, reading)
-        return
-    for stretch in share:
-        yield from READERS[reading.format](stretch, reading)
+        found = read_log(brokers[share[0].path], share, reading)
+    else:
+        found = (rows for stretch in share for rows in READERS[reading.format](stretch, reading))
+    for rows in found:
+        yield exclude_topics(rows, reading.excluded) if reading.excluded else rows
+
+
+EXCLUDED = "row of an excluded topic"
+
+
+def exclude_topics(rows: Rows, excluded: Sequence[str]) -> Rows:
+    """Return the rows without those of some topics, which are counted."""
+    topics = rows.topic.dictionary.to_pylist()
+    out = np.array([topic in excluded for topic in topics], dtype=bool)
+    if not out.any():
+        return rows
+    keep = ~out[to_numpy(rows.topic.indices)]
+    chosen = from_numpy(keep)
+    optional = {
+        name: None if column is None else column[keep]
+        for name, column in (("time", rows.time), ("sequence", rows.sequence), ("leaves", rows.leaves))
+    }
+    counted = Counter({EXCLUDED: int((~keep).sum())})
+    return replace(
+        rows, places=rows.places[keep], node=rows.node.filter(chosen), topic=rows.topic.filter(chosen),
+        cleaned=rows.cleaned + counted, **optional,
+    )  # fmt: skip
 
 
 def brokers_of(files: Sequence[SourceFile], reading: Reading) -> dict[str, str]:

@@ -1,0 +1,83 @@
+"""Filters from broker logs: shutdowns at the end of a log, excluded topics, the kind of topics, empty results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from meshwright.store import load_interest
+from meshwright.store.datasets import read_topic_kind
+from terminal import meshwright
+
+SESSION = """1700000000: mosquitto version 2.0.11 starting
+1700000001: New client connected from 127.0.0.1:5000 as meter (p2, c1, k60).
+1700000001: meter 0 plant/#
+1700000002: New client connected from 127.0.0.1:5001 as old one (p2, c1, k60).
+1700000002: old one 0 gone
+1700000003: Client old one disconnected.
+1700000100: New client connected from 127.0.0.1:5002 as app (p2, c1, k60).
+1700000100: app 0 $share/g/plant/+/state
+"""
+SHUTDOWN = """1700000200: Client meter disconnected.
+1700000200: Client app closed its connection.
+1700000201: mosquitto version 2.0.11 terminating
+"""
+
+
+def topics(folder: Path, text: str, *words: str) -> list[object]:
+    """Ingest a log and return the topics of its broker."""
+    (folder / "hub.log").write_text(text)
+    answer = meshwright("ingest", folder / "hub.log", "--node-from", "broker", "--out", folder / "dataset", *words)
+    assert answer.code == 0, answer.err
+    return load_interest(folder / "dataset").topic_names.to_pylist()
+
+
+def test_the_state_before_a_shutdown_counts(tmp_path: Path) -> None:
+    """A log that ends with the shutdown has the subscriptions from before it, and the answer says so."""
+    before = ["plant/#", "plant/+/state"]
+    assert topics(tmp_path, SESSION) == before
+    assert topics(tmp_path, SESSION + SHUTDOWN) == before
+    answer = meshwright(
+        "ingest", tmp_path / "hub.log", "--node-from", "broker", "--out", tmp_path / "dataset", "--json"
+    )
+    assert answer.json["cleaned"] == {"subscription from before the shutdown with which the log ends": 2}
+    terminating = SHUTDOWN.splitlines(keepends=True)[-1]
+    assert topics(tmp_path, SESSION + terminating) == before
+
+
+def test_a_broker_that_starts_again_has_lost_its_sessions(tmp_path: Path) -> None:
+    """Only a shutdown at the end counts: after a restart, clients that do not return hold nothing."""
+    again = "1700000300: mosquitto version 2.0.11 starting\n"
+    back = again + "1700000301: New client connected from 127.0.0.1:5003 as app (p2, c1, k60).\n"
+    assert topics(tmp_path, SESSION + SHUTDOWN + back + "1700000301: app 0 x\n") == ["x"]
+
+
+def test_an_empty_result_is_loud(tmp_path: Path) -> None:
+    """An ingest that keeps nothing has exit code 1, unless it is allowed."""
+    (tmp_path / "hub.log").write_text(SESSION + "1700000300: mosquitto version 2.0.11 starting\n")
+    words = ["ingest", tmp_path / "hub.log", "--out", tmp_path / "dataset"]
+    answer = meshwright(*words)
+    assert answer.code == 1
+    assert "nothing was kept" in answer.err
+    assert meshwright(*words, "--allow-empty").code == 0
+
+
+def test_excluded_topics_are_counted(tmp_path: Path) -> None:
+    """Rows of an excluded topic are left out, counted and recorded."""
+    assert topics(tmp_path, SESSION, "--exclude-topic", "plant/#") == ["plant/+/state"]
+    file, out = tmp_path / "a.csv", tmp_path / "csv"
+    file.write_text("node,topic\na,x\nb,x\na,y\n")
+    answer = meshwright("ingest", file, "--exclude-topic", "x", "--out", out, "--json").json
+    assert (answer["kept"], answer["superseded"], answer["cleaned"]) == (1, 0, {"row of an excluded topic": 2})
+    assert '"excluded": [' in (out / "manifest.json").read_text()
+
+
+def test_the_kind_of_topics_is_recorded(tmp_path: Path) -> None:
+    """Broker logs have MQTT filters; other files what the option says."""
+    topics(tmp_path, SESSION)
+    assert read_topic_kind(tmp_path / "dataset") == "mqtt"
+    file = tmp_path / "a.csv"
+    file.write_text("node,topic\na,x\n")
+    for kind in ("plain", "mqtt"):
+        assert meshwright("ingest", file, "--topic-kind", kind, "--out", tmp_path / "csv").code == 0
+        assert read_topic_kind(tmp_path / "csv") == kind
+    assert "no topic kind" in meshwright("ingest", file, "--topic-kind", "x", "--out", tmp_path / "csv").complaint
