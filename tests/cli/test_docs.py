@@ -7,6 +7,7 @@ import io
 import re
 import runpy
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,8 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (tmp_path / "subscriptions.csv").write_text(data[1], encoding="utf-8")
     nodes = sorted({line.partition(",")[0] for line in data[1].splitlines()[1:]})
     places = "".join(f"{node},{number},{number**2}\n" for number, node in enumerate(nodes))
+    (tmp_path / "filters.csv").write_text("node,topic\na,x/#\nb,x/y\nhq,#\n", encoding="utf-8")
+    (tmp_path / "export.txt").write_text("Broker;Filter\na;x\nb;x\n", encoding="utf-8")
     (tmp_path / "places.csv").write_text(f"node,x,y\n{places}", encoding="utf-8")
     event = '{"event": "join", "node": "paris", "topics": ["sun", "wind"]}\n'
     (tmp_path / "events.jsonl").write_text(event, encoding="utf-8")
@@ -115,9 +118,11 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     ]
     assert len(shown) >= 3
     for example in examples:
-        # The latest plan may be of another dataset.
+        # The latest plan may be another one.
+        if example.split()[1] in ("plan", "advise"):
+            shutil.rmtree("plan", ignore_errors=True)
         if example.split()[1] in ("verify", "soc", "churn", "chaos"):
-            meshwright("plan", "subscriptions.csv", "--out", "plan")
+            meshwright("plan", "subscriptions.csv", "--out", "plan", "--force")
         answer = meshwright(*shlex.split(example)[1:])
         assert (answer.code, answer.err) == (0, ""), example
     assert Path("comparison.png").is_file()

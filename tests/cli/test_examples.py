@@ -35,17 +35,20 @@ IN_OTHER_TESTS = {
     "content.assign.ASSIGN content.assign.COMPARE content.migrate",
     "test_deploying_page.py": "deploy.route deploy.export deploy.apply.DIFF deploy.apply.APPLY "
     "deploy.federation",
+    "test_filters_page.py": "deploy.lint",
     "test_reproduce_command.py": "reproduce",
 }
 """Whose examples these run."""
 PAGES = {
     "README.md": "test_docs.py",
+    "docs/adopting.md": "test_filters_page.py",
     "docs/algorithms.md": "test_examples.py",
     "docs/churn.md": "test_examples.py",
     "docs/command-line.md": "",  # the examples of all commands
     "docs/content.md": "test_examples.py",
     "docs/data.md": "test_data_page.py",
     "docs/deploying.md": "test_deploying_page.py",
+    "docs/filters.md": "test_filters_page.py",
     "docs/migration.md": "test_examples.py",
     "docs/routes.md": "test_deploying_page.py",
     "docs/spark.md": "",  # clusters that nobody has here
