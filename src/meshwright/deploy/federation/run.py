@@ -20,6 +20,7 @@ from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.deploy.config.wiring import BOTH, Wiring, dialler_and_listener, folder_of, wire
 from meshwright.deploy.federation.logs import Logs, bridge_up_lines
+from meshwright.deploy.federation.supervisor import hold_running
 from meshwright.deploy.federation.traffic import Observers, load_aiomqtt
 from meshwright.deploy.federation.verdict import judge
 from meshwright.filters.mqtt import example
@@ -76,8 +77,8 @@ def run_federation(
     inventory = Inventory(
         {broker: Endpoint("127.0.0.1", port) for broker, port in zip(wiring.order, ports, strict=True)}
     )
-    with Brokers(folder, folder_of) as brokers:
-        write_federation(trees, wiring, inventory, settings, folder)
+    write_federation(trees, wiring, inventory, settings, folder)
+    with hold_running(folder), Brokers(folder, folder_of) as brokers:
         began = time.monotonic()
         logs = Logs(brokers)
         earlier = logs.positions(wiring.order)
