@@ -98,8 +98,9 @@ def test_moved_brokers_and_new_passwords(tmp_path: Path) -> None:
         wiring = federation.wiring
         hub = wiring.order[0]
         assert wiring.dialled_to(hub)
+        port, bridge_port = free_ports(2)
         inventory = Inventory(
-            {**federation.inventory.endpoints, hub: Endpoint("127.0.0.1", free_ports(1)[0])}
+            {**federation.inventory.endpoints, hub: Endpoint("127.0.0.1", port, bridge_port=bridge_port)}
         )
         for settings in (first, BrokerSettings(secret=b"another secret of 16")):
             must_restart = read_federation(folder).must_restart(inventory, settings)

@@ -111,7 +111,7 @@ def diff(
             *(f"drift: {line}" for line in shown),
             *more,
             *explain_delta(delta),
-            *explain_orphaned_sessions(delta),
+            *explain_orphaned_sessions(delta, settings.secret),
         )
     if drift and found:
         raise typer.Exit(output.ANSWER_IS_NO)
@@ -227,9 +227,9 @@ def apply(
             f"{len(changed):,} files changed in {federation}; "
             + (f"perform these steps, then write the next of {left} waves" if left else "this was the last wave")
         )
-        lines += [] if left else explain_orphaned_sessions(delta)
+        lines += [] if left else explain_orphaned_sessions(delta, settings.secret)
     else:
-        lines += [*explain_delta(delta), *([] if running else explain_orphaned_sessions(delta))]
+        lines += [*explain_delta(delta), *([] if running else explain_orphaned_sessions(delta, settings.secret))]
         if rollout.done:
             lines.append(f"{rollout.done} of {len(rollout.waves)} waves are written: go on with --wave next")
         if dry_run:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from meshwright.deploy.config.named_trees import NamedTrees
 
 IMAGE = "eclipse-mosquitto"
-SECRET_FILES = ("passwords", "client.password", CONFIGURATION)
+SECRET_FILES = ("passwords", "bridges.passwords", "client.password", CONFIGURATION)
 """Files that hold passwords if there is a secret; then only their owner may read them."""
 QUEUES = "data/mosquitto.db"
 """Where a broker stores its queues."""

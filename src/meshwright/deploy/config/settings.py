@@ -19,6 +19,8 @@ from meshwright.errors import InputError
 PROFILES = ("plain", "durable")
 VERSIONS = ("2.0", "2.1")
 SHORTEST_SECRET = 16
+IDENTITY = 24
+"""Hexadecimal digits that a bridge's id ends with: 96 bits that nobody guesses."""
 CLIENT_USER = "client"
 """The user name of a broker's own clients."""
 SCRYPT_COST = 2**15
@@ -77,6 +79,14 @@ def derive(secret: bytes, purpose: str, name: str) -> bytes:
 def password(secret: bytes, user: str) -> str:
     """Derive a user's password from the secret."""
     return base64.urlsafe_b64encode(derive(secret, "password", user)).decode().rstrip("=")
+
+
+def bridge_identity(secret: bytes | None, client: str) -> str:
+    """Return the id and user name of a bridge: with a secret, one that clients of a broker cannot guess.
+
+    Whoever connects with the id of a bridge takes its place.
+    """
+    return client if secret is None else f"{client}.{derive(secret, 'identity', client).hex()[:IDENTITY]}"
 
 
 def fingerprint(secret: bytes | None) -> str | None:

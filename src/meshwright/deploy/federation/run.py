@@ -73,9 +73,13 @@ def run_federation(
     load_aiomqtt()
     settings = settings or BrokerSettings()
     wiring = wiring or wire(trees)
-    ports = free_ports(len(wiring.order))
+    ports = iter(free_ports(2 * len(wiring.order)))
+    apart = settings.secret is not None
     inventory = Inventory(
-        {broker: Endpoint("127.0.0.1", port) for broker, port in zip(wiring.order, ports, strict=True)}
+        {
+            broker: Endpoint("127.0.0.1", next(ports), bridge_port=next(ports) if apart else None)
+            for broker in wiring.order
+        }
     )
     write_federation(trees, wiring, inventory, settings, folder)
     with hold_running(folder), Brokers(folder, folder_of) as brokers:

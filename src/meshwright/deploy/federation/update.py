@@ -13,7 +13,8 @@ from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, Step, o
 from meshwright.deploy.config.folders import update_files, update_folders
 from meshwright.deploy.config.manifest import read_federation
 from meshwright.deploy.config.rollout import wave_files
-from meshwright.deploy.config.wiring import Wiring, client_id, find_former_topics
+from meshwright.deploy.config.settings import bridge_identity
+from meshwright.deploy.config.wiring import LOCAL, Wiring, client_id, find_former_topics
 from meshwright.deploy.federation.logs import GONE, RELOADED, bridge_up_lines
 from meshwright.deploy.federation.traffic import client_of
 
@@ -79,7 +80,9 @@ def end_sessions(
 ) -> None:
     """End sessions at running brokers."""
 
-    async def end(broker: str, session: str) -> None:
+    async def end(broker: str, name: str) -> None:
+        local = name.startswith(LOCAL)
+        session = f"{LOCAL if local else ''}{bridge_identity(secret, name.removeprefix(LOCAL))}"
         async with client_of(broker, inventory.endpoints[broker], session, secret, clean_session=True):
             pass
 
