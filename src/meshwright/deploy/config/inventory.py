@@ -208,7 +208,7 @@ def _yaml_records(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
             return super().compose_node(parent, index)
 
     try:
-        content = yaml.load(text, Loader)
+        content = yaml.load(text, Loader)  # nosec B506: a SafeLoader
     except RecursionError as error:
         raise FormatError(f"{file} is not an inventory: it is nested too deeply") from error
     except yaml.YAMLError as error:
