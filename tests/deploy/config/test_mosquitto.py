@@ -16,7 +16,8 @@ from meshwright.deploy.config.mosquitto import (
 from meshwright.deploy.config.settings import bridge_identity, client_password, password
 
 SECRET = b"0123456789abcdef"
-USER = bridge_identity(SECRET, "meshwright.b>a")
+KEY = BrokerSettings(secret=SECRET).identity_key
+USER = bridge_identity(KEY, "meshwright.b>a")
 WIRING = Wiring(("a", "b"), {("b", "a"): {"x": "both", "y": "out"}}, {("b", "a"): ("z",), ("a", "b"): ("q",)})
 INVENTORY = Inventory({"a": Endpoint("a.example", 8883, tls=True), "b": Endpoint("localhost", 1883)})
 
@@ -126,7 +127,7 @@ def digest_of(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) ->
 
 
 def test_names_depend_on_settings() -> None:
-    """With 2.1, a bridge's name changes with its topics, address and user, which follows from the secret."""
+    """With 2.1, a bridge's name changes with its topics, address and user, and not with the password."""
     settings = BrokerSettings(version="2.1")
     same = digest_of(WIRING, INVENTORY, settings)
     assert same == digest_of(Wiring(WIRING.order, WIRING.bridges), INVENTORY, settings)
@@ -139,7 +140,8 @@ def test_names_depend_on_settings() -> None:
         digest_of(WIRING, INVENTORY, secured),
     ]
     assert len({same, *digests}) == 4
-    assert digests[-1] != digest_of(WIRING, INVENTORY, BrokerSettings(version="2.1", secret=SECRET[::-1]))
+    later = BrokerSettings(version="2.1", secret=SECRET[::-1], identity=KEY)
+    assert digests[-1] == digest_of(WIRING, INVENTORY, later)
 
 
 def test_files_of_a_folder() -> None:
@@ -184,7 +186,7 @@ def test_password_files_hold_hashes() -> None:
     """Clients and each dialling bridge have a line whose hash Mosquitto verifies: PBKDF2 with SHA-512."""
     lines = files_of("a")["passwords"].splitlines()
     words = {"client": client_password(SECRET, "a")}
-    users = [bridge_identity(SECRET, name) for name in ("meshwright.b>a", "meshwright.c>a")]
+    users = [bridge_identity(KEY, name) for name in ("meshwright.b>a", "meshwright.c>a")]
     words |= {user: password(SECRET, user) for user in users}
     assert [line.partition(":")[0] for line in lines] == list(words)
     for line in lines:
@@ -199,7 +201,7 @@ def test_password_files_hold_hashes() -> None:
 
 def test_access_is_what_is_planned() -> None:
     """Clients use every topic; a bridge writes, reads or both, as its directions say."""
-    b, c = (bridge_identity(SECRET, f"meshwright.{name}>a") for name in "bc")
+    b, c = (bridge_identity(KEY, f"meshwright.{name}>a") for name in "bc")
     assert files_of("a")["access"] == (
         f"user client\ntopic readwrite #\n\nuser {b}\ntopic readwrite x\ntopic write y\n\nuser {c}\ntopic read z\n"
     )
@@ -225,8 +227,10 @@ def test_bridges_have_their_own_listener() -> None:
 
 
 def test_the_id_of_a_bridge_cannot_be_guessed() -> None:
-    """With a secret, ids end with 96 bits that depend on the secret and on the bridge."""
-    ids = {bridge_identity(secret, name) for secret in (SECRET, SECRET[::-1]) for name in ("a", "b")}
+    """With a secret, ids end with 96 bits that depend on the first secret and on the bridge."""
+    keys = [BrokerSettings(secret=secret).identity_key for secret in (SECRET, SECRET[::-1])]
+    ids = {bridge_identity(key, name) for key in keys for name in ("a", "b")}
     assert len(ids) == 4
     assert {len(name) for name in ids} == {1 + 1 + 24}
     assert bridge_identity(None, "a") == "a"
+    assert BrokerSettings(secret=SECRET[::-1], identity=keys[0]).identity_key == keys[0]

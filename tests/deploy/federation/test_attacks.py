@@ -27,7 +27,8 @@ TREES = NamedTrees(
     ("a", "b", "c"),
     {"t": TopicTree((("a", "b"),), frozenset("ab")), "u": TopicTree((("a", "c"),), frozenset("ac"))},
 )
-B, C = (bridge_identity(SECRET, client_id(name, "a")) for name in "bc")
+KEY = BrokerSettings(secret=SECRET).identity_key
+B, C = (bridge_identity(KEY, client_id(name, "a")) for name in "bc")
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +201,23 @@ def test_certificates_of_the_docs(tmp_path: Path) -> None:
         brokers.start("b")
         time.sleep(1.5)
         assert f"connected {client_id('b', 'a')}" not in Logs(brokers).lines("a", before["a"])
+
+
+def test_certificates_rotate_with_overlap(tmp_path: Path) -> None:
+    """While both CAs are in every ca.crt, brokers with old and new certificates accept each other."""
+    ports = iter(free_ports(6))
+    places = {name: Endpoint("127.0.0.1", next(ports), True, next(ports)) for name in "abc"}
+    wiring, folder = wire(TREES), tmp_path / "run"
+    write_federation(TREES, wiring, Inventory(places), BrokerSettings(secret=SECRET), folder)
+    certify(folder, "abc", tmp_path / "old")
+    certify(folder, "b", tmp_path / "new")
+    both = (tmp_path / "old" / "ca.crt").read_bytes() + (tmp_path / "new" / "ca.crt").read_bytes()
+    for broker in "abc":
+        (folder / broker / "certs" / "ca.crt").write_bytes(both)
+    with Brokers(folder, folder_of) as brokers:
+        for broker in wiring.order:
+            brokers.start(broker)
+        Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)
 
 
 def test_trust_decides_who_dials() -> None:

@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 
 from brokers import PROGRAM
-from meshwright.deploy import Endpoint, Inventory, read_federation
+from meshwright.deploy import BrokerSettings, Endpoint, Inventory, read_federation, read_named_trees
+from meshwright.deploy.config.settings import fingerprint, read_secret
 from meshwright.deploy.federation import supervisor
+from meshwright.deploy.federation.run import publish_everywhere, run_federation
 from meshwright.errors import InputError
 from routed_plans import write_routed_plan
 
@@ -228,6 +230,32 @@ def test_a_kept_federation_survives(tmp_path: Path) -> None:
             kept.communicate(timeout=30)
     assert kept.returncode in (0, 130)
     assert all((folder / f"b{number}" / "data" / "mosquitto.db").is_file() for number in range(6))
+
+
+@needs_broker
+@pytest.mark.parametrize("profile", ["plain", "durable"])
+def test_a_new_secret_rolls_out_in_waves(tmp_path: Path, profile: str) -> None:
+    """With another secret every broker restarts once, in waves; the federation goes on, and sessions stay."""
+    plan, folder = write_routed_plan(tmp_path), tmp_path / "run"
+    trees = read_named_trees(plan)
+    secrets = [tmp_path / f"secret-{number}" for number in range(2)]
+    for number, secret in enumerate(secrets):
+        secret.write_text(f"{number}" * 20)
+        secret.chmod(0o600)
+    with run_federation(trees, folder, BrokerSettings(profile, secret=read_secret(secrets[0]))) as federation:
+        request = {
+            "number": "1", "plan": str(plan), "overlaps": "refuse", "relays": False, "secret": str(secrets[1]),
+            "places": {name: each.record() for name, each in federation.inventory.endpoints.items()},
+        }  # fmt: skip
+        before = [process.pid for process in federation.brokers.running.values()]
+        federation, answer = supervisor._apply_request(federation, request)
+        assert "changed" in answer, answer
+        assert federation.settings.secret == b"1" * 20
+        assert not set(before) & {process.pid for process in federation.brokers.running.values()}
+        assert publish_everywhere(trees, federation).passed
+        found = read_federation(folder)
+        assert (found.fingerprint, found.rollout) == (fingerprint(b"1" * 20), None)
+        assert found.settings.identity == BrokerSettings(secret=b"0" * 20).identity_key
 
 
 def brokers_of(parent: int) -> list[int]:

@@ -197,7 +197,7 @@ def test_removed_topics_and_links_leak_nothing(tmp_path: Path) -> None:
             assert not has_session(endpoint, name)
             # The question itself has made a session.
             assert has_session(endpoint, name)
-            end_sessions({broker: [name]}, federation.inventory)
+            end_sessions({broker: [name]}, federation.inventory, federation.settings)
             assert not has_session(endpoint, name)
         apply_trees(federation, wiring, first)
         assert publish_everywhere(first, federation).passed

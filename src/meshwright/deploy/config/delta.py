@@ -319,7 +319,7 @@ def orphaned_sessions(delta: Delta, steps: Iterable[Step] | None = None) -> dict
     return {broker: sorted(ids) for broker, ids in sorted(sessions.items()) if broker in there}
 
 
-def explain_orphaned_sessions(delta: Delta, secret: bytes | None = None) -> list[str]:
+def explain_orphaned_sessions(delta: Delta, identity: str | None = None) -> list[str]:
     """Return a line that lists the sessions to end after a delta; no line if there are none."""
     from meshwright.deploy.config.settings import bridge_identity
 
@@ -327,7 +327,7 @@ def explain_orphaned_sessions(delta: Delta, secret: bytes | None = None) -> list
     for broker, ids in orphaned_sessions(delta).items():
         for name in ids:
             local = LOCAL if name.startswith(LOCAL) else ""
-            listed.append(f"{local}{bridge_identity(secret, name.removeprefix(LOCAL))} at {broker}")
+            listed.append(f"{local}{bridge_identity(identity, name.removeprefix(LOCAL))} at {broker}")
     if not listed:
         return []
     more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from meshwright.brokers.processes import CONFIGURATION
 from meshwright.deploy.config.folders import mode_of
 from meshwright.deploy.config.mosquitto import broker_files
-from meshwright.deploy.config.settings import IDENTITY, SHORTEST_SECRET
+from meshwright.deploy.config.settings import SHORTEST_SECRET
 from meshwright.deploy.config.wiring import OUT, folder_of
 from meshwright.files.folder_change import digest
 from meshwright.files.real_folder import RealFolder
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
     from meshwright.deploy.config.inventory import Inventory
     from meshwright.deploy.config.manifest import DeployedFederation
 
-PASSWORD = re.compile(
-    r"^(\s*(?:(?:remote_password|bridge_psk)\s|"
-    rf"(?:(?:connection|remote_clientid|remote_username|local_clientid)\s\S*)(?=\.[0-9a-f]{{{IDENTITY}}}))).*",
-    re.MULTILINE,
-)
+PASSWORD = re.compile(r"^(\s*(?:remote_password|bridge_psk)\s).*", re.MULTILINE)
 MASK = r"\1…"
 """What replaces passwords where they cannot be compared, and wherever they would be shown."""
 ACCESS_FILES = ("passwords", "access", "bridges.passwords", "bridges.access")
@@ -97,7 +93,7 @@ def _written_texts(deployed: DeployedFederation, secret: bytes | None) -> dict[s
     texts = {}
     for broker in wiring.order:
         for name, text in broker_files(wiring, inventory, settings, broker).items():
-            if secret is not None or not deployed.secured or name in (CONFIGURATION, "data/README"):
+            if secret is not None or not deployed.secured or "password" not in name:
                 texts[f"{folder_of(broker)}/{name}"] = text
     return texts
 

@@ -70,7 +70,7 @@ def broker_files(
     if settings.durable:
         files["data/README"] = DATA_README
     if settings.secret is not None:
-        users, rights = bridge_users(wiring, broker, settings.secret), bridge_access(wiring, broker, settings.secret)
+        users, rights = bridge_users(wiring, broker, settings), bridge_access(wiring, broker, settings)
         clients = _password_line(settings.secret, CLIENT_USER, client_password(settings.secret, broker))
         apart = inventory.endpoints[broker].bridge_port is not None
         files["passwords"] = clients if apart else clients + users
@@ -116,7 +116,7 @@ def _bridge(
 ) -> str:
     """Return the section of a dialler's mosquitto.conf for one bridge."""
     endpoint = inventory.endpoints[listener]
-    name = bridge_identity(settings.secret, client_id(dialler, listener))
+    name = bridge_identity(settings.identity_key, client_id(dialler, listener))
     apart = settings.secret is not None and endpoint.bridge_port is not None
     ends = [f"address {endpoint.bridge_address if apart else endpoint.address}", f"remote_clientid {name}"]
     if settings.durable:
@@ -162,22 +162,23 @@ def _password_line(secret: bytes, user: str, word: str) -> str:
     return f"{user}:$7${PASSWORD_ITERATIONS}${encoded_salt}${encoded_digest}\n"
 
 
-def bridge_users(wiring: Wiring, broker: str, secret: bytes) -> str:
+def bridge_users(wiring: Wiring, broker: str, settings: BrokerSettings) -> str:
     """Return the lines of a password file for the bridges that dial a broker."""
     lines = []
     for dialler in wiring.dialled_to(broker):
-        user = bridge_identity(secret, client_id(dialler, broker))
-        lines.append(_password_line(secret, user, password(secret, user)))
+        assert settings.secret is not None
+        user = bridge_identity(settings.identity_key, client_id(dialler, broker))
+        lines.append(_password_line(settings.secret, user, password(settings.secret, user)))
     return "".join(lines)
 
 
-def bridge_access(wiring: Wiring, broker: str, secret: bytes) -> str:
+def bridge_access(wiring: Wiring, broker: str, settings: BrokerSettings) -> str:
     """Return the access list of the bridges that dial a broker: the planned topics and nothing else."""
     parts = []
     for dialler, topics in wiring.dialled_to(broker).items():
         rights = {BOTH: "readwrite", OUT: "write"}
         allowed = [f"topic {rights.get(direction, 'read')} {topic}\n" for topic, direction in topics.items()]
-        user = bridge_identity(secret, client_id(dialler, broker))
+        user = bridge_identity(settings.identity_key, client_id(dialler, broker))
         parts.append(f"\nuser {user}\n{''.join(allowed)}")
     return "".join(parts)
 

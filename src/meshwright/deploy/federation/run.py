@@ -10,13 +10,14 @@ import asyncio
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import Brokers, free_ports
 from meshwright.deploy.config.folders import write_federation
 from meshwright.deploy.config.inventory import Endpoint, Inventory
+from meshwright.deploy.config.manifest import read_federation
 from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.deploy.config.wiring import BOTH, Wiring, dialler_and_listener, folder_of, wire
 from meshwright.deploy.federation.logs import Logs, bridge_up_lines
@@ -82,6 +83,7 @@ def run_federation(
         }
     )
     write_federation(trees, wiring, inventory, settings, folder)
+    settings = replace(settings, identity=read_federation(folder).settings.identity)
     with hold_running(folder), Brokers(folder, folder_of) as brokers:
         began = time.monotonic()
         logs = Logs(brokers)

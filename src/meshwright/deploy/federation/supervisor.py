@@ -11,8 +11,9 @@ import re
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from meshwright.deploy.config.change import plan_change
 from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.named_trees import read_named_trees
 from meshwright.deploy.federation.update import apply_change
+from meshwright.deploy.config.settings import BrokerSettings, read_secret
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.files.atomic import new_file
 from meshwright.files.locks import holder, locked
@@ -82,8 +84,11 @@ def request_update(
     *,
     overlaps: str = "refuse",
     allow_relays: bool = False,
+    chosen: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Ask the process that runs a federation to apply a plan, and return the files that changed.
+
+    `chosen` may name another `profile`, `mosquitto` version, or file with a `secret`.
 
     Raises
     ------
@@ -96,7 +101,8 @@ def request_update(
         "plan": str(plan.absolute()),
         "overlaps": overlaps,
         "relays": allow_relays,
-        "places": {broker: vars(endpoint) for broker, endpoint in inventory.endpoints.items()},
+        "places": {broker: endpoint.record() for broker, endpoint in inventory.endpoints.items()},
+        **(chosen or {}),
     }
     answer_file = folder / f"answer-{number}.json"
     end = time.monotonic() + PATIENCE
@@ -137,7 +143,7 @@ def supervise(
         while not until():
             restarts.look()
             if (folder / REQUEST_FILE).is_file():
-                _answer_request(federation, folder, say)
+                federation = _answer_request(federation, folder, say)
             time.sleep(PAUSE)
 
 
@@ -174,8 +180,13 @@ class Restarts:
         self._due = {broker: due for broker, due in self._due.items() if broker in self._brokers.running}
 
 
-def _answer_request(federation: RunningFederation, folder: Path, say: Callable[[str], None]) -> None:
-    """Take a request out of the folder, apply it and write an answer, whatever the request holds."""
+def _answer_request(
+    federation: RunningFederation, folder: Path, say: Callable[[str], None]
+) -> RunningFederation:
+    """Take a request out of the folder, apply it and write an answer, whatever the request holds.
+
+    Returns the federation with its settings after that.
+    """
     file = folder / REQUEST_FILE
     try:
         request = json.loads(file.read_text(encoding="utf-8"))
@@ -185,28 +196,38 @@ def _answer_request(federation: RunningFederation, folder: Path, say: Callable[[
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         file.unlink(missing_ok=True)
         say(f"ignored a request that cannot be read: {type(error).__name__}: {error}")
-        return
+        return federation
     file.unlink(missing_ok=True)
-    answer = _apply_request(federation, request)
+    federation, answer = _apply_request(federation, request)
     say(answer.get("error") or f"{len(answer['changed'])} files changed")
     with suppress(MeshwrightError, OSError):  # nobody may be waiting any more, or the disk may be full
         _write_json(folder / f"answer-{number}.json", answer)
+    return federation
 
 
-def _apply_request(federation: RunningFederation, request: dict[str, Any]) -> dict[str, Any]:
-    """Apply a request to the running brokers and their folders; return the answer."""
+def _apply_request(
+    federation: RunningFederation, request: dict[str, Any]
+) -> tuple[RunningFederation, dict[str, Any]]:
+    """Apply a request to the running brokers and their folders; return the federation and the answer."""
     try:
         trees = read_named_trees(
             request["plan"], overlaps=request["overlaps"], allow_relays=request["relays"]
         )
         places = {broker: Endpoint.from_record(fields) for broker, fields in request["places"].items()}
-        folder, settings = federation.brokers.folder, federation.settings
-        change = plan_change(folder, trees, settings, Inventory(places))
-        return {"changed": apply_change(change, federation)}
+        known = federation.settings
+        settings = BrokerSettings(
+            request.get("profile", known.profile),
+            request.get("mosquitto", known.version),
+            read_secret(Path(request["secret"])) if "secret" in request else known.secret,
+            known.identity,
+        )
+        change = plan_change(federation.brokers.folder, trees, settings, Inventory(places))
+        federation = replace(federation, settings=settings, inventory=change.inventory)
+        return federation, {"changed": apply_change(change, federation)}
     except (MeshwrightError, OSError) as error:
-        return {"error": str(error)}
+        return federation, {"error": str(error)}
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        return {"error": f"the request is not complete: {type(error).__name__}: {error}"}
+        return federation, {"error": f"the request is not complete: {type(error).__name__}: {error}"}
 
 
 def _write_json(file: Path, content: dict[str, Any]) -> None:

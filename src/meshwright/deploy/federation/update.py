@@ -71,18 +71,19 @@ def apply_wave(
         elif step.action == RELOAD:
             _reload(step, delta, federation)
     logs.wait(expected_log_lines(steps, delta, brokers.running, settings.qos), positions, seconds=30.0)
-    end_sessions(orphaned_sessions(delta, steps), inventory, settings.secret)
+    end_sessions(orphaned_sessions(delta, steps), inventory, settings)
     return changed
 
 
 def end_sessions(
-    sessions: Mapping[str, Iterable[str]], inventory: Inventory, secret: bytes | None = None
+    sessions: Mapping[str, Iterable[str]], inventory: Inventory, settings: BrokerSettings
 ) -> None:
     """End sessions at running brokers."""
+    secret = settings.secret
 
     async def end(broker: str, name: str) -> None:
         local = name.startswith(LOCAL)
-        session = f"{LOCAL if local else ''}{bridge_identity(secret, name.removeprefix(LOCAL))}"
+        session = f"{LOCAL if local else ''}{bridge_identity(settings.identity_key, name.removeprefix(LOCAL))}"
         async with client_of(broker, inventory.endpoints[broker], session, secret, clean_session=True):
             pass
 
