@@ -87,8 +87,9 @@ def _acquire(file: Path, what: object, patience: float) -> int:
             return descriptor
         # The holder before us deletes the file: then we have locked a file that nobody else finds.
         if _same_file(descriptor, file):
-            os.truncate(descriptor, 0)
-            os.write(descriptor, describe_this_process().encode())
+            with suppress(OSError):  # on a full disk the lock holds, too; it only has no name
+                os.truncate(descriptor, 0)
+                os.write(descriptor, describe_this_process().encode())
             return descriptor
         os.close(descriptor)
 

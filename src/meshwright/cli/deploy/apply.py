@@ -1,5 +1,6 @@
 """`meshwright diff` and `meshwright apply`: show what a new plan changes, and change a federation to it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -79,6 +80,7 @@ def diff(
         deployed = deploy.read_federation(old)
         known = deployed.settings
         settings = read_settings(profile or known.profile, mosquitto or known.version, secret)
+        settings = replace(settings, identity=known.identity)
         differences = find_drift(old, deployed, settings.secret)
         found = [str(each) for each in differences]
         before, secured = deployed.current, deployed.secured
@@ -111,7 +113,7 @@ def diff(
             *(f"drift: {line}" for line in shown),
             *more,
             *explain_delta(delta),
-            *explain_orphaned_sessions(delta),
+            *explain_orphaned_sessions(delta, settings.identity_key),
         )
     if drift and found:
         raise typer.Exit(output.ANSWER_IS_NO)
@@ -180,6 +182,7 @@ def apply(
     settings = read_settings(
         profile or deployed.settings.profile, mosquitto or deployed.settings.version, secret
     )
+    settings = replace(settings, identity=deployed.settings.identity)
     trees = deploy.read_named_trees(plan, overlaps=overlaps, allow_relays=allow_relays)
     endpoints = None if inventory is None else deploy.read_inventory(inventory)
     with federation_lock(federation):
@@ -189,10 +192,6 @@ def apply(
         change = plan_change(federation, trees, settings, endpoints)
         for line in require_protected(change.inventory, settings, insecure=insecure):
             output.note(line)
-        if running and change.new_secret:
-            raise InputError(
-                f"{federation} runs with another secret: stop it, and start it again with this one"
-            )
         delta, rollout = change.delta, change.rollout
         changed: list[str] = []
         number = 0
@@ -201,9 +200,11 @@ def apply(
         elif wave is not None:
             number, changed = write_wave(change, wave)
         elif not dry_run and running:
+            chosen = {"profile": profile, "mosquitto": mosquitto, "secret": secret and str(secret.absolute())}
             changed = request_update(
-                federation, plan, change.inventory, overlaps=overlaps, allow_relays=allow_relays
-            )
+                federation, plan, change.inventory, overlaps=overlaps, allow_relays=allow_relays,
+                chosen={name: value for name, value in chosen.items() if value},
+            )  # fmt: skip
         elif not dry_run:
             changed = write_everything(change)
     if json:
@@ -227,9 +228,9 @@ def apply(
             f"{len(changed):,} files changed in {federation}; "
             + (f"perform these steps, then write the next of {left} waves" if left else "this was the last wave")
         )
-        lines += [] if left else explain_orphaned_sessions(delta)
+        lines += [] if left else explain_orphaned_sessions(delta, settings.identity_key)
     else:
-        lines += [*explain_delta(delta), *([] if running else explain_orphaned_sessions(delta))]
+        lines += [*explain_delta(delta), *([] if running else explain_orphaned_sessions(delta, settings.identity_key))]
         if rollout.done:
             lines.append(f"{rollout.done} of {len(rollout.waves)} waves are written: go on with --wave next")
         if dry_run:

@@ -89,15 +89,20 @@ def _draw(wiring: Wiring, verdict: Verdict, picture: Path, *, title: str) -> Non
 
 
 def _keep_running(running: RunningFederation, verdict: Verdict) -> None:
-    """Keep the brokers running until Ctrl-C, which is the normal end and not a failure."""
+    """Keep the brokers running until Ctrl-C or SIGTERM, which are the normal end and not a failure."""
+    import signal
+
     from meshwright.cli import output
     from meshwright.deploy.federation.supervisor import supervise
 
     output.note(f"{format_verdict(verdict)[0]}; running in {running.brokers.folder} until Ctrl-C")
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        supervise(running, until=lambda: False, report=lambda line: output.note(f"applied: {line}"))
+        supervise(running, until=lambda: False, report=output.note)
     except KeyboardInterrupt:
-        output.note("stopping all brokers")
+        output.note("stopping all brokers, which write their queues")
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _format_storm(seen: Storm | None) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PASSWORD = re.compile(r"^(\s*(?:remote_password|bridge_psk)\s).*", re.MULTILINE)
 MASK = r"\1…"
 """What replaces passwords where they cannot be compared, and wherever they would be shown."""
-ACCESS_FILES = ("passwords", "access")
+ACCESS_FILES = ("passwords", "access", "bridges.passwords", "bridges.access")
 """Files that a broker reads again on a reload."""
 
 
@@ -93,7 +93,7 @@ def _written_texts(deployed: DeployedFederation, secret: bytes | None) -> dict[s
     texts = {}
     for broker in wiring.order:
         for name, text in broker_files(wiring, inventory, settings, broker).items():
-            if secret is not None or not deployed.secured or name in (CONFIGURATION, "access", "data/README"):
+            if secret is not None or not deployed.secured or "password" not in name:
                 texts[f"{folder_of(broker)}/{name}"] = text
     return texts
 
@@ -148,7 +148,11 @@ def bridge_lines(text: str, inventory: Inventory) -> set[TopicLine]:
     The listener of a bridge to an unknown address is that address. Lines of topics that a durable bridge no
     longer carries do not count.
     """
-    names: Mapping[str, str] = {endpoint.address: name for name, endpoint in inventory.endpoints.items()}
+    names: Mapping[str, str] = {
+        address: name
+        for name, endpoint in inventory.endpoints.items()
+        for address in (endpoint.address, endpoint.bridge_address)
+    }
     lines: set[TopicLine] = set()
     listener = "?"
     for line in text.splitlines():
