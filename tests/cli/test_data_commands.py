@@ -15,7 +15,7 @@ from meshwright.pipeline.dataset.sample import Sample
 from meshwright.pipeline.follow import BatchOutcome
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
 from meshwright.store import write_dataset
-from meshwright.store.datasets import QUARANTINE
+from meshwright.store.dataset_parts import QUARANTINE
 from terminal import meshwright
 
 OUTCOME = Outcome(

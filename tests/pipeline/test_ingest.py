@@ -17,9 +17,9 @@ from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
 from meshwright.pipeline.readers import shares
-from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.csv_files import Layout
 from meshwright.pipeline.readers.fields import name_reasons
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.store import write_dataset
 from meshwright.workloads import write_raw_events, zipf
 
@@ -92,9 +92,7 @@ def test_order_and_partitions_do_not_matter(
     assert engine is None or engine.sparkContext._jsc.getPersistentRDDs().size() == 0
 
 
-def test_line_numbers_across_shares(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_line_numbers_across_shares(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarantined record has its line number in the file, in every share."""
     bad = {2, 3, 150, 299, 300}
     lines = [f"{number}" if number in bad else f"n{number % 7},t{number % 11}" for number in range(2, 301)]
@@ -272,7 +270,9 @@ def test_parquet_times(tmp_path: Path) -> None:
         words = ["subscribe", "unsubscribe"]
         table = pa.table({"node": ["a"] * 2, "topic": ["x"] * 2, "time": stamps, "operation": words})
         pq.write_table(table, tmp_path / f"{unit}.parquet")
-        outcome = ingest(None, [tmp_path / f"{unit}.parquet"], tmp_path / "out", Reading("parquet", as_of=1.0))
+        outcome = ingest(
+            None, [tmp_path / f"{unit}.parquet"], tmp_path / "out", Reading("parquet", as_of=1.0)
+        )
         assert (outcome.kept, outcome.superseded) == (1, 1)
 
 

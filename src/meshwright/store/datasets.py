@@ -22,6 +22,7 @@ from meshwright.store.tables import first_line, read_parts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 def write_dataset(
     interest: Interest,
     path: str | Path,

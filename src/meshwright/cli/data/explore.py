@@ -56,7 +56,9 @@ def profile(
     if chart is not None:
         check_chart(chart)
     named = [source] if against is None else [source, against]
-    spark = None if not wants_spark(master, conf) and all(map(fits_here, named)) else open_session(master, conf)
+    spark = (
+        None if not wants_spark(master, conf) and all(map(fits_here, named)) else open_session(master, conf)
+    )
     with StageDrawing(forced=progress) as drawing, report_stages(spark, "profiling", drawing):
         profiles = {name: profile_dataset(subscriptions(spark, name), seed=seed) for name in named}
     if chart is not None:

@@ -41,12 +41,18 @@ SAMPLES = 32
 BYTES_OF_SAMPLES = 1 << 17
 """A block gives this many names as samples, unless they are long."""
 BLOCK = (
-    "share long, chunk long, block string, stats string, samples binary, rows long, nodes binary, topics binary, "
-    "node_codes binary, topic_codes binary, times binary, sequences binary, leaves binary, aside binary"
+    "share long, chunk long, block string, stats string, samples binary, rows long, nodes binary, "
+    "topics binary, node_codes binary, topic_codes binary, times binary, sequences binary, leaves binary, aside binary"
 )
 KINDS = ("nodes", "topics")
 ASIDE = pa.schema(
-    {"file": pa.int64(), "begin": pa.int64(), "place": pa.int64(), "record": pa.string(), "reason": pa.string()}
+    {
+        "file": pa.int64(),
+        "begin": pa.int64(),
+        "place": pa.int64(),
+        "record": pa.string(),
+        "reason": pa.string(),
+    }
 )
 
 
@@ -146,7 +152,9 @@ class Block:
                 continue
             made[column] = np.concatenate(
                 [
-                    np.full(len(rows.node), default, kind) if values is None else values.astype(kind, copy=False)
+                    np.full(len(rows.node), default, kind)
+                    if values is None
+                    else values.astype(kind, copy=False)
                     for rows, values in zip(self.held, found, strict=True)
                 ]
             )

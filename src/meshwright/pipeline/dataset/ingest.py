@@ -31,7 +31,7 @@ from meshwright.pipeline.readers import shares
 from meshwright.pipeline.readers.formats import BROKER_FORMATS, Reading, common_format
 from meshwright.pipeline.readers.page_sets import choose_nodes
 from meshwright.pipeline.readers.reading import cut_shares
-from meshwright.pipeline.readers.sources import SourceFile, check_unchanged, list_files
+from meshwright.pipeline.readers.sources import check_unchanged, list_files
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
@@ -225,7 +225,7 @@ def check_columns_used(reading: Reading, counts: Mapping[str, int]) -> None:
 
 
 def relate_found(found: Found, reading: Reading, *, cores: int) -> Relation:
-    """Number the names of all blocks, and fold their rows to a relation."""
+    """Give all names their ids, and fold all rows to a relation."""
     names = number_names(found.blocks, choose_cuts(found.samples, found.name_bytes, cores))
     folds = found.leaves or reading.as_of is not None
     relation = relate(

@@ -77,7 +77,10 @@ def find_columns(schema: pa.Schema, reading: Reading, path: str) -> dict[str, st
             found[what] = column
             kind = schema.field(column).type
             if not _suits(kind, what, values=reading.publications):
-                wanted = {"time": "times are timestamps, texts or numbers", "sequence": "sequences are integers"}
+                wanted = {
+                    "time": "times are timestamps, texts or numbers",
+                    "sequence": "sequences are integers",
+                }
                 names = wanted.get(what, f"{what} names are strings or integers")
                 raise InputError(f"column {column!r} of {path} is {kind}, but {names}: convert it")
         elif needed and what in ("node", "topic"):
@@ -171,7 +174,8 @@ def _broken_texts(column: pa.Array) -> NDArray[np.bool_]:
     if not broken.any():
         return np.zeros(len(column), dtype=bool)
     codes = pc.fill_null(column.indices, -1).to_numpy()
-    return np.concatenate((broken, [False]))[codes]
+    found: NDArray[np.bool_] = np.concatenate((broken, [False]))[codes]
+    return found
 
 
 def _is_utf8(value: bytes) -> bool:
