@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import meshwright as mw
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
@@ -24,6 +25,8 @@ from meshwright.store import write_dataset
 from meshwright.workloads import write_raw_events, zipf
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from conftest import Engine
 
 
@@ -319,3 +322,22 @@ def test_reasons_of_names() -> None:
         *[None] * 2,
         *["node name longer than 65535 bytes"] * 2,
     ]
+
+
+def test_a_table_of_a_session(spark: SparkSession, tmp_path: Path) -> None:
+    """A DataFrame gives the same dataset as a file with its rows; bad rows and missing columns are named."""
+    rows = [(f"n{i % 7}", i % 5, "unsubscribe" if i % 3 == 0 else "subscribe", i + 1) for i in range(60)]
+    table = spark.createDataFrame(
+        [*rows, (" ", 1, "subscribe", 99)], "client string, t int, op string, ts long"
+    )
+    columns = {"node": "client", "topic": "t", "operation": "op", "time": "ts"}
+    outcome = mw.pipeline.ingest(spark, table.repartition(3), tmp_path / "out", **columns)
+    assert (outcome.read, outcome.quarantined, outcome.format) == (61, 1, "table")
+    lines = "".join(f"{node},{topic},{word},{time}\n" for node, topic, word, time in rows)
+    (tmp_path / "a.csv").write_text("client,t,op,ts\n" + lines)
+    mw.pipeline.ingest(None, tmp_path / "a.csv", tmp_path / "here", **columns)
+    assert load_interest(tmp_path / "out").fingerprint == load_interest(tmp_path / "here").fingerprint
+    with pytest.raises(InputError, match=r"no column 'node' in the table; the columns are 'client'.*node="):
+        mw.pipeline.ingest(spark, table, tmp_path / "other")
+    with pytest.raises(InputError, match=r"is double, but node names are strings or integers"):
+        mw.pipeline.ingest(spark, table.selectExpr("1.5D as node", "t as topic"), tmp_path / "other")

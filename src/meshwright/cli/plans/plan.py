@@ -31,7 +31,7 @@ from meshwright.cli.options import (
     Threads,
     TimeLimit,
 )
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from meshwright.designs.plan import Parameter
@@ -144,6 +144,7 @@ def plan(
     ] = False,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     parts: Annotated[
         int | None,
         typer.Option(
@@ -223,7 +224,8 @@ def plan(
         return
     if on_spark:
         done = design_runs.make_on_spark(
-            interest, algorithm, given, master=master, conf=conf, parts=parts, coverage=coverage,
+            interest, algorithm, given, master=master, conf=conf,
+            connect_timeout=connect_timeout, parts=parts, coverage=coverage,
             seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
         made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan
