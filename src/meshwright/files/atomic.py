@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from meshwright.errors import MeshwrightError, OutputError
+from meshwright.errors import InputError, MeshwrightError, OutputError
 from meshwright.files.header import Kind, holds
+from meshwright.files.urls import require_local
 
 
 @contextmanager
@@ -51,7 +52,7 @@ def new_file(path: str | Path) -> Iterator[Path]:
         If the path cannot be written.
     """
     with writing(path):
-        target = Path(os.path.realpath(path))
+        target = Path(os.path.realpath(_local(path)))
         if target.exists() and not target.is_file():
             yield target
             return
@@ -73,7 +74,7 @@ def check_place(path: str | Path) -> None:
     OutputError
         If the path cannot be written.
     """
-    above = next(folder for folder in Path(path).absolute().parents if folder.exists())
+    above = next(folder for folder in _local(path).absolute().parents if folder.exists())
     if not above.is_dir():
         raise OutputError(f"cannot write {path}: {above} is a file; choose another path")
     try:
@@ -83,6 +84,14 @@ def check_place(path: str | Path) -> None:
         raise OutputError(
             f"cannot write {path}: {error.strerror or error}, in {above}; choose another path"
         ) from error
+
+
+def _local(path: str | Path) -> Path:
+    """Return a path that can be written; a URL must not become a folder of that name."""
+    try:
+        return require_local(path)
+    except InputError as error:
+        raise OutputError(str(error)) from error
 
 
 @contextmanager
@@ -95,7 +104,7 @@ def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
         If the path cannot be written, or holds something other than an empty folder or one of this kind.
     """
     with writing(path):
-        target = Path(os.path.realpath(path))
+        target = Path(os.path.realpath(_local(path)))
         check_free(target, kind)
         target.parent.mkdir(parents=True, exist_ok=True)
         beside, lock = _locked_sibling(target)

@@ -117,7 +117,9 @@ def sample(
     source: Source,
     *,
     nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="The number of brokers to take.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DATASET", help="The folder to write the sample to.")],
+    out: Annotated[
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the sample to.")
+    ],
     start: Annotated[
         list[str] | None,
         typer.Option(

@@ -43,7 +43,7 @@ def ingest(
     ],
     *,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DATASET", help="The folder to write the dataset to.")
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the dataset to.")
     ],
     kind: Annotated[
         str | None,

@@ -117,8 +117,8 @@ def subscriptions(spark: SparkSession | None, source: str | Path) -> Subscriptio
         If it is not a dataset, or damaged.
     """
     local = local_path(source)
-    folder = Path(source if local is None else local)
-    if not folder.is_dir():
+    folder = Path("" if local is None else local)
+    if local is None or not folder.is_dir():
         return from_interest(spark, load_interest(str(source)))
     manifest = read_header(folder, DATASET)
     counts = manifest.get("counts", {})
@@ -140,7 +140,10 @@ def fits_here(source: str | Path) -> bool:
 
     Files that are not datasets are read by this process anyway.
     """
-    return subscriptions(None, source).count <= SUBSCRIPTIONS_HERE if Path(source).is_dir() else True
+    local = local_path(source)
+    if local is None or not Path(local).is_dir():
+        return True
+    return subscriptions(None, source).count <= SUBSCRIPTIONS_HERE
 
 
 def from_interest(spark: SparkSession | None, interest: Interest) -> Subscriptions:
