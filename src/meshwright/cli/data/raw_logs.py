@@ -124,6 +124,8 @@ def ingest(
             f"--as-of {as_of} is not a time: give ISO 8601, as in 2026-01-31T12:00:00Z, or seconds"
         )
     check_target(out, "dataset")
+    if kind is not None:
+        Reading(kind)  # an unknown format is an error before anything is read
     remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
     if kind is None and remote:
         # A service lists the files itself.
