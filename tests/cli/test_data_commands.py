@@ -15,25 +15,28 @@ from meshwright.pipeline.dataset.sample import Sample
 from meshwright.pipeline.follow import BatchOutcome
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
 from meshwright.store import write_dataset
-from meshwright.store.datasets import QUARANTINE
+from meshwright.store.dataset_parts import QUARANTINE
 from terminal import meshwright
 
 OUTCOME = Outcome(
     read=1900, kept=1200, duplicates=300, superseded=250, quarantined=150, nodes=40, topics=7,
-    format="csv", node_from=None,
+    format="csv", node_from=None, reasons={"blank node name": 150}, cleaned={"name cleaned": 5},
 )  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands get a session that cannot do anything."""
-    monkeypatch.setattr("meshwright.cli.spark.open_session", lambda master, conf: SimpleNamespace())
+    monkeypatch.setattr("meshwright.cli.spark.open_session", lambda *_: SimpleNamespace())
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Replace `ingest`, and return what it is called with."""
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
+    """Replace `ingest`, and return what it is called with; there are small files to name."""
     found: dict[str, Any] = {}
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "a.csv"):
+        (tmp_path / name).write_text("node,topic\na,x\n")
 
     def ingest(spark: Any, sources: list[str], out: Path, reading: Reading, **options: Any) -> Outcome:
         found.update(sources=sources, reading=reading, max_bad=options["max_bad"])
@@ -44,6 +47,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return OUTCOME
 
     monkeypatch.setattr("meshwright.pipeline.dataset.ingest.ingest", ingest)
+    monkeypatch.setattr("meshwright.pipeline.readers.reading.check_headers", lambda *_: None)
     return found
 
 
@@ -56,9 +60,10 @@ def test_ingest_prints_what_became_of_each_row(asked: dict[str, Any], tmp_path: 
         "read 1,900 rows = 1,200 kept + 300 duplicates + 250 superseded + 150 quarantined",
     ]
     assert "blank node name" in lines[2]
+    assert lines[3] == "cleaned 5 × name cleaned"
     assert lines[-1] == f"written to {out}"
     answer = meshwright("ingest", "a.csv", "--format", "csv", "--out", out, "--json").json
-    assert answer == {**OUTCOME.described(), "reasons": {"blank node name": 1}, "dataset": str(out)}
+    assert answer == {**OUTCOME.described(), "dataset": str(out)}
 
 
 def test_ingest_passes_its_options_on(asked: dict[str, Any], tmp_path: Path) -> None:
@@ -132,7 +137,7 @@ def test_spark_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     from meshwright.errors import InputError
 
     open_session("local[2]", ["a=b=c", "d="])
-    assert found == [(("local[2]",), {"conf": {"a": "b=c", "d": ""}})]
+    assert found == [(("local[2]",), {"conf": {"a": "b=c", "d": ""}, "connect_timeout": 30.0})]
     for wrong in ("a", "=b", ""):
         with pytest.raises(InputError, match="is not KEY=VALUE"):
             open_session(None, [wrong])

@@ -12,15 +12,17 @@ import pyarrow.compute as pc
 
 from meshwright.arrow import join_text, to_numpy
 from meshwright.errors import InputError
-from meshwright.files.atomic import new_folder
-from meshwright.files.header import DATASET, damaged, read_header, write_header
+from meshwright.files.header import DATASET, damaged, read_header
+from meshwright.files.urls import require_local
 from meshwright.fingerprint import fold_digests, part_sizes
 from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
-from meshwright.store.dataset_parts import NAMES, QUARANTINE, SCHEMAS, SUBSCRIPTIONS, PartWriter, part_name
+from meshwright.store.dataset_folders import new_dataset, new_part
+from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS
 from meshwright.store.tables import first_line, read_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 def write_dataset(
     interest: Interest,
@@ -78,30 +80,29 @@ def write_relation(
     """
     aside = _as_quarantine(quarantine)
     stated = {"nodes": len(node_names), "topics": len(topic_names), "subscriptions": len(topics)}
-    with new_folder(path, DATASET) as folder:
-        for kind in SCHEMAS:
-            (folder / kind).mkdir()
+    with new_dataset(path) as made:
         digests: dict[str, list[bytes]] = {}
         for kind, (width, parts) in part_sizes(stated).items():
             digests[kind] = []
             for part in range(parts):
                 begin, end = part * width, (part + 1) * width
-                with PartWriter(folder / kind / part_name(part), kind) as writer:
+                with new_part(made.place, kind, part) as writer:
                     if kind == "subscriptions":
                         ends = node_ptr[begin : end + 1]
                         writer.add_subscriptions(begin, np.diff(ends), topics[int(ends[0]) : int(ends[-1])])
                     else:
                         writer.add_names(begin, (node_names if kind == "nodes" else topic_names)[begin:end])
                 digests[kind].append(writer.digest.digest())
-        with PartWriter(folder / "quarantine" / part_name(0), "quarantine") as writer:
+        with new_part(made.place, "quarantine", 0) as writer:
             writer.add_records(aside)
-        content = manifest(
-            stated | dict(counts) | {"quarantined": aside.num_rows},
-            fold_digests(stated, digests),
-            sources=sources,
-            made_by=made_by,
+        made.finish(
+            manifest(
+                stated | dict(counts) | {"quarantined": aside.num_rows},
+                fold_digests(stated, digests),
+                sources=sources,
+                made_by=made_by,
+            )
         )
-        write_header(folder, DATASET, content)
     return Path(path)
 
 
@@ -131,7 +132,7 @@ def read_dataset(path: str | Path) -> Interest:
     FormatError
         If the folder is of another kind, has a newer schema, or is damaged.
     """
-    folder = Path(path)
+    folder = require_local(path)
     header = read_header(folder, DATASET)
     counts = header.get("counts", {})
     if not isinstance(counts, dict):

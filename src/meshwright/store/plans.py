@@ -18,6 +18,7 @@ from meshwright.arrow import as_text, from_numpy, to_numpy
 from meshwright.errors import InputError, first_five
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import PLAN, damaged, read_header, write_header
+from meshwright.files.urls import require_local
 from meshwright.overlay import Overlay
 from meshwright.store.tables import read_table, write_table
 
@@ -138,7 +139,7 @@ def read_plan(path: str | Path) -> StoredPlan:
     FormatError
         If it is something else, of a newer schema, or damaged.
     """
-    folder = Path(path)
+    folder = require_local(path)
     metadata = read_header(folder, PLAN, algorithm=str, parameters=dict, dataset=str, figures=dict)
     for name in FIGURES:
         if type(metadata["figures"].get(name)) not in (int, float):

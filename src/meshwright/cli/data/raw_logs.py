@@ -16,7 +16,7 @@ from meshwright.cli.options import (
     TimeColumn,
     TopicColumn,
 )
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from meshwright.pipeline.follow import BatchOutcome
@@ -43,7 +43,7 @@ def ingest(
     ],
     *,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DATASET", help="The folder to write the dataset to.")
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the dataset to.")
     ],
     kind: Annotated[
         str | None,
@@ -99,6 +99,7 @@ def ingest(
     max_bad: MaxBad = 0.1,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -123,10 +124,12 @@ def ingest(
             f"--as-of {as_of} is not a time: give ISO 8601, as in 2026-01-31T12:00:00Z, or seconds"
         )
     check_target(out, "dataset")
+    if kind is not None:
+        Reading(kind)  # an unknown format is an error before anything is read
     remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
     if kind is None and remote:
         # A service lists the files itself.
-        files = list_files(open_session(master, conf), sources, exclude=out)
+        files = list_files(open_session(master, conf, connect_timeout), sources, exclude=out)
     else:
         files = [] if remote else list_files(None, sources, exclude=out)
     reading = Reading(
@@ -147,7 +150,7 @@ def ingest(
     check_headers(files[:CHECKED_HEADERS], reading)
     # Java takes longer to start than a small file to read.
     small = not wants_spark(master, conf) and fits_here(files)
-    spark = None if small else open_session(master, conf)
+    spark = None if small else open_session(master, conf, connect_timeout)
     with StageDrawing(forced=progress) as drawing:
         outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
     if json:
@@ -187,6 +190,7 @@ def follow(
     sequence: SequenceColumn = None,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     json: Json = False,
 ) -> None:
     """Turn the rows of a folder into join, leave, subscribe and unsubscribe events, each exactly once.
@@ -213,7 +217,7 @@ def follow(
                 f"{batch.quarantined:,} quarantined; {batch.events:,} events"
             )
 
-    spark = open_session(master, conf)
+    spark = open_session(master, conf, connect_timeout)
     follow_folder(spark, source, out, reading, start=start, every=None if once else every, report=report)
     counts = {
         name: sum(getattr(batch, name) for batch in done)
@@ -261,6 +265,7 @@ def traffic(
     max_bad: MaxBad = 0.1,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -283,7 +288,7 @@ def traffic(
         seconds=seconds,
     )
     check_target(out, "traffic")
-    spark = open_session(master, conf)
+    spark = open_session(master, conf, connect_timeout)
     with StageDrawing(forced=progress) as drawing:
         made = sum_traffic(spark, sources, out, asked, max_bad=max_bad, progress=drawing)
     counts = made.described["counts"]

@@ -1,6 +1,5 @@
 """`meshwright workload`: generates synthetic subscriptions, and the hard cases of the papers."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -39,7 +38,7 @@ def workload(
         typer.Option("--topics", metavar="N", help="The number of topics; social has one per broker."),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DATASET", help="The folder to write the dataset to.")
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the dataset to.")
     ],
     raw: Annotated[
         Path | None,

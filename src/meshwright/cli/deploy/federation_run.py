@@ -199,16 +199,15 @@ def _format_window(window: Window) -> str:
 
 
 def _ingested_interest_is(expected: Interest, logs: Path, dataset: Path) -> bool:
-    """Read logs with Spark into a dataset, and return whether its subscriptions are the expected ones."""
+    """Read logs into a dataset, and return whether its subscriptions are the expected ones."""
     from urllib.parse import unquote
 
-    from meshwright.cli.spark import open_session
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.pipeline.readers.formats import Reading
     from meshwright.store import load_interest
 
     reading = Reading("mosquitto-log", node_from="broker", bridges=NOT_SUBSCRIBERS)
-    ingest(open_session(None, None), [logs], dataset, reading)
+    ingest(None, [logs], dataset, reading)
     found = load_interest(dataset).to_arrow()
     pairs = zip(found.column("node").to_pylist(), found.column("topic").to_pylist(), strict=True)
     wanted = expected.to_arrow()

@@ -207,6 +207,7 @@ def make_on_spark(
     *,
     master: str | None,
     conf: Sequence[str] | None,
+    connect_timeout: float,
     parts: int | None,
     coverage: int | None,
     seed: int,
@@ -222,7 +223,7 @@ def make_on_spark(
         return construct(
             interest,
             algorithm,
-            lambda: open_session(master, conf),
+            lambda: open_session(master, conf, connect_timeout),
             parameters=given,
             parts=parts,
             coverage=coverage,

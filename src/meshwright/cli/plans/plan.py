@@ -32,7 +32,7 @@ from meshwright.cli.options import (
     TimeLimit,
 )
 from meshwright.cli.plans.report import ReportFile, check_page, write_page
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from meshwright.designs.plan import Parameter
@@ -147,6 +147,7 @@ def plan(
     ] = False,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     parts: Annotated[
         int | None,
         typer.Option(
@@ -228,7 +229,8 @@ def plan(
         return
     if on_spark:
         done = design_runs.make_on_spark(
-            interest, algorithm, given, master=master, conf=conf, parts=parts, coverage=coverage,
+            interest, algorithm, given, master=master, conf=conf,
+            connect_timeout=connect_timeout, parts=parts, coverage=coverage,
             seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
         made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan

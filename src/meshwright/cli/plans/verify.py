@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meshwright.cli.options import Costs, Json, ShowProgress, Source
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from meshwright.verify import PlanReport
@@ -35,6 +35,7 @@ def verify(
     costs: Costs = None,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -52,7 +53,7 @@ def verify(
     from meshwright.store.plan_check import verify_stored_plan
 
     if master is not None or conf is not None:
-        report = _on_spark(plan, source, k, costs, master, conf, progress)
+        report = _on_spark(plan, source, k, costs, master, conf, connect_timeout, progress)
     else:
         interest = design_runs.load(source)
         link_costs = design_runs.load_costs(costs, interest)
@@ -73,6 +74,7 @@ def _on_spark(
     costs: Path | None,
     master: str | None,
     conf: list[str] | None,
+    connect_timeout: float,
     progress: bool,
 ) -> "PlanReport":
     from meshwright.cli.plans import design_runs
@@ -82,7 +84,7 @@ def _on_spark(
     from meshwright.store import read_plan
 
     read_plan(plan)  # reject a bad plan before Spark starts
-    spark = open_session(master, conf)
+    spark = open_session(master, conf, connect_timeout)
     given = subscriptions(spark, source)
     link_costs = design_runs.load_costs(costs, given.names)
     with StageDrawing(forced=progress) as drawing:

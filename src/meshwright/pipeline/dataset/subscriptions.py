@@ -62,7 +62,8 @@ class Subscriptions:
         if any(self.counts[kind] != count for kind, count in found.items()):
             raise damaged(self.folder / DATASET.file, f"it does not state {found} as its counts")
         nothing = np.zeros(0, dtype=np.int32)
-        made = Interest(*map(join_text, columns), np.zeros(found["nodes"] + 1, dtype=np.int64), nothing)
+        node_names, topic_names = map(join_text, columns)
+        made = Interest(node_names, topic_names, np.zeros(found["nodes"] + 1, dtype=np.int64), nothing)
         # The cached properties must be those of the subscriptions that are left out here.
         made.__dict__["fingerprint"] = str(self.fingerprint)
         made.__dict__["whole_fingerprint"] = str(self.fingerprint) if self.schema == 1 else ""
@@ -116,8 +117,8 @@ def subscriptions(spark: SparkSession | None, source: str | Path) -> Subscriptio
         If it is not a dataset, or damaged.
     """
     local = local_path(source)
-    folder = Path(source if local is None else local)
-    if not folder.is_dir():
+    folder = Path("" if local is None else local)
+    if local is None or not folder.is_dir():
         return from_interest(spark, load_interest(str(source)))
     manifest = read_header(folder, DATASET)
     counts = manifest.get("counts", {})
@@ -139,7 +140,10 @@ def fits_here(source: str | Path) -> bool:
 
     Files that are not datasets are read by this process anyway.
     """
-    return subscriptions(None, source).count <= SUBSCRIPTIONS_HERE if Path(source).is_dir() else True
+    local = local_path(source)
+    if local is None or not Path(local).is_dir():
+        return True
+    return subscriptions(None, source).count <= SUBSCRIPTIONS_HERE
 
 
 def from_interest(spark: SparkSession | None, interest: Interest) -> Subscriptions:
@@ -157,7 +161,9 @@ def _send(spark: SparkSession | None, interest: Interest) -> Flow:
     columns = interest.node_of_slot.astype("<i4"), interest.node_topics.astype("<i4")
     begins = range(0, max(interest.num_subscriptions, 1), ROWS_IN_A_GROUP)
     groups = [[column[begin : begin + ROWS_IN_A_GROUP] for column in columns] for begin in begins]
-    made = [pa.Table.from_batches([make_batch(GROUP, nodes=[node], topics=[topic])]) for node, topic in groups]
+    made = [
+        pa.Table.from_batches([make_batch(GROUP, nodes=[node], topics=[topic])]) for node, topic in groups
+    ]
     if spark is None:
         return LocalFlow(made)
     return SparkFlow(spark.createDataFrame(pa.concat_tables(made), GROUP))
@@ -194,7 +200,9 @@ def read_groups(pieces: Sequence[tuple[Path, int]], batches: Batches) -> Iterato
             except (pa.ArrowException, OSError) as error:
                 raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
             columns = (table.column(name).to_numpy().astype("<i4", copy=False) for name in ("node", "topic"))
-            yield make_batch(GROUP, **{name: [ids] for name, ids in zip(("nodes", "topics"), columns, strict=True)})
+            yield make_batch(
+                GROUP, **{name: [ids] for name, ids in zip(("nodes", "topics"), columns, strict=True)}
+            )
 
 
 def group_arrays(batches: Batches) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:

@@ -24,6 +24,8 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 """The formats, each with its file extensions (before `.gz` or `.bz2`)."""
 UNREADABLE_PACKING = re.compile(r"\.(zst|zstd|xz|lzma|deflate|lz4|snappy|zip|7z|z)$", re.IGNORECASE)
 """Extensions of compressions that are not supported."""
+TABLE = "table"
+"""The format of a table of a Spark session, which no file has."""
 BROKER_FORMATS = ("mosquitto-log", "nats-connz", "emqx")
 BRIDGES = r"^(local|bridge|meshwright)[.\-_ ]|[.\-_]bridge$"
 """The default pattern for client ids of bridges between brokers."""
@@ -52,7 +54,7 @@ class Reading:
     """Whether rows are published messages, which have no operation."""
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
+        if self.format not in (*FORMATS, TABLE):
             raise InputError(f"no format {self.format!r}: choose one of {', '.join(FORMATS)}")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise InputError(f"delimiter {self.delimiter!r} is not one character: give one, or tab")
