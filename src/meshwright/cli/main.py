@@ -43,6 +43,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Run and change brokers": {
         "federation": ("deploy.federation", "EXAMPLES"),
+        "lint": ("deploy.lint", "EXAMPLES"),
         "diff": ("deploy.apply", "DIFF_EXAMPLES"),
         "apply": ("deploy.apply", "APPLY_EXAMPLES"),
     },

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
+    from meshwright.filters import PlannedFilters
 
 Parameter: TypeAlias = int | float | str | None
 
@@ -38,6 +39,8 @@ class Plan:
     """A proof of the number of links needed, if requested."""
     solver_bound: int | None = None
     """The lower bound on links that the algorithm's own solver reports, if it has one."""
+    filters: PlannedFilters | None = None
+    """The MQTT filters whose groups are the topics of the overlay; None for plain topics."""
 
     @cached_property
     def figures(self) -> dict[str, int | float]:

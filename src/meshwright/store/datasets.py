@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from meshwright.arrow import join_text, to_numpy
 from meshwright.errors import InputError
-from meshwright.files.header import DATASET, damaged, read_header
+from meshwright.files.header import DATASET, damaged, holds, read_header
 from meshwright.files.urls import require_local
 from meshwright.fingerprint import fold_digests, part_sizes
 from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
@@ -23,6 +23,9 @@ from meshwright.store.tables import first_line, read_parts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+TOPIC_KINDS = MQTT, PLAIN = "mqtt", "plain"
+"""Topics are MQTT filters, which may have wildcards and overlap, or plain names."""
+
 
 def write_dataset(
     interest: Interest,
@@ -31,6 +34,7 @@ def write_dataset(
     sources: Iterable[str] = (),
     made_by: Mapping[str, Any] | None = None,
     quarantine: pa.Table | None = None,
+    topic_kind: str | None = None,
 ) -> Path:
     """Write an interest as a dataset folder; the same input gives the same bytes.
 
@@ -46,6 +50,8 @@ def write_dataset(
         How it was made (a command, a generator and its parameters), for the manifest.
     quarantine
         Records that could not be used: `source, line, record, reason`.
+    topic_kind
+        `mqtt` if topics are MQTT filters, `plain` if they are names; by default as they look.
     """
     relation = interest.canonical()
     return write_relation(
@@ -58,6 +64,7 @@ def write_dataset(
         sources=sources,
         made_by=made_by,
         quarantine=quarantine,
+        topic_kind=topic_kind,
     )
 
 
@@ -72,6 +79,7 @@ def write_relation(
     sources: Iterable[str] = (),
     made_by: Mapping[str, Any] | None = None,
     quarantine: pa.Table | None = None,
+    topic_kind: str | None = None,
 ) -> Path:
     """Write a relation as a dataset folder.
 
@@ -101,6 +109,7 @@ def write_relation(
                 fold_digests(stated, digests),
                 sources=sources,
                 made_by=made_by,
+                topic_kind=topic_kind or guess_topic_kind(topic_names),
             )
         )
     return Path(path)
@@ -112,14 +121,53 @@ def manifest(
     *,
     sources: Iterable[str] = (),
     made_by: Mapping[str, Any] | None = None,
+    topic_kind: str = PLAIN,
 ) -> dict[str, Any]:
     """Return the contents of a manifest, which is written last and makes the dataset valid."""
     return {
         "counts": dict(counts),
         "sources": list(sources),
         "made_by": dict(made_by or {}),
+        "topic_kind": topic_kind,
         "fingerprint": fingerprint,
     }
+
+
+def guess_topic_kind(topic_names: pa.Array) -> str:
+    """Return `mqtt` if some topic has a level that is a wildcard, else `plain`."""
+    if not pa.types.is_string(topic_names.type) and not pa.types.is_large_string(topic_names.type):
+        return PLAIN
+    wild = pc.match_substring_regex(topic_names, r"(^|/)(\+(/|$)|#$)")
+    return MQTT if pc.any(wild, min_count=0).as_py() else PLAIN
+
+
+def check_topic_kind(kind: str | None) -> None:
+    """Refuse an unknown kind of topics.
+
+    Raises
+    ------
+    InputError
+        If it is neither `mqtt` nor `plain` nor None.
+    """
+    if kind not in (None, *TOPIC_KINDS):
+        raise InputError(f"no topic kind {kind!r}: choose {' or '.join(TOPIC_KINDS)}")
+
+
+def read_topic_kind(path: str | Path) -> str | None:
+    """Return the kind of topics that a dataset records; None for other folders, files, and older datasets.
+
+    Raises
+    ------
+    FormatError
+        If the manifest is damaged.
+    """
+    folder = Path(path)
+    if not folder.is_dir() or not holds(folder, DATASET):
+        return None
+    kind = read_header(folder, DATASET).get("topic_kind")
+    if kind not in (None, *TOPIC_KINDS):
+        raise damaged(folder / DATASET.file, f"topic_kind is {kind!r}")
+    return None if kind is None else str(kind)
 
 
 def read_dataset(path: str | Path) -> Interest:

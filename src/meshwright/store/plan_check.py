@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from meshwright.files.header import PLAN, damaged
-from meshwright.store.plans import PRICES_FILE, read_plan, read_prices
+from meshwright.store.plans import PRICES_FILE, read_groups, read_plan, read_prices
 from meshwright.store.trees import read_trees
 
 if TYPE_CHECKING:
@@ -41,12 +42,26 @@ def verify_stored_plan(
     from meshwright.verify.claims import verify_plan
 
     stored = read_plan(path)
-    claims, overlay = read_claims(stored), stored.overlay_on(interest)
+    stored.check_dataset(interest)
+    planned, faults = (interest, ()) if stored.choice is None else _derive_groups(stored, interest)
+    claims, overlay = read_claims(stored), stored.overlay_over(planned)
     proofs = read_proofs(stored)
     try:
-        return verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
+        report = verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
     except CertificateError as error:
         raise damaged(stored.path / PRICES_FILE, str(error)) from error
+    return replace(report, disagreements=(*faults, *report.disagreements))
+
+
+def _derive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, tuple[str, ...]]:
+    """Return the interest in groups of filters, derived again, and how the plan's own tables differ."""
+    from meshwright.verify.filter_groups import GroupTables, derive_groups, group_faults
+
+    derived = derive_groups(interest, stored.metadata["topics"])
+    faults = list(group_faults(derived, GroupTables(*read_groups(stored.path))))
+    if derived.interest.fingerprint != stored.metadata.get("planned"):
+        faults.append("the fingerprint of the planned groups is not as stated")
+    return derived.interest, tuple(faults)
 
 
 def verify_made_plan(plan: Plan, *, k: int | None = None) -> PlanReport:

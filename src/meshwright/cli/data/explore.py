@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.options import Json, Seed, ShowProgress, Source
+from meshwright.cli.options import (
+    Delimiter,
+    Json,
+    NodeColumn,
+    NoHeader,
+    Seed,
+    ShowProgress,
+    Source,
+    TopicColumn,
+    file_columns,
+)
 from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
@@ -35,6 +45,10 @@ def profile(
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Draw both distributions: a .png, .svg or .pdf file."),
     ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     seed: Seed = 0,
     master: Master = None,
     conf: Conf = None,
@@ -56,6 +70,7 @@ def profile(
 
     if chart is not None:
         check_chart(chart)
+    columns = file_columns(node, topic, delimiter, no_header)
     named = [source] if against is None else [source, against]
     spark = (
         None
@@ -63,7 +78,7 @@ def profile(
         else open_session(master, conf, connect_timeout)
     )
     with StageDrawing(forced=progress) as drawing, report_stages(spark, "profiling", drawing):
-        profiles = {name: profile_dataset(subscriptions(spark, name), seed=seed) for name in named}
+        profiles = {name: profile_dataset(subscriptions(spark, name, columns), seed=seed) for name in named}
     if chart is not None:
         sizes = {name: (made.sizes.values, made.sizes.ccdf) for name, made in profiles.items()}
         popularity = {name: (made.popularity.values, made.popularity.ccdf) for name, made in profiles.items()}

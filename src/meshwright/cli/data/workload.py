@@ -1,5 +1,6 @@
 """`meshwright workload`: generates synthetic subscriptions, and the hard cases of the papers."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer

@@ -130,7 +130,7 @@ def run_churn(run: FederationRun, events: int, *, rate: float, seed: int, ingest
             shutil.copy(log, logs / f"{log.parent.name}.log")
 
     verdict = churn_federation(
-        plan, _random_events(plan.live_overlay.interest(), events, seed), run.folder, run.settings,
+        plan, _random_events(plan.interest(), events, seed), run.folder, run.settings,
         rate=rate, seed=seed, before_stop=copy_logs, progress=run.progress,
     )  # fmt: skip
     figures = {
@@ -150,7 +150,7 @@ def run_churn(run: FederationRun, events: int, *, rate: float, seed: int, ingest
     ]
     passed = verdict.passed
     if ingest:
-        same = _ingested_interest_is(plan.live_overlay.interest(), logs, run.temporary / "dataset")
+        same = _ingested_interest_is(plan.interest(), logs, run.temporary / "dataset")
         figures["interest_from_logs"] = same
         compared = "equals" if same else "does NOT equal"
         lines.append(f"the interest that Spark reads from the brokers' logs {compared} the live interest")
@@ -223,8 +223,10 @@ def format_verdict(verdict: Verdict) -> list[str]:
     lines = [
         f"{verdict.published:,} messages, {verdict.expected:,} deliveries due: "
         f"{len(verdict.missing):,} missing, {len(verdict.duplicate):,} duplicate, "
-        f"{len(verdict.leaked):,} leaked"
+        f"{len(verdict.leaked):,} leaked" + (f"; {verdict.relayed:,} relayed" if verdict.relayed else "")
     ]
+    if verdict.relayed != verdict.predicted_relayed:
+        lines.append(f"  relayed: {verdict.predicted_relayed:,} were predicted")
     for kind, faults in (
         ("missing", verdict.missing), ("duplicate", verdict.duplicate), ("leaked", verdict.leaked)
     ):  # fmt: skip

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from meshwright.cli.options import (
+    AllowEmpty,
     Arbitrary,
     Certify,
     Costs,
     CoverageGreedy,
     CoverageRandom,
+    Delimiter,
+    ExcludeTopic,
+    Expand,
+    Force,
     Json,
     K,
     Literal,
     MaxDegree,
     MaxEdges,
     Metric,
+    NodeColumn,
+    NoHeader,
     Objective,
+    PublishedTopics,
     Ratio,
     Rounds,
     Seconds,
     Seed,
     ShowProgress,
+    SkipUnusable,
     Source,
     Steps,
     Strict,
     Threads,
     TimeLimit,
+    TopicColumn,
+    TopicKind,
+    file_columns,
 )
 from meshwright.cli.plans.report import ReportFile, check_page, write_page
 from meshwright.cli.spark import Conf, ConnectTimeout, Master
@@ -107,6 +120,8 @@ EXAMPLES = (
     "meshwright plan subscriptions.csv --algorithm best --front --seconds 60 --out front",
     "meshwright plan dataset --master spark://head:7077 --out plan",
     "meshwright plan dataset --parts 8 --coverage 3 --out plan",
+    "meshwright plan filters.csv --topic-kind mqtt --expand '#' --skip-unusable --out plan",
+    "meshwright plan export.txt --delimiter ';' --node Broker --topic Filter --out plan",
 )
 
 
@@ -166,6 +181,17 @@ def plan(
             help="With parts: representatives per topic of a part; 3 by default.",
         ),
     ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    topic_kind: TopicKind = None,
+    exclude_topic: ExcludeTopic = None,
+    expand: Expand = None,
+    skip_unusable: SkipUnusable = False,
+    rates: PublishedTopics = None,
+    allow_empty: AllowEmpty = False,
+    force: Force = False,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
@@ -175,6 +201,8 @@ def plan(
 
     With --master, gm, minmax, low, gpa and gpm run on Spark: exactly, with the same links, as long as the
     memory of this machine allows; otherwise, or with --parts, by divide and conquer. The output says why.
+
+    MQTT filters that overlap are planned as one topic: a group, whose brokers share one tree.
     """
     from meshwright.cli import output
     from meshwright.cli.output import check_target
@@ -182,6 +210,7 @@ def plan(
     from meshwright.designs import find
     from meshwright.errors import InputError
     from meshwright.store import write_plan
+    from meshwright.store.plans import check_replaced
 
     find(algorithm)  # reject misspelled names and unwritable paths before long work
     check_target(out, "front" if front else "plan")
@@ -211,7 +240,13 @@ def plan(
     on_spark = any(option is not None for option in (master, conf, parts, coverage))
     if on_spark:
         design_runs.check_on_spark(algorithm, given, parts, coverage, costs)
-    interest = design_runs.load(source)
+    given_topics = design_runs.load_planned(
+        source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
+        expand=expand, skip_unusable=skip_unusable, rates=rates, allow_empty=allow_empty,
+    )  # fmt: skip
+    interest = given_topics.interest
+    if not force and not front:
+        check_replaced(out, given_topics.dataset, algorithm)
     link_costs = design_runs.load_costs(costs, interest, metric=metric)
     if front:
         plan_front(
@@ -241,12 +276,15 @@ def plan(
             certify=certify,
         )  # fmt: skip
         way, lines = {}, []
+    made = replace(made, filters=given_topics.filters)
+    if not force:
+        check_replaced(out, given_topics.dataset, algorithm, made)
     write_plan(made, out)
     if report is not None:
         write_page(out, interest, report, costs=link_costs, progress=progress)
     if json:
         files = {"plan": str(out), "report": report and str(report)}
-        output.answer_json({**design_runs.described(made), **way, **files})
+        output.answer_json({**design_runs.described(made), **given_topics.fields, **way, **files})
     else:
         page = [] if report is None else [f"report: {report}"]
-        output.answer(made.summary(), *lines, *page, f"written to {out}")
+        output.answer(made.summary(), *given_topics.lines, *lines, *page, f"written to {out}")

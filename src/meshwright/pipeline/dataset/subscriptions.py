@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from meshwright.arrays import Ids
     from meshwright.pipeline.flow import Batches
+    from meshwright.store.interest_files import Columns
 
 GROUP = "nodes binary, topics binary"
 SHARD = "shard int, first long, nodes binary, topics binary"
@@ -106,8 +107,12 @@ class Subscriptions:
             raise damaged(Path("the dataset"), f"{found} subscriptions instead of the stated {self.count}")
 
 
-def subscriptions(spark: SparkSession | None, source: str | Path) -> Subscriptions:
+def subscriptions(
+    spark: SparkSession | None, source: str | Path, columns: Columns | None = None
+) -> Subscriptions:
     """Open a dataset folder, whose subscriptions stay on the cluster, or a file, which this process reads.
+
+    `columns` says where a file has its nodes and topics.
 
     Raises
     ------
@@ -119,7 +124,7 @@ def subscriptions(spark: SparkSession | None, source: str | Path) -> Subscriptio
     local = local_path(source)
     folder = Path("" if local is None else local)
     if local is None or not folder.is_dir():
-        return from_interest(spark, load_interest(str(source)))
+        return from_interest(spark, load_interest(str(source), **({} if columns is None else vars(columns))))
     manifest = read_header(folder, DATASET)
     counts = manifest.get("counts", {})
     kinds = ("nodes", "topics", "subscriptions")
