@@ -53,7 +53,7 @@ def _starting() -> list[str]:
         f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
         f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
         "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
-        f"with `chown -R {USER} FOLDER`.",
+        f"with `chown -hR {USER} FOLDER`.",
     ]
 
 
