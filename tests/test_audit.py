@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("bandit") is None, reason="bandit is not installed")
 def test_bandit_finds_nothing() -> None:
-    """bandit finds nothing; what it may not look for is listed in pyproject.toml, each with a reason."""
+    """Bandit finds nothing; what it may not look for is listed in pyproject.toml, each with a reason."""
     words = [sys.executable, "-m", "bandit", "-q", "-c", "pyproject.toml", "-r", "src"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
@@ -26,7 +26,16 @@ def test_bandit_finds_nothing() -> None:
 @pytest.mark.skipif(find_spec("pip_audit") is None, reason="pip-audit is not installed")
 def test_no_package_has_a_known_hole() -> None:
     """No installed package has a known vulnerability."""
-    words = [sys.executable, "-m", "pip_audit", "--format", "json", "--progress-spinner", "off", "--skip-editable"]
+    words = [
+        sys.executable,
+        "-m",
+        "pip_audit",
+        "--format",
+        "json",
+        "--progress-spinner",
+        "off",
+        "--skip-editable",
+    ]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     try:
         packages = json.loads(done.stdout)["dependencies"]

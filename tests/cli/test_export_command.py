@@ -40,7 +40,9 @@ def test_mosquitto_folders(tmp_path: Path) -> None:
     (tmp_path / "brokers.csv").write_text(f"broker,host,port\n{rows}")
     words: list[str | Path] = ["--to", "mosquitto", "--inventory", tmp_path / "brokers.csv", "--out", out]
     refused = meshwright("export", plan, *words).complaint
-    assert "'berlin', 'oslo', 'rome', 'ulm' take messages from everybody, since there is no --secret" in refused
+    assert (
+        "'berlin', 'oslo', 'rome', 'ulm' take messages from everybody, since there is no --secret" in refused
+    )
     assert "or accept this with --insecure" in refused
     assert not out.exists()
     words.append("--insecure")

@@ -1,6 +1,7 @@
-"""`kill -9` at random moments of whole commands: everything opens as the old or the new, and a second run completes.
+"""`kill -9` at random moments: everything opens as the old or the new, and a second run completes.
 
-A process that has loaded everything forks one process for each run, so that a run takes a fraction of a second.
+A process that has loaded everything forks one process for each run, so that a run takes a fraction of a
+second.
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ def opens(what, states):
 def plan_size(path):
     return len(read_plan(path).edges)
 
+def whole(folder):
+    files = read_federation(folder).files
+    return files and all((Path(folder) / name).is_file() for name in files)
+
 COMMANDS = {
     "plan": "plan new.csv --algorithm gm --out work/plan",
     "route": "route work/plan old.csv --objective load",
@@ -69,9 +74,8 @@ COMMANDS = {
 STATES = {
     "plan": lambda: plan_size("work/plan") in (plan_size("routed-old"), plan_size("routed-new")),
     "route": lambda: read_trees("work/plan").described["objective"] in ("hops", "load"),
-    "export": lambda: set(read_federation("work/federation").files)
-        and all((Path("work/federation") / name).is_file() for name in read_federation("work/federation").files),
-    "apply": lambda: all((Path("work/federation") / name).is_file() for name in read_federation("work/federation").files),
+    "export": lambda: whole("work/federation"),
+    "apply": lambda: whole("work/federation"),
 }
 
 def reset():
@@ -81,12 +85,17 @@ def reset():
 chance = random.Random(seed)
 seconds = {}
 for name, words in COMMANDS.items():
-    reset()
-    status, seconds[name] = run(command(words))
-    assert status == 0, (name, status)
+    for _ in range(3):
+        reset()
+        status, took = run(command(words))
+        assert status == 0, (name, status)
+        seconds[name] = min(took, seconds.get(name, took))
 killed = {name: 0 for name in COMMANDS}
-for number in range(moments):
-    name = list(COMMANDS)[number % len(COMMANDS)]
+tried = 0
+while sum(killed.values()) < moments:
+    name = list(COMMANDS)[tried % len(COMMANDS)]
+    tried += 1
+    assert tried < 5 * moments, "hardly any run is killed in time"
     reset()
     status, _ = run(command(COMMANDS[name]), kill_after=chance.uniform(0, seconds[name]))
     killed[name] += os.WIFSIGNALED(status)
@@ -108,7 +117,14 @@ def prepared(folder: Path) -> Path:
         chance = random.Random(seed)
         rows = sorted({(f"b{chance.randrange(12)}", f"t{chance.randrange(6)}") for _ in range(40)})
         (folder / f"{name}.csv").write_text("node,topic\n" + "".join(f"{b},{t}\n" for b, t in rows))
-        words = ["plan", folder / f"{name}.csv", "--algorithm", "gm", "--out", folder / f"routed-{name}"]
+        words: list[str | Path] = [
+            "plan",
+            folder / f"{name}.csv",
+            "--algorithm",
+            "gm",
+            "--out",
+            folder / f"routed-{name}",
+        ]
         assert meshwright(*words).code == 0
         assert meshwright("route", folder / f"routed-{name}", folder / f"{name}.csv").code == 0
     (folder / "saved").mkdir()
@@ -120,7 +136,7 @@ def prepared(folder: Path) -> Path:
 
 @pytest.mark.parametrize("moments", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_killed_commands_leave_the_old_or_the_new(tmp_path: Path, moments: int) -> None:
-    """Plan, route, export and apply, killed at random moments, leave folders that open, and can be repeated."""
+    """Plan, route, export and apply, killed at any moment, leave folders that open, and can be repeated."""
     base = prepared(tmp_path)
     paths = [str(Path(__file__).parents[1])]
     done = subprocess.run(
@@ -132,17 +148,27 @@ def test_killed_commands_leave_the_old_or_the_new(tmp_path: Path, moments: int) 
     )
     assert done.returncode == 0, done.stderr[-2000:]
     killed = json.loads(done.stdout.splitlines()[-1])
-    assert sum(killed.values()) > moments // 2, "most runs were really killed"
+    assert sum(killed.values()) == moments
+    assert min(killed.values()) > moments // 10
 
 
 @pytest.mark.slow
 def test_a_killed_ingest_leaves_the_old_dataset(tmp_path: Path) -> None:
     """Ingest, killed while Spark works or while it writes, leaves the old dataset or the new one."""
-    from meshwright import Interest, read_dataset, write_dataset
+    from meshwright import Interest
+    from meshwright.store import read_dataset, write_dataset
 
     old = Interest.from_dict({"a": {"x"}})
     (tmp_path / "rows.csv").write_text("node,topic\n" + "".join(f"n{i},t{i % 7}\n" for i in range(500)))
-    words = [sys.executable, "-m", "meshwright", "ingest", tmp_path / "rows.csv", "--out", tmp_path / "data"]
+    words: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "meshwright",
+        "ingest",
+        tmp_path / "rows.csv",
+        "--out",
+        tmp_path / "data",
+    ]
     began = time.monotonic()
     write_dataset(old, tmp_path / "data")
     subprocess.run(words, check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""Scarce resources: a full or read-only disk, few files, little memory. One line each, and nothing half-written."""
+"""A full or read-only disk, few files, little memory: one line each, and nothing half-written."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Mount a disk of a megabyte."""
     place = tmp_path / "disk"
     place.mkdir()
-    mounted = os.getuid() == 0 and not subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=False, capture_output=True
-    ).returncode
+    mounted = (
+        os.getuid() == 0
+        and not subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=False, capture_output=True
+        ).returncode
+    )
     if not mounted:
         pytest.skip("only root, outside of a container, can mount a small disk")
     yield place
@@ -85,11 +88,12 @@ def test_a_full_disk_leaves_the_old_plan(small_disk: Path, tmp_path: Path) -> No
     assert meshwright("route", plan, tmp_path / "s.csv").code == 0
     before = contents(plan)
     filler = fill(small_disk, 4096)
-    for words in (
+    refused: list[list[str | Path]] = [
         ["plan", tmp_path / "s.csv", "--algorithm", "gm", "--out", plan],
         ["route", plan, tmp_path / "s.csv"],
         ["export", plan, "--to", "mosquitto", "--out", small_disk / "federation"],
-    ):
+    ]
+    for words in refused:
         assert "No space left on device" in meshwright(*words).complaint
     assert contents(plan) == before
     filler.unlink()
@@ -105,11 +109,12 @@ def test_a_read_only_disk(small_disk: Path, tmp_path: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     try:
         new = write_routed_plan(tmp_path, 8, seed=1, today=old)
-        for words in (
+        refused: list[list[str | Path]] = [
             ["apply", new, folder, "--wave", "next"],
             ["export", old, "--to", "mosquitto", "--out", folder],
             ["export", old, "--to", "mosquitto", "--out", small_disk / "new"],
-        ):
+        ]
+        for words in refused:
             assert "Read-only file system" in meshwright(*words).complaint
         assert meshwright("diff", folder, new).code == 0
     finally:
@@ -130,12 +135,13 @@ def test_little_memory_and_few_files(tmp_path: Path, kind: int, value: int, mess
     plan = write_routed_plan(tmp_path)
     rows = "".join(f"b{number},t{number % 3}\n" for number in range(40))
     (tmp_path / "s.csv").write_text(f"node,topic\n{rows}")
-    for words in (
+    tried: list[list[str | Path]] = [
         ["plan", tmp_path / "s.csv", "--algorithm", "gm", "--out", tmp_path / "new"],
         ["export", plan, "--to", "mosquitto", "--out", tmp_path / "out"],
         ["apply", plan, tmp_path / "out"],
         ["federation", "--brokers", "60"],
-    ):
+    ]
+    for words in tried:
         answer = limited(kind, value, *words)
         if answer.code:
             assert answer.err.count("\n") == 1, answer.err

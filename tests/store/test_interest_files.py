@@ -250,7 +250,9 @@ def test_a_bomb_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.Mon
     assert bomb.stat().st_size < 100_000
     tracemalloc.start()
     try:
-        with pytest.raises(InputError, match="expands to more than .*raise the limit with MESHWRIGHT_MAX_EXPANSION"):
+        with pytest.raises(
+            InputError, match=r"expands to more than .*raise the limit with MESHWRIGHT_MAX_EXPANSION"
+        ):
             load_interest(bomb)
         assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
     finally:
@@ -261,7 +263,6 @@ def test_a_bomb_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_torn_gzip_file_is_named(tmp_path: Path) -> None:
     """Half a compressed file gives one line."""
-
     file = tmp_path / "half.csv.gz"
     file.write_bytes(gzip.compress(b"node,topic\n" + bytes(range(32, 120)) * 500)[:-20])
     with pytest.raises((InputError, FormatError), match=r"half\.csv\.gz"):

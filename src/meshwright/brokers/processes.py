@@ -146,7 +146,7 @@ class Brokers:
         """
         log = self.log(broker)
         try:
-            file = open(log, "ab", opener=_open_without_links)
+            file = open(log, "ab", opener=_open_without_links)  # noqa: SIM115  (the caller closes it)
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
@@ -195,7 +195,7 @@ class Brokers:
             self._watchdog.forget(process.pid)
 
     def stop_all(self) -> None:
-        """Stop all brokers, the last one started first; each writes its queues. Who takes too long is killed."""
+        """Stop all brokers, the last one first; each writes its queues. Who takes too long is killed."""
         for process in reversed(self.running.values()):
             process.terminate()
         end = time.monotonic() + PATIENCE

@@ -1,8 +1,8 @@
 """A process that ends brokers when the process that started them is gone, even if that one was killed.
 
 `Watchdog` starts this file as a plain script. The script reads `+PID` and `-PID` from its input. When the
-input closes, it stops the brokers that are left, and kills those that do not stop. It imports only the standard library, so that it runs
-without site packages and starts fast.
+input closes, it stops the brokers that are left, and kills those that do not stop. It imports only the
+standard library, so that it runs without site packages and starts fast.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-
 
 PATIENCE = 10.0
 """Seconds that brokers have to end by themselves."""

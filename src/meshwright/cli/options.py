@@ -266,7 +266,8 @@ Secret: TypeAlias = Annotated[
 Insecure: TypeAlias = Annotated[
     bool,
     typer.Option(
-        "--insecure", help="Accept brokers beyond this machine without passwords, or with passwords but no TLS."
+        "--insecure",
+        help="Accept brokers beyond this machine without passwords, or with passwords but no TLS.",
     ),
 ]
 

@@ -126,7 +126,7 @@ class Drawing:
         from rich.markup import escape as literal
 
         texts = {"description": title, "detail": detail, "left": left}
-        shown = {name: literal(escape.visible(text)) for name, text in texts.items()}
+        shown: dict[str, Any] = {name: literal(escape.visible(text)) for name, text in texts.items()}
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
@@ -257,7 +257,12 @@ def _cannot_map(error: Exception) -> bool:
     import resource
 
     limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-    known = ("failed to map segment", "Could not find/load shared object", "cannot allocate memory", "start new thread")
+    known = (
+        "failed to map segment",
+        "Could not find/load shared object",
+        "cannot allocate memory",
+        "start new thread",
+    )
     kinds = (OSError, ImportError, RuntimeError, SystemError)
     return limited and isinstance(error, kinds) and any(text in str(error) for text in known)
 

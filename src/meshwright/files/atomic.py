@@ -1,8 +1,8 @@
 """Files and folders that appear whole or not at all.
 
-They are written next to their final path, flushed, and then renamed or exchanged. A killed writer or a power cut
-leaves the previous file or folder, and a hidden `.writing-…` file or `.NAME.writing-…` folder. Readers ignore
-these, and the next writer of a folder removes the hidden folders of killed writers.
+They are written next to their final path, flushed, and then renamed or exchanged. A killed writer or a power
+cut leaves the previous file or folder, and a hidden `.writing-…` file or `.NAME.writing-…` folder. Readers
+ignore these, and the next writer of a folder removes the hidden folders of killed writers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Locks that name their holder: one writer at a time, and a second one learns who the first is.
 
-A lock is a small file that the holder keeps locked with `flock`; the system frees it when the holder dies. The
-file says who holds it and since when. A thread may take a lock that it already holds.
+A lock is a small file that the holder keeps locked with `flock`; the system frees it when the holder dies.
+The file says who holds it and since when. A thread may take a lock that it already holds.
 """
 
 from __future__ import annotations
@@ -96,6 +96,6 @@ def _acquire(file: Path, what: object, patience: float) -> int:
 
 def _same_file(descriptor: int, file: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(file, follow_symlinks=False))
+        return os.path.samestat(os.fstat(descriptor), file.lstat())
     except FileNotFoundError:
         return False

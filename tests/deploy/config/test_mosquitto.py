@@ -203,7 +203,8 @@ def test_access_is_what_is_planned() -> None:
     """Clients use every topic; a bridge writes, reads or both, as its directions say."""
     b, c = (bridge_identity(KEY, f"meshwright.{name}>a") for name in "bc")
     assert files_of("a")["access"] == (
-        f"user client\ntopic readwrite #\n\nuser {b}\ntopic readwrite x\ntopic write y\n\nuser {c}\ntopic read z\n"
+        "user client\ntopic readwrite #\n\n"
+        f"user {b}\ntopic readwrite x\ntopic write y\n\nuser {c}\ntopic read z\n"
     )
     assert files_of("b")["access"] == "user client\ntopic readwrite #\n"
 

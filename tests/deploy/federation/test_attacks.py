@@ -1,4 +1,4 @@
-"""Attacks on real brokers: rogue clients, stolen credentials and a hostile listener; what is stopped, what remains."""
+"""Attacks on real brokers: rogue clients, stolen credentials, a hostile listener; what is stopped or not."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ from typing import Any
 
 import paho.mqtt.client as mqtt
 import pytest
+from paho.mqtt.enums import CallbackAPIVersion
 
 from brokers import PROGRAM
 from meshwright.brokers.processes import Brokers, free_ports
-from meshwright.deploy import BrokerSettings, Endpoint, Inventory, NamedTrees, TopicTree, wire, write_federation
+from meshwright.deploy import (
+    BrokerSettings,
+    Endpoint,
+    Inventory,
+    NamedTrees,
+    TopicTree,
+    wire,
+    write_federation,
+)
 from meshwright.deploy.config.settings import bridge_identity, client_password, password
 from meshwright.deploy.config.wiring import client_id, folder_of
 from meshwright.deploy.federation.logs import Logs, bridge_up_lines
@@ -34,7 +43,9 @@ B, C = (bridge_identity(KEY, client_id(name, "a")) for name in "bc")
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningFederation]:
     """Run three brokers with passwords: b and c dial a."""
-    with run_federation(TREES, tmp_path_factory.mktemp("x") / "run", BrokerSettings(secret=SECRET)) as running:
+    with run_federation(
+        TREES, tmp_path_factory.mktemp("x") / "run", BrokerSettings(secret=SECRET)
+    ) as running:
         yield running
 
 
@@ -44,7 +55,7 @@ class Client:
     def __init__(self, port: int, identifier: str, user: str, word: str, *topics: str) -> None:
         self.seen: list[str] = []
         self.accepted: bool | None = None
-        self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id=identifier)
+        self.client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=identifier)
         self.client.username_pw_set(user, word)
         self.client.on_connect = self._connected
         self.client.on_message = lambda _, __, message: self.seen.append(message.topic)
@@ -86,7 +97,7 @@ def test_a_client_with_a_bridges_name_disconnects_nobody(federation: RunningFede
 
 
 def test_stolen_bridge_credentials_reach_little(federation: RunningFederation) -> None:
-    """Who stole the password of a bridge gets its topics, not others, not the port of clients, no other id."""
+    """Who stole the password of a bridge gets its topics: no others, no port of clients, no other id."""
     endpoint = federation.inventory.endpoints["a"]
     assert endpoint.bridge_port is not None
     assert not Client(endpoint.port, "x", B, password(SECRET, B)).accepted
@@ -105,14 +116,16 @@ def test_stolen_bridge_credentials_reach_little(federation: RunningFederation) -
     thief.close()
     watcher.close()
     with federation.brokers.log("a").open() as log:
-        assert not any(f"Client {C} already connected" in line for line in log), "no other bridge was disturbed"
+        assert not any(f"Client {C} already connected" in line for line in log), (
+            "no other bridge was disturbed"
+        )
 
 
 def test_a_hostile_listener_reaches_the_clients_of_who_dials(federation: RunningFederation) -> None:
     """The risk that remains: Mosquitto filters nothing that arrives through a broker's own bridge.
 
-    A listener that was taken over puts any topic into the brokers that dial it. So the less trusted end dials.
-    If this test fails, Mosquitto has learned to filter, and plan.md may promise more.
+    A listener that was taken over puts any topic into the brokers that dial it. So the less trusted end
+    dials. If this test fails, Mosquitto has learned to filter, and plan.md may promise more.
     """
     victim = own_client(federation, "b", "victim", "cmd/#")
     with HostileListener(federation, "b") as hostile:
@@ -196,7 +209,9 @@ def test_certificates_of_the_docs(tmp_path: Path) -> None:
         brokers.stop("b")
         conf = folder / "b" / "mosquitto.conf"
         lines = conf.read_text().splitlines(keepends=True)
-        conf.write_text("".join(line for line in lines if not line.startswith(("bridge_certfile", "bridge_keyfile"))))
+        conf.write_text(
+            "".join(line for line in lines if not line.startswith(("bridge_certfile", "bridge_keyfile")))
+        )
         before = Logs(brokers).positions("a")
         brokers.start("b")
         time.sleep(1.5)

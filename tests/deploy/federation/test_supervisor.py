@@ -45,7 +45,10 @@ def test_a_killed_process_supervises_nothing(tmp_path: Path) -> None:
         assert holding.stdout is not None
         assert holding.stdout.readline() == "held\n"
         assert supervisor.is_supervised(tmp_path)
-        with pytest.raises(InputError, match=f"is running, by process {holding.pid} on .*, since .*: stop it, or use meshwright apply"):
+        with pytest.raises(
+            InputError,
+            match=f"is running, by process {holding.pid} on .*, since .*: stop it, or use meshwright apply",
+        ):
             supervisor.require_stopped(tmp_path)
         assert json.loads(file.read_text())["pid"] == holding.pid
         holding.send_signal(signal.SIGTERM)
@@ -144,7 +147,10 @@ class FakeFederation:
     ("request_", "said"),
     [
         ('{"number": "7", "plan": "none"}', "the request is not complete: KeyError: 'overlaps'"),
-        ('{"number": "7", "plan": "none", "overlaps": "refuse", "relays": 1}', "no plan none: nothing is there"),
+        (
+            '{"number": "7", "plan": "none", "overlaps": "refuse", "relays": 1}',
+            "no plan none: nothing is there",
+        ),
     ],
 )
 def test_a_supervisor_answers_errors(tmp_path: Path, request_: str, said: str) -> None:
@@ -183,7 +189,9 @@ def test_pauses_between_restarts_grow(tmp_path: Path, monkeypatch: pytest.Monkey
     federation.dead = {"a": "killed by SIGKILL"}
     reports: list[str] = []
     supervisor.supervise(federation, until=lambda: len(federation.starts) >= 4, report=reports.append)
-    pauses = [later - earlier for earlier, later in zip(federation.starts, federation.starts[1:], strict=False)]
+    pauses = [
+        later - earlier for earlier, later in zip(federation.starts, federation.starts[1:], strict=False)
+    ]
     assert pauses[0] >= 0.04
     assert pauses[1] >= 0.08
     assert pauses[2] >= 0.16
@@ -193,9 +201,20 @@ def test_pauses_between_restarts_grow(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @needs_broker
 def test_a_kept_federation_survives(tmp_path: Path) -> None:
-    """A killed broker comes back, a broken request and a refused plan change nothing, and queues are written."""
+    """A killed broker comes back, a broken request and a refused plan change nothing, queues are written."""
     plan, folder = write_routed_plan(tmp_path), tmp_path / "run"
-    words = [sys.executable, "-m", "meshwright", "federation", plan, "--keep", "--out", folder, "--profile", "durable"]
+    words: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "meshwright",
+        "federation",
+        plan,
+        "--keep",
+        "--out",
+        folder,
+        "--profile",
+        "durable",
+    ]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as kept:
         try:
             assert kept.stderr is not None
@@ -240,15 +259,16 @@ def test_a_new_secret_rolls_out_in_waves(tmp_path: Path, profile: str) -> None:
         secret.chmod(0o600)
     with run_federation(trees, folder, BrokerSettings(profile, secret=read_secret(secrets[0]))) as federation:
         request = {
-            "number": "1", "plan": str(plan), "overlaps": "refuse", "relays": False, "secret": str(secrets[1]),
+            "number": "1", "plan": str(plan), "overlaps": "refuse", "relays": False,
+            "secret": str(secrets[1]),
             "places": {name: each.record() for name, each in federation.inventory.endpoints.items()},
         }  # fmt: skip
         before = [process.pid for process in federation.brokers.running.values()]
-        federation, answer = supervisor._apply_request(federation, request)
+        after, answer = supervisor._apply_request(federation, request)
         assert "changed" in answer, answer
-        assert federation.settings.secret == b"1" * 20
+        assert after.settings.secret == b"1" * 20
         assert not set(before) & {process.pid for process in federation.brokers.running.values()}
-        assert publish_everywhere(trees, federation).passed
+        assert publish_everywhere(trees, after).passed
         found = read_federation(folder)
         assert (found.fingerprint, found.rollout) == (fingerprint(b"1" * 20), None)
         assert found.settings.identity == BrokerSettings(secret=b"0" * 20).identity_key

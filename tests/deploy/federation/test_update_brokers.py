@@ -30,13 +30,14 @@ from meshwright.deploy import (
 )
 from meshwright.deploy.config.change import Change
 from meshwright.deploy.config.delta import RELOAD, Delta, compute_delta
+from meshwright.deploy.config.folders import update_folders
 from meshwright.deploy.config.rollout import Rollout
 from meshwright.deploy.config.wiring import client_id, local_client_id
 from meshwright.deploy.federation.federation_plan import FederationPlan, LivePlan
 from meshwright.deploy.federation.logs import GONE, RELOADED, bridge_up_lines
 from meshwright.deploy.federation.run import RunningFederation, publish_everywhere, run_federation
 from meshwright.deploy.federation.traffic import Message, Observers, load_aiomqtt
-from meshwright.deploy.federation.update import apply_change, apply_wave, end_sessions, update_folders
+from meshwright.deploy.federation.update import apply_change, apply_wave, end_sessions
 from meshwright.deploy.federation.verdict import judge
 from meshwright.store.trees import TREES
 from meshwright.workloads import zipf
@@ -51,7 +52,6 @@ needs_reload = pytest.mark.skipif(
     reason="needs mosquitto 2.1 or later, which reloads bridges",
 )
 SECRET = b"0123456789abcdef"
-
 
 
 def change_by(delta: Delta, trees: NamedTrees, federation: RunningFederation) -> Change:

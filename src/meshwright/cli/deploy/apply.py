@@ -58,8 +58,8 @@ def diff(
     """Show what changes between two plans: on which broker, in which order, by restart or reload.
 
     For each topic, removals happen before additions. A broker that joins dials its neighbours. Mosquitto 2.0
-    loads changed bridges when the dialling broker restarts, 2.1 when it reloads. The files of a federation are
-    compared with what was written; the repair of what was changed by hand comes first.
+    loads changed bridges when the dialling broker restarts, 2.1 when it reloads. The files of a federation
+    are compared with what was written; the repair of what was changed by hand comes first.
     """
     from meshwright import deploy
     from meshwright.cli import output
@@ -141,13 +141,15 @@ def apply(
         typer.Option(
             "--wave",
             metavar="N|next",
-            help="Write only the files of this wave, and say what to restart or reload; then go on with next.",
+            help="Write only the files of this wave, and say what to restart or reload; go on with next.",
         ),
     ] = None,
     staged: Annotated[
         Path | None,
         typer.Option(
-            "--staged", metavar="DIR", help="Write the files of every wave to this folder; change nothing else."
+            "--staged",
+            metavar="DIR",
+            help="Write the files of every wave to this folder; change nothing else.",
         ),
     ] = None,
     allow_relays: AllowRelays = False,
@@ -159,9 +161,9 @@ def apply(
     """Explain what a new plan changes, then update a federation's folders, and its brokers if they run here.
 
     If `meshwright federation --keep` runs brokers from this folder, they are started, restarted and stopped
-    in the order explained. Otherwise only the folders change, and you perform the steps. With --wave, the files
-    of one wave are written at a time, and the folder remembers how far you are. Applying a plan a second time
-    changes nothing.
+    in the order explained. Otherwise only the folders change, and you perform the steps. With --wave, the
+    files of one wave are written at a time, and the folder remembers how far you are. Applying a plan a
+    second time changes nothing.
     """
     from meshwright import deploy
     from meshwright.cli import output
@@ -176,7 +178,9 @@ def apply(
         raise InputError("--wave, --staged and --dry-run exclude each other: give one")
     deployed = deploy.read_federation(federation)
     if deployed.secured and secret is None:
-        raise InputError(f"{federation} has passwords: give the --secret that it was written with, or a new one")
+        raise InputError(
+            f"{federation} has passwords: give the --secret that it was written with, or a new one"
+        )
     known = deployed.settings
     settings = read_settings(
         profile or known.profile, mosquitto or known.version, secret, fragment=known.fragment
@@ -225,11 +229,18 @@ def apply(
         lines += [f"wave {number} of {len(rollout.waves)}:", *steps] if steps else ["nothing changes"]
         lines.append(
             f"{len(changed):,} files changed in {federation}; "
-            + (f"perform these steps, then write the next of {left} waves" if left else "this was the last wave")
+            + (
+                f"perform these steps, then write the next of {left} waves"
+                if left
+                else "this was the last wave"
+            )
         )
         lines += [] if left else explain_orphaned_sessions(delta, settings.identity_key)
     else:
-        lines += [*explain_delta(delta), *([] if running else explain_orphaned_sessions(delta, settings.identity_key))]
+        lines += [
+            *explain_delta(delta),
+            *([] if running else explain_orphaned_sessions(delta, settings.identity_key)),
+        ]
         if rollout.done:
             lines.append(f"{rollout.done} of {len(rollout.waves)} waves are written: go on with --wave next")
         if dry_run:

@@ -185,7 +185,7 @@ def compute_delta(
 def _repair_waves(
     old: Wiring, there: Collection[str], drift: Mapping[str, BrokerDrift]
 ) -> list[tuple[Step, ...]]:
-    """Return the waves that repair what was changed by hand: first all added lines go, then lost ones return."""
+    """Return the waves that repair changes by hand: first all added lines go, then lost ones return."""
     removals, rest = [], []
     for broker in old.order:
         found = drift.get(broker)

@@ -1,7 +1,7 @@
 """Drift: what somebody changed by hand in the files of a federation, by file and line.
 
-What is in the files counts as what the brokers do. So the repair comes first in the waves of a change: lines that
-were added are removed before anything else happens.
+What is in the files counts as what the brokers do. So the repair comes first in the waves of a change: lines
+that were added are removed before anything else happens.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def write_federation(
 
 
 def _refuse_other_settings(folder: Path, settings: BrokerSettings) -> BrokerSettings:
-    """Refuse to change by export what every broker must learn in the right order; return the settings there."""
+    """Refuse to change by export what brokers must learn in the right order; return the settings there."""
     deployed = read_federation(folder)
     different = [
         what
@@ -96,8 +96,8 @@ def _refuse_other_settings(folder: Path, settings: BrokerSettings) -> BrokerSett
         )
     if deployed.rollout is not None:
         raise InputError(
-            f"a change of {folder} is under way, {deployed.rollout.done} of {len(deployed.rollout.waves)} waves "
-            "done: finish it with meshwright apply --wave next"
+            f"a change of {folder} is under way, {deployed.rollout.done} of {len(deployed.rollout.waves)} "
+            "waves done: finish it with meshwright apply --wave next"
         )
     return replace(settings, identity=deployed.settings.identity)
 

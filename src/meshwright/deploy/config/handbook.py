@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 200
 """Brokers in the table; the rest is in the manifest."""
+SHARED_PORT = " Bridges share the port of clients; `bridge_port` in the inventory gives them their own."
+"""Said where bridges have no port of their own."""
 MOST_RELAYED = 50
 """Relays that are listed."""
 
@@ -134,7 +136,10 @@ def _exceptions(trees: NamedTrees) -> list[str]:
             parts.append("In this federation no broker relays a message.")
     relayed = [(topic, sorted(tree.relays)) for topic, tree in trees.trees.items() if tree.relays]
     if relayed:
-        listed = "; ".join(f"{markdown_code(topic)}: {', '.join(map(markdown, relays))}" for topic, relays in relayed[:MOST_RELAYED])
+        listed = "; ".join(
+            f"{markdown_code(topic)}: {', '.join(map(markdown, relays))}"
+            for topic, relays in relayed[:MOST_RELAYED]
+        )
         more = f"; and {len(relayed) - MOST_RELAYED:,} more" if len(relayed) > MOST_RELAYED else ""
         parts.append(f"Relays carry messages of topics that they do not subscribe to: {listed}{more}.")
     return parts
@@ -172,6 +177,11 @@ def _how_bridges_change(settings: BrokerSettings) -> str:
     )
 
 
+def _bridges_apart(inventory: Inventory) -> bool:
+    """Return whether every broker has a port for bridges alone."""
+    return all(endpoint.bridge_port for endpoint in inventory.endpoints.values())
+
+
 def _security(inventory: Inventory, settings: BrokerSettings) -> list[str]:
     """Explain passwords and TLS, where they are used."""
     parts = []
@@ -181,16 +191,12 @@ def _security(inventory: Inventory, settings: BrokerSettings) -> list[str]:
             "and nothing else: a misconfigured neighbour cannot leak messages. Clients of a broker connect "
             "as user `client` with the password in `client.password`. Keep the folders private."
             "\n\n"
-            "What remains: access lists hold where a bridge is accepted, not where it dials. A broker that is "
-            "dialled and was taken over can put messages on any topic into the brokers that dial it, since "
-            "Mosquitto does not filter what arrives through its own bridges. So of two brokers the less "
-            "trusted one should dial (`trust` in the inventory). Who steals the password of a bridge can read "
-            "and write the topics of that bridge, and take its place."
-            + (
-                ""
-                if all(endpoint.bridge_port for endpoint in inventory.endpoints.values())
-                else " Bridges share the port of clients; `bridge_port` in the inventory gives them their own."
-            )
+            "What remains: access lists hold where a bridge is accepted, not where it dials. A broker "
+            "that is dialled and was taken over can put messages on any topic into the brokers that dial it, "
+            "since Mosquitto does not filter what arrives through its own bridges. So of two brokers the less "
+            "trusted one should dial (`trust` in the inventory). Who steals the password of a bridge can "
+            "read and write the topics of that bridge, and take its place."
+            + ("" if _bridges_apart(inventory) else SHARED_PORT)
         )
     if any(endpoint.tls for endpoint in inventory.endpoints.values()):
         parts.append(

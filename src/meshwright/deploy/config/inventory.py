@@ -142,7 +142,8 @@ def extend_inventory(inventory: Inventory, brokers: Iterable[str]) -> Inventory:
     ports = (port for port in free_ports(2 * len(new) + len(used)) if port not in used)
     apart = any(endpoint.bridge_port for endpoint in inventory.endpoints.values())
     added = {
-        broker: Endpoint("127.0.0.1", next(ports), bridge_port=next(ports) if apart else None) for broker in new
+        broker: Endpoint("127.0.0.1", next(ports), bridge_port=next(ports) if apart else None)
+        for broker in new
     }
     return Inventory({broker: inventory.endpoints.get(broker) or added[broker] for broker in wanted})
 
@@ -248,7 +249,9 @@ def _parse_record(place: str, record: Mapping[str, Any], folder: Path) -> tuple[
         raise InputError(f"{place}: broker {broker!r} has tls {record['tls']!r}: give true or false")
     bridge_port, trust = (_whole_number(place, broker, record, name) for name in ("bridge_port", "trust"))
     if bridge_port is not None and not 1 <= bridge_port <= 65_535:
-        raise InputError(f"{place}: broker {broker!r} has bridge_port {bridge_port}: give one from 1 to 65535")
+        raise InputError(
+            f"{place}: broker {broker!r} has bridge_port {bridge_port}: give one from 1 to 65535"
+        )
     more = {name: str(record.get(name) or "").strip() or None for name in OPTIONAL_COLUMNS}
     for name, value in more.items():
         if value is not None and any(ord(letter) < 32 for letter in value):

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from meshwright.deploy.config.change import plan_change
 from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.named_trees import read_named_trees
-from meshwright.deploy.federation.update import apply_change
 from meshwright.deploy.config.settings import BrokerSettings, read_secret
+from meshwright.deploy.federation.update import apply_change
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.files.atomic import new_file
 from meshwright.files.locks import holder, locked
@@ -131,8 +131,8 @@ def supervise(
 ) -> None:
     """Keep a federation running and apply requests until `until` returns true; `report` takes outcomes.
 
-    A broker that ends is started again, after a pause that doubles each time. A request that cannot be read or
-    applied is answered, and changes nothing.
+    A broker that ends is started again, after a pause that doubles each time. A request that cannot be read
+    or applied is answered, and changes nothing.
     """
     say = report or (lambda _: None)
     folder = federation.brokers.folder

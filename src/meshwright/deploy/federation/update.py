@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, Step, orphaned_sessions
@@ -83,7 +82,9 @@ def end_sessions(
 
     async def end(broker: str, name: str) -> None:
         local = name.startswith(LOCAL)
-        session = f"{LOCAL if local else ''}{bridge_identity(settings.identity_key, name.removeprefix(LOCAL))}"
+        session = (
+            f"{LOCAL if local else ''}{bridge_identity(settings.identity_key, name.removeprefix(LOCAL))}"
+        )
         async with client_of(broker, inventory.endpoints[broker], session, secret, clean_session=True):
             pass
 
