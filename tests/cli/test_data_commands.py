@@ -12,7 +12,7 @@ import pytest
 from meshwright import Interest
 from meshwright.pipeline.dataset.ingest import Outcome
 from meshwright.pipeline.dataset.sample import Sample
-from meshwright.pipeline.follow import BatchOutcome
+from meshwright.pipeline.follow_files import BatchOutcome
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
 from meshwright.store import write_dataset
 from meshwright.store.dataset_parts import QUARANTINE
@@ -115,13 +115,14 @@ def test_follow_reports_batches_and_their_sums(tmp_path: Path, monkeypatch: pyte
         "50 quarantined; 40 events"
         for number in range(2)
     ]
-    answer = meshwright(*words, "--every", "2", "--start", tmp_path, "--json")
+    more = ["--max-files", "3", "--forget", "1"]
+    answer = meshwright(*words, "--every", "2", "--start", tmp_path, *more, "--json")
     counts = {"read": 2000, "applied": 1400, "unchanged": 200, "superseded": 300, "quarantined": 100}
     assert answer.json == {"batches": 2, **counts, "events": 80, "out": str(tmp_path / "out")}
     assert answer.err == ""
     assert asked == [
-        {"reading": Reading("csv"), "start": None, "every": None},
-        {"reading": Reading("csv"), "start": tmp_path, "every": 2.0},
+        {"reading": Reading("csv"), "start": None, "every": None, "max_files": None, "forget": 30 * 86400},
+        {"reading": Reading("csv"), "start": tmp_path, "every": 2.0, "max_files": 3, "forget": 86400},
     ]
     assert "create it" in meshwright("follow", tmp_path / "none", "--out", tmp_path / "out").complaint
 

@@ -183,6 +183,19 @@ def follow(
     every: Annotated[
         float, typer.Option("--every", metavar="S", help="Seconds between two checks for new files.")
     ] = 5.0,
+    max_files: Annotated[
+        int | None,
+        typer.Option("--max-files", metavar="N", min=1, help="The most files in a batch; all by default."),
+    ] = None,
+    forget: Annotated[
+        float,
+        typer.Option(
+            "--forget",
+            metavar="DAYS",
+            min=0.0,
+            help="Unsubscribes older than this, by their times, are forgotten.",
+        ),
+    ] = 30.0,
     node: NodeColumn = "node",
     topic: TopicColumn = "topic",
     time: TimeColumn = None,
@@ -218,7 +231,17 @@ def follow(
             )
 
     spark = open_session(master, conf, connect_timeout)
-    follow_folder(spark, source, out, reading, start=start, every=None if once else every, report=report)
+    follow_folder(
+        spark,
+        source,
+        out,
+        reading,
+        start=start,
+        every=None if once else every,
+        max_files=max_files,
+        forget=forget * 86400,
+        report=report,
+    )
     counts = {
         name: sum(getattr(batch, name) for batch in done)
         for name in ("read", "applied", "unchanged", "superseded", "quarantined", "events")
