@@ -1,7 +1,7 @@
 """Accidents for tests: a writer killed before each of its system calls, with or without a power cut.
 
-The work runs in a forked process whose calls of `os` are counted. Before call number N the process kills itself.
-A power cut also empties every file that was written and not flushed.
+The work runs in a forked process whose calls of `os` are counted. Before call number N the process kills
+itself. A power cut also empties every file that was written and not flushed.
 """
 
 from __future__ import annotations

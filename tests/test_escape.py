@@ -18,7 +18,15 @@ import meshwright as mw
 from hostile import NAMES, UNSEEN
 from meshwright import escape
 from meshwright.cli import output
-from meshwright.deploy import BrokerSettings, Endpoint, Inventory, NamedTrees, TopicTree, wire, write_federation
+from meshwright.deploy import (
+    BrokerSettings,
+    Endpoint,
+    Inventory,
+    NamedTrees,
+    TopicTree,
+    wire,
+    write_federation,
+)
 from meshwright.deploy.config.exports import export
 from meshwright.deploy.config.wiring import folder_of
 from meshwright.report.charts import federation_picture
@@ -91,18 +99,40 @@ def test_federation_files(tmp_path: Path) -> None:
     """Folders, units, the compose file and plan.md hold hostile names of brokers and hosts safely."""
     trees = NamedTrees(
         tuple(sorted(NAMES)),
-        {"t": TopicTree(tuple((NAMES[0], name) for name in NAMES[1:]), frozenset(NAMES[:3]), frozenset(NAMES[3:]))},
+        {
+            "t": TopicTree(
+                tuple((NAMES[0], name) for name in NAMES[1:]), frozenset(NAMES[:3]), frozenset(NAMES[3:])
+            )
+        },
     )
     inventory = Inventory(
-        {name: Endpoint(f"h{number}<b>[x](javascript:1)", number + 1, tls=True) for number, name in enumerate(trees.brokers)}
+        {
+            name: Endpoint(f"h{number}<b>[x](javascript:1)", number + 1, tls=True)
+            for number, name in enumerate(trees.brokers)
+        }
     )
     folder = write_federation(trees, wire(trees), inventory, BrokerSettings(), tmp_path / "out")
     assert {path.name for path in folder.iterdir() if path.is_dir()} == {folder_of(name) for name in NAMES}
     for file in folder.rglob("*"):
         if file.is_file() and file.name != "federation.json":
             assert not UNSEEN & set(file.read_text()), file
-    page = Tags(MarkdownIt("commonmark", {"html": True}).enable("table").render((folder / "plan.md").read_text()))
-    assert set(page.tags) <= {"h1", "h2", "p", "code", "table", "thead", "tbody", "tr", "th", "td", "strong", "em"}
+    page = Tags(
+        MarkdownIt("commonmark", {"html": True}).enable("table").render((folder / "plan.md").read_text())
+    )
+    assert set(page.tags) <= {
+        "h1",
+        "h2",
+        "p",
+        "code",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "strong",
+        "em",
+    }
     assert all(escape.visible(name) in page.text for name in NAMES)
     services = yaml.safe_load((folder / "docker-compose.yml").read_text())["services"]
     assert len(services) == len(NAMES)
@@ -114,7 +144,7 @@ def test_federation_files(tmp_path: Path) -> None:
 
 
 def test_graph_files(tmp_path: Path) -> None:
-    """Graphviz and JSON hold hostile names; GraphML refuses those that XML cannot hold, and keeps the rest."""
+    """Graphviz and JSON hold hostile names; GraphML refuses those that XML cannot, and keeps the rest."""
     plan = planned(tmp_path, NAMES)
     text = export(plan, "dot", tmp_path / "out").read_text()
     assert not UNSEEN & set(text)

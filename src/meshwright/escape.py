@@ -32,7 +32,9 @@ def visible(text: str, keep: str = "") -> str:
 
 def _code(letter: str) -> str:
     number = ord(letter)
-    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65_536 else f"\\U{number:08x}"
+    return (
+        f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" if number < 65_536 else f"\\U{number:08x}"
+    )
 
 
 def terminal(text: str) -> str:

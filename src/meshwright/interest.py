@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from meshwright.arrays import own, settled, stable_order
-from meshwright.arrow import as_text, from_numpy, is_text, to_numpy
+from meshwright.arrow import as_text, from_numpy, is_text
 from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.fingerprint import WholeFingerprint, fingerprint
 from meshwright.names import axis_names, encode_names, name_column, position_of, sort_names
@@ -304,9 +303,7 @@ class Interest:
     def fingerprint(self) -> str:
         """A digest of names and subscriptions; equal for equal relations, however they were made."""
         relation = self.canonical()
-        return fingerprint(
-            relation.node_names, relation.topic_names, relation.node_ptr, relation.node_topics
-        )
+        return fingerprint(relation.node_names, relation.topic_names, relation.node_ptr, relation.node_topics)
 
     @cached_property
     def whole_fingerprint(self) -> str:
@@ -318,7 +315,7 @@ class Interest:
 
     def has_fingerprint(self, stated: object) -> bool:
         """Return whether this relation has a stated fingerprint, of any schema."""
-        return stated == self.fingerprint or stated == self.whole_fingerprint
+        return stated in (self.fingerprint, self.whole_fingerprint)
 
     def __repr__(self) -> str:
         return (

@@ -48,7 +48,7 @@ def test_only_watched_brokers_are_killed(start: Start) -> None:
     watchdog.forget(forgotten.pid)
     assert watched.poll() is None
     watchdog.close()
-    assert watched.wait(timeout=20) == -signal.SIGKILL
+    assert watched.wait(timeout=20) == -signal.SIGTERM
     assert forgotten.poll() is None
     assert other.poll() is None
 
@@ -67,7 +67,7 @@ def test_signals_do_not_end_the_watchdog(number: signal.Signals, start: Start) -
     with pytest.raises(subprocess.TimeoutExpired):
         watchdog._process.wait(timeout=0.3)
     watchdog.close()
-    assert broker.wait(timeout=20) == -signal.SIGKILL
+    assert broker.wait(timeout=20) == -signal.SIGTERM
 
 
 def _ignores(status: Path, number: signal.Signals) -> bool:

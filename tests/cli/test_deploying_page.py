@@ -20,10 +20,10 @@ HELD = {"berlin": {"rain", "wind"}, "oslo": {"rain", "wind"}, "rome": {"rain"}, 
 
 
 def commands_of(page: str) -> list[str]:
-    """Return the commands of a page's shell blocks."""
+    """Return our commands in a page's shell blocks."""
     blocks = re.findall(r"```sh\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     lines = [line.partition(" #")[0].strip() for block in blocks for line in block.splitlines()]
-    return [line for line in lines if line]
+    return [line for line in lines if line.startswith("meshwright ")]
 
 
 @pytest.fixture
@@ -49,8 +49,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def inventory(*brokers: str) -> None:
-    """Write an inventory of brokers."""
-    rows = "".join(f"{broker},{broker}.example,1883\n" for broker in brokers)
+    """Write an inventory of brokers on this machine, which need no passwords."""
+    rows = "".join(f"{broker},localhost,{port}\n" for port, broker in enumerate(brokers, start=1883))
     Path("brokers.csv").write_text(f"broker,host,port\n{rows}")
 
 

@@ -27,7 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Change to a folder with all files that the pages name."""
     monkeypatch.chdir(tmp_path)
     Path("filters.csv").write_text(ROWS)
-    rows = "".join(f"{broker},127.0.0.1,{port}\n" for port, broker in enumerate(("berlin", "oslo", "malmo", "hq"), 1))
+    brokers = ("berlin", "oslo", "malmo", "hq")
+    rows = "".join(f"{broker},127.0.0.1,{port}\n" for port, broker in enumerate(brokers, start=1))
     Path("brokers.csv").write_text(f"broker,host,port\n{rows}")
     for name in ("old", "malmo"):
         Path(name).mkdir()

@@ -29,7 +29,7 @@ from meshwright.deploy import (
     wire,
     write_federation,
 )
-from meshwright.deploy.federation.update import update_folders
+from meshwright.deploy.config.folders import update_folders
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 PAIR = NamedTrees(("a", "b"), {"x": TopicTree((("a", "b"),), frozenset("ab"))})

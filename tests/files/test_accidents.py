@@ -1,10 +1,12 @@
-"""Folders survive accidents: killed before any system call, or with the power cut, the old or new one opens."""
+"""Folders survive accidents: after a kill or a power cut at any system call, the old or new one opens."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -84,12 +86,17 @@ def test_the_exchange_is_flushed_before_the_old_folder_goes(
     """The old folder is deleted only after the exchange is on the disk."""
     write(tmp_path / "plan", "old")
     events: list[str] = []
-    real_exchange, real_flush, real_rmtree = exchange._exchange, exchange.flush, exchange.shutil.rmtree
-    monkeypatch.setattr(exchange, "_exchange", lambda *a: events.append("exchange") or real_exchange(*a))
-    monkeypatch.setattr(exchange, "flush", lambda path: events.append("flush") or real_flush(path))
-    monkeypatch.setattr(
-        exchange.shutil, "rmtree", lambda *a, **k: events.append("delete") or real_rmtree(*a, **k)
-    )
+
+    def noted(what: str, call: Callable[..., object]) -> Callable[..., object]:
+        def replacement(*arguments: object, **options: object) -> object:
+            events.append(what)
+            return call(*arguments, **options)
+
+        return replacement
+
+    for name, what in (("_exchange", "exchange"), ("flush", "flush")):
+        monkeypatch.setattr(exchange, name, noted(what, getattr(exchange, name)))
+    monkeypatch.setattr("shutil.rmtree", noted("delete", shutil.rmtree))
     write(tmp_path / "plan", "new")
     assert events[:3] == ["exchange", "flush", "delete"]
 
@@ -118,7 +125,10 @@ def test_a_second_writer_learns_who_the_first_is(tmp_path: Path) -> None:
     write(tmp_path / "plan", "old")
     with one_writer(tmp_path / "plan"), one_writer(tmp_path / "plan"):
         second = subprocess.run(
-            [sys.executable, "-c", SECOND_WRITER, tmp_path / "plan"], capture_output=True, text=True, check=False
+            [sys.executable, "-c", SECOND_WRITER, tmp_path / "plan"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert f"{tmp_path / 'plan'} is in use by process {os.getpid()} on " in second.stderr
         assert ", since 20" in second.stderr

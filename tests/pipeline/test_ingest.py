@@ -13,17 +13,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import meshwright as mw
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
 from meshwright.pipeline.readers import shares
-from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.csv_files import Layout
 from meshwright.pipeline.readers.fields import name_reasons
+from meshwright.pipeline.readers.formats import Reading
 from meshwright.store import write_dataset
 from meshwright.workloads import write_raw_events, zipf
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from conftest import Engine
 
 
@@ -92,9 +95,7 @@ def test_order_and_partitions_do_not_matter(
     assert engine is None or engine.sparkContext._jsc.getPersistentRDDs().size() == 0
 
 
-def test_line_numbers_across_shares(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_line_numbers_across_shares(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarantined record has its line number in the file, in every share."""
     bad = {2, 3, 150, 299, 300}
     lines = [f"{number}" if number in bad else f"n{number % 7},t{number % 11}" for number in range(2, 301)]
@@ -272,7 +273,9 @@ def test_parquet_times(tmp_path: Path) -> None:
         words = ["subscribe", "unsubscribe"]
         table = pa.table({"node": ["a"] * 2, "topic": ["x"] * 2, "time": stamps, "operation": words})
         pq.write_table(table, tmp_path / f"{unit}.parquet")
-        outcome = ingest(None, [tmp_path / f"{unit}.parquet"], tmp_path / "out", Reading("parquet", as_of=1.0))
+        outcome = ingest(
+            None, [tmp_path / f"{unit}.parquet"], tmp_path / "out", Reading("parquet", as_of=1.0)
+        )
         assert (outcome.kept, outcome.superseded) == (1, 1)
 
 
@@ -319,3 +322,22 @@ def test_reasons_of_names() -> None:
         *[None] * 2,
         *["node name longer than 65535 bytes"] * 2,
     ]
+
+
+def test_a_table_of_a_session(spark: SparkSession, tmp_path: Path) -> None:
+    """A DataFrame gives the same dataset as a file with its rows; bad rows and missing columns are named."""
+    rows = [(f"n{i % 7}", i % 5, "unsubscribe" if i % 3 == 0 else "subscribe", i + 1) for i in range(60)]
+    table = spark.createDataFrame(
+        [*rows, (" ", 1, "subscribe", 99)], "client string, t int, op string, ts long"
+    )
+    columns = {"node": "client", "topic": "t", "operation": "op", "time": "ts"}
+    outcome = mw.pipeline.ingest(spark, table.repartition(3), tmp_path / "out", **columns)
+    assert (outcome.read, outcome.quarantined, outcome.format) == (61, 1, "table")
+    lines = "".join(f"{node},{topic},{word},{time}\n" for node, topic, word, time in rows)
+    (tmp_path / "a.csv").write_text("client,t,op,ts\n" + lines)
+    mw.pipeline.ingest(None, tmp_path / "a.csv", tmp_path / "here", **columns)
+    assert load_interest(tmp_path / "out").fingerprint == load_interest(tmp_path / "here").fingerprint
+    with pytest.raises(InputError, match=r"no column 'node' in the table; the columns are 'client'.*node="):
+        mw.pipeline.ingest(spark, table, tmp_path / "other")
+    with pytest.raises(InputError, match=r"is double, but node names are strings or integers"):
+        mw.pipeline.ingest(spark, table.selectExpr("1.5D as node", "t as topic"), tmp_path / "other")

@@ -95,3 +95,17 @@ def test_traffic(spark: SparkSession, source: Path, tmp_path: Path) -> None:
     made = sum_traffic(spark, [source], tmp_path / "traffic", Publications(publisher="node"))
     assert made.publishers == NODES
     assert len(read_traffic(tmp_path / "traffic").publishers) == NODES
+
+
+@pytest.mark.slow
+def test_names_of_more_than_two_gibibytes(spark: SparkSession, tmp_path: Path) -> None:
+    """38,000 names of 60,000 bytes do not fit into one array of strings, and are ingested nevertheless."""
+    file = tmp_path / "long.csv"
+    with file.open("w") as lines:
+        lines.write("node,topic\n")
+        for number in range(38_000):
+            lines.write(f"{'x' * 59_995}{number:05},t{number % 7}\n")
+    outcome = ingest(spark, [file], tmp_path / "out")
+    assert (outcome.nodes, outcome.topics, outcome.kept) == (38_000, 7, 38_000)
+    interest = load_interest(tmp_path / "out")
+    assert interest.node_names[37_999].as_py() == "x" * 59_995 + "37999"

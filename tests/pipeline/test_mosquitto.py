@@ -17,9 +17,9 @@ from brokers import PROGRAM, broker
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest, quarantine_reasons
 from meshwright.pipeline.readers.broker_names import log_files
+from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
 from meshwright.pipeline.readers.mosquitto_logs import UNKNOWN_CLIENT, Event, Log
-from meshwright.pipeline.readers.fields import NOT_UTF8
 from small_datasets import pairs_of
 
 if TYPE_CHECKING:

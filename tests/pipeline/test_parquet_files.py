@@ -17,7 +17,6 @@ from meshwright.pipeline.dataset.ingest import Outcome, ingest
 from meshwright.pipeline.readers import shares
 from meshwright.pipeline.readers.sources import SourceFile
 
-
 Sizes = list[int]
 ROWS = 1000
 

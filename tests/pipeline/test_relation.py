@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -68,12 +69,14 @@ def blocks_of(given: Sequence[Event], cuts: Sequence[int]) -> LocalFlow:
     """Return events as blocks of several shares."""
     places = [0, *sorted(min(cut, len(given)) for cut in cuts), len(given)]
     made = []
-    for share, (begin, end) in enumerate(zip(places, places[1:], strict=False)):
+    for share, (begin, end) in enumerate(pairwise(places)):
         some = given[begin:end]
         texts = [[None if event[i] is None else str(event[i]) for event in some] for i in range(4)]
         words = [None if event[4] is None else "unsubscribe" if event[4] else "subscribe" for event in some]
         roles = ("node", "topic", "time", "sequence", "operation")
-        columns = {what: pa.array(column, pa.string()) for what, column in zip(roles, [*texts, words], strict=True)}
+        columns = {
+            what: pa.array(column, pa.string()) for what, column in zip(roles, [*texts, words], strict=True)
+        }
         stretch = Stretch("/p/a.csv", begin, end, 0, False)
         rows = make_rows(stretch, len(some), np.arange(len(some)), columns, str, Bad(), exact=True)
         made.append(pa.Table.from_batches(list(make_blocks(share, iter([rows]))), arrow_schema(BLOCK)))

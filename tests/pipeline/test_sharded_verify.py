@@ -72,9 +72,7 @@ def test_a_broken_plan_is_reported_as_without_spark(
     )
 
 
-def test_data_that_does_not_match_is_rejected(
-    interest: Interest, tmp_path: Path
-) -> None:
+def test_data_that_does_not_match_is_rejected(interest: Interest, tmp_path: Path) -> None:
     """Another dataset, a damaged one, or none at all: one line each."""
     write_plan(mw.design(interest, "gm"), tmp_path / "plan")
     write_dataset(zipf(50, 10, size=3, seed=1), tmp_path / "other")

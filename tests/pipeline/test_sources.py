@@ -44,7 +44,7 @@ def test_files_of_any_name_are_read(engine: Engine, tmp_path: Path) -> None:
         ingest(engine, [tmp_path / "a%20b.csv"], tmp_path / "other")
 
 
-def test_the_output_is_not_a_source(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_output_is_not_a_source(tmp_path: Path) -> None:
     """Ingesting a folder into a subfolder of it gives the same result each time."""
     subscription(tmp_path / "a.csv", "a")
     for _ in range(2):

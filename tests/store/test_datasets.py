@@ -234,7 +234,7 @@ def test_datasets_of_many_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert files == {"nodes": 5, "topics": 2, "subscriptions": 5}
     assert read_dataset(dataset).fingerprint == interest.fingerprint
     (dataset / "subscriptions" / "part-00003.parquet").unlink()
-    with pytest.raises(FormatError, match="subscriptions, but manifest.json says"):
+    with pytest.raises(FormatError, match=r"subscriptions, but manifest\.json says"):
         read_dataset(dataset)
 
 

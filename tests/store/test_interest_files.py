@@ -251,7 +251,7 @@ def test_a_bomb_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.Mon
     tracemalloc.start()
     try:
         with pytest.raises(
-            InputError, match="expands to more than .*raise the limit with MESHWRIGHT_MAX_EXPANSION"
+            InputError, match=r"expands to more than .*raise the limit with MESHWRIGHT_MAX_EXPANSION"
         ):
             load_interest(bomb)
         assert tracemalloc.get_traced_memory()[1] < 32 * 2**20

@@ -1,18 +1,21 @@
-// A zoomable graph of brokers: sigma draws all of it, and a layer of our own draws what is highlighted.
+// A zoomable graph of brokers: sigma moves the view and writes names, layers of our own draw links and brokers.
 //
-// Highlighting never touches sigma's data: the canvas of all links fades by CSS, and the few links that matter
-// are drawn above it. So selecting a topic costs the same at 50 links and at 50,000.
+// Highlighting redraws nothing: the canvas of all links fades by CSS, and the few links that matter are drawn above
+// it. So selecting a topic costs the same at 50 links and at 50,000.
 
 import Graph from "graphology";
 import Sigma from "sigma";
-import { EdgeLineProgram, EdgeRectangleProgram } from "sigma/rendering";
+import type { NodeProgramType } from "sigma/rendering";
+import { BufferedLayer, context, fit, type Frame, type Transform } from "./buffered_layer";
 import type { Payload } from "./payload";
 
-/** Above this, links are thin lines that hide while the view moves. */
+/** Above this, other links fade more when some are highlighted, and names hide while the view moves. */
 const MANY_LINKS = 4000;
 /** Highlighted brokers get their names drawn up to this number. */
 const MOST_NAMES = 40;
 const LONGEST_LABEL = 32;
+/** Pixels around a broker that count as it, for fingers and small brokers. */
+const REACH = 3;
 
 export interface Highlight {
   links: number[];
@@ -32,11 +35,28 @@ interface Colours {
   relay: string;
 }
 
+/** A program for sigma that leaves brokers to us. */
+class NothingProgram {
+  kill(): void {}
+  reallocate(): void {}
+  process(): void {}
+  render(): void {}
+}
+const DrawNothing = NothingProgram as unknown as NodeProgramType;
+
 export class GraphView {
   private readonly graph = new Graph({ type: "undirected", multi: false });
   private readonly sigma: Sigma;
+  private readonly links: BufferedLayer;
+  private readonly brokers: BufferedLayer;
+  /** Framed places of the brokers. */
+  private readonly x: Float64Array;
+  private readonly y: Float64Array;
+  private readonly sizes: Float64Array;
   private readonly layer: CanvasRenderingContext2D;
   private highlight: Highlight | null = null;
+  /** Whether the layer of highlights holds something. */
+  private drawn = false;
   private colours: Colours;
   /** Called with a broker that was clicked, or with -1 for empty space. */
   onSelect: (broker: number) => void = () => undefined;
@@ -50,9 +70,9 @@ export class GraphView {
     const many = payload.links.u.length > MANY_LINKS;
     this.sigma = new Sigma(this.graph, container, {
       allowInvalidContainer: true,
-      defaultEdgeType: "link",
-      edgeProgramClasses: { link: many ? EdgeLineProgram : EdgeRectangleProgram },
-      hideEdgesOnMove: many,
+      enableCameraRotation: false,
+      nodeProgramClasses: { circle: DrawNothing },
+      nodeHoverProgramClasses: { circle: DrawNothing },
       hideLabelsOnMove: many,
       labelDensity: 0.6,
       labelFont: "system-ui, sans-serif",
@@ -63,13 +83,20 @@ export class GraphView {
       stagePadding: 24,
       defaultDrawNodeHover: () => undefined,
     });
+    const places = payload.brokers.names.map((_, broker) => this.sigma.getNodeDisplayData(String(broker))!);
+    this.x = Float64Array.from(places, (place) => place.x);
+    this.y = Float64Array.from(places, (place) => place.y);
+    this.sizes = Float64Array.from(places, (place) => place.size);
+    this.brokers = this.layerOf("brokers", places.length, (...given) => this.paintBrokers(...given));
+    this.links = this.layerOf("links", payload.links.u.length, (...given) => this.paintLinks(...given));
+    this.avoidWebGL();
     this.layer = this.highlightLayer();
     this.applyColours();
     this.sigma.on("clickNode", ({ node }) => this.onSelect(Number(node)));
     this.sigma.on("clickStage", () => this.onSelect(-1));
     this.sigma.on("enterNode", ({ node }) => this.pointAt(Number(node)));
     this.sigma.on("leaveNode", () => this.pointAt(-1));
-    this.sigma.on("afterRender", () => this.drawHighlight());
+    this.sigma.on("afterRender", () => this.drawLayers());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.applyColours());
     container.addEventListener("keydown", (event) => this.key(event));
     this.leavePageScrolling();
@@ -78,11 +105,10 @@ export class GraphView {
   /** Show one part, or everything. */
   show(highlight: Highlight | null): void {
     this.highlight = highlight;
-    const canvases = this.sigma.getCanvases();
     const few = this.payload.links.u.length <= MANY_LINKS;
-    canvases["edges"]!.style.opacity = highlight ? (few ? "0.25" : "0.08") : "1";
-    canvases["nodes"]!.style.opacity = highlight ? "0.3" : "1";
-    canvases["labels"]!.style.opacity = highlight ? "0" : "1";
+    this.links.canvas.style.opacity = highlight ? (few ? "0.25" : "0.08") : "1";
+    this.brokers.canvas.style.opacity = highlight ? "0.3" : "1";
+    this.sigma.getCanvases()["labels"]!.style.opacity = highlight ? "0" : "1";
     this.drawHighlight();
   }
 
@@ -112,45 +138,103 @@ export class GraphView {
   }
 
   private fill(): void {
-    const { brokers, links } = this.payload;
+    const { brokers } = this.payload;
     const most = brokers.degrees.reduce((a, b) => Math.max(a, b), 1);
     const scale = Math.min(11, Math.max(2.5, 110 / Math.sqrt(brokers.names.length + 1)));
     brokers.names.forEach((name, i) => {
       const size = scale * (0.3 + 0.7 * Math.sqrt(brokers.degrees[i]! / most));
       this.graph.addNode(i, { x: brokers.x[i], y: brokers.y[i], size, label: shorten(name) });
     });
-    links.u.forEach((u, i) => this.graph.addEdgeWithKey(i, u, links.v[i]!, { size: 1 }));
   }
 
   private applyColours(): void {
     this.colours = readColours(this.container);
     this.sigma.setSettings({
-      defaultNodeColor: this.colours.broker,
-      defaultEdgeColor: this.colours.link,
       labelColor: { color: this.colours.label },
     });
+    this.links.invalidate();
+    this.brokers.invalidate();
     this.sigma.refresh();
   }
 
+  private layerOf(name: string, marks: number, paint: ConstructorParameters<typeof BufferedLayer>[2]): BufferedLayer {
+    const beforeLayer = name === "links" ? "brokers" : "edges";
+    return new BufferedLayer(this.sigma.createCanvas(name, { beforeLayer }), marks, paint);
+  }
+
+  private paintLinks(on: CanvasRenderingContext2D, { at, width, height }: Frame, first: number, last: number): void {
+    const { x, y } = this;
+    const { u, v } = this.payload.links;
+    on.strokeStyle = this.colours.link;
+    on.lineWidth = u.length > 4 * MANY_LINKS ? 0.5 : 1;
+    on.beginPath();
+    for (let link = first; link < last; link++) {
+      const [a, b] = [u[link]!, v[link]!];
+      const [ax, ay] = [x[a]! * at.sx + at.tx, y[a]! * at.sy + at.ty];
+      const [bx, by] = [x[b]! * at.sx + at.tx, y[b]! * at.sy + at.ty];
+      if ((ax < 0 && bx < 0) || (ay < 0 && by < 0) || (ax > width && bx > width) || (ay > height && by > height)) {
+        continue;
+      }
+      on.moveTo(ax, ay);
+      on.lineTo(bx, by);
+    }
+    on.stroke();
+  }
+
+  private paintBrokers(on: CanvasRenderingContext2D, { at, width, height }: Frame, first: number, last: number): void {
+    on.fillStyle = this.colours.broker;
+    on.beginPath();
+    for (let broker = first; broker < last; broker++) {
+      const radius = Math.max(1, this.sizes[broker]! * at.size);
+      const [x, y] = [this.x[broker]! * at.sx + at.tx, this.y[broker]! * at.sy + at.ty];
+      if (x < -radius || y < -radius || x > width + radius || y > height + radius) continue;
+      on.moveTo(x + radius, y);
+      on.arc(x, y, radius, 0, 2 * Math.PI);
+    }
+    on.fill();
+  }
+
+  /** Hide sigma's empty WebGL canvases, and find brokers by their places: sigma reads pixels back instead, which
+   *  waits for a whole frame of a graphics card that may be emulated. */
+  private avoidWebGL(): void {
+    const canvases = this.sigma.getCanvases();
+    for (const layer of ["edges", "nodes", "hoverNodes"]) canvases[layer]!.style.display = "none";
+    const sigma = this.sigma as unknown as { getNodeAtPosition: (at: { x: number; y: number }) => string | null };
+    sigma.getNodeAtPosition = ({ x, y }) => {
+      const { sx, tx, sy, ty } = this.transform();
+      let [found, nearest] = [-1, Infinity];
+      for (let broker = 0; broker < this.x.length; broker++) {
+        const away = Math.hypot(this.x[broker]! * sx + tx - x, this.y[broker]! * sy + ty - y);
+        if (away < nearest) [found, nearest] = [broker, away];
+      }
+      return found >= 0 && nearest <= this.radius(found) + REACH ? String(found) : null;
+    };
+  }
+
+  private drawLayers(): void {
+    const { width, height } = this.sigma.getDimensions();
+    const frame = { at: this.transform(), width, height };
+    this.links.draw(frame);
+    this.brokers.draw(frame);
+    this.drawHighlight();
+  }
+
+  /** From framed places to pixels. */
+  private transform(): Transform {
+    const [a, b] = [{ x: 0, y: 0 }, { x: 1, y: 1 }].map((place) => this.sigma.framedGraphToViewport(place));
+    return { sx: b!.x - a!.x, tx: a!.x, sy: b!.y - a!.y, ty: a!.y, size: this.sigma.scaleSize(1) };
+  }
+
   private highlightLayer(): CanvasRenderingContext2D {
-    const canvas = this.sigma.createCanvas("highlight", { afterLayer: "nodes" });
+    const canvas = this.sigma.createCanvas("highlight", { afterLayer: "brokers" });
     canvas.style.pointerEvents = "none";
-    return canvas.getContext("2d")!;
+    return context(canvas);
   }
 
   private drawHighlight(): void {
     const { layer, highlight } = this;
-    const { width, height } = this.sigma.getDimensions();
-    const density = window.devicePixelRatio || 1;
-    const canvas = layer.canvas;
-    if (canvas.width !== Math.round(width * density) || canvas.height !== Math.round(height * density)) {
-      canvas.width = Math.round(width * density);
-      canvas.height = Math.round(height * density);
-      canvas.style.width = `${width}px`;
-      canvas.style.height = `${height}px`;
-    }
-    layer.setTransform(density, 0, 0, density, 0, 0);
-    layer.clearRect(0, 0, width, height);
+    if (highlight || this.drawn) fit(layer, this.sigma.getDimensions());
+    this.drawn = highlight !== null;
     if (!highlight) return;
     const { u, v } = this.payload.links;
     layer.strokeStyle = this.colours.accent;
@@ -202,11 +286,11 @@ export class GraphView {
   }
 
   private place(broker: number): { x: number; y: number } {
-    return this.sigma.framedGraphToViewport(this.sigma.getNodeDisplayData(String(broker))!);
+    return this.sigma.framedGraphToViewport({ x: this.x[broker]!, y: this.y[broker]! });
   }
 
   private radius(broker: number): number {
-    return Math.max(3, this.sigma.scaleSize(this.sigma.getNodeDisplayData(String(broker))!.size));
+    return Math.max(3, this.sigma.scaleSize(this.sizes[broker]!));
   }
 
   private key(event: KeyboardEvent): void {

@@ -130,6 +130,11 @@ class Page {
   }
 }
 
+function painted(section: HTMLElement): void {
+  performance.mark("graph-painted");
+  section.classList.add("painted");
+}
+
 async function start(): Promise<void> {
   const section = document.getElementById("graph");
   if (!section) return;
@@ -137,7 +142,7 @@ async function start(): Promise<void> {
     const payload = await readPayload(element("graph-data").textContent ?? "");
     section.classList.add("live");
     new Page(payload);
-    requestAnimationFrame(() => setTimeout(() => performance.mark("graph-painted")));
+    requestAnimationFrame(() => setTimeout(() => painted(section)));
   } catch (error) {
     section.classList.remove("live");
     element("graph-status").textContent =

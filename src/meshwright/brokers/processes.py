@@ -146,7 +146,7 @@ class Brokers:
         """
         log = self.log(broker)
         try:
-            file = open(log, "ab", opener=_open_without_links)
+            file = open(log, "ab", opener=_open_without_links)  # noqa: SIM115  (the caller closes it)
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
@@ -194,6 +194,31 @@ class Brokers:
         if self._watchdog is not None:
             self._watchdog.forget(process.pid)
 
+    def stop_all(self) -> None:
+        """Stop all brokers, the last one first; each writes its queues. Who takes too long is killed."""
+        for process in reversed(self.running.values()):
+            process.terminate()
+        end = time.monotonic() + PATIENCE
+        for process in self.running.values():
+            try:
+                process.wait(timeout=max(0.0, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.running.clear()
+
+    def ended(self) -> dict[str, str]:
+        """Return the brokers that ended by themselves, each with the last error in its log."""
+        found = {}
+        for broker, process in self.running.items():
+            if process.poll() is not None:
+                lines = read_log(self.log(broker)).decode(errors="replace").splitlines()
+                last = (lines or ["its log is empty"])[-1]
+                code = process.returncode
+                killed = f"killed by {signal.Signals(-code).name}" if code < 0 else None
+                found[broker] = killed or next((line for line in reversed(lines) if "Error" in line), last)
+        return found
+
     def reload(self, broker: str) -> None:
         """Make a broker read its folder again: users, access lists and, from 2.1 on, bridges."""
         _give_to_broker_user(self.folder_of(broker))
@@ -207,12 +232,8 @@ class Brokers:
         InputError
             If a broker has stopped; with the last error in its log.
         """
-        for broker, process in self.running.items():
-            if process.poll() is not None:
-                lines = read_log(self.log(broker)).decode(errors="replace").splitlines()
-                last = (lines or ["its log is empty"])[-1]
-                error = next((line for line in reversed(lines) if "Error" in line), last)
-                raise InputError(f"broker {broker!r} ended by itself: {error}")
+        for broker, error in self.ended().items():
+            raise InputError(f"broker {broker!r} ended by itself: {error}")
 
     def wait_for_port(self, broker: str, port: int) -> None:
         """Wait until a broker that was started listens on a port of loopback.
@@ -240,11 +261,7 @@ class Brokers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for process in self.running.values():
-            process.kill()
-        for process in self.running.values():
-            process.wait()
-        self.running.clear()
+        self.stop_all()
         if self._watchdog is not None:
             self._watchdog.close()
             self._watchdog = None

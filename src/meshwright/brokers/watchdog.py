@@ -1,8 +1,8 @@
-"""A process that kills brokers when the process that started them is gone, even if that one was killed.
+"""A process that ends brokers when the process that started them is gone, even if that one was killed.
 
 `Watchdog` starts this file as a plain script. The script reads `+PID` and `-PID` from its input. When the
-input closes, it kills the brokers that are left. It imports only the standard library, so that it runs
-without site packages and starts fast.
+input closes, it stops the brokers that are left, and kills those that do not stop. It imports only the
+standard library, so that it runs without site packages and starts fast.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
+
+PATIENCE = 10.0
+"""Seconds that brokers have to end by themselves."""
 
 
 class Watchdog:
@@ -63,10 +67,15 @@ def _main() -> None:
     watched: set[int] = set()
     for line in sys.stdin:
         (watched.add if line[0] == "+" else watched.discard)(int(line[1:]))
-    for pid in watched:
-        if _is_broker(pid):
+    # First ask: a broker that ends by itself writes its queues.
+    for sent, seconds in ((signal.SIGTERM, PATIENCE), (signal.SIGKILL, 0.0)):
+        watched = {pid for pid in watched if _is_broker(pid)}
+        for pid in watched:
             with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, sent)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and any(_is_broker(pid) for pid in watched):
+            time.sleep(0.02)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from meshwright.arrow import is_text
 from meshwright.errors import InputError, first_five

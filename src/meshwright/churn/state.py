@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from meshwright.arrow import is_text
 from meshwright import measure
+from meshwright.arrow import is_text
 from meshwright.churn import allocate
 from meshwright.churn.events import CRASH, JOIN, LEAVE, UNSUBSCRIBE, Event
 from meshwright.churn.kernels import changes

@@ -109,16 +109,13 @@ def demo(
 
 def _ingest_raw_logs(nodes: int, topics: int, seed: int, out: Path, progress: bool) -> "Outcome":
     """Write raw, dirty logs of a synthetic federation, and ingest them."""
-    from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.workloads import write_raw_events, zipf
 
     few, many = max(1, min(5, topics)), max(1, min(50, topics))  # zipf rejects zero topics
     synthetic = zipf(nodes, topics, seed=seed, min_size=few, max_size=many)
     files = write_raw_events(synthetic, out / "raw", seed=seed)
-    spark = open_session(None, None)
-    with StageDrawing(forced=progress) as drawing:
-        return ingest(spark, files, out / "dataset", progress=drawing)
+    return ingest(None, files, out / "dataset")
 
 
 def _program() -> str:

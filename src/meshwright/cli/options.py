@@ -299,4 +299,5 @@ def read_settings(
     from meshwright.deploy import BrokerSettings
     from meshwright.deploy.config.settings import read_secret
 
-    return BrokerSettings(profile, version, None if secret is None else read_secret(secret), fragment)
+    word = None if secret is None else read_secret(secret)
+    return BrokerSettings(profile, version, word, fragment=fragment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 import time
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
-def check_target(path: Path, kind: str) -> None:
-    """Raise an OutputError before long work if a folder of this kind cannot be written to a path."""
+def check_target(path: str | Path, kind: str) -> None:
+    """Raise an OutputError before long work if a folder of this kind cannot be written to a path or URL."""
     from meshwright.files.atomic import check_free, check_place
     from meshwright.files.header import KINDS
+    from meshwright.files.urls import local_path
 
-    check_free(path, next(known for known in KINDS if known.name == kind))
+    local = local_path(path)
+    if local is None and kind == "dataset":
+        return  # whoever writes it finds out
+    check_free(Path(path if local is None else local), next(known for known in KINDS if known.name == kind))
     check_place(path)
 
 
@@ -121,7 +126,7 @@ class Drawing:
         from rich.markup import escape as literal
 
         texts = {"description": title, "detail": detail, "left": left}
-        shown = {name: literal(escape.visible(text)) for name, text in texts.items()}
+        shown: dict[str, Any] = {name: literal(escape.visible(text)) for name, text in texts.items()}
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
@@ -231,8 +236,13 @@ def explain(error: Exception) -> int:
         return _say(_usage(error), BAD_INPUT)
     if isinstance(error, MeshwrightError):
         return _say(str(error), BAD_INPUT)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or _cannot_map(error):
         return _say("out of memory: use a machine with more, or a sample of the data", UNEXPECTED)
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return _say("too many open files: raise the limit, with ulimit -n 4096", BAD_INPUT)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EROFS, errno.EDQUOT):
+        where = f" for {error.filename!r}" if error.filename else ""
+        return _say(f"{error.strerror}{where}: free some space, or choose another path", BAD_INPUT)
     if isinstance(error, OSError) and error.strerror:
         where = f" {error.filename!r}" if error.filename else ""
         return _say(f"{error.strerror}{where}: choose another file or path", BAD_INPUT)
@@ -240,6 +250,21 @@ def explain(error: Exception) -> int:
     return _say(
         f"{what}: this is a bug of Meshwright; please report it with the output of --debug", UNEXPECTED
     )
+
+
+def _cannot_map(error: Exception) -> bool:
+    """Return whether a library or a thread could not be loaded, most likely because the memory is limited."""
+    import resource
+
+    limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+    known = (
+        "failed to map segment",
+        "Could not find/load shared object",
+        "cannot allocate memory",
+        "start new thread",
+    )
+    kinds = (OSError, ImportError, RuntimeError, SystemError)
+    return limited and isinstance(error, kinds) and any(text in str(error) for text in known)
 
 
 def _usage(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """Put a folder in the place of another one, so that at every moment the old or the new one is there.
 
-On Linux one system call exchanges the two (`renameat2` with `RENAME_EXCHANGE`). Elsewhere it takes two renames.
-Their names are a journal: if the process dies between them, `restore` completes the exchange.
+On Linux one system call exchanges the two (`renameat2` with `RENAME_EXCHANGE`). Elsewhere it takes two
+renames. Their names are a journal: if the process dies between them, `restore` completes the exchange.
 
     .NAME.writing-ID    a folder that is being filled; worthless without its writer
     .NAME.ready-ID      a whole folder that is about to take its place

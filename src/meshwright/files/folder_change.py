@@ -1,8 +1,9 @@
 """Change many files of a folder together: after an accident, the next start completes the change.
 
-All new files are first written into `.update/` and flushed. Then a journal there says what to do, and from that
-moment on the change counts as made: each new file is moved to its place, files to delete are deleted, and at last
-the journal. A process that dies earlier changes nothing. If it dies later, `complete` does the rest.
+All new files are first written into `.update/` and flushed. Then a journal there says what to do, and from
+that moment on the change counts as made: each new file is moved to its place, files to delete are deleted,
+and at last the journal. A process that dies earlier changes nothing. If it dies later, `complete` does the
+rest.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def _complete(folder: RealFolder) -> None:
 def _discard(folder: RealFolder) -> None:
     """Delete the stage and what is in it."""
     with suppress(FileNotFoundError), folder.parent(f"{STAGE}/x") as (stage, _):
-        for name in os.listdir(stage):
-            os.unlink(name, dir_fd=stage)  # noqa: PTH108
-        os.rmdir(STAGE, dir_fd=folder.descriptor)  # noqa: PTH106
+        for name in os.listdir(stage):  # noqa: PTH208  (of an opened folder)
+            os.unlink(name, dir_fd=stage)
+        os.rmdir(STAGE, dir_fd=folder.descriptor)
     folder.flush()

@@ -5,10 +5,10 @@ Each limit can be raised by a variable of the environment; its error says which.
 
 from __future__ import annotations
 
+import gzip
 import os
 import zlib
 from pathlib import Path
-from typing import IO
 
 from meshwright.errors import FormatError, InputError
 
@@ -45,9 +45,8 @@ def check_inventory_size(file: Path) -> None:
         )
 
 
-def open_gzip(file: Path) -> IO[bytes]:
+def open_gzip(file: Path) -> gzip.GzipFile:
     """Open a gzip file for reading; reading raises an error once it expands too far."""
-    import gzip
 
     class Bounded(gzip.GzipFile):
         """A gzip file that counts what it has expanded to."""
@@ -60,8 +59,8 @@ def open_gzip(file: Path) -> IO[bytes]:
                 raise FormatError(f"{file} cannot be read as gzip: {error}") from error
             if self.tell() > most:
                 raise InputError(
-                    f"{file} expands to more than {most:,} bytes, {limit(MAX_EXPANSION)} times its size: it may "
-                    f"be an attack; if you trust it, raise the limit with {MAX_EXPANSION[0]}"
+                    f"{file} expands to more than {most:,} bytes, {limit(MAX_EXPANSION)} times its size: it "
+                    f"may be an attack; if you trust it, raise the limit with {MAX_EXPANSION[0]}"
                 )
             return content
 

@@ -1,7 +1,7 @@
 """Locks that name their holder: one writer at a time, and a second one learns who the first is.
 
-A lock is a small file that the holder keeps locked with `flock`; the system frees it when the holder dies. The
-file says who holds it and since when. A thread may take a lock that it already holds.
+A lock is a small file that the holder keeps locked with `flock`; the system frees it when the holder dies.
+The file says who holds it and since when. A thread may take a lock that it already holds.
 """
 
 from __future__ import annotations
@@ -87,14 +87,15 @@ def _acquire(file: Path, what: object, patience: float) -> int:
             return descriptor
         # The holder before us deletes the file: then we have locked a file that nobody else finds.
         if _same_file(descriptor, file):
-            os.truncate(descriptor, 0)
-            os.write(descriptor, describe_this_process().encode())
+            with suppress(OSError):  # on a full disk the lock holds, too; it only has no name
+                os.truncate(descriptor, 0)
+                os.write(descriptor, describe_this_process().encode())
             return descriptor
         os.close(descriptor)
 
 
 def _same_file(descriptor: int, file: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(file, follow_symlinks=False))
+        return os.path.samestat(os.fstat(descriptor), file.lstat())
     except FileNotFoundError:
         return False

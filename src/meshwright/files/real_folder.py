@@ -1,7 +1,7 @@
 """Files inside one folder, reached only through real folders: a symbolic link is never followed.
 
-Every path is relative to an opened folder, and every part of it is opened by itself without following links. So
-nobody who may write in a sub-folder can lead us out of the folder, not even between a check and its use.
+Every path is relative to an opened folder, and every part of it is opened by itself without following links.
+So nobody who may write in a sub-folder can lead us out of the folder, not even between a check and its use.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class RealFolder:
             for depth, part in enumerate(folders, start=1):
                 if create:
                     with suppress(FileExistsError):
-                        os.mkdir(part, FOLDER_MODE, dir_fd=opened)  # noqa: PTH102
+                        os.mkdir(part, FOLDER_MODE, dir_fd=opened)
                         flush_descriptor(opened)
                 try:
                     inner = os.open(part, FOLDER, dir_fd=opened)
@@ -119,13 +119,13 @@ class RealFolder:
             self.parent(name) as (folder, last),
             self.parent(to, create=True) as (new_folder, new_last),
         ):
-            os.rename(last, new_last, src_dir_fd=folder, dst_dir_fd=new_folder)  # noqa: PTH104
+            os.rename(last, new_last, src_dir_fd=folder, dst_dir_fd=new_folder)
             flush_descriptor(new_folder)
 
     def remove(self, name: str) -> None:
         """Delete a file or link, if it is there."""
         with suppress(FileNotFoundError), self.parent(name) as (folder, last):
-            os.unlink(last, dir_fd=folder)  # noqa: PTH108
+            os.unlink(last, dir_fd=folder)
             flush_descriptor(folder)
 
     def give_to_owner_of_folder(self, name: str, destination: str) -> None:
@@ -140,7 +140,7 @@ class RealFolder:
             change_owner(last, folder, owner.st_uid, owner.st_gid)
 
     def restrict(self, name: str) -> bool:
-        """Make a sub-folder, or the folder itself for `.`, at most as open as 0750; return whether it was not."""
+        """Make a sub-folder, or `.` itself, at most as open as 0750; return whether it was more open."""
         with self.parent(f"{name}/x") as (folder, _):
             mode = stat.S_IMODE(os.fstat(folder).st_mode)
             if mode & 0o777 & ~FOLDER_MODE:
@@ -159,9 +159,7 @@ def change_owner(name: str, folder: int, user: int, group: int = -1) -> None:
     Links, pipes and files with a second name are left alone: their other name may be anywhere.
     """
     try:
-        descriptor = os.open(
-            name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder
-        )
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:  # a link, a socket, or gone
         return
     try:

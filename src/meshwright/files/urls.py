@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -38,6 +40,51 @@ def local_path(place: str | Path) -> str | None:
     if not text.lower().startswith("file:"):
         return None
     return unquote(re.sub(r"^file:/+(localhost/)?", "/", text, flags=re.IGNORECASE))
+
+
+def require_local(place: str | Path) -> Path:
+    """Return the local path that a path or a `file:` URL means.
+
+    Raises
+    ------
+    InputError
+        If it is another URL.
+    """
+    local = local_path(place)
+    if local is None:
+        raise InputError(f"{place} is a URL, and only datasets and sources may be: give a path")
+    return Path(local)
+
+
+@contextmanager
+def local_copy(place: str | Path) -> Iterator[Path]:
+    """Yield the local path of a place; a URL of another kind than `file:` is copied while the block runs.
+
+    Raises
+    ------
+    InputError
+        If there is nothing, or the place cannot be reached.
+    """
+    import tempfile
+
+    import pyarrow as pa
+    from pyarrow import fs
+
+    local = local_path(place)
+    if local is not None:
+        yield Path(local)
+        return
+    url = os.fspath(place).rstrip("/")
+    system, path = file_system(url)
+    with tempfile.TemporaryDirectory(prefix="meshwright-copy-") as folder:
+        target = Path(folder) / path.rpartition("/")[2]
+        try:
+            if system.get_file_info(path).type == fs.FileType.NotFound:
+                raise InputError(f"nothing is at {url}: check the address")
+            fs.copy_files(path, str(target), source_filesystem=system)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{url} cannot be reached: {_first_line(error)[:200]}") from error
+        yield target
 
 
 def file_system(url: str) -> tuple[FileSystem, str]:

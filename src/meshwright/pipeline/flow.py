@@ -115,7 +115,9 @@ class SparkFlow(Flow):
         """Shuffle the rows."""
         from pyspark.sql import functions as sf
 
-        return SparkFlow(self.frame.repartitionById(parts, sf.col(by).cast("int")).sortWithinPartitions(by, *order))
+        return SparkFlow(
+            self.frame.repartitionById(parts, sf.col(by).cast("int")).sortWithinPartitions(by, *order)
+        )
 
     def keep(self) -> SparkFlow:
         """Cache the batches, on disk if memory is short."""

@@ -173,9 +173,7 @@ def compare_gains(stated: Ids, batches: Batches) -> Iterator[pa.RecordBatch]:
         yield make_batch(GAINS, merges=[int(total.sum())], wrong=[wrong.astype("<i8")])
 
 
-def merge_topics(
-    topics: int, shards: int, rows: Sequence[Any]
-) -> tuple[NDArray[np.int64], WeakTopics]:
+def merge_topics(topics: int, shards: int, rows: Sequence[Any]) -> tuple[NDArray[np.int64], WeakTopics]:
     """Return the components of every topic, and the weak topics."""
     of_topic = np.ones(topics, dtype=np.int64)
     for shard in set(range(shards)) - {row.shard for row in rows}:

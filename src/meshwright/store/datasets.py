@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 
 from meshwright.arrow import join_text, to_numpy
 from meshwright.errors import InputError
-from meshwright.files.atomic import new_folder
-from meshwright.files.header import DATASET, damaged, holds, read_header, write_header
+from meshwright.files.header import DATASET, damaged, holds, read_header
+from meshwright.files.urls import require_local
 from meshwright.fingerprint import fold_digests, part_sizes
 from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
-from meshwright.store.dataset_parts import NAMES, QUARANTINE, SCHEMAS, SUBSCRIPTIONS, PartWriter, part_name
+from meshwright.store.dataset_folders import new_dataset, new_part
+from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS
 from meshwright.store.tables import first_line, read_parts
 
 if TYPE_CHECKING:
@@ -87,32 +88,49 @@ def write_relation(
     """
     aside = _as_quarantine(quarantine)
     stated = {"nodes": len(node_names), "topics": len(topic_names), "subscriptions": len(topics)}
-    with new_folder(path, DATASET) as folder:
-        for kind in SCHEMAS:
-            (folder / kind).mkdir()
+    with new_dataset(path) as made:
         digests: dict[str, list[bytes]] = {}
         for kind, (width, parts) in part_sizes(stated).items():
             digests[kind] = []
             for part in range(parts):
                 begin, end = part * width, (part + 1) * width
-                with PartWriter(folder / kind / part_name(part), kind) as writer:
+                with new_part(made.place, kind, part) as writer:
                     if kind == "subscriptions":
                         ends = node_ptr[begin : end + 1]
                         writer.add_subscriptions(begin, np.diff(ends), topics[int(ends[0]) : int(ends[-1])])
                     else:
                         writer.add_names(begin, (node_names if kind == "nodes" else topic_names)[begin:end])
                 digests[kind].append(writer.digest.digest())
-        with PartWriter(folder / "quarantine" / part_name(0), "quarantine") as writer:
+        with new_part(made.place, "quarantine", 0) as writer:
             writer.add_records(aside)
-        content = manifest(
-            stated | dict(counts) | {"quarantined": aside.num_rows},
-            fold_digests(stated, digests),
-            sources=sources,
-            made_by=made_by,
-            topic_kind=topic_kind or guess_topic_kind(topic_names),
+        made.finish(
+            manifest(
+                stated | dict(counts) | {"quarantined": aside.num_rows},
+                fold_digests(stated, digests),
+                sources=sources,
+                made_by=made_by,
+                topic_kind=topic_kind or guess_topic_kind(topic_names),
+            )
         )
-        write_header(folder, DATASET, content)
     return Path(path)
+
+
+def manifest(
+    counts: Mapping[str, int],
+    fingerprint: str,
+    *,
+    sources: Iterable[str] = (),
+    made_by: Mapping[str, Any] | None = None,
+    topic_kind: str | None = None,
+) -> dict[str, Any]:
+    """Return the contents of a manifest, which is written last and makes the dataset valid."""
+    return {
+        "counts": dict(counts),
+        "sources": list(sources),
+        "made_by": dict(made_by or {}),
+        **({} if topic_kind is None else {"topic_kind": topic_kind}),
+        "fingerprint": fingerprint,
+    }
 
 
 def guess_topic_kind(topic_names: pa.Array) -> str:
@@ -152,24 +170,6 @@ def read_topic_kind(path: str | Path) -> str | None:
     return None if kind is None else str(kind)
 
 
-def manifest(
-    counts: Mapping[str, int],
-    fingerprint: str,
-    *,
-    sources: Iterable[str] = (),
-    made_by: Mapping[str, Any] | None = None,
-    topic_kind: str | None = None,
-) -> dict[str, Any]:
-    """Return the contents of a manifest, which is written last and makes the dataset valid."""
-    return {
-        "counts": dict(counts),
-        "sources": list(sources),
-        "made_by": dict(made_by or {}),
-        **({} if topic_kind is None else {"topic_kind": topic_kind}),
-        "fingerprint": fingerprint,
-    }
-
-
 def read_dataset(path: str | Path) -> Interest:
     """Read a dataset folder and check it against its manifest.
 
@@ -180,7 +180,7 @@ def read_dataset(path: str | Path) -> Interest:
     FormatError
         If the folder is of another kind, has a newer schema, or is damaged.
     """
-    folder = Path(path)
+    folder = require_local(path)
     header = read_header(folder, DATASET)
     counts = header.get("counts", {})
     if not isinstance(counts, dict):

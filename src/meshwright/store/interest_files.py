@@ -15,6 +15,7 @@ import pyarrow as pa
 from meshwright.arrow import from_strings
 from meshwright.errors import FormatError, InputError, first_five
 from meshwright.files.header import parse_json
+from meshwright.files.urls import local_copy
 from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
 from meshwright.store.datasets import read_dataset
 from meshwright.store.tables import check_names, csv_names, errors_name_file, read_csv, read_parquet
@@ -107,7 +108,7 @@ def load_interest(
     ----------
     source
         An `Interest`, a mapping of nodes to topics, a networkx graph, a scipy sparse matrix, anything with
-        `__arrow_c_stream__` (pandas, polars, DuckDB, Arrow), or a path: a dataset folder, or a file ending in
+        `__arrow_c_stream__` (pandas, polars, DuckDB, Arrow), or a path or URL: a dataset folder, or a file in
         .csv, .tsv, .csv.gz, .jsonl, .ndjson or .parquet. Names in files are strings, even if they look like
         numbers.
     node, topic
@@ -127,11 +128,11 @@ def load_interest(
         return Interest.from_arrow(source, node=node, topic=topic)
     if not isinstance(source, (str, Path)):
         return Interest.of(source)
-    path = Path(source)
-    if not path.exists():
-        raise InputError(f"no file or folder {path}: nothing is there")
     columns = Columns(node, topic, delimiter, header)
-    return read_dataset(path) if path.is_dir() else _read_file(path, columns)
+    with local_copy(source) as path:
+        if not path.exists():
+            raise InputError(f"no file or folder {path}: nothing is there")
+        return read_dataset(path) if path.is_dir() else _read_file(path, columns)
 
 
 def _read_file(path: Path, columns: Columns) -> Interest:

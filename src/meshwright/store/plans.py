@@ -18,6 +18,7 @@ from meshwright.arrow import as_text, from_numpy, to_numpy
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import PLAN, damaged, holds, read_header, write_header
+from meshwright.files.urls import require_local
 from meshwright.filters import FilterChoice, plan_filters
 from meshwright.overlay import Overlay
 from meshwright.store.tables import read_table, write_table
@@ -118,7 +119,8 @@ class StoredPlan:
             If the plan was made for another dataset.
         """
         self.check_dataset(interest)
-        if self.choice is None or interest.has_fingerprint(self.metadata.get("planned")):
+        planned = self.metadata.get("planned")
+        if self.choice is None or (planned is not None and interest.has_fingerprint(planned)):
             return interest
         return plan_filters(interest, self.choice).groups
 
@@ -130,7 +132,8 @@ class StoredPlan:
         InputError
             If the plan was made for another dataset.
         """
-        if not any(map(interest.has_fingerprint, (self.metadata["dataset"], self.metadata.get("planned")))):
+        stated = (self.metadata["dataset"], self.metadata.get("planned"))
+        if not any(one is not None and interest.has_fingerprint(one) for one in stated):
             raise InputError(
                 f"plan {self.path} was made for another dataset (fingerprint "
                 f"{self.metadata['dataset'][:12]}…, this one has {interest.fingerprint[:12]}…): "
@@ -251,7 +254,7 @@ def read_plan(path: str | Path) -> StoredPlan:
     FormatError
         If it is something else, of a newer schema, or damaged.
     """
-    folder = Path(path)
+    folder = require_local(path)
     metadata = read_header(folder, PLAN, algorithm=str, parameters=dict, dataset=str, figures=dict)
     for name in FIGURES:
         if type(metadata["figures"].get(name)) not in (int, float):

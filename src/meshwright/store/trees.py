@@ -145,7 +145,11 @@ def write_trees(trees: Trees, path: str | Path) -> Path:
         shutil.copytree(stored.path, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("report.html"))
         write_table(trees.to_arrow().cast(TREES), folder / "trees.parquet")
         write_table(roles_of(trees), folder / "roles.parquet")
-        content = {name: value for name, value in stored.metadata.items() if name not in ("format", "schema", "files")}
+        content = {
+            name: value
+            for name, value in stored.metadata.items()
+            if name not in ("format", "schema", "files")
+        }
         routes = {"objective": trees.objective, "figures": figures(trees)}
         write_header(folder, PLAN, {**content, "routes": routes})
     return Path(path)

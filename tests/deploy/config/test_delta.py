@@ -33,7 +33,7 @@ from meshwright.deploy.config.delta import (
     compute_delta,
     explain_delta,
 )
-from meshwright.deploy.federation.update import update_folders
+from meshwright.deploy.config.folders import update_folders
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route
 from routed_plans import named_trees, routed_plans

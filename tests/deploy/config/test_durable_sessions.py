@@ -17,8 +17,8 @@ from meshwright.deploy import (
     write_federation,
 )
 from meshwright.deploy.config.delta import compute_delta, explain_orphaned_sessions, orphaned_sessions
+from meshwright.deploy.config.folders import update_folders
 from meshwright.deploy.config.wiring import Wiring, client_id, folder_of, local_client_id, rewire, wire
-from meshwright.deploy.federation.update import update_folders
 from routed_plans import parse_configuration
 
 DURABLE = BrokerSettings("durable")

@@ -25,7 +25,7 @@ from meshwright.deploy import (
 )
 from meshwright.deploy.config.folders import describe
 from meshwright.deploy.config.manifest import manifest_text
-from meshwright.deploy.config.settings import fingerprint
+from meshwright.deploy.config.settings import bridge_identity, fingerprint
 from meshwright.deploy.config.wiring import client_id, folder_of
 from meshwright.errors import FormatError, InputError
 from meshwright.interest import Interest
@@ -148,7 +148,8 @@ def test_profiles_and_passwords(three: Trees, tmp_path: Path) -> None:
     assert bridges[0].options["cleansession"] == "false"
     assert bridges[0].options["bridge_protocol_version"] == "mqttv311"
     access = (tmp_path / "out" / folder_of(listener) / "access").read_text()
-    assert f"user {client_id(dialler, listener)}\ntopic readwrite {next(iter(topics))}\n" in access
+    user = bridge_identity(BrokerSettings(secret=SECRET).identity_key, client_id(dialler, listener))
+    assert f"user {user}\ntopic readwrite {next(iter(topics))}\n" in access
     assert access.count("topic readwrite #") == 1
     passwords = tmp_path / "out" / folder_of(listener) / "passwords"
     assert passwords.stat().st_mode & 0o077 == 0
@@ -224,6 +225,7 @@ def test_the_manifest(tmp_path: Path) -> None:
             "profile": profile,
             "mosquitto": "2.1",
             "secret_fingerprint": fingerprint(SECRET),
+            "identity": chosen.identity_key,
             "brokers": [
                 {"broker": "a", "folder": "a", "host": "h", "port": 1, "tls": True},
                 {"broker": "b", "folder": "b", "host": "h", "port": 2, "tls": False},
@@ -238,7 +240,10 @@ def test_the_manifest(tmp_path: Path) -> None:
         }
         found = read_federation(tmp_path)
         assert found.wiring == (wiring if profile == "durable" else Wiring(wiring.order, wiring.bridges))
-        assert (found.settings, found.inventory) == (BrokerSettings(profile, "2.1"), inventory)
+        assert (found.settings, found.inventory) == (
+            BrokerSettings(profile, "2.1", identity=chosen.identity_key),
+            inventory,
+        )
         assert (found.secured, found.fingerprint) == (True, fingerprint(SECRET))
     assert [path.name for path in tmp_path.iterdir()] == ["federation.json"]
 

@@ -140,7 +140,8 @@ def test_new_brokers_elsewhere_need_an_inventory() -> None:
 
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefghi", "bcdefghij", strict=False)
+    f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"
+    for before, name in zip("abcdefghi", "bcdefghij", strict=False)
 )
 
 
@@ -154,7 +155,7 @@ def test_an_alias_bomb_is_refused(tmp_path: Path) -> None:
             read_inventory(file)
         assert time.process_time() - began < 1
     file.write_text("[" * 5000)
-    with pytest.raises(FormatError, match="nested too deeply|not YAML"):
+    with pytest.raises(FormatError, match=r"nested too deeply|not YAML"):
         read_inventory(file)
 
 
@@ -163,7 +164,7 @@ def test_the_size_of_an_inventory_is_limited(tmp_path: Path, monkeypatch: pytest
     file = tmp_path / "brokers.csv"
     file.write_text("broker,host,port\na,h,1\n")
     monkeypatch.setenv("MESHWRIGHT_MAX_INVENTORY", "10")
-    with pytest.raises(InputError, match="more than 10: .* Raise the limit with MESHWRIGHT_MAX_INVENTORY"):
+    with pytest.raises(InputError, match=r"more than 10: .* Raise the limit with MESHWRIGHT_MAX_INVENTORY"):
         read_inventory(file)
     monkeypatch.setenv("MESHWRIGHT_MAX_INVENTORY", "many")
     with pytest.raises(InputError, match="give a whole number"):

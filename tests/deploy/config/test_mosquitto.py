@@ -9,15 +9,15 @@ import pytest
 
 from meshwright.deploy import BrokerSettings, Endpoint, Inventory, Wiring
 from meshwright.deploy.config.mosquitto import (
-    access_file,
     broker_files,
     configuration,
-    password_file,
     systemd_unit,
 )
-from meshwright.deploy.config.settings import client_password, password
+from meshwright.deploy.config.settings import bridge_identity, client_password, password
 
 SECRET = b"0123456789abcdef"
+KEY = BrokerSettings(secret=SECRET).identity_key
+USER = bridge_identity(KEY, "meshwright.b>a")
 WIRING = Wiring(("a", "b"), {("b", "a"): {"x": "both", "y": "out"}}, {("b", "a"): ("z",), ("a", "b"): ("q",)})
 INVENTORY = Inventory({"a": Endpoint("a.example", 8883, tls=True), "b": Endpoint("localhost", 1883)})
 
@@ -68,17 +68,17 @@ log_type information
 log_type subscribe
 log_type unsubscribe
 
-connection meshwright.b>a
+connection {USER}
 address a.example:8883
-remote_clientid meshwright.b>a
-local_clientid local.meshwright.b>a
+remote_clientid {USER}
+local_clientid local.{USER}
 bridge_protocol_version mqttv311
 try_private true
 cleansession false
 notifications_local_only true
 restart_timeout 1 5
-remote_username meshwright.b>a
-remote_password {password(SECRET, "meshwright.b>a")}
+remote_username {USER}
+remote_password {password(SECRET, USER)}
 bridge_cafile certs/ca.crt
 topic z out 2 meshwright-gone/ ""
 topic x both 2 "" ""
@@ -126,7 +126,7 @@ def digest_of(wiring: Wiring, inventory: Inventory, settings: BrokerSettings) ->
     return next(line for line in text.splitlines() if line.startswith("connection")).rpartition(".")[2]
 
 
-def test_names_depend_on_settings_except_the_password() -> None:
+def test_names_depend_on_settings() -> None:
     """With 2.1, a bridge's name changes with its topics, address and user, and not with the password."""
     settings = BrokerSettings(version="2.1")
     same = digest_of(WIRING, INVENTORY, settings)
@@ -140,7 +140,8 @@ def test_names_depend_on_settings_except_the_password() -> None:
         digest_of(WIRING, INVENTORY, secured),
     ]
     assert len({same, *digests}) == 4
-    assert digests[-1] == digest_of(WIRING, INVENTORY, BrokerSettings(version="2.1", secret=SECRET[::-1]))
+    later = BrokerSettings(version="2.1", secret=SECRET[::-1], identity=KEY)
+    assert digests[-1] == digest_of(WIRING, INVENTORY, later)
 
 
 def test_files_of_a_folder() -> None:
@@ -172,11 +173,21 @@ def test_the_systemd_unit() -> None:
 STAR = Wiring(("a", "b", "c"), {("b", "a"): {"x": "both", "y": "out"}, ("c", "a"): {"z": "in"}})
 
 
+def files_of(broker: str, bridge_port: int | None = None) -> dict[str, str]:
+    """Return the files of a broker of the star."""
+    places = {
+        name: Endpoint("127.0.0.1", number, bridge_port=bridge_port and bridge_port + number)
+        for number, name in enumerate("abc", start=1)
+    }
+    return broker_files(STAR, Inventory(places), BrokerSettings(secret=SECRET), broker)
+
+
 def test_password_files_hold_hashes() -> None:
     """Clients and each dialling bridge have a line whose hash Mosquitto verifies: PBKDF2 with SHA-512."""
-    lines = password_file(STAR, "a", SECRET).splitlines()
+    lines = files_of("a")["passwords"].splitlines()
     words = {"client": client_password(SECRET, "a")}
-    words |= {user: password(SECRET, user) for user in ("meshwright.b>a", "meshwright.c>a")}
+    users = [bridge_identity(KEY, name) for name in ("meshwright.b>a", "meshwright.c>a")]
+    words |= {user: password(SECRET, user) for user in users}
     assert [line.partition(":")[0] for line in lines] == list(words)
     for line in lines:
         user, _, rest = line.partition(":")
@@ -185,14 +196,42 @@ def test_password_files_hold_hashes() -> None:
         made = hashlib.pbkdf2_hmac("sha512", words[user].encode(), base64.b64decode(salt), 101)
         assert base64.b64decode(digest) == made
         assert len(base64.b64decode(salt)) == 12
-    assert password_file(STAR, "c", SECRET).count("\n") == 1
+    assert files_of("c")["passwords"].count("\n") == 1
 
 
 def test_access_is_what_is_planned() -> None:
     """Clients use every topic; a bridge writes, reads or both, as its directions say."""
-    assert access_file(STAR, "a") == (
+    b, c = (bridge_identity(KEY, f"meshwright.{name}>a") for name in "bc")
+    assert files_of("a")["access"] == (
         "user client\ntopic readwrite #\n\n"
-        "user meshwright.b>a\ntopic readwrite x\ntopic write y\n\n"
-        "user meshwright.c>a\ntopic read z\n"
+        f"user {b}\ntopic readwrite x\ntopic write y\n\nuser {c}\ntopic read z\n"
     )
-    assert access_file(STAR, "b") == "user client\ntopic readwrite #\n"
+    assert files_of("b")["access"] == "user client\ntopic readwrite #\n"
+
+
+def test_bridges_have_their_own_listener() -> None:
+    """With a port for bridges, clients and bridges have their own users, and a bridge's id is its user."""
+    files = files_of("a", 100)
+    assert "meshwright" not in files["passwords"] + files["access"]
+    assert files["bridges.passwords"].count("meshwright.") == 2
+    assert "user client" not in files["bridges.access"]
+    text = files["mosquitto.conf"]
+    assert text.splitlines()[1] == "per_listener_settings true"
+    clients, bridges = text.split("listener 101 127.0.0.1\n")
+    assert "password_file passwords\nacl_file access\n" in clients
+    assert "use_username_as_clientid" not in clients
+    assert bridges.startswith(
+        "allow_anonymous false\npassword_file bridges.passwords\nacl_file bridges.access\n"
+        "use_username_as_clientid true\n"
+    )
+    assert "address 127.0.0.1:101\n" in files_of("b", 100)["mosquitto.conf"]
+
+
+def test_the_id_of_a_bridge_cannot_be_guessed() -> None:
+    """With a secret, ids end with 96 bits that depend on the first secret and on the bridge."""
+    keys = [BrokerSettings(secret=secret).identity_key for secret in (SECRET, SECRET[::-1])]
+    ids = {bridge_identity(key, name) for key in keys for name in ("a", "b")}
+    assert len(ids) == 4
+    assert {len(name) for name in ids} == {1 + 1 + 24}
+    assert bridge_identity(None, "a") == "a"
+    assert BrokerSettings(secret=SECRET[::-1], identity=keys[0]).identity_key == keys[0]

@@ -64,7 +64,9 @@ def test_export_refuses_files_that_it_did_not_write(tmp_path: Path) -> None:
     (folder / "b" / "mosquitto.conf").write_text("mine")
     (folder / "plan.md").write_text("edited")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    with pytest.raises(OutputError, match=r"did not write, or .* edited since: 'b/mosquitto.conf', 'plan.md'; move"):
+    with pytest.raises(
+        OutputError, match=r"did not write, or .* edited since: 'b/mosquitto.conf', 'plan.md'; move"
+    ):
         export(PAIR, folder)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     with pytest.raises(OutputError, match=r"'b/mosquitto.conf'; move"):
@@ -102,7 +104,7 @@ def test_apply_deletes_nothing_behind_links(tmp_path: Path) -> None:
         (outside / name).write_text("precious")
     (folder / "link").symlink_to(outside)
     update(ALONE, folder)
-    os.rename(folder / "a", tmp_path / "real")
+    (folder / "a").rename(tmp_path / "real")
     (folder / "a").symlink_to(outside)
     with pytest.raises(OutputError, match=f"{folder / 'a'} is a symbolic link"):
         update(PAIR, folder)

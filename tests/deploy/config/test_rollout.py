@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from calls import seeds
 from meshwright import Interest
-from meshwright.deploy import BrokerSettings, Inventory, NamedTrees, read_federation, wire, write_federation
+from meshwright.deploy import BrokerSettings, Inventory, read_federation, wire, write_federation
 from meshwright.deploy.config.change import plan_change, write_everything, write_stages, write_wave
 from meshwright.deploy.config.delta import RELOAD, STOP
 from meshwright.deploy.config.wiring import folder_of
@@ -61,9 +61,7 @@ def has_loop(running: Running, address: Mapping[str, str]) -> bool:
                 if way in ("both", "in"):
                     arcs.setdefault(topic, set()).add((other, broker))
     for each in arcs.values():
-        steps = nx.DiGraph(
-            ((a, b), (c, d)) for a, b in each for c, d in each if b == c and (a, b) != (d, c)
-        )
+        steps = nx.DiGraph(((a, b), (c, d)) for a, b in each for c, d in each if b == c and (a, b) != (d, c))
         if not nx.is_directed_acyclic_graph(steps):
             return True
     return False
@@ -134,7 +132,9 @@ def test_files_are_written_at_once_only_if_that_is_safe(
         if len(acting) == len(set(acting)):
             write_everything(change)
             return
-        with pytest.raises(InputError, match="act in several waves .* --wave next, or all of them with --staged"):
+        with pytest.raises(
+            InputError, match=r"act in several waves .* --wave next, or all of them with --staged"
+        ):
             write_everything(change)
         staged = write_stages(change, Path(place) / "staged")
         for number, wave in enumerate(change.rollout.waves, start=1):
@@ -166,10 +166,10 @@ def test_waves_come_in_order(old: tuple[Interest, Trees], new: tuple[Interest, T
         change = plan_change(folder, after, BrokerSettings(), places)
         assume(len(change.rollout.waves) > 2)
         for wave in ("2", "0x", "-1", "99"):
-            with pytest.raises(InputError, match="cannot write wave|no wave"):
+            with pytest.raises(InputError, match=r"cannot write wave|no wave"):
                 write_wave(change, wave)
         assert write_wave(change, "1")[0] == 1
         change = plan_change(folder, after, BrokerSettings(), places)
         assert write_wave(change, "1") == (1, [])
-        with pytest.raises(InputError, match="1 of . waves are written"):
+        with pytest.raises(InputError, match=r"1 of . waves are written"):
             write_wave(change, "3")

@@ -20,7 +20,7 @@ from terminal import meshwright
 
 
 def three(folder: Path) -> Path:
-    """Write a plan of three brokers in a triangle, all of which subscribe to one topic; its tree is a chain."""
+    """Write a plan of three brokers in a triangle that share a topic; its tree is a chain."""
     interest = mw.Interest.from_dict({name: {"t", f"{name}x"} for name in "abc"})
     made = mw.design(interest, "gm", rounds=2)
     mw.write_plan(made, folder / "plan")
@@ -33,7 +33,9 @@ def tamper(plan: Path, rows: list[dict[str, str | None]], *, honest: bool = True
     pq.write_table(pa.Table.from_pylist(rows, TREES), plan / "trees.parquet")
     if honest:
         content = json.loads((plan / "plan.json").read_text())
-        write_header(plan, PLAN, {name: content[name] for name in content if name not in ("format", "schema")})
+        write_header(
+            plan, PLAN, {name: content[name] for name in content if name not in ("format", "schema")}
+        )
 
 
 def rows_of(plan: Path) -> list[dict[str, str | None]]:
@@ -47,12 +49,13 @@ def test_added_rows_are_noticed(tmp_path: Path) -> None:
     plan = three(tmp_path)
     assert meshwright("export", plan, "--to", "mosquitto", "--out", tmp_path / "out").code == 0
     tamper(plan, [*rows_of(plan), {"topic": "t", "parent": "b", "child": "c"}], honest=False)
-    for words in (
+    refused: list[list[str | Path]] = [
         ["export", plan, "--to", "mosquitto", "--out", tmp_path / "new"],
         ["apply", plan, tmp_path / "out"],
         ["diff", tmp_path / "out", plan],
         ["federation", plan],
-    ):
+    ]
+    for words in refused:
         complaint = meshwright(*words).complaint
         assert f"{plan / 'trees.parquet'} is damaged: it has changed since plan.json was written" in complaint
     assert not (tmp_path / "new").exists()
@@ -62,7 +65,10 @@ def test_added_rows_are_noticed(tmp_path: Path) -> None:
     ("change", "reason"),
     [
         (lambda rows: [*rows, {"topic": "t", "parent": "b", "child": "c"}], "reach a broker twice"),
-        (lambda rows: [*rows, {"topic": "t", "parent": "a", "child": "z"}], "links that are not in the overlay"),
+        (
+            lambda rows: [*rows, {"topic": "t", "parent": "a", "child": "z"}],
+            "links that are not in the overlay",
+        ),
         (lambda rows: [{**row, "parent": row["parent"] or "c"} for row in rows], "are not one tree each"),
         (lambda rows: [{**row, "parent": None} for row in rows], "are not one tree each"),
         (lambda rows: rows[:-1], "the plan states"),

@@ -114,6 +114,6 @@ def test_a_wiring_has_no_former_topics_by_default() -> None:
      "PLAN.MD", "answer-1.json", ".update", ".lock"],
 )  # fmt: skip
 def test_no_broker_takes_the_place_of_a_file(name: str) -> None:
-    """A broker with the name of one of our files has a folder with another name, which gives its name back."""
+    """A broker named like one of our files has a folder with another name, which gives its name back."""
     assert folder_of(name).lower() != name.lower()
     assert unquote(folder_of(name)) == name

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,15 +15,21 @@ from typing import Any
 
 import pytest
 
-from meshwright.deploy import Endpoint, Inventory
+from brokers import PROGRAM
+from meshwright.deploy import BrokerSettings, Endpoint, Inventory, read_federation, read_named_trees
+from meshwright.deploy.config.settings import fingerprint, read_secret
 from meshwright.deploy.federation import supervisor
+from meshwright.deploy.federation.run import publish_everywhere, run_federation
 from meshwright.errors import InputError
+from routed_plans import write_routed_plan
+
+needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 
 HOLD_LOCK = """
 import sys, time
 from pathlib import Path
-from meshwright.deploy.federation.supervisor import _hold_lock
-with _hold_lock(Path(sys.argv[1])):
+from meshwright.deploy.federation.supervisor import hold_running
+with hold_running(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -32,14 +40,17 @@ def test_a_killed_process_supervises_nothing(tmp_path: Path) -> None:
     """While a process holds the lock the folder is supervised; once it is killed, its file means nothing."""
     assert not supervisor.is_supervised(tmp_path)
     file = tmp_path / supervisor.LOCK_FILE
-    command = [sys.executable, "-c", HOLD_LOCK, str(file)]
+    command = [sys.executable, "-c", HOLD_LOCK, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holding:
         assert holding.stdout is not None
         assert holding.stdout.readline() == "held\n"
         assert supervisor.is_supervised(tmp_path)
-        with pytest.raises(InputError, match="is running: stop it, or use meshwright apply"):
+        with pytest.raises(
+            InputError,
+            match=f"is running, by process {holding.pid} on .*, since .*: stop it, or use meshwright apply",
+        ):
             supervisor.require_stopped(tmp_path)
-        assert json.loads(file.read_text()) == {"pid": holding.pid}
+        assert json.loads(file.read_text())["pid"] == holding.pid
         holding.send_signal(signal.SIGTERM)
         holding.wait(timeout=20)
     assert file.is_file()
@@ -64,7 +75,7 @@ def test_an_interrupted_request_is_withdrawn(tmp_path: Path, monkeypatch: pytest
         raise KeyboardInterrupt
 
     monkeypatch.setattr(time, "sleep", interrupt)
-    with supervisor._hold_lock(tmp_path / supervisor.LOCK_FILE), pytest.raises(KeyboardInterrupt):
+    with supervisor.hold_running(tmp_path), pytest.raises(KeyboardInterrupt):
         supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
     assert list(tmp_path.iterdir()) == []
 
@@ -82,7 +93,7 @@ def test_a_request_says_everything_and_is_answered(
 
     monkeypatch.setattr(time, "sleep", reply)
     plan = Path("plan")
-    with supervisor._hold_lock(tmp_path / supervisor.LOCK_FILE):
+    with supervisor.hold_running(tmp_path):
         if "error" in answer:
             with pytest.raises(InputError, match="no such plan"):
                 supervisor.request_update(tmp_path, plan, INVENTORY)
@@ -104,33 +115,171 @@ def test_a_request_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.Monke
     """A supervisor that holds the lock and never answers is given up."""
     monkeypatch.setattr(supervisor, "PATIENCE", 0.1)
     with (
-        supervisor._hold_lock(tmp_path / supervisor.LOCK_FILE),
+        supervisor.hold_running(tmp_path),
         pytest.raises(InputError, match="does not answer: start it again and apply again"),
     ):
         supervisor.request_update(tmp_path, tmp_path / "plan", INVENTORY)
 
 
 class FakeFederation:
-    """A federation without brokers; settings are read before a request is applied."""
+    """A federation without brokers, whose processes end as told."""
 
     settings = None
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.checks = folder, 0
+        self.folder, self.looks = folder, 0
         self.brokers = self
+        self.running = {"a": None}
+        self.dead: dict[str, str] = {}
+        self.starts: list[float] = []
 
-    def check(self) -> None:
-        """Count checks."""
-        self.checks += 1
+    def ended(self) -> dict[str, str]:
+        """Count looks."""
+        self.looks += 1
+        return dict(self.dead)
+
+    def start(self, broker: str) -> None:
+        """Note a start; the broker stays dead."""
+        self.starts.append(time.monotonic())
 
 
-def test_a_supervisor_answers_errors(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ('{"number": "7", "plan": "none"}', "the request is not complete: KeyError: 'overlaps'"),
+        (
+            '{"number": "7", "plan": "none", "overlaps": "refuse", "relays": 1}',
+            "no plan none: nothing is there",
+        ),
+    ],
+)
+def test_a_supervisor_answers_errors(tmp_path: Path, request_: str, said: str) -> None:
     """A request that fails is answered with the error and reported, and supervision continues."""
     federation: Any = FakeFederation(tmp_path)
-    (tmp_path / supervisor.REQUEST_FILE).write_text(json.dumps({"number": "7", "plan": "none"}))
+    (tmp_path / supervisor.REQUEST_FILE).write_text(request_)
     reports: list[str] = []
-    supervisor.supervise(federation, until=lambda: federation.checks >= 2, report=reports.append)
+    supervisor.supervise(federation, until=lambda: federation.looks >= 2, report=reports.append)
     (answer,) = (json.loads(path.read_text()) for path in tmp_path.iterdir())
-    assert list(answer) == ["error"]
-    assert reports == [answer["error"]]
+    assert answer == {"error": said}
+    assert reports == [said]
     assert (tmp_path / "answer-7.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"number": 7}', '{"number": "../../x"}', "[" * 100_000, "\x00"]
+)
+def test_a_broken_request_is_ignored(tmp_path: Path, text: str) -> None:
+    """What cannot be read as a request is removed and reported; nothing is written, and nobody stops."""
+    folder = tmp_path / "in" / "run"
+    folder.mkdir(parents=True)
+    federation: Any = FakeFederation(folder)
+    (folder / supervisor.REQUEST_FILE).write_text(text)
+    reports: list[str] = []
+    supervisor.supervise(federation, until=lambda: federation.looks >= 2, report=reports.append)
+    assert len(reports) == 1
+    assert reports[0].startswith("ignored a request that cannot be read: ")
+    assert list(folder.iterdir()) == []
+
+
+def test_pauses_between_restarts_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that ends again and again is started again, each time after twice the pause."""
+    monkeypatch.setattr(supervisor, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(supervisor, "PAUSE", 0.001)
+    federation: Any = FakeFederation(tmp_path)
+    federation.dead = {"a": "killed by SIGKILL"}
+    reports: list[str] = []
+    supervisor.supervise(federation, until=lambda: len(federation.starts) >= 4, report=reports.append)
+    pauses = [
+        later - earlier for earlier, later in zip(federation.starts, federation.starts[1:], strict=False)
+    ]
+    assert pauses[0] >= 0.04
+    assert pauses[1] >= 0.08
+    assert pauses[2] >= 0.16
+    assert "broker 'a' ended: killed by SIGKILL; starting it again in 0.02 s" in reports[0]
+    assert reports[-1] == "broker 'a' was started again, 4 times so far"
+
+
+@needs_broker
+def test_a_kept_federation_survives(tmp_path: Path) -> None:
+    """A killed broker comes back, a broken request and a refused plan change nothing, queues are written."""
+    plan, folder = write_routed_plan(tmp_path), tmp_path / "run"
+    words: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "meshwright",
+        "federation",
+        plan,
+        "--keep",
+        "--out",
+        folder,
+        "--profile",
+        "durable",
+    ]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as kept:
+        try:
+            assert kept.stderr is not None
+            said = []
+            for line in kept.stderr:
+                said.append(line)
+                if "until Ctrl-C" in line:
+                    break
+            before = {file: file.read_bytes() for file in folder.rglob("*.conf")}
+            ports = [endpoint.port for endpoint in read_federation(folder).inventory.endpoints.values()]
+            victims = [pid for pid in brokers_of(kept.pid) if pid]
+            os.kill(victims[0], signal.SIGKILL)
+            said += [kept.stderr.readline(), kept.stderr.readline()]
+            assert "ended: killed by SIGKILL; starting it again" in said[-2]
+            assert "was started again, 1 times so far" in said[-1]
+            (folder / "request.json").write_text("{broken")
+            assert "ignored a request" in kept.stderr.readline()
+            (tmp_path / "junk").mkdir()
+            with pytest.raises(InputError, match="is not a plan"):
+                supervisor.request_update(folder, tmp_path / "junk", read_federation(folder).inventory)
+            assert "is not a plan" in kept.stderr.readline()
+            assert len(brokers_of(kept.pid)) == 6
+            for port in ports:
+                socket.create_connection(("127.0.0.1", port), timeout=5).close()
+            assert {file: file.read_bytes() for file in folder.rglob("*.conf")} == before
+        finally:
+            kept.send_signal(signal.SIGTERM)
+            kept.communicate(timeout=30)
+    assert kept.returncode in (0, 130)
+    assert all((folder / f"b{number}" / "data" / "mosquitto.db").is_file() for number in range(6))
+
+
+@needs_broker
+@pytest.mark.parametrize("profile", ["plain", "durable"])
+def test_a_new_secret_rolls_out_in_waves(tmp_path: Path, profile: str) -> None:
+    """With another secret every broker restarts once, in waves; the federation goes on, and sessions stay."""
+    plan, folder = write_routed_plan(tmp_path), tmp_path / "run"
+    trees = read_named_trees(plan)
+    secrets = [tmp_path / f"secret-{number}" for number in range(2)]
+    for number, secret in enumerate(secrets):
+        secret.write_text(f"{number}" * 20)
+        secret.chmod(0o600)
+    with run_federation(trees, folder, BrokerSettings(profile, secret=read_secret(secrets[0]))) as federation:
+        request = {
+            "number": "1", "plan": str(plan), "overlaps": "refuse", "relays": False,
+            "secret": str(secrets[1]),
+            "places": {name: each.record() for name, each in federation.inventory.endpoints.items()},
+        }  # fmt: skip
+        before = [process.pid for process in federation.brokers.running.values()]
+        after, answer = supervisor._apply_request(federation, request)
+        assert "changed" in answer, answer
+        assert after.settings.secret == b"1" * 20
+        assert not set(before) & {process.pid for process in federation.brokers.running.values()}
+        assert publish_everywhere(trees, after).passed
+        found = read_federation(folder)
+        assert (found.fingerprint, found.rollout) == (fingerprint(b"1" * 20), None)
+        assert found.settings.identity == BrokerSettings(secret=b"0" * 20).identity_key
+
+
+def brokers_of(parent: int) -> list[int]:
+    """Return the processes of mosquitto that a process started."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            name, _, rest = status.read_text().partition(" (")[2].rpartition(") ")
+            if name == "mosquitto" and int(rest.split()[1]) == parent and rest.split()[0] != "Z":
+                found.append(int(status.parent.name))
+    return found

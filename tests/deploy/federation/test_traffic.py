@@ -12,7 +12,7 @@ from typing import Any, Self
 import pytest
 
 from meshwright.deploy import BrokerSettings, Inventory
-from meshwright.deploy.config.settings import client_password
+from meshwright.deploy.config.settings import bridge_identity, client_password
 from meshwright.deploy.federation import traffic
 from meshwright.deploy.federation.traffic import TRIES, Observers
 from meshwright.deploy.federation.update import end_sessions
@@ -308,10 +308,12 @@ def test_sessions_are_ended_by_a_clean_connection(
 ) -> None:
     """Each session is ended by one client with its id and a clean session, at its broker."""
     monkeypatch.setattr("meshwright.deploy.federation.traffic.load_aiomqtt", network.module)
-    end_sessions({}, Inventory(ENDPOINTS))
+    end_sessions({}, Inventory(ENDPOINTS), BrokerSettings())
     assert network.clients == []
-    end_sessions({"a": ["s", "t"], "c": ["u"]}, Inventory(ENDPOINTS), SECRET)
+    settings = BrokerSettings(secret=SECRET)
+    end_sessions({"a": ["s", "local.t"], "c": ["u"]}, Inventory(ENDPOINTS), settings)
+    s, t, u = (bridge_identity(settings.identity_key, name) for name in "stu")
     found = [(client.port, client.options["identifier"], client.connections) for client in network.clients]
-    assert found == [(1, "s", 1), (1, "t", 1), (3, "u", 1)]
+    assert found == [(1, s, 1), (1, f"local.{t}", 1), (3, u, 1)]
     assert all(client.options["clean_session"] and not client.connected for client in network.clients)
     assert network.clients[2].options["password"] == client_password(SECRET, "c")

@@ -17,8 +17,9 @@ from meshwright.deploy import (
     write_federation,
 )
 from meshwright.deploy.config.delta import Delta, compute_delta
+from meshwright.deploy.config.folders import update_folders
 from meshwright.deploy.config.rollout import step_files
-from meshwright.deploy.federation.update import expected_log_lines, update_folders
+from meshwright.deploy.federation.update import expected_log_lines
 
 ORDER = ("a", "b", "c")
 OLD = Wiring(ORDER, {("b", "a"): {"x": "both", "y": "both"}, ("c", "a"): {"z": "both"}})

@@ -28,13 +28,16 @@ from meshwright.deploy import (
     rewire,
     wire,
 )
-from meshwright.deploy.config.delta import RELOAD, compute_delta
+from meshwright.deploy.config.change import Change
+from meshwright.deploy.config.delta import RELOAD, Delta, compute_delta
+from meshwright.deploy.config.folders import update_folders
+from meshwright.deploy.config.rollout import Rollout
 from meshwright.deploy.config.wiring import client_id, local_client_id
 from meshwright.deploy.federation.federation_plan import FederationPlan, LivePlan
 from meshwright.deploy.federation.logs import GONE, RELOADED, bridge_up_lines
 from meshwright.deploy.federation.run import RunningFederation, publish_everywhere, run_federation
 from meshwright.deploy.federation.traffic import Message, Observers, load_aiomqtt
-from meshwright.deploy.federation.update import apply_delta, apply_wave, end_sessions, update_folders
+from meshwright.deploy.federation.update import apply_change, apply_wave, end_sessions
 from meshwright.deploy.federation.verdict import judge
 from meshwright.store.trees import TREES
 from meshwright.workloads import zipf
@@ -49,6 +52,13 @@ needs_reload = pytest.mark.skipif(
     reason="needs mosquitto 2.1 or later, which reloads bridges",
 )
 SECRET = b"0123456789abcdef"
+
+
+def change_by(delta: Delta, trees: NamedTrees, federation: RunningFederation) -> Change:
+    """Return the change of a running federation by a delta."""
+    folder, settings, inventory = federation.brokers.folder, federation.settings, federation.inventory
+    rollout = Rollout.begin(delta, inventory, settings)
+    return Change(folder, read_federation(folder), trees, inventory, settings, delta, (), rollout)
 
 
 @needs_broker
@@ -88,8 +98,9 @@ def test_moved_brokers_and_new_passwords(tmp_path: Path) -> None:
         wiring = federation.wiring
         hub = wiring.order[0]
         assert wiring.dialled_to(hub)
+        port, bridge_port = free_ports(2)
         inventory = Inventory(
-            {**federation.inventory.endpoints, hub: Endpoint("127.0.0.1", free_ports(1)[0])}
+            {**federation.inventory.endpoints, hub: Endpoint("127.0.0.1", port, bridge_port=bridge_port)}
         )
         for settings in (first, BrokerSettings(secret=b"another secret of 16")):
             must_restart = read_federation(folder).must_restart(inventory, settings)
@@ -134,7 +145,7 @@ def test_bridges_change_by_reload(tmp_path: Path) -> None:
             delta = compute_delta(wiring, rewire(trees, wiring), version="2.1")
             assert {step.action for step in delta.steps} == {RELOAD}
             positions = federation.logs.positions(order)
-            apply_delta(delta, trees, federation.inventory, federation)
+            apply_change(change_by(delta, trees, federation), federation)
             changed = {
                 client_id(step.broker, other) for step in delta.steps for other in step.changed_listeners
             }
@@ -166,7 +177,7 @@ def apply_trees(federation: RunningFederation, before: Wiring, trees: NamedTrees
     """Bring running brokers to new trees."""
     delta = compute_delta(before, rewire(trees, before), durable=True)
     assert delta.waves
-    apply_delta(delta, trees, federation.inventory, federation)
+    apply_change(change_by(delta, trees, federation), federation)
     return delta.new
 
 
@@ -186,7 +197,7 @@ def test_removed_topics_and_links_leak_nothing(tmp_path: Path) -> None:
             assert not has_session(endpoint, name)
             # The question itself has made a session.
             assert has_session(endpoint, name)
-            end_sessions({broker: [name]}, federation.inventory)
+            end_sessions({broker: [name]}, federation.inventory, federation.settings)
             assert not has_session(endpoint, name)
         apply_trees(federation, wiring, first)
         assert publish_everywhere(first, federation).passed

@@ -17,7 +17,7 @@ from meshwright.cli.options import (
     TopicColumn,
     file_columns,
 )
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,6 +52,7 @@ def profile(
     seed: Seed = 0,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -72,7 +73,9 @@ def profile(
     columns = file_columns(node, topic, delimiter, no_header)
     named = [source] if against is None else [source, against]
     spark = (
-        None if not wants_spark(master, conf) and all(map(fits_here, named)) else open_session(master, conf)
+        None
+        if not wants_spark(master, conf) and all(map(fits_here, named))
+        else open_session(master, conf, connect_timeout)
     )
     with StageDrawing(forced=progress) as drawing, report_stages(spark, "profiling", drawing):
         profiles = {name: profile_dataset(subscriptions(spark, name, columns), seed=seed) for name in named}
@@ -129,7 +132,9 @@ def sample(
     source: Source,
     *,
     nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="The number of brokers to take.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DATASET", help="The folder to write the sample to.")],
+    out: Annotated[
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the sample to.")
+    ],
     start: Annotated[
         list[str] | None,
         typer.Option(
@@ -147,6 +152,7 @@ def sample(
     seed: Seed = 0,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -161,7 +167,11 @@ def sample(
     from meshwright.store import write_dataset
 
     check_target(out, "dataset")
-    spark = None if not wants_spark(master, conf) and fits_here(source) else open_session(master, conf)
+    spark = (
+        None
+        if not wants_spark(master, conf) and fits_here(source)
+        else open_session(master, conf, connect_timeout)
+    )
     with StageDrawing(forced=progress) as drawing, report_stages(spark, "sampling", drawing):
         made = sample_dataset(subscriptions(spark, source), nodes, start=start or (), by=by, seed=seed)
     made_by = {"command": "sample", "nodes": nodes, "by": made.by, "from": made.seeds, "seed": seed}

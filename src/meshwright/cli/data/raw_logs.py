@@ -19,7 +19,7 @@ from meshwright.cli.options import (
     TopicColumn,
     TopicKind,
 )
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from meshwright.pipeline.follow import BatchOutcome
@@ -46,7 +46,7 @@ def ingest(
     ],
     *,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DATASET", help="The folder to write the dataset to.")
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the dataset to.")
     ],
     kind: Annotated[
         str | None,
@@ -105,6 +105,7 @@ def ingest(
     max_bad: MaxBad = 0.1,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -131,10 +132,12 @@ def ingest(
         )
     check_topic_kind(topic_kind)
     check_target(out, "dataset")
+    if kind is not None:
+        Reading(kind)  # an unknown format is an error before anything is read
     remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
     if kind is None and remote:
         # A service lists the files itself.
-        files = list_files(open_session(master, conf), sources, exclude=out)
+        files = list_files(open_session(master, conf, connect_timeout), sources, exclude=out)
     else:
         files = [] if remote else list_files(None, sources, exclude=out)
     reading = Reading(
@@ -157,7 +160,7 @@ def ingest(
     check_headers(files[:CHECKED_HEADERS], reading)
     # Java takes longer to start than a small file to read.
     small = not wants_spark(master, conf) and fits_here(files)
-    spark = None if small else open_session(master, conf)
+    spark = None if small else open_session(master, conf, connect_timeout)
     with StageDrawing(forced=progress) as drawing:
         outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
     empty = not outcome.kept and not allow_empty
@@ -195,6 +198,19 @@ def follow(
     every: Annotated[
         float, typer.Option("--every", metavar="S", help="Seconds between two checks for new files.")
     ] = 5.0,
+    max_files: Annotated[
+        int | None,
+        typer.Option("--max-files", metavar="N", min=1, help="The most files in a batch; all by default."),
+    ] = None,
+    forget: Annotated[
+        float,
+        typer.Option(
+            "--forget",
+            metavar="DAYS",
+            min=0.0,
+            help="Unsubscribes older than this, by their times, are forgotten.",
+        ),
+    ] = 30.0,
     node: NodeColumn = "node",
     topic: TopicColumn = "topic",
     time: TimeColumn = None,
@@ -202,6 +218,7 @@ def follow(
     sequence: SequenceColumn = None,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     json: Json = False,
 ) -> None:
     """Turn the rows of a folder into join, leave, subscribe and unsubscribe events, each exactly once.
@@ -228,8 +245,18 @@ def follow(
                 f"{batch.quarantined:,} quarantined; {batch.events:,} events"
             )
 
-    spark = open_session(master, conf)
-    follow_folder(spark, source, out, reading, start=start, every=None if once else every, report=report)
+    spark = open_session(master, conf, connect_timeout)
+    follow_folder(
+        spark,
+        source,
+        out,
+        reading,
+        start=start,
+        every=None if once else every,
+        max_files=max_files,
+        forget=forget * 86400,
+        report=report,
+    )
     counts = {
         name: sum(getattr(batch, name) for batch in done)
         for name in ("read", "applied", "unchanged", "superseded", "quarantined", "events")
@@ -276,6 +303,7 @@ def traffic(
     max_bad: MaxBad = 0.1,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -298,7 +326,7 @@ def traffic(
         seconds=seconds,
     )
     check_target(out, "traffic")
-    spark = open_session(master, conf)
+    spark = open_session(master, conf, connect_timeout)
     with StageDrawing(forced=progress) as drawing:
         made = sum_traffic(spark, sources, out, asked, max_bad=max_bad, progress=drawing)
     counts = made.described["counts"]

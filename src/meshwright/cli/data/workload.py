@@ -39,7 +39,7 @@ def workload(
         typer.Option("--topics", metavar="N", help="The number of topics; social has one per broker."),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DATASET", help="The folder to write the dataset to.")
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the dataset to.")
     ],
     raw: Annotated[
         Path | None,

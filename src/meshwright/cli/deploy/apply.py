@@ -1,5 +1,6 @@
 """`meshwright diff` and `meshwright apply`: show what a new plan changes, and change a federation to it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -57,8 +58,8 @@ def diff(
     """Show what changes between two plans: on which broker, in which order, by restart or reload.
 
     For each topic, removals happen before additions. A broker that joins dials its neighbours. Mosquitto 2.0
-    loads changed bridges when the dialling broker restarts, 2.1 when it reloads. The files of a federation are
-    compared with what was written; the repair of what was changed by hand comes first.
+    loads changed bridges when the dialling broker restarts, 2.1 when it reloads. The files of a federation
+    are compared with what was written; the repair of what was changed by hand comes first.
     """
     from meshwright import deploy
     from meshwright.cli import output
@@ -80,6 +81,7 @@ def diff(
         settings = read_settings(
             profile or known.profile, mosquitto or known.version, secret, fragment=known.fragment
         )
+        settings = replace(settings, identity=known.identity)
         differences = find_drift(old, deployed, settings.secret)
         found = [str(each) for each in differences]
         before, secured = deployed.current, deployed.secured
@@ -112,7 +114,7 @@ def diff(
             *(f"drift: {line}" for line in shown),
             *more,
             *explain_delta(delta),
-            *explain_orphaned_sessions(delta),
+            *explain_orphaned_sessions(delta, settings.identity_key),
         )
     if drift and found:
         raise typer.Exit(output.ANSWER_IS_NO)
@@ -141,7 +143,7 @@ def apply(
         typer.Option(
             "--wave",
             metavar="N|next",
-            help="Write only the files of this wave, and say what to restart or reload; then go on with next.",
+            help="Write only the files of this wave, and say what to restart or reload; go on with next.",
         ),
     ] = None,
     staged: Annotated[
@@ -161,9 +163,9 @@ def apply(
     """Explain what a new plan changes, then update a federation's folders, and its brokers if they run here.
 
     If `meshwright federation --keep` runs brokers from this folder, they are started, restarted and stopped
-    in the order explained. Otherwise only the folders change, and you perform the steps. With --wave, the files
-    of one wave are written at a time, and the folder remembers how far you are. Applying a plan a second time
-    changes nothing.
+    in the order explained. Otherwise only the folders change, and you perform the steps. With --wave, the
+    files of one wave are written at a time, and the folder remembers how far you are. Applying a plan a
+    second time changes nothing.
     """
     from meshwright import deploy
     from meshwright.cli import output
@@ -185,6 +187,7 @@ def apply(
     settings = read_settings(
         profile or known.profile, mosquitto or known.version, secret, fragment=known.fragment
     )
+    settings = replace(settings, identity=deployed.settings.identity)
     trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
     endpoints = None if inventory is None else deploy.read_inventory(inventory)
     with federation_lock(federation):
@@ -194,10 +197,6 @@ def apply(
         change = plan_change(federation, trees, settings, endpoints)
         for line in require_protected(change.inventory, settings, insecure=insecure):
             output.note(line)
-        if running and change.new_secret:
-            raise InputError(
-                f"{federation} runs with another secret: stop it, and start it again with this one"
-            )
         delta, rollout = change.delta, change.rollout
         changed: list[str] = []
         number = 0
@@ -206,7 +205,11 @@ def apply(
         elif wave is not None:
             number, changed = write_wave(change, wave)
         elif not dry_run and running:
-            changed = request_update(federation, plan, change.inventory, allow_relays=allow_relays)
+            chosen = {"profile": profile, "mosquitto": mosquitto, "secret": secret and str(secret.absolute())}
+            changed = request_update(
+                federation, plan, change.inventory, allow_relays=allow_relays,
+                chosen={name: value for name, value in chosen.items() if value},
+            )  # fmt: skip
         elif not dry_run:
             changed = write_everything(change)
     if json:
@@ -234,9 +237,12 @@ def apply(
                 else "this was the last wave"
             )
         )
-        lines += [] if left else explain_orphaned_sessions(delta)
+        lines += [] if left else explain_orphaned_sessions(delta, settings.identity_key)
     else:
-        lines += [*explain_delta(delta), *([] if running else explain_orphaned_sessions(delta))]
+        lines += [
+            *explain_delta(delta),
+            *([] if running else explain_orphaned_sessions(delta, settings.identity_key)),
+        ]
         if rollout.done:
             lines.append(f"{rollout.done} of {len(rollout.waves)} waves are written: go on with --wave next")
         if dry_run:

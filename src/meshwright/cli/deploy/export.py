@@ -75,7 +75,11 @@ def export(
     trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
     # An existing federation keeps its order of brokers, and with it who dials whom.
     there = out.exists() and any(out.iterdir())
-    wiring = deploy.rewire(trees, deploy.read_federation(out).wiring) if there else deploy.wire(trees)
+    wiring = deploy.rewire(trees, deploy.read_federation(out).wiring) if there else None
+    if wiring is None:
+        # Of two brokers, the less trusted one dials: who listens can put messages into the one that dials.
+        given = read_inventory_or_default(inventory, trees.brokers).endpoints
+        wiring = deploy.wire(trees, sorted(trees.brokers, key=lambda broker: -given[broker].trust))
     endpoints = read_inventory_or_default(inventory, wiring.order)
     settings = read_settings(profile, mosquitto, secret, fragment=fragment)
     for line in require_protected(endpoints, settings, insecure=insecure):

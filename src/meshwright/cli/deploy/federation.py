@@ -112,8 +112,8 @@ def federation(
         raise InputError("the installed mosquitto is older than 2.1: omit --mosquitto, or install 2.1")
     if churn is None and (not ingest or rate != RATE):
         raise InputError("--rate and --no-ingest need --churn: add it, or omit them")
-    if churn is not None and (storm or secret is not None):
-        raise InputError("--churn cannot be used with --storm or --secret: omit them")
+    if churn is not None and storm:
+        raise InputError("--churn cannot be used with --storm: omit one")
     if keep and (out is None or churn is not None):
         raise InputError(
             "--keep needs --out, where meshwright apply finds it, and cannot be used with --churn"

@@ -89,15 +89,20 @@ def _draw(wiring: Wiring, verdict: Verdict, picture: Path, *, title: str) -> Non
 
 
 def _keep_running(running: RunningFederation, verdict: Verdict) -> None:
-    """Keep the brokers running until Ctrl-C, which is the normal end and not a failure."""
+    """Keep the brokers running until Ctrl-C or SIGTERM, which are the normal end and not a failure."""
+    import signal
+
     from meshwright.cli import output
     from meshwright.deploy.federation.supervisor import supervise
 
     output.note(f"{format_verdict(verdict)[0]}; running in {running.brokers.folder} until Ctrl-C")
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        supervise(running, until=lambda: False, report=lambda line: output.note(f"applied: {line}"))
+        supervise(running, until=lambda: False, report=output.note)
     except KeyboardInterrupt:
-        output.note("stopping all brokers")
+        output.note("stopping all brokers, which write their queues")
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _format_storm(seen: Storm | None) -> str:
@@ -194,16 +199,15 @@ def _format_window(window: Window) -> str:
 
 
 def _ingested_interest_is(expected: Interest, logs: Path, dataset: Path) -> bool:
-    """Read logs with Spark into a dataset, and return whether its subscriptions are the expected ones."""
+    """Read logs into a dataset, and return whether its subscriptions are the expected ones."""
     from urllib.parse import unquote
 
-    from meshwright.cli.spark import open_session
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.pipeline.readers.formats import Reading
     from meshwright.store import load_interest
 
     reading = Reading("mosquitto-log", node_from="broker", bridges=NOT_SUBSCRIBERS)
-    ingest(open_session(None, None), [logs], dataset, reading)
+    ingest(None, [logs], dataset, reading)
     found = load_interest(dataset).to_arrow()
     pairs = zip(found.column("node").to_pylist(), found.column("topic").to_pylist(), strict=True)
     wanted = expected.to_arrow()

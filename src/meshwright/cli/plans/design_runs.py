@@ -289,6 +289,7 @@ def make_on_spark(
     *,
     master: str | None,
     conf: Sequence[str] | None,
+    connect_timeout: float,
     parts: int | None,
     coverage: int | None,
     seed: int,
@@ -304,7 +305,7 @@ def make_on_spark(
         return construct(
             interest,
             algorithm,
-            lambda: open_session(master, conf),
+            lambda: open_session(master, conf, connect_timeout),
             parameters=given,
             parts=parts,
             coverage=coverage,

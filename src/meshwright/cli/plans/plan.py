@@ -45,7 +45,7 @@ from meshwright.cli.options import (
     file_columns,
 )
 from meshwright.cli.plans.report import ReportFile, check_page, write_page
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from meshwright.designs.plan import Parameter
@@ -162,6 +162,7 @@ def plan(
     ] = False,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     parts: Annotated[
         int | None,
         typer.Option(
@@ -263,7 +264,8 @@ def plan(
         return
     if on_spark:
         done = design_runs.make_on_spark(
-            interest, algorithm, given, master=master, conf=conf, parts=parts, coverage=coverage,
+            interest, algorithm, given, master=master, conf=conf,
+            connect_timeout=connect_timeout, parts=parts, coverage=coverage,
             seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
         made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan

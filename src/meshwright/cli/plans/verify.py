@@ -16,7 +16,7 @@ from meshwright.cli.options import (
     TopicColumn,
     file_columns,
 )
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from meshwright.store.interest_files import Columns
@@ -50,6 +50,7 @@ def verify(
     no_header: NoHeader = False,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -68,7 +69,7 @@ def verify(
 
     columns = file_columns(node, topic, delimiter, no_header)
     if master is not None or conf is not None:
-        report = _on_spark(plan, source, columns, k, costs, master, conf, progress)
+        report = _on_spark(plan, source, columns, k, costs, master, conf, connect_timeout, progress)
     else:
         interest = design_runs.load(source, columns)
         link_costs = design_runs.load_costs(costs, interest)
@@ -90,6 +91,7 @@ def _on_spark(
     costs: Path | None,
     master: str | None,
     conf: list[str] | None,
+    connect_timeout: float,
     progress: bool,
 ) -> "PlanReport":
     from meshwright.cli.plans import design_runs
@@ -104,7 +106,7 @@ def _on_spark(
         raise InputError(
             f"plan {plan} has groups of MQTT filters, which are derived on this machine: omit --master"
         )
-    spark = open_session(master, conf)
+    spark = open_session(master, conf, connect_timeout)
     given = subscriptions(spark, source, columns)
     link_costs = design_runs.load_costs(costs, given.names)
     with StageDrawing(forced=progress) as drawing:

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from meshwright.deploy.config.wiring import Wiring, client_id, local_client_id
+from meshwright.deploy.config.wiring import LOCAL, Wiring, client_id, local_client_id
 from meshwright.filters import has_wildcard, overlap_groups
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def compute_delta(
 def _repair_waves(
     old: Wiring, there: Collection[str], drift: Mapping[str, BrokerDrift]
 ) -> list[tuple[Step, ...]]:
-    """Return the waves that repair what was changed by hand: first all added lines go, then lost ones return."""
+    """Return the waves that repair changes by hand: first all added lines go, then lost ones return."""
     removals, rest = [], []
     for broker in old.order:
         found = drift.get(broker)
@@ -360,9 +360,15 @@ def orphaned_sessions(delta: Delta, steps: Iterable[Step] | None = None) -> dict
     return {broker: sorted(ids) for broker, ids in sorted(sessions.items()) if broker in there}
 
 
-def explain_orphaned_sessions(delta: Delta) -> list[str]:
+def explain_orphaned_sessions(delta: Delta, identity: str | None = None) -> list[str]:
     """Return a line that lists the sessions to end after a delta; no line if there are none."""
-    listed = [f"{name} at {broker}" for broker, ids in orphaned_sessions(delta).items() for name in ids]
+    from meshwright.deploy.config.settings import bridge_identity
+
+    listed = []
+    for broker, ids in orphaned_sessions(delta).items():
+        for name in ids:
+            local = LOCAL if name.startswith(LOCAL) else ""
+            listed.append(f"{local}{bridge_identity(identity, name.removeprefix(LOCAL))} at {broker}")
     if not listed:
         return []
     more = f" and {len(listed) - 5} more" if len(listed) > 5 else ""

@@ -1,7 +1,7 @@
 """Drift: what somebody changed by hand in the files of a federation, by file and line.
 
-What is in the files counts as what the brokers do. So the repair comes first in the waves of a change: lines that
-were added are removed before anything else happens.
+What is in the files counts as what the brokers do. So the repair comes first in the waves of a change: lines
+that were added are removed before anything else happens.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PASSWORD = re.compile(r"^(\s*(?:remote_password|bridge_psk)\s).*", re.MULTILINE)
 MASK = r"\1…"
 """What replaces passwords where they cannot be compared, and wherever they would be shown."""
-ACCESS_FILES = ("passwords", "access")
+ACCESS_FILES = ("passwords", "access", "bridges.passwords", "bridges.access")
 """Files that a broker reads again on a reload."""
 
 
@@ -94,7 +94,7 @@ def _written_texts(deployed: DeployedFederation, secret: bytes | None) -> dict[s
     texts = {}
     for broker in wiring.order:
         for name, text in broker_files(wiring, inventory, settings, broker).items():
-            if secret is not None or not deployed.secured or name in (CONFIGURATION, "access", "data/README"):
+            if secret is not None or not deployed.secured or "password" not in name:
                 texts[f"{folder_of(broker)}/{name}"] = text
     return texts
 
@@ -150,7 +150,11 @@ def bridge_lines(text: str, inventory: Inventory) -> set[TopicLine]:
     The listener of a bridge to an unknown address is that address. Lines of topics that a durable bridge no
     longer carries do not count.
     """
-    names: Mapping[str, str] = {endpoint.address: name for name, endpoint in inventory.endpoints.items()}
+    names: Mapping[str, str] = {
+        address: name
+        for name, endpoint in inventory.endpoints.items()
+        for address in (endpoint.address, endpoint.bridge_address)
+    }
     lines: set[TopicLine] = set()
     listener = "?"
     for line in text.splitlines():

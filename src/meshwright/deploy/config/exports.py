@@ -87,7 +87,9 @@ def _unlinked_brokers(stored: StoredPlan, links: list[dict[str, Any]]) -> list[s
 def _json(stored: StoredPlan, topics: TopicsByLink) -> str:
     from meshwright.store import read_trees
 
-    metadata = {name: value for name, value in stored.metadata.items() if name not in ("format", "schema", "files")}
+    metadata = {
+        name: value for name, value in stored.metadata.items() if name not in ("format", "schema", "files")
+    }
     document: dict[str, Any] = {"plan": metadata, "links": _links(stored, topics)}
     if "routes" in stored.metadata:
         tables = read_trees(stored.path)

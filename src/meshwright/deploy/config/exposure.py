@@ -1,4 +1,4 @@
-"""Exposure: what a federation beyond this machine lets others do, and what it refuses to be without asking."""
+"""Exposure: what a federation beyond this machine lets others do, and what is refused unless asked for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def exposures(inventory: Inventory, settings: BrokerSettings) -> list[str]:
     if bare and settings.secret is not None:
         found.append(f"brokers {first_five(bare)} get passwords in clear text, since they have no TLS")
     if bare and settings.secret is None:
-        found.append(f"messages at brokers {first_five(bare)} can be read and changed, since they have no TLS")
+        found.append(
+            f"messages at brokers {first_five(bare)} can be read and changed, since they have no TLS"
+        )
     return found
 
 

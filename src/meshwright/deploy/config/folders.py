@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from meshwright.deploy.config.named_trees import NamedTrees
 
 IMAGE = "eclipse-mosquitto"
-SECRET_FILES = ("passwords", "client.password", CONFIGURATION)
+SECRET_FILES = ("passwords", "bridges.passwords", "client.password", CONFIGURATION)
 """Files that hold passwords if there is a secret; then only their owner may read them."""
 QUEUES = "data/mosquitto.db"
 """Where a broker stores its queues."""
@@ -59,13 +59,14 @@ def write_federation(
     """
     check_folder_names(wiring.order)
     checked = inventory.for_brokers(wiring.order)
-    files = federation_files(trees, wiring, checked, settings)
     target = Path(path)
     if holds(target, FEDERATION):
         with federation_lock(target):
-            _refuse_other_settings(target, settings)
+            settings = _refuse_other_settings(target, settings)
+            files = federation_files(trees, wiring, checked, settings)
             update_files(files, describe(wiring, checked, settings), target, overwrite_edits=False)
         return target
+    files = federation_files(trees, wiring, checked, settings)
     with new_folder(target, FEDERATION) as folder, RealFolder(folder) as inside:
         inside.restrict(".")
         for name, text in files.items():
@@ -75,16 +76,16 @@ def write_federation(
     return target
 
 
-def _refuse_other_settings(folder: Path, settings: BrokerSettings) -> None:
-    """Refuse to change by export what every broker must learn in the right order."""
+def _refuse_other_settings(folder: Path, settings: BrokerSettings) -> BrokerSettings:
+    """Refuse to change by export what brokers must learn in the right order; return the settings there."""
     deployed = read_federation(folder)
     different = [
         what
         for what, differs in (
             ("profile", deployed.settings.profile != settings.profile),
             ("Mosquitto version", deployed.settings.version != settings.version),
-            ("secret", deployed.fingerprint != fingerprint(settings.secret)),
             ("kind of files", deployed.settings.fragment != settings.fragment),
+            ("secret", deployed.fingerprint != fingerprint(settings.secret)),
         )
         if differs
     ]
@@ -95,9 +96,10 @@ def _refuse_other_settings(folder: Path, settings: BrokerSettings) -> None:
         )
     if deployed.rollout is not None:
         raise InputError(
-            f"a change of {folder} is under way, {deployed.rollout.done} of {len(deployed.rollout.waves)} waves "
-            "done: finish it with meshwright apply --wave next"
+            f"a change of {folder} is under way, {deployed.rollout.done} of {len(deployed.rollout.waves)} "
+            "waves done: finish it with meshwright apply --wave next"
         )
+    return replace(settings, identity=deployed.settings.identity)
 
 
 def describe(
@@ -108,7 +110,7 @@ def describe(
 ) -> DeployedFederation:
     """Return what the manifest says of files by their texts."""
     digests = {name: digest(text.encode()) for name, text in (files or {}).items()}
-    bare = replace(settings, secret=None)
+    bare = replace(settings, secret=None, identity=settings.identity_key)
     return DeployedFederation(wiring, inventory, bare, fingerprint(settings.secret), digests)
 
 

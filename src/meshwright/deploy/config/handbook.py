@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 200
 """Brokers in the table; the rest is in the manifest."""
+SHARED_PORT = " Bridges share the port of clients; `bridge_port` in the inventory gives them their own."
+"""Said where bridges have no port of their own."""
 MOST_RELAYED = 50
 """Relays that are listed."""
 
@@ -175,6 +177,11 @@ def _how_bridges_change(settings: BrokerSettings) -> str:
     )
 
 
+def _bridges_apart(inventory: Inventory) -> bool:
+    """Return whether every broker has a port for bridges alone."""
+    return all(endpoint.bridge_port for endpoint in inventory.endpoints.values())
+
+
 def _security(inventory: Inventory, settings: BrokerSettings) -> list[str]:
     """Explain passwords and TLS, where they are used."""
     parts = []
@@ -183,6 +190,13 @@ def _security(inventory: Inventory, settings: BrokerSettings) -> list[str]:
             "## Passwords\n\nEach bridge has its own user, whose access list contains the planned topics "
             "and nothing else: a misconfigured neighbour cannot leak messages. Clients of a broker connect "
             "as user `client` with the password in `client.password`. Keep the folders private."
+            "\n\n"
+            "What remains: access lists hold where a bridge is accepted, not where it dials. A broker "
+            "that is dialled and was taken over can put messages on any topic into the brokers that dial it, "
+            "since Mosquitto does not filter what arrives through its own bridges. So of two brokers the less "
+            "trusted one should dial (`trust` in the inventory). Who steals the password of a bridge can "
+            "read and write the topics of that bridge, and take its place."
+            + ("" if _bridges_apart(inventory) else SHARED_PORT)
         )
     if any(endpoint.tls for endpoint in inventory.endpoints.values()):
         parts.append(

@@ -27,6 +27,10 @@ class Endpoint:
     host: str
     port: int
     tls: bool = False
+    bridge_port: int | None = None
+    """The port for bridges alone, used with a secret; without it, bridges share the port of clients."""
+    trust: int = 0
+    """How far the broker is trusted: of two brokers, the less trusted one dials."""
     user: str | None = None
     """For fragments: the user as whom bridges log in here."""
     password_file: str | None = None
@@ -39,16 +43,24 @@ class Endpoint:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Endpoint:
         """Return the endpoint that a record of the manifest states."""
-        return cls(record["host"], record["port"], record["tls"], *map(record.get, OPTIONAL_COLUMNS))
+        more = {name: record[name] for name in ("bridge_port", "trust", *OPTIONAL_COLUMNS) if name in record}
+        return cls(record["host"], record["port"], record["tls"], **more)
 
     def record(self) -> dict[str, Any]:
         """Return the endpoint as a record for the manifest."""
-        return {name: value for name, value in vars(self).items() if value is not None}
+        optional = {name: getattr(self, name) for name in ("bridge_port", "trust", *OPTIONAL_COLUMNS)}
+        given = {name: value for name, value in optional.items() if value}
+        return {"host": self.host, "port": self.port, "tls": self.tls, **given}
 
     @property
     def address(self) -> str:
         """Host and port as bridges write them; Mosquitto reads the port after the last colon, IPv6 or not."""
         return f"{self.host}:{self.port}"
+
+    @property
+    def bridge_address(self) -> str:
+        """Host and port that bridges dial."""
+        return f"{self.host}:{self.bridge_port or self.port}"
 
     @property
     def loopback(self) -> str | None:
@@ -72,11 +84,15 @@ class Inventory:
         for broker, endpoint in self.endpoints.items():
             # All loopback names and addresses are the same machine.
             host = "localhost" if endpoint.loopback else endpoint.host.lower()
-            other = taken.setdefault((host, endpoint.port), broker)
-            if other != broker:
-                raise InputError(
-                    f"brokers {other!r} and {broker!r} are both at {endpoint.address}: give each its own port"
-                )
+            for port in (endpoint.port, endpoint.bridge_port):
+                if port is None:
+                    continue
+                if (host, port) in taken:
+                    raise InputError(
+                        f"brokers {taken[host, port]!r} and {broker!r} are both at {endpoint.host}:{port}: "
+                        "give each its own port"
+                    )
+                taken[host, port] = broker
 
     @classmethod
     def on_loopback(cls, brokers: Iterable[str], first_port: int = 18830) -> Inventory:
@@ -122,14 +138,20 @@ def extend_inventory(inventory: Inventory, brokers: Iterable[str]) -> Inventory:
     new = [broker for broker in wanted if broker not in inventory.endpoints]
     if new and not all(endpoint.loopback for endpoint in inventory.endpoints.values()):
         raise InputError(f"the new brokers {first_five(new)} have no address: give an inventory")
-    used = {endpoint.port for endpoint in inventory.endpoints.values()}
-    ports = (port for port in free_ports(len(new) + len(used)) if port not in used)
-    added = {broker: Endpoint("127.0.0.1", port) for broker, port in zip(new, ports, strict=False)}
+    used = {port for each in inventory.endpoints.values() for port in (each.port, each.bridge_port)}
+    ports = (port for port in free_ports(2 * len(new) + len(used)) if port not in used)
+    apart = any(endpoint.bridge_port for endpoint in inventory.endpoints.values())
+    added = {
+        broker: Endpoint("127.0.0.1", next(ports), bridge_port=next(ports) if apart else None)
+        for broker in new
+    }
     return Inventory({broker: inventory.endpoints.get(broker) or added[broker] for broker in wanted})
 
 
 def read_inventory(path: str | Path) -> Inventory:
-    """Read an inventory: CSV with the columns broker, host, port and optionally tls, or the same as YAML.
+    """Read an inventory: CSV with the columns broker, host, port, or the same as YAML.
+
+    Optional columns are tls, bridge_port and trust.
 
     YAML is a list of such records, or a mapping from each broker to its host, port and tls. For fragments
     there may also be user, password_file, ca_file and config; relative paths of files that are read here
@@ -194,7 +216,7 @@ def _yaml_records(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
             return super().compose_node(parent, index)
 
     try:
-        content = yaml.load(text, Loader)
+        content = yaml.load(text, Loader)  # nosec B506: a SafeLoader
     except RecursionError as error:
         raise FormatError(f"{file} is not an inventory: it is nested too deeply") from error
     except yaml.YAMLError as error:
@@ -225,6 +247,11 @@ def _parse_record(place: str, record: Mapping[str, Any], folder: Path) -> tuple[
     tls = BOOLEANS.get("" if record.get("tls") is None else str(record["tls"]).strip().lower())
     if tls is None:
         raise InputError(f"{place}: broker {broker!r} has tls {record['tls']!r}: give true or false")
+    bridge_port, trust = (_whole_number(place, broker, record, name) for name in ("bridge_port", "trust"))
+    if bridge_port is not None and not 1 <= bridge_port <= 65_535:
+        raise InputError(
+            f"{place}: broker {broker!r} has bridge_port {bridge_port}: give one from 1 to 65535"
+        )
     more = {name: str(record.get(name) or "").strip() or None for name in OPTIONAL_COLUMNS}
     for name, value in more.items():
         if value is not None and any(ord(letter) < 32 for letter in value):
@@ -232,4 +259,14 @@ def _parse_record(place: str, record: Mapping[str, Any], folder: Path) -> tuple[
     for name in ("password_file", "config"):
         if more[name] is not None:
             more[name] = str(folder / str(more[name]))
-    return broker, Endpoint(host, int(port), tls, **more)
+    return broker, Endpoint(host, int(port), tls, bridge_port, trust or 0, **more)
+
+
+def _whole_number(place: str, broker: str, record: Mapping[str, Any], name: str) -> int | None:
+    """Return an optional whole number of a record."""
+    text = str(record.get(name) if record.get(name) is not None else "").strip()
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise InputError(f"{place}: broker {broker!r} has {name} {text!r}: give a whole number")
+    return int(text)

@@ -117,7 +117,10 @@ def read_federation(path: str | Path) -> DeployedFederation:
         }
         wiring = Wiring(order, _read_bridges(content["bridges"]), former_topics)
         settings = BrokerSettings(
-            content["profile"], content["mosquitto"], fragment=bool(content.get("fragment"))
+            content["profile"],
+            content["mosquitto"],
+            identity=content.get("identity"),
+            fragment=bool(content.get("fragment")),
         )
         rollout = Rollout.from_record(content["rollout"]) if "rollout" in content else None
         files = {str(name): str(known) for name, known in content["files"].items()}
@@ -147,6 +150,8 @@ def manifest_text(deployed: DeployedFederation) -> str:
             {"dialler": dialler, "listener": listener, "topics": list(topics)}
             for (dialler, listener), topics in wiring.former_topics.items()
         ]
+    if deployed.settings.identity is not None:
+        content["identity"] = deployed.settings.identity
     gone = deployed.inventory.endpoints.keys() - set(wiring.order)
     if gone:
         content["gone"] = [

@@ -20,7 +20,9 @@ others alone. So from 2.1 on, the name of a plain bridge contains a digest of it
 `bridge_reload_type immediate` interrupts all bridges of a broker, even unchanged ones.)
 
 With a secret, each bridge logs in as its own user, whose access list contains the planned topics and no
-others. Brokers store only hashes of passwords.
+others. Its id cannot be guessed, because whoever connects with the id of a bridge takes its place. Brokers
+store only hashes of passwords. If the inventory names a port for bridges, they have a listener of their own,
+where an id is always the user's name.
 """
 
 from __future__ import annotations
@@ -31,7 +33,13 @@ from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import CONFIGURATION, USER
 from meshwright.deploy.config.fragments import FRAGMENT, REQUIREMENTS, remote_password, requirements
-from meshwright.deploy.config.settings import CLIENT_USER, client_password, derive, password
+from meshwright.deploy.config.settings import (
+    CLIENT_USER,
+    bridge_identity,
+    client_password,
+    derive,
+    password,
+)
 from meshwright.deploy.config.wiring import BOTH, IN, OUT, client_id, folder_of, local_client_id
 from meshwright.filters import group_numbers, has_wildcard
 
@@ -53,6 +61,8 @@ MAX_QUEUED = 100_000
 """A burst over one bridge can exceed Mosquitto's default of 1,000."""
 PASSWORD_ITERATIONS = 101
 """Iterations of the password hash, as in Mosquitto 2.0."""
+CLIENT_ACCESS = f"user {CLIENT_USER}\ntopic readwrite #\n"
+"""What the clients of a broker may do there: everything."""
 LOG_TYPES = ("error", "warning", "notice", "information", "subscribe", "unsubscribe")
 
 
@@ -69,8 +79,13 @@ def broker_files(
     if settings.durable:
         files["data/README"] = DATA_README
     if settings.secret is not None:
-        files["passwords"] = password_file(wiring, broker, settings.secret)
-        files["access"] = access_file(wiring, broker)
+        users, rights = bridge_users(wiring, broker, settings), bridge_access(wiring, broker, settings)
+        clients = _password_line(settings.secret, CLIENT_USER, client_password(settings.secret, broker))
+        apart = inventory.endpoints[broker].bridge_port is not None
+        files["passwords"] = clients if apart else clients + users
+        files["access"] = CLIENT_ACCESS if apart else f"{CLIENT_ACCESS}{rights}"
+        if apart:
+            files["bridges.passwords"], files["bridges.access"] = users, rights
         files["client.password"] = client_password(settings.secret, broker) + "\n"
     return files
 
@@ -78,13 +93,23 @@ def broker_files(
 def configuration(wiring: Wiring, inventory: Inventory, settings: BrokerSettings, broker: str) -> str:
     """Return the text of a broker's mosquitto.conf."""
     endpoint = inventory.endpoints[broker]
-    lines = [f"listener {endpoint.port}" + (f" {endpoint.loopback}" if endpoint.loopback else "")]
-    if endpoint.tls:
-        lines += ["cafile certs/ca.crt", "certfile certs/broker.crt", "keyfile certs/broker.key"]
+    place = f" {endpoint.loopback}" if endpoint.loopback else ""
+    tls = (
+        ["cafile certs/ca.crt", "certfile certs/broker.crt", "keyfile certs/broker.key"]
+        if endpoint.tls
+        else []
+    )
+    lines = [f"listener {endpoint.port}{place}", *tls]
     if settings.secret is None:
         lines.append("allow_anonymous true")
     else:
         lines += ["allow_anonymous false", "password_file passwords", "acl_file access"]
+    if settings.secret is not None and endpoint.bridge_port is not None:
+        # With TLS, a bridge shows the certificate of its broker, too.
+        lines = ["per_listener_settings true", *lines, f"listener {endpoint.bridge_port}{place}", *tls]
+        lines += ["require_certificate true"] if endpoint.tls else []
+        lines += ["allow_anonymous false", "password_file bridges.passwords", "acl_file bridges.access"]
+        lines.append("use_username_as_clientid true")
     if settings.durable:
         lines += ["persistence true", "persistence_location data/", f"max_inflight_messages {MAX_IN_FLIGHT}"]
     else:
@@ -109,8 +134,10 @@ def _bridge(
     wiring: Wiring, inventory: Inventory, settings: BrokerSettings, dialler: str, listener: str
 ) -> str:
     """Return the section of a dialler's mosquitto.conf for one bridge."""
-    name, endpoint = client_id(dialler, listener), inventory.endpoints[listener]
-    ends = [f"address {endpoint.address}", f"remote_clientid {name}"]
+    endpoint = inventory.endpoints[listener]
+    name = bridge_identity(settings.identity_key, client_id(dialler, listener))
+    apart = settings.secret is not None and endpoint.bridge_port is not None
+    ends = [f"address {endpoint.bridge_address if apart else endpoint.address}", f"remote_clientid {name}"]
     topics = wiring.bridges[dialler, listener]
     options = [f"cleansession {'false' if settings.durable else 'true'}"]
     if settings.durable or lines_overlap(topics):
@@ -126,6 +153,8 @@ def _bridge(
         options += [f"remote_username {endpoint.user}", *remote_password(endpoint)]
     if endpoint.tls:
         options.append(f"bridge_cafile {endpoint.ca_file or 'certs/ca.crt'}")
+        if apart:
+            options += ["bridge_certfile certs/broker.crt", "bridge_keyfile certs/broker.key"]
     if settings.durable:
         # When it connects, a bridge unsubscribes at the listener from topics that it only sends.
         former = wiring.former_topics.get((dialler, listener), ())
@@ -135,7 +164,7 @@ def _bridge(
     lines = (
         f"connection {name}{suffix}",
         *ends,
-        f"local_clientid {local_client_id(dialler, listener)}{suffix}",
+        f"local_clientid local.{name}{suffix}",
         *options,
     )
     return "".join(f"{line}\n" for line in lines)
@@ -168,23 +197,25 @@ def _password_line(secret: bytes, user: str, word: str) -> str:
     return f"{user}:$7${PASSWORD_ITERATIONS}${encoded_salt}${encoded_digest}\n"
 
 
-def password_file(wiring: Wiring, broker: str, secret: bytes) -> str:
-    """Return the users that may connect to a broker: its own clients, and the bridges that dial it."""
-    lines = [_password_line(secret, CLIENT_USER, client_password(secret, broker))]
+def bridge_users(wiring: Wiring, broker: str, settings: BrokerSettings) -> str:
+    """Return the lines of a password file for the bridges that dial a broker."""
+    lines = []
     for dialler in wiring.dialled_to(broker):
-        user = client_id(dialler, broker)
-        lines.append(_password_line(secret, user, password(secret, user)))
+        assert settings.secret is not None
+        user = bridge_identity(settings.identity_key, client_id(dialler, broker))
+        lines.append(_password_line(settings.secret, user, password(settings.secret, user)))
     return "".join(lines)
 
 
-def access_file(wiring: Wiring, broker: str) -> str:
-    """Return the access list of a broker: every topic for its clients, the planned ones for bridges."""
-    parts = [f"user {CLIENT_USER}\ntopic readwrite #\n"]
+def bridge_access(wiring: Wiring, broker: str, settings: BrokerSettings) -> str:
+    """Return the access list of the bridges that dial a broker: the planned topics and nothing else."""
+    parts = []
     for dialler, topics in wiring.dialled_to(broker).items():
         rights = {BOTH: "readwrite", OUT: "write"}
         allowed = [f"topic {rights.get(direction, 'read')} {topic}\n" for topic, direction in topics.items()]
-        parts.append(f"user {client_id(dialler, broker)}\n{''.join(allowed)}")
-    return "\n".join(parts)
+        user = bridge_identity(settings.identity_key, client_id(dialler, broker))
+        parts.append(f"\nuser {user}\n{''.join(allowed)}")
+    return "".join(parts)
 
 
 def systemd_unit(broker: str) -> str:

@@ -1,7 +1,7 @@
 """A rollout: a change that is made wave by wave, with the files of each wave, and can be resumed.
 
-Until its own wave, the files of a broker stay as they are. So the steps of a wave may run in any order, any broker may
-restart by itself at any time, and a rollout may stop after any step: there is never a loop.
+Until its own wave, the files of a broker stay as they are. So the steps of a wave may run in any order, any
+broker may restart by itself at any time, and a rollout may stop after any step: there is never a loop.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from meshwright.errors import InputError
 PROFILES = ("plain", "durable")
 VERSIONS = ("2.0", "2.1")
 SHORTEST_SECRET = 16
+IDENTITY = 24
+"""Hexadecimal digits that a bridge's id ends with: 96 bits that nobody guesses."""
 CLIENT_USER = "client"
 """The user name of a broker's own clients."""
 SCRYPT_COST = 2**15
@@ -36,6 +38,9 @@ class BrokerSettings:
     """The oldest Mosquitto in use; from 2.1 on, `plain` bridges change without a restart."""
     secret: bytes | None = None
     """Passwords and access lists are derived from it; None for a federation without them."""
+    identity: str | None = None
+    """The key of the bridges' ids, if it is not that of the secret: ids outlive a change of the secret, as
+    the sessions do that carry them."""
     fragment: bool = False
     """Whether brokers have a configuration of their own, which includes a file with the bridges only."""
 
@@ -52,6 +57,13 @@ class BrokerSettings:
             raise InputError(
                 f"the secret is shorter than {SHORTEST_SECRET} bytes: make one with openssl rand -hex 32"
             )
+
+    @property
+    def identity_key(self) -> str | None:
+        """The key that the ids of bridges are derived from, or None without passwords."""
+        if self.identity is not None or self.secret is None:
+            return self.identity
+        return derive(self.secret, "identity", "").hex()
 
     @property
     def durable(self) -> bool:
@@ -83,6 +95,16 @@ def derive(secret: bytes, purpose: str, name: str) -> bytes:
 def password(secret: bytes, user: str) -> str:
     """Derive a user's password from the secret."""
     return base64.urlsafe_b64encode(derive(secret, "password", user)).decode().rstrip("=")
+
+
+def bridge_identity(key: str | None, client: str) -> str:
+    """Return the id and user name of a bridge: with a key, one that clients of a broker cannot guess.
+
+    Whoever connects with the id of a bridge takes its place.
+    """
+    if key is None:
+        return client
+    return f"{client}.{hmac.new(key.encode(), client.encode(), hashlib.sha256).hexdigest()[:IDENTITY]}"
 
 
 def fingerprint(secret: bytes | None) -> str | None:

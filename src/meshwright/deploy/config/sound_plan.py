@@ -1,7 +1,7 @@
 """Refuse a damaged plan: its files are as they were written, and every tree is a tree inside the overlay.
 
-One wrong row makes a loop of bridges, in which messages circle for ever. So plans are checked once more before they
-reach brokers.
+One wrong row makes a loop of bridges, in which messages circle for ever. So plans are checked once more
+before they reach brokers.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def require_sound(stored: StoredTrees) -> None:
     Raises
     ------
     FormatError
-        If a file of the plan changed after it was written, or a tree is not a tree inside the overlay, or does
-        not serve the brokers that the plan states.
+        If a file of the plan changed after it was written, or a tree is not a tree inside the overlay, or
+        does not serve the brokers that the plan states.
     """
     folder = stored.plan.path
     check_digests(folder, PLAN, stored.plan.metadata)
@@ -35,7 +35,9 @@ def require_sound(stored: StoredTrees) -> None:
     figures = stored.described.get("figures", {})
     for name, counted in _counts(stored).items():
         if figures.get(name) != counted:
-            raise damaged(file, f"it has {counted} {name.replace('_', ' ')}, the plan states {figures.get(name)}")
+            raise damaged(
+                file, f"it has {counted} {name.replace('_', ' ')}, the plan states {figures.get(name)}"
+            )
 
 
 def _faulty_topics(stored: StoredTrees) -> dict[str, set[str]]:
@@ -60,10 +62,16 @@ def _faulty_topics(stored: StoredTrees) -> dict[str, set[str]]:
     for topic, tree in parents.items():
         if list(tree.values()).count(None) != 1 or not _leads_to_root(tree):
             cyclic.add(topic)
-    carriers = {(row["topic"], row["parent"]) for row in stored.trees.to_pylist() if (row["topic"], row["child"]) in publishers}
+    carriers = {
+        (row["topic"], row["parent"])
+        for row in stored.trees.to_pylist()
+        if (row["topic"], row["child"]) in publishers
+    }
     alone = {(row["topic"], row["broker"]) for row in stored.roles.to_pylist()}
     detached |= {
-        topic for topic, carrier in carriers if carrier not in parents.get(topic, {}) and (topic, carrier) not in alone
+        topic
+        for topic, carrier in carriers
+        if carrier not in parents.get(topic, {}) and (topic, carrier) not in alone
     }
     misplaced = {topic for topic, broker in _with_role(stored, RELAY) if broker not in parents.get(topic, {})}
     return {

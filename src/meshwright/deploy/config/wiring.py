@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 BOTH, OUT, IN = "both", "out", "in"
 """Directions in which messages cross a bridge, as its dialler sees them."""
 
+LOCAL = "local."
+"""What the id of a bridge at its dialler begins with."""
 FILE_ENDINGS = ("json", "md", "txt", "yml")
 """Endings of the files in a federation's own folder."""
 LONGEST_FOLDER = 120
@@ -140,7 +142,7 @@ def client_id(dialler: str, listener: str) -> str:
 
 def local_client_id(dialler: str, listener: str) -> str:
     """Return a bridge's client id at its dialler."""
-    return f"local.{client_id(dialler, listener)}"
+    return f"{LOCAL}{client_id(dialler, listener)}"
 
 
 def check_folder_names(brokers: Iterable[str]) -> None:

@@ -24,13 +24,14 @@ import numpy as np
 
 from meshwright.brokers.processes import free_ports
 from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, compute_delta
+from meshwright.deploy.config.folders import update_folders
 from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.deploy.federation.churn_verdict import ChurnVerdict, Window, judge_churn
 from meshwright.deploy.federation.prediction import publications, wanted_at
 from meshwright.deploy.federation.run import publish_all, run_federation
 from meshwright.deploy.federation.traffic import Message, Observers, load_aiomqtt
-from meshwright.deploy.federation.update import apply_wave, update_folders
+from meshwright.deploy.federation.update import apply_wave
 
 if TYPE_CHECKING:
     from meshwright.churn import Event
@@ -102,7 +103,9 @@ class _ChurnRun:
 
     def __post_init__(self) -> None:
         self.endpoints = dict(self.federation.inventory.endpoints)
-        self.used_ports = {endpoint.port for endpoint in self.endpoints.values()}
+        self.used_ports = {
+            port or 0 for each in self.endpoints.values() for port in (each.port, each.bridge_port)
+        }
         self.versions = [self.plan.trees]
 
     async def judge(
@@ -185,11 +188,15 @@ class _ChurnRun:
             await self.observers.detach(broker)
         plan.apply([event])
         durable = federation.settings.durable
-        delta = compute_delta(wiring, plan.wiring, version=federation.settings.version, durable=durable)
+        secured = federation.settings.secret is not None
+        delta = compute_delta(
+            wiring, plan.wiring, version=federation.settings.version, secured=secured, durable=durable
+        )
         if event.event == JOIN:
-            port = next(port for port in free_ports(len(self.used_ports) + 1) if port not in self.used_ports)
-            self.endpoints[broker] = Endpoint("127.0.0.1", port)
-            self.used_ports.add(port)
+            free = (port for port in free_ports(len(self.used_ports) + 2) if port not in self.used_ports)
+            port, bridge_port = next(free), next(free)
+            self.endpoints[broker] = Endpoint("127.0.0.1", port, bridge_port=bridge_port if secured else None)
+            self.used_ports |= {port, bridge_port}
         elif event.event in (CRASH, LEAVE):
             del self.endpoints[broker]
         # With durable sessions a broker that restarts keeps its messages; one that stops does not.

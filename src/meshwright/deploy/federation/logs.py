@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import read_log
+from meshwright.deploy.config.settings import IDENTITY
 from meshwright.deploy.config.wiring import OUT, client_id
 from meshwright.errors import InputError, first_five
 
@@ -19,6 +20,8 @@ CONNECTED = re.compile(r"New (?:client|bridge) connected from \S+ as (.*) \(p\d+
 DISCONNECTED = re.compile(
     r"Client (\S+)(?: \[\S+\])? (?:disconnected|closed its connection|has exceeded timeout)"
 )
+SECRET_PART = re.compile(rf"\b((?:local\.)?meshwright\.\S+>\S+?)\.[0-9a-f]{{{IDENTITY}}}\b")
+"""The id of a bridge with the part that cannot be guessed."""
 GONE = "gone"
 """The word before the id of a client that disconnected."""
 RELOADED = "Reloading config."
@@ -50,7 +53,7 @@ class Logs:
         text = read_log(self.brokers.log(broker), since)
         lines = []
         for line in text[: text.rfind(b"\n") + 1].decode(errors="replace").splitlines():
-            words = line.partition(": ")[2]
+            words = SECRET_PART.sub(r"\1", line.partition(": ")[2])
             if connected := CONNECTED.match(words):
                 lines.append(f"connected {connected[1]}")
             elif disconnected := DISCONNECTED.match(words):

@@ -10,16 +10,18 @@ import asyncio
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import Brokers, free_ports
 from meshwright.deploy.config.folders import write_federation
 from meshwright.deploy.config.inventory import Endpoint, Inventory
+from meshwright.deploy.config.manifest import read_federation
 from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.deploy.config.wiring import BOTH, Wiring, dialler_and_listener, folder_of, wire
 from meshwright.deploy.federation.logs import Logs, bridge_up_lines
+from meshwright.deploy.federation.supervisor import hold_running
 from meshwright.deploy.federation.prediction import predict, publications
 from meshwright.deploy.federation.traffic import Observers, load_aiomqtt
 from meshwright.deploy.federation.verdict import judge
@@ -73,12 +75,17 @@ def run_federation(
     load_aiomqtt()
     settings = settings or BrokerSettings()
     wiring = wiring or wire(trees)
-    ports = free_ports(len(wiring.order))
+    ports = iter(free_ports(2 * len(wiring.order)))
+    apart = settings.secret is not None
     inventory = Inventory(
-        {broker: Endpoint("127.0.0.1", port) for broker, port in zip(wiring.order, ports, strict=True)}
+        {
+            broker: Endpoint("127.0.0.1", next(ports), bridge_port=next(ports) if apart else None)
+            for broker in wiring.order
+        }
     )
-    with Brokers(folder, folder_of) as brokers:
-        write_federation(trees, wiring, inventory, settings, folder)
+    write_federation(trees, wiring, inventory, settings, folder)
+    settings = replace(settings, identity=read_federation(folder).settings.identity)
+    with hold_running(folder), Brokers(folder, folder_of) as brokers:
         began = time.monotonic()
         logs = Logs(brokers)
         earlier = logs.positions(wiring.order)

@@ -7,27 +7,38 @@ file. So all brokers have one parent process, which stops them when it ends.
 from __future__ import annotations
 
 import json
-import os
+import re
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.config.change import plan_change
 from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.named_trees import read_named_trees
-from meshwright.deploy.federation.update import apply_delta
+from meshwright.deploy.config.settings import BrokerSettings, read_secret
+from meshwright.deploy.federation.update import apply_change
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.files.atomic import new_file
+from meshwright.files.locks import holder, locked
 
 if TYPE_CHECKING:
+    from meshwright.brokers.processes import Brokers
     from meshwright.deploy.federation.run import RunningFederation
 
 LOCK_FILE, REQUEST_FILE = "running.json", "request.json"
 PAUSE, PATIENCE = 0.05, 120.0
 """Seconds between two looks at the folder, and until a request is given up."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
+"""Seconds before a broker that ended is started again: the first time, and after many times."""
+CALM = 60.0
+"""Seconds after which a broker that was started again counts as healthy."""
+NUMBER = re.compile("[0-9A-Za-z]{1,64}")
+"""What the number of a request looks like; it becomes part of a file name."""
 
 
 def is_supervised(folder: Path) -> bool:
@@ -57,23 +68,13 @@ def is_supervised(folder: Path) -> bool:
 def require_stopped(folder: Path) -> None:
     """Refuse a folder whose federation is running: writing it again would pull it from under the brokers."""
     if is_supervised(folder):
-        raise InputError(f"the federation in {folder} is running: stop it, or use meshwright apply")
+        who = holder(folder / LOCK_FILE)
+        raise InputError(f"the federation in {folder} is running, by {who}: stop it, or use meshwright apply")
 
 
-@contextmanager
-def _hold_lock(file: Path) -> Iterator[None]:
-    """Hold the lock that says that this process runs the federation; the system frees it if we die."""
-    import fcntl
-
-    with file.open("w", encoding="utf-8") as opened:
-        # Blocks only for a moment, while another process checks the lock.
-        fcntl.flock(opened, fcntl.LOCK_EX)
-        json.dump({"pid": os.getpid()}, opened)
-        opened.flush()
-        try:
-            yield
-        finally:
-            file.unlink(missing_ok=True)
+def hold_running(folder: Path) -> AbstractContextManager[None]:
+    """Return a context that tells others that this process runs the brokers of a folder."""
+    return locked(folder / LOCK_FILE, f"the federation in {folder}", patience=5.0)
 
 
 def request_update(
@@ -82,8 +83,11 @@ def request_update(
     inventory: Inventory,
     *,
     allow_relays: bool = False,
+    chosen: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Ask the process that runs a federation to apply a plan, and return the files that changed.
+
+    `chosen` may name another `profile`, `mosquitto` version, or file with a `secret`.
 
     Raises
     ------
@@ -95,7 +99,8 @@ def request_update(
         "number": number,
         "plan": str(plan.absolute()),
         "relays": allow_relays,
-        "places": {broker: vars(endpoint) for broker, endpoint in inventory.endpoints.items()},
+        "places": {broker: endpoint.record() for broker, endpoint in inventory.endpoints.items()},
+        **(chosen or {}),
     }
     answer_file = folder / f"answer-{number}.json"
     end = time.monotonic() + PATIENCE
@@ -124,31 +129,102 @@ def supervise(
     until: Callable[[], bool],
     report: Callable[[str], None] | None = None,
 ) -> None:
-    """Keep a federation running and apply requests until `until` returns true; `report` takes outcomes."""
+    """Keep a federation running and apply requests until `until` returns true; `report` takes outcomes.
+
+    A broker that ends is started again, after a pause that doubles each time. A request that cannot be read
+    or applied is answered, and changes nothing.
+    """
+    say = report or (lambda _: None)
     folder = federation.brokers.folder
-    with _hold_lock(folder / LOCK_FILE):
+    restarts = Restarts(federation.brokers, say)
+    with hold_running(folder):
         while not until():
-            federation.brokers.check()
+            restarts.look()
             if (folder / REQUEST_FILE).is_file():
-                request = json.loads((folder / REQUEST_FILE).read_text(encoding="utf-8"))
-                (folder / REQUEST_FILE).unlink()
-                answer = _apply_request(federation, request)
-                if report is not None:
-                    report(answer.get("error") or f"{len(answer['changed'])} files changed")
-                _write_json(folder / f"answer-{request['number']}.json", answer)
+                federation = _answer_request(federation, folder, say)
             time.sleep(PAUSE)
 
 
-def _apply_request(federation: RunningFederation, request: dict[str, Any]) -> dict[str, Any]:
-    """Apply a request to the running brokers and their folders; return the answer."""
-    settings = federation.settings
+class Restarts:
+    """Starts brokers again that ended by themselves, with growing pauses, and counts."""
+
+    def __init__(self, brokers: Brokers, report: Callable[[str], None]) -> None:
+        self.counts: Counter[str] = Counter()
+        """How often each broker was started again."""
+        self._brokers, self._report = brokers, report
+        self._due: dict[str, float] = {}
+        self._pauses: dict[str, float] = {}
+        self._started: dict[str, float] = {}
+
+    def look(self) -> None:
+        """Start the brokers whose pause is over, and begin a pause for those that just ended."""
+        now = time.monotonic()
+        for broker, reason in self._brokers.ended().items():
+            if broker not in self._due:
+                calm = now - self._started.get(broker, 0.0) > CALM
+                pause = FIRST_PAUSE if calm else min(2 * self._pauses[broker], LONGEST_PAUSE)
+                self._pauses[broker], self._due[broker] = pause, now + pause
+                self._report(f"broker {broker!r} ended: {reason}; starting it again in {pause:g} s")
+            elif now >= self._due[broker]:
+                del self._due[broker]
+                self._started[broker] = now
+                self.counts[broker] += 1
+                try:
+                    self._brokers.start(broker)
+                    self._report(f"broker {broker!r} was started again, {self.counts[broker]} times so far")
+                except (MeshwrightError, OSError) as error:
+                    self._report(f"broker {broker!r} cannot be started: {error}")
+        # A broker that a change removed is forgotten.
+        self._due = {broker: due for broker, due in self._due.items() if broker in self._brokers.running}
+
+
+def _answer_request(
+    federation: RunningFederation, folder: Path, say: Callable[[str], None]
+) -> RunningFederation:
+    """Take a request out of the folder, apply it and write an answer, whatever the request holds.
+
+    Returns the federation with its settings after that.
+    """
+    file = folder / REQUEST_FILE
+    try:
+        request = json.loads(file.read_text(encoding="utf-8"))
+        number = request["number"]
+        if not NUMBER.fullmatch(number):
+            raise ValueError(f"number {number!r}")
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        file.unlink(missing_ok=True)
+        say(f"ignored a request that cannot be read: {type(error).__name__}: {error}")
+        return federation
+    file.unlink(missing_ok=True)
+    federation, answer = _apply_request(federation, request)
+    say(answer.get("error") or f"{len(answer['changed'])} files changed")
+    with suppress(MeshwrightError, OSError):  # nobody may be waiting any more, or the disk may be full
+        _write_json(folder / f"answer-{number}.json", answer)
+    return federation
+
+
+def _apply_request(
+    federation: RunningFederation, request: dict[str, Any]
+) -> tuple[RunningFederation, dict[str, Any]]:
+    """Apply a request to the running brokers and their folders; return the federation and the answer."""
     try:
         trees = read_named_trees(request["plan"], allow_relays=request["relays"])
         places = {broker: Endpoint.from_record(fields) for broker, fields in request["places"].items()}
+        known = federation.settings
+        settings = BrokerSettings(
+            request.get("profile", known.profile),
+            request.get("mosquitto", known.version),
+            read_secret(Path(request["secret"])) if "secret" in request else known.secret,
+            known.identity,
+            known.fragment,
+        )
         change = plan_change(federation.brokers.folder, trees, settings, Inventory(places))
-        return {"changed": apply_delta(change.delta, trees, change.inventory, federation)}
-    except MeshwrightError as error:
-        return {"error": str(error)}
+        federation = replace(federation, settings=settings, inventory=change.inventory)
+        return federation, {"changed": apply_change(change, federation)}
+    except (MeshwrightError, OSError) as error:
+        return federation, {"error": str(error)}
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        return federation, {"error": f"the request is not complete: {type(error).__name__}: {error}"}
 
 
 def _write_json(file: Path, content: dict[str, Any]) -> None:

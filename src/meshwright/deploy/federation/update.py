@@ -11,29 +11,33 @@ from typing import TYPE_CHECKING
 from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, Step, orphaned_sessions
 from meshwright.deploy.config.folders import update_files, update_folders
 from meshwright.deploy.config.manifest import read_federation
-from meshwright.deploy.config.rollout import Rollout, wave_files
-from meshwright.deploy.config.wiring import Wiring, client_id, find_former_topics
+from meshwright.deploy.config.rollout import wave_files
+from meshwright.deploy.config.settings import bridge_identity
+from meshwright.deploy.config.wiring import LOCAL, Wiring, client_id, find_former_topics
 from meshwright.deploy.federation.logs import GONE, RELOADED, bridge_up_lines
 from meshwright.deploy.federation.traffic import client_of
 
 if TYPE_CHECKING:
+    from meshwright.deploy.config.change import Change
     from meshwright.deploy.config.delta import Delta
     from meshwright.deploy.config.inventory import Inventory
-    from meshwright.deploy.config.named_trees import NamedTrees
+    from meshwright.deploy.config.rollout import Rollout
+    from meshwright.deploy.config.settings import BrokerSettings
     from meshwright.deploy.federation.run import RunningFederation
 
 
-def apply_delta(
-    delta: Delta, trees: NamedTrees, inventory: Inventory, federation: RunningFederation
-) -> list[str]:
-    """Apply a delta to running brokers, wave by wave, and to their folders; return the files that changed."""
+def apply_change(change: Change, federation: RunningFederation) -> list[str]:
+    """Apply a change to running brokers, wave by wave, and to their folders; return the files that changed.
+
+    A change that was interrupted goes on with the wave that was written last: its brokers may not have acted.
+    """
     changed: set[str] = set()
-    rollout = Rollout.begin(delta, inventory, federation.settings)
-    for number, wave in enumerate(delta.waves, start=1):
-        rollout = replace(rollout, done=number)
-        changed.update(apply_wave(wave, delta, inventory, federation, rollout))
-    folder = federation.brokers.folder
-    changed.update(update_folders(trees, delta.new, inventory, federation.settings, folder))
+    begin = max(change.rollout.done - 1, 0)
+    for number, wave in enumerate(change.rollout.waves[begin:], start=begin + 1):
+        rollout = replace(change.rollout, done=number)
+        changed.update(apply_wave(wave, change.delta, change.inventory, federation, rollout))
+    folder, settings = federation.brokers.folder, federation.settings
+    changed.update(update_folders(change.trees, change.delta.new, change.inventory, settings, folder))
     return sorted(changed)
 
 
@@ -54,7 +58,7 @@ def apply_wave(
     running = list(brokers.running)
     # Stop all before starting any: otherwise a restarted bridge could log in at a broker about to stop.
     for step in steps:
-        if step.action in (STOP, RESTART) and step.broker in brokers.running:
+        if step.action in (STOP, START, RESTART) and step.broker in brokers.running:
             brokers.stop(step.broker)
     described = replace(read_federation(brokers.folder), rollout=rollout)
     files = wave_files(steps, delta, inventory, settings)
@@ -66,16 +70,21 @@ def apply_wave(
         elif step.action == RELOAD:
             _reload(step, delta, federation)
     logs.wait(expected_log_lines(steps, delta, brokers.running, settings.qos), positions, seconds=30.0)
-    end_sessions(orphaned_sessions(delta, steps), inventory, settings.secret)
+    end_sessions(orphaned_sessions(delta, steps), inventory, settings)
     return changed
 
 
 def end_sessions(
-    sessions: Mapping[str, Iterable[str]], inventory: Inventory, secret: bytes | None = None
+    sessions: Mapping[str, Iterable[str]], inventory: Inventory, settings: BrokerSettings
 ) -> None:
     """End sessions at running brokers."""
+    secret = settings.secret
 
-    async def end(broker: str, session: str) -> None:
+    async def end(broker: str, name: str) -> None:
+        local = name.startswith(LOCAL)
+        session = (
+            f"{LOCAL if local else ''}{bridge_identity(settings.identity_key, name.removeprefix(LOCAL))}"
+        )
         async with client_of(broker, inventory.endpoints[broker], session, secret, clean_session=True):
             pass
 

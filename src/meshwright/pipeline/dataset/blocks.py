@@ -19,18 +19,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from meshwright.errors import InputError, first_five
 from meshwright.fingerprint import name_buffers
-from meshwright.pipeline.flow import Flow, make_batch, numbers
+from meshwright.pipeline.flow import Flow, SparkFlow, make_batch, numbers
+from meshwright.pipeline.readers.formats import TABLE
+from meshwright.pipeline.readers.parquet_files import batch_rows, check_types
 from meshwright.pipeline.readers.reading import brokers_of, read_share
-from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows
+from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, column_roles
+from meshwright.pipeline.readers.shares import Stretch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from meshwright.pipeline.flow import Batches
     from meshwright.pipeline.readers.formats import Reading
-    from meshwright.pipeline.readers.shares import Stretch
     from meshwright.pipeline.readers.sources import SourceFile
 
 Codes: TypeAlias = "NDArray[np.int32]"
@@ -41,12 +44,19 @@ SAMPLES = 32
 BYTES_OF_SAMPLES = 1 << 17
 """A block gives this many names as samples, unless they are long."""
 BLOCK = (
-    "share long, chunk long, block string, stats string, samples binary, rows long, nodes binary, topics binary, "
-    "node_codes binary, topic_codes binary, times binary, sequences binary, leaves binary, aside binary"
+    "share long, chunk long, block string, stats string, samples binary, rows long, nodes binary, "
+    "topics binary, node_codes binary, topic_codes binary, times binary, sequences binary, leaves binary, "
+    "aside binary"
 )
 KINDS = ("nodes", "topics")
 ASIDE = pa.schema(
-    {"file": pa.int64(), "begin": pa.int64(), "place": pa.int64(), "record": pa.string(), "reason": pa.string()}
+    {
+        "file": pa.int64(),
+        "begin": pa.int64(),
+        "place": pa.int64(),
+        "record": pa.string(),
+        "reason": pa.string(),
+    }
 )
 
 
@@ -69,6 +79,49 @@ def _read_shares(
     for batch in batches:
         for number in batch.column(0).to_pylist():
             yield from make_blocks(number, read_share(cut[number], reading, brokers), per_file=per_file)
+
+
+def table_blocks(table: DataFrame, reading: Reading) -> Flow:
+    """Return the rows of a table of a Spark session as blocks.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+    """
+    from pyspark.sql import functions as sf
+
+    columns = {}
+    for what, column, needed in column_roles(reading):
+        if column in table.columns:
+            columns[what] = column
+        elif needed:
+            raise InputError(
+                f"no column {column!r} in the table; the columns are {first_five(table.columns)}: "
+                f"name the right one with {what}="
+            )
+    chosen = table.select([sf.col(f"`{column}`").alias(what) for what, column in columns.items()])
+    return SparkFlow(chosen).map(_read_table, BLOCK)
+
+
+def _read_table(batches: Batches) -> Batches:
+    """Turn a partition of a table into blocks, on an executor."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    share = 0 if context is None else context.partitionId()
+    yield from make_blocks(share, _table_rows(share, batches))
+
+
+def _table_rows(share: int, batches: Batches) -> Iterator[Rows]:
+    """Yield the rows of a partition; their places are those in the partition."""
+    stretch = Stretch(TABLE, share, share, 0, False)
+    place = 0
+    for batch in batches:
+        columns = {what: what for what in batch.schema.names}
+        check_types(batch.schema, columns, "the table")
+        yield batch_rows(batch, place, stretch, columns, lines=batch.num_rows)
+        place += batch.num_rows
 
 
 def make_blocks(share: int, given: Iterator[Rows], *, per_file: bool = False) -> Batches:
@@ -146,7 +199,9 @@ class Block:
                 continue
             made[column] = np.concatenate(
                 [
-                    np.full(len(rows.node), default, kind) if values is None else values.astype(kind, copy=False)
+                    np.full(len(rows.node), default, kind)
+                    if values is None
+                    else values.astype(kind, copy=False)
                     for rows, values in zip(self.held, found, strict=True)
                 ]
             )

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.formatting import percentage
-from meshwright.pipeline.dataset.blocks import read_blocks
+from meshwright.pipeline.dataset.blocks import read_blocks, table_blocks
 from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
 from meshwright.pipeline.dataset.relation import Relation, drop_unused, relate
 from meshwright.pipeline.dataset.write import Aside, write_parts
 from meshwright.pipeline.readers import shares
-from meshwright.pipeline.readers.formats import BROKER_FORMATS, MQTT_FORMATS, Reading, common_format
+from meshwright.pipeline.readers.formats import BROKER_FORMATS, MQTT_FORMATS, TABLE, Reading, common_format
 from meshwright.pipeline.readers.page_sets import choose_nodes
 from meshwright.pipeline.readers.reading import EXCLUDED, cut_shares
-from meshwright.pipeline.readers.sources import SourceFile, check_unchanged, list_files
+from meshwright.pipeline.readers.sources import check_unchanged, list_files
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
@@ -41,7 +41,7 @@ from meshwright.store.datasets import MQTT, manifest
 from meshwright.store.tables import count_reasons, read_parts
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from meshwright.pipeline.flow import Flow
     from meshwright.progress import Progress
@@ -142,6 +142,34 @@ def ingest(
         return write_found(found, relation, chosen, out, given)
 
 
+def ingest_table(
+    table: DataFrame,
+    out: str | Path,
+    reading: Reading,
+    *,
+    max_bad: float = MOST_BAD,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Ingest a table of a Spark session; see `ingest`.
+
+    Rows of a table have no order. Give events different times or sequences: of events with the same ones,
+    any may come last. In the quarantine, the line of a row is its number in the table as Spark reads it.
+    """
+    if not 0 <= max_bad <= 1:
+        raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
+    spark = table.sparkSession
+    with spark_errors(), report_stages(spark, "reading", progress), ExitStack() as kept:
+        blocks = table_blocks(table, reading).keep()
+        kept.callback(blocks.release)
+        found = Found(blocks, [TABLE])
+        if not found.read:
+            raise InputError("the table has no rows: give one that has some")
+        found.check(reading, max_bad)
+        relation = relate_found(found, reading, cores=tasks_at_once(spark))
+        kept.callback(relation.release)
+        return write_found(found, relation, reading, out, [TABLE])
+
+
 class Found:
     """What all blocks together have: the first look of the driver at the data."""
 
@@ -225,7 +253,7 @@ def check_columns_used(reading: Reading, counts: Mapping[str, int]) -> None:
 
 
 def relate_found(found: Found, reading: Reading, *, cores: int) -> Relation:
-    """Number the names of all blocks, and fold their rows to a relation."""
+    """Give all names their ids, and fold all rows to a relation."""
     names = number_names(found.blocks, choose_cuts(found.samples, found.name_bytes, cores))
     folds = found.leaves or reading.as_of is not None
     relation = relate(

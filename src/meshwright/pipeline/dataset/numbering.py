@@ -33,7 +33,8 @@ BYTES_IN_A_SLICE = 1 << 24
 MOST_NAMES = 2**31 - 1
 CUT = "slot int, share long, block string, codes binary, names binary"
 NUMBERED = (
-    "slot int, share long, block string, kind int, total long, first long, codes binary, ranks binary, names binary"
+    "slot int, share long, block string, kind int, total long, first long, codes binary, ranks binary, "
+    "names binary"
 )
 """Three kinds of rows of a part: its count; for each block, codes and ranks; and its names, in slices."""
 
@@ -70,7 +71,7 @@ def choose_cuts(samples: Sequence[Any], sizes: Mapping[str, int], cores: int) ->
 
 
 def number_names(blocks: Flow, cuts: Mapping[str, Sequence[str]]) -> Numbered:
-    """Number the names of all blocks."""
+    """Give the names of all blocks their ids."""
     slots = {"nodes": 0, "topics": len(cuts["nodes"]) + 1}
     count = slots["topics"] + len(cuts["topics"]) + 1
     cut = blocks.select("share", "block", *KINDS).map(partial(cut_blocks, cuts, slots), CUT)

@@ -195,7 +195,9 @@ def count_groups(
     for columns in group_arrays(batches):
         for ids, limit, first in zip(columns, limits, (0, topic_slot), strict=True):
             if ids.min(initial=0) < 0 or ids.max(initial=-1) >= limit:
-                raise FormatError("the dataset is damaged: some subscriptions have unknown ids; make it again")
+                raise FormatError(
+                    "the dataset is damaged: some subscriptions have unknown ids; make it again"
+                )
             found, counts = np.unique(ids, return_counts=True)
             slot_of = found // IDS_IN_A_SLOT
             for slot in np.unique(slot_of).tolist():

@@ -151,7 +151,9 @@ def sum_traffic(
             with new_folder(out, TRAFFIC) as folder:
                 publishers, channels = _write_sums(made, seconds, folder)
                 if seen.bad:
-                    _write(quarantine_frame(made), folder / "quarantine.parquet", QUARANTINE, "source", "line")
+                    _write(
+                        quarantine_frame(made), folder / "quarantine.parquet", QUARANTINE, "source", "line"
+                    )
                 check_unchanged(spark, files)
                 write_header(folder, TRAFFIC, described)
             return Summary(publishers, channels, described, _count_reasons(made) if seen.bad else {})

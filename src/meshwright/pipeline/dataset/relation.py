@@ -1,4 +1,4 @@
-"""The relation of all blocks: pairs of ids in order, folded and without duplicates, computed on the executors.
+"""The relation of all blocks: pairs of ids in order, folded and without duplicates; made on the executors.
 
 1. Each block gives its rows the ids of their names, and sends each row to the part of its node.
 2. Each part puts the events of a node and topic in order, drops what is superseded and repeated, and keeps
@@ -74,7 +74,9 @@ def relate(
         given, kept, standing = given + piece.given, kept + piece.kept, standing + piece.standing
     if given != rows:
         pieces.release()
-        raise InputError(f"the sources changed while they were read ({rows} rows, then {given}): run this again")
+        raise InputError(
+            f"the sources changed while they were read ({rows} rows, then {given}): run this again"
+        )
     if kept > MOST_SUBSCRIPTIONS:
         pieces.release()
         raise InputError(
@@ -113,7 +115,9 @@ def number_blocks(
             size = sum(len(_array(row["codes"], "<i4")) for row in answers)
             ids[kind] = np.full(size, -1, dtype=np.int64)
             for row in answers:
-                ids[kind][_array(row["codes"], "<i4")] = offsets[row["slot"].as_py()] + _array(row["ranks"], "<i4")
+                ids[kind][_array(row["codes"], "<i4")] = offsets[row["slot"].as_py()] + _array(
+                    row["ranks"], "<i4"
+                )
         for block in (row for row in rows if row["kind"].as_py() is None):
             codes = [_array(block[name], "<i4") for name in ("node_codes", "topic_codes")]
             if any(len(ids[kind]) <= codes[kind].max(initial=-1) for kind in (0, 1)):
@@ -196,7 +200,8 @@ def fold_events(
     if as_of is not None and times is not None:
         seen = ~(times > as_of)
         keys, times = keys[seen], times[seen]
-        sequences, leaves = (None if each is None else each[seen] for each in (sequences, leaves))
+        sequences = None if sequences is None else sequences[seen]
+        leaves = None if leaves is None else leaves[seen]
     if leaves is None or not (leaves == 1).any():
         return keys
     # Sorts are stable, and the last one counts most.
@@ -215,10 +220,12 @@ def fold_events(
 
 
 def drop_unused(relation: Relation) -> Relation:
-    """Number the names again without those that no kept row has."""
+    """Drop the names that no kept row has, and give the others new ids."""
     names = relation.names
     slots = len(names.offsets)
-    used = relation.pieces.select("part", "sizes", "topics").map(partial(find_used, names.offsets, names.slots["topics"]), USED)
+    used = relation.pieces.select("part", "sizes", "topics").map(
+        partial(find_used, names.offsets, names.slots["topics"]), USED
+    )
     named = names.flow.select("slot", "first", "names", having="names")
     ranked = used.union(named).exchange(slots, "slot").map(partial(rank_used, names.offsets), NUMBERED).keep()
     again = count_parts(ranked, names.slots, slots)
@@ -240,9 +247,7 @@ def _with_share(batches: Batches) -> Batches:
         yield pa.record_batch([*batch.columns, shares], [*batch.schema.names, "share"])
 
 
-def find_used(
-    offsets: NDArray[np.int64], topic_slot: int, batches: Batches
-) -> Iterator[pa.RecordBatch]:
+def find_used(offsets: NDArray[np.int64], topic_slot: int, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Yield the ids that the rows of each piece have, by the part of names that they belong to."""
     ranges = (offsets[:topic_slot], offsets[topic_slot:])
     for batch in batches:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -113,9 +113,14 @@ class People:
     def numbers_of(self, start: Sequence[str], eligible: int) -> NDArray[np.int64]:
         """Return the numbers of names, which must be below `eligible`."""
         wanted = pa.array(start, pa.string())
+        numbers: NDArray[np.int64]
         numbers = pc.index_in(wanted, self.interest.node_names).fill_null(-1).to_numpy().astype(np.int64)
         topics = pc.index_in(wanted, self.interest.topic_names).fill_null(-1).to_numpy()
-        numbers = np.where((numbers < 0) & (topics >= 0), self.of_topic[topics], numbers) if len(topics) else numbers
+        numbers = (
+            np.where((numbers < 0) & (topics >= 0), self.of_topic[topics], numbers)
+            if len(topics)
+            else numbers
+        )
         unknown = [name for name, number in zip(start, numbers, strict=True) if not 0 <= number < eligible]
         if unknown:
             raise InputError(f"no node is named {first_five(unknown)}: give other names with --from")
@@ -197,7 +202,8 @@ class Search:
         rows = self.groups.map(partial(find_pairs, nodes, topics), PAIRS).collect()
         given.check(sum(row.rows for row in rows))
         pairs = np.concatenate(
-            [np.zeros((2, 0), "<i4"), *(np.frombuffer(row.pairs, "<i4").reshape(2, -1) for row in rows)], axis=1
+            [np.zeros((2, 0), "<i4"), *(np.frombuffer(row.pairs, "<i4").reshape(2, -1) for row in rows)],
+            axis=1,
         )
         return Interest.from_pairs(
             names.node_names.take(pa.array(pairs[0])),
@@ -206,7 +212,7 @@ class Search:
         )
 
 
-def smallest(ids: NDArray[np.int64], most: int, seed: int) -> NDArray[np.int64]:
+def smallest(ids: NDArray[Any], most: int, seed: int) -> NDArray[Any]:
     """Return the ids with the smallest keyed hashes, ascending; all if they are not too many.
 
     >>> smallest(np.arange(100), 3, 0).tolist() == sorted(smallest(np.arange(100), 3, 0).tolist())
@@ -230,9 +236,11 @@ def _is_in(values: Ids, sorted_ids: Ids) -> NDArray[np.bool_]:
     return found
 
 
-def find_reached(column: int, wanted: Ids, most: int, seed: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+def find_reached(
+    column: int, wanted: Ids, most: int, seed: int, batches: Batches
+) -> Iterator[pa.RecordBatch]:
     """Find the values of the other column next to the wanted ones, on an executor."""
-    found = np.zeros(0, dtype=np.int32)
+    found: NDArray[Any] = np.zeros(0, dtype=np.int32)
     for pair in group_arrays(batches):
         new = pair[1 - column][_is_in(pair[column], wanted)]
         found = smallest(np.unique(np.concatenate((found, new))), most, seed)
@@ -245,4 +253,6 @@ def find_pairs(nodes: Ids, topics: Ids | None, batches: Batches) -> Iterator[pa.
         chosen = _is_in(node, nodes)
         if topics is not None:
             chosen &= _is_in(topic, topics)
-        yield make_batch(PAIRS, pairs=[np.stack((node[chosen], topic[chosen])).astype("<i4")], rows=[len(node)])
+        yield make_batch(
+            PAIRS, pairs=[np.stack((node[chosen], topic[chosen])).astype("<i4")], rows=[len(node)]
+        )

@@ -63,7 +63,8 @@ class Subscriptions:
         if any(self.counts[kind] != count for kind, count in found.items()):
             raise damaged(self.folder / DATASET.file, f"it does not state {found} as its counts")
         nothing = np.zeros(0, dtype=np.int32)
-        made = Interest(*map(join_text, columns), np.zeros(found["nodes"] + 1, dtype=np.int64), nothing)
+        node_names, topic_names = map(join_text, columns)
+        made = Interest(node_names, topic_names, np.zeros(found["nodes"] + 1, dtype=np.int64), nothing)
         # The cached properties must be those of the subscriptions that are left out here.
         made.__dict__["fingerprint"] = str(self.fingerprint)
         made.__dict__["whole_fingerprint"] = str(self.fingerprint) if self.schema == 1 else ""
@@ -121,8 +122,8 @@ def subscriptions(
         If it is not a dataset, or damaged.
     """
     local = local_path(source)
-    folder = Path(source if local is None else local)
-    if not folder.is_dir():
+    folder = Path("" if local is None else local)
+    if local is None or not folder.is_dir():
         return from_interest(spark, load_interest(str(source), **({} if columns is None else vars(columns))))
     manifest = read_header(folder, DATASET)
     counts = manifest.get("counts", {})
@@ -144,7 +145,10 @@ def fits_here(source: str | Path) -> bool:
 
     Files that are not datasets are read by this process anyway.
     """
-    return subscriptions(None, source).count <= SUBSCRIPTIONS_HERE if Path(source).is_dir() else True
+    local = local_path(source)
+    if local is None or not Path(local).is_dir():
+        return True
+    return subscriptions(None, source).count <= SUBSCRIPTIONS_HERE
 
 
 def from_interest(spark: SparkSession | None, interest: Interest) -> Subscriptions:

@@ -44,29 +44,33 @@ class Aside(NamedTuple):
     """By file and first byte of a stretch: the lines before it."""
     ranks: Mapping[tuple[int, int], int]
     """By share and chunk of a block: the records before it in the quarantine."""
-    count: int
+    records: int
 
 
 def write_parts(place: str, relation: Relation, blocks: Flow, aside: Aside, counts: Mapping[str, int]) -> str:
     """Write all parts of a dataset, and return its fingerprint."""
     layout = part_sizes(counts)
     parts = {kind: number for kind, (_, number) in layout.items()}
-    parts["quarantine"] = max(-(-aside.count // RECORDS_IN_A_PART), 1)
+    parts["quarantine"] = max(-(-aside.records // RECORDS_IN_A_PART), 1)
     targets = [Target(kind, number) for kind, many in parts.items() for number in range(many)]
     firsts = {kind: targets.index(Target(kind, 0)) for kind in parts}
     names = relation.names
     named = names.flow.select("slot", "first", "names", having="names")
-    starts = tuple(firsts[kind] for kind in ("nodes", "topics"))
-    pieces = named.map(partial(cut_names, names.offsets, names.slots["topics"], starts, layout["nodes"][0]), PIECES)
+    starts = firsts["nodes"], firsts["topics"]
+    pieces = named.map(
+        partial(cut_names, names.offsets, names.slots["topics"], starts, layout["nodes"][0]), PIECES
+    )
     width = layout["subscriptions"][0]
     pairs = relation.pieces.select("sizes", "topics").map(
         partial(cut_pieces, firsts["subscriptions"], width), PIECES
     )
     pieces = pieces.union(pairs)
-    if aside.count:
+    if aside.records:
         bad = blocks.select("share", "chunk", "aside", having="aside")
         pieces = pieces.union(bad.map(partial(cut_records, firsts["quarantine"], aside), PIECES))
-    written = pieces.exchange(len(targets), "target", "first").map(partial(write_targets, place, targets), WRITTEN)
+    written = pieces.exchange(len(targets), "target", "first").map(
+        partial(write_targets, place, targets), WRITTEN
+    )
     digests: dict[int, bytes] = {}
     rows = dict.fromkeys(parts, 0)
     for row in written.collect():
@@ -76,7 +80,7 @@ def write_parts(place: str, relation: Relation, blocks: Flow, aside: Aside, coun
         with new_part(place, *targets[number]) as writer:
             pass  # a table without rows
         digests[number] = writer.digest.digest()
-    _check(place, targets, rows, {**counts, "quarantine": aside.count})
+    _check(place, targets, rows, {**counts, "quarantine": aside.records})
     return fold_digests(
         counts, {kind: [digests[firsts[kind] + number] for number in range(parts[kind])] for kind in KINDS}
     )

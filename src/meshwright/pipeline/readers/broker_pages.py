@@ -173,7 +173,9 @@ def read_span(path: str, kind: Kind) -> Span:
     """Return the position of the page in a file."""
     page = _load(path, kind)
     found = page.brokers
-    return Span(page.series, page.begin, page.end, page.total, min(found, default=None), max(found, default=None))
+    return Span(
+        page.series, page.begin, page.end, page.total, min(found, default=None), max(found, default=None)
+    )
 
 
 def check_complete(spans: Sequence[Any], kind: Kind) -> None:
@@ -243,7 +245,9 @@ def read_page_rows(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
     topics = [None if name is None else topic_of(name) for name in held]
     names = {"node": brokers if reading.node_from == "broker" else clients, "topic": topics}
     # Both names must be usable, also the one that is not the node.
-    nameless = np.array([why_unusable(client, "node") == MISSING.format("node") for client in clients], dtype=bool)
+    nameless = np.array(
+        [why_unusable(client, "node") == MISSING.format("node") for client in clients], dtype=bool
+    )
     invalid = np.array(
         [kind is EMQX and name is not None and not is_filter(name) for name in topics], dtype=bool
     )

@@ -12,7 +12,6 @@ from functools import cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv
 
 from meshwright.errors import FormatError, InputError, first_five
@@ -88,7 +87,12 @@ def read_csv(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
 def parse_window(window: Window, stretch: Stretch, layout: Layout, skip: int = 0) -> Rows:
     """Parse the lines of a window, without the first ones if they are to be skipped."""
     data = window.data if not skip else window.data[window.ends[skip - 1] + 1 :]
-    plain = b'"' not in data and b"\n\n" not in data and not data.startswith((b"\n", b"#")) and b"\n# " not in data
+    plain = (
+        b'"' not in data
+        and b"\n\n" not in data
+        and not data.startswith((b"\n", b"#"))
+        and b"\n# " not in data
+    )
     if plain and (len(window) < 2 or window.lengths[skip:].max(initial=0) <= text.LONGEST_LINE):
         made = _parse_plain(data, window, stretch, layout, skip)
         if made is not None:
@@ -104,7 +108,9 @@ def _parse_plain(data: bytes, window: Window, stretch: Stretch, layout: Layout, 
     def refuse(row: csv.InvalidRow) -> str:
         wrong.append(row.number - 1)
         line = skip + row.number - 1
-        bad.add(int(window.places[line]), window.line(line), f"{row.actual_columns} columns, not {layout.width}")
+        bad.add(
+            int(window.places[line]), window.line(line), f"{row.actual_columns} columns, not {layout.width}"
+        )
         return "skip"
 
     columns = _parse_arrow(data, layout, refuse) if count else {}
@@ -162,7 +168,9 @@ def _parse_lines(window: Window, stretch: Stretch, layout: Layout, skip: int) ->
     columns = _parse_arrow(b"".join(lines[number] + b"\n" for number in kept), layout, None) if kept else None
     if columns is None or len(next(iter(columns.values()))) != len(kept):
         fields = [split_fields(lines[number].decode(), layout.delimiter) for number in kept]
-        columns = {what: pa.array([row[i] for row in fields], pa.string()) for what, i in layout.roles.items()}
+        columns = {
+            what: pa.array([row[i] for row in fields], pa.string()) for what, i in layout.roles.items()
+        }
 
     def record_of(row: int) -> bytes:
         return lines[kept[row]]

@@ -1,11 +1,11 @@
-"""Operations and sequences of records, and the names in them: one definition for all formats.
+r"""Operations and sequences of records, and the names in them: one definition for all formats.
 
 Names are checked and cleaned once for each distinct name:
 
 | a name | what happens |
 | --- | --- |
 | with blanks around it, or not in Unicode's form NFC | is cleaned, and counted |
-| missing, blank, `NULL`, `null`, `NaN`, `nan`, `None`, `<NA>` or `\\N` | cannot be used |
+| missing, blank, `NULL`, `null`, `NaN`, `nan`, `None`, `<NA>` or `\N` | cannot be used |
 | with control characters (C0 and C1), or invisible ones (zero width, direction) | cannot be used |
 | longer than 65,535 bytes, or not UTF-8 | cannot be used |
 """
@@ -148,7 +148,9 @@ def read_operations(column: pa.Array) -> tuple[NDArray[np.int8], NDArray[np.bool
     for word in encoded.dictionary.to_pylist():
         bare = "" if word is None else word.strip().lower()
         known.append(-1 if not bare else int(OPERATIONS.get(bare, 2)))
-    found = np.array(known, dtype=np.int8)[encoded.indices.to_numpy()] if len(column) else np.zeros(0, np.int8)
+    found = (
+        np.array(known, dtype=np.int8)[encoded.indices.to_numpy()] if len(column) else np.zeros(0, np.int8)
+    )
     return np.where(found == 2, np.int8(-1), found), found == 2
 
 

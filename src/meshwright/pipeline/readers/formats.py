@@ -26,6 +26,8 @@ UNREADABLE_PACKING = re.compile(r"\.(zst|zstd|xz|lzma|deflate|lz4|snappy|zip|7z|
 """Extensions of compressions that are not supported."""
 MQTT_FORMATS = ("mosquitto-log", "emqx")
 """Formats whose topics are MQTT filters."""
+TABLE = "table"
+"""The format of a table of a Spark session, which no file has."""
 BROKER_FORMATS = ("mosquitto-log", "nats-connz", "emqx")
 BRIDGES = r"^(local|bridge|meshwright)[.\-_ ]|[.\-_]bridge$"
 """The default pattern for client ids of bridges between brokers."""
@@ -51,14 +53,14 @@ class Reading:
     quoted_newlines: bool = False
     """Whether quoted values of CSV files may have line breaks; then files are not split."""
     topic_kind: str | None = None
-    """Whether topics are MQTT filters (`mqtt`) or plain names; by default from the format, or as they look."""
+    """Whether topics are MQTT filters (`mqtt`) or plain names (`plain`); by default from the format."""
     excluded: tuple[str, ...] = ()
     """Topics whose rows are left out."""
     publications: bool = False
     """Whether rows are published messages, which have no operation."""
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
+        if self.format not in (*FORMATS, TABLE):
             raise InputError(f"no format {self.format!r}: choose one of {', '.join(FORMATS)}")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise InputError(f"delimiter {self.delimiter!r} is not one character: give one, or tab")

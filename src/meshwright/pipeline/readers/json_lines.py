@@ -152,9 +152,11 @@ def _fields(
         value = record.get(name)
         if value is None:
             read[what] = None
-        elif isinstance(value, bool) or not isinstance(value, (str, int, float)):
-            return {}, _wrong_type(what)
-        elif isinstance(value, float) and not (what == "time" or (numbers and what == "topic")):
+        elif (
+            isinstance(value, bool)
+            or not isinstance(value, (str, int, float))
+            or (isinstance(value, float) and not (what == "time" or (numbers and what == "topic")))
+        ):
             return {}, _wrong_type(what)
         elif isinstance(value, int) and what == "operation":
             return {}, UNKNOWN_OPERATION

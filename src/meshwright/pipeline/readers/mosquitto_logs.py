@@ -307,7 +307,9 @@ def read_log(broker: str, logs: Sequence[Stretch], reading: Reading) -> Iterator
                 held[key] = times
                 restored[BEFORE_SHUTDOWN] += 1
     standing = [key for key, times in held.items() for _ in range(times)]
-    pairs = [(broker if reading.node_from == "broker" else client, topic_of(name)) for client, name in standing]
+    pairs = [
+        (broker if reading.node_from == "broker" else client, topic_of(name)) for client, name in standing
+    ]
     yield replace(_rows(logs[-1], 0, pairs, Bad(), 0, 0), cleaned=restored)
 
 
@@ -318,9 +320,7 @@ def _why_unusable(event: Event) -> str | None:
     return reason or (None if topic is None or is_filter(topic) else INVALID_FILTER)
 
 
-def _apply(
-    held: dict[tuple[str, str], int], event: Event, time: float | None, as_of: float | None
-) -> None:
+def _apply(held: dict[tuple[str, str], int], event: Event, time: float | None, as_of: float | None) -> None:
     """Count the subscribes of a client to a filter since it dropped it last."""
     if as_of is not None and time is not None and time > as_of:
         return
@@ -334,10 +334,10 @@ def _apply(
 def _rows(
     stretch: Stretch, lines: int, pairs: list[tuple[str, str]], bad: Bad, read: int, timed: int
 ) -> Rows:
-    names = [pa.array([pair[i] for pair in pairs], pa.string()).dictionary_encode() for i in (0, 1)]
+    nodes, topics = (pa.array([pair[i] for pair in pairs], pa.string()).dictionary_encode() for i in (0, 1))
     stated = {"time": timed, "operation": read - len(bad.places), "sequence": read - len(bad.places)}
     places = np.zeros(len(pairs), dtype=np.int64)
-    return Rows(stretch, lines, places, *names, None, None, None, bad, read, stated, Counter())
+    return Rows(stretch, lines, places, nodes, topics, None, None, None, bad, read, stated, Counter())
 
 
 def _check_known(log: Log, source: str) -> None:

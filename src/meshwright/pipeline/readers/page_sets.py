@@ -10,7 +10,14 @@ import pyarrow as pa
 
 from meshwright.pipeline.flow import numbers
 from meshwright.pipeline.readers.broker_names import log_files
-from meshwright.pipeline.readers.broker_pages import PAGES, SPANS, Kind, check_complete, check_filled, read_span
+from meshwright.pipeline.readers.broker_pages import (
+    PAGES,
+    SPANS,
+    Kind,
+    check_complete,
+    check_filled,
+    read_span,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +29,10 @@ if TYPE_CHECKING:
 
 
 def choose_nodes(
-    spark: SparkSession | None, files: Sequence[SourceFile], cut: Sequence[Sequence[Stretch]], reading: Reading
+    spark: SparkSession | None,
+    files: Sequence[SourceFile],
+    cut: Sequence[Sequence[Stretch]],
+    reading: Reading,
 ) -> str:
     """Return `broker` or `client`: as requested, or brokers if there are several.
 

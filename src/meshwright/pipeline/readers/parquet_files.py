@@ -38,7 +38,7 @@ def read_parquet(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
         file.seek(0)
         parquet = pq.ParquetFile(file, read_dictionary=texts)
         for place, batch in _batches(parquet, stretch, columns):
-            yield _make_rows(batch, place, stretch, columns)
+            yield batch_rows(batch, place, stretch, columns)
 
 
 def read_columns(path: str, reading: Reading) -> dict[str, str]:
@@ -75,17 +75,33 @@ def find_columns(schema: pa.Schema, reading: Reading, path: str) -> dict[str, st
             raise InputError(f"{path} has more than one column {column!r}: rename one")
         if column in schema.names:
             found[what] = column
-            kind = schema.field(column).type
-            if not _suits(kind, what, values=reading.publications):
-                wanted = {"time": "times are timestamps, texts or numbers", "sequence": "sequences are integers"}
-                names = wanted.get(what, f"{what} names are strings or integers")
-                raise InputError(f"column {column!r} of {path} is {kind}, but {names}: convert it")
         elif needed and what in ("node", "topic"):
             raise InputError(
                 f"no column {column!r} in {path}; the columns are {first_five(schema.names)}: "
                 f"name the right one with --{what}"
             )
+    check_types(schema, found, path, values=reading.publications)
     return found
+
+
+def check_types(schema: pa.Schema, columns: Mapping[str, str], path: str, *, values: bool = False) -> None:
+    """Check that the columns of roles have suitable types; `values`: topics may be content values.
+
+    Raises
+    ------
+    InputError
+        If one has not.
+    """
+    wanted = {
+        "time": "times are timestamps, texts or numbers",
+        "sequence": "sequences are integers",
+        "operation": "operations are texts",
+    }
+    for what, column in columns.items():
+        kind = schema.field(column).type
+        if not _suits(kind, what, values=values):
+            names = wanted.get(what, f"{what} names are strings or integers")
+            raise InputError(f"column {column!r} of {path} is {kind}, but {names}: convert it")
 
 
 def _suits(kind: pa.DataType, what: str, *, values: bool) -> bool:
@@ -129,8 +145,10 @@ def _first_byte(group: pq.RowGroupMetaData) -> int:
     return int(first.dictionary_page_offset or first.data_page_offset)
 
 
-def _make_rows(batch: pa.RecordBatch, place: int, stretch: Stretch, columns: Mapping[str, str]) -> Rows:
-    """Return the rows of a batch."""
+def batch_rows(
+    batch: pa.RecordBatch, place: int, stretch: Stretch, columns: Mapping[str, str], *, lines: int = 0
+) -> Rows:
+    """Return the rows of a batch, whose first row has this place."""
     bad = Bad()
     numbers: NDArray[np.int64] = np.arange(batch.num_rows)
     fields = {what: batch.column(name) for what, name in columns.items()}
@@ -143,7 +161,7 @@ def _make_rows(batch: pa.RecordBatch, place: int, stretch: Stretch, columns: Map
         numbers = np.flatnonzero(~broken)
         fields = {what: column.take(pa.array(numbers)) for what, column in fields.items()}
     fields = {what: _plain(column, what) for what, column in fields.items()}
-    return make_rows(stretch, 0, place + numbers, fields, lambda row: _record(fields, row), bad)
+    return make_rows(stretch, lines, place + numbers, fields, lambda row: _record(fields, row), bad)
 
 
 def _plain(column: pa.Array, what: str) -> pa.Array:
@@ -171,7 +189,8 @@ def _broken_texts(column: pa.Array) -> NDArray[np.bool_]:
     if not broken.any():
         return np.zeros(len(column), dtype=bool)
     codes = pc.fill_null(column.indices, -1).to_numpy()
-    return np.concatenate((broken, [False]))[codes]
+    found: NDArray[np.bool_] = np.concatenate((broken, [False]))[codes]
+    return found
 
 
 def _is_utf8(value: bytes) -> bool:

@@ -118,5 +118,7 @@ def check_headers(files: Sequence[SourceFile], reading: Reading) -> None:
 def fits_here(files: Sequence[SourceFile]) -> bool:
     """Return whether files are so small that this process reads them faster than Spark starts."""
     # Text has a tenth of its size when it is compressed.
-    sizes = (file.size * (10 if file.path.lower().endswith((*COMPRESSED, ".parquet")) else 1) for file in files)
+    sizes = (
+        file.size * (10 if file.path.lower().endswith((*COMPRESSED, ".parquet")) else 1) for file in files
+    )
     return sum(sizes) <= BYTES_HERE

@@ -2,7 +2,7 @@
 
 | columns | meaning |
 | --- | --- |
-| `source`, `block`, `place` | where the record is: file, first byte of its stretch, place in the stretch from 0 |
+| `source`, `block`, `place` | where the record is: file, first byte of its stretch, place in it from 0 |
 | `node`, `topic` | names |
 | `time`, `sequence` | order of events; null if the record does not state them |
 | `leaves` | true for an unsubscribe, false for a subscribe, null for a record without an operation |

@@ -138,7 +138,9 @@ def make_rows(
     cleaned: Counter[str] = Counter()
     if "time" in columns:
         time, codes = parse_times(columns["time"])
-        found += [(codes == code, reason) for code, reason in enumerate(CODES) if code and (codes == code).any()]
+        found += [
+            (codes == code, reason) for code, reason in enumerate(CODES) if code and (codes == code).any()
+        ]
     if "operation" in columns:
         leaves, unknown = read_operations(columns["operation"])
         found.append((unknown, UNKNOWN_OPERATION))
@@ -157,7 +159,9 @@ def make_rows(
     if wrong.any():
         for row in np.flatnonzero(wrong).tolist():
             bad.add(int(places[row]), record_of(row), found[reasons[row]][1])
-        time, sequence, leaves = (None if each is None else each[good] for each in (time, sequence, leaves))
+        time = None if time is None else time[good]
+        sequence = None if sequence is None else sequence[good]
+        leaves = None if leaves is None else leaves[good]
     stated = {
         "time": 0 if time is None else int(np.count_nonzero(~np.isnan(time))),
         "operation": 0 if leaves is None else int(np.count_nonzero(leaves >= 0)),

@@ -6,7 +6,6 @@ itself: it may see others than this process.
 
 from __future__ import annotations
 
-import fnmatch
 import glob
 import os
 import re
@@ -176,11 +175,24 @@ def _find_remote(url: str) -> Iterator[SourceFile]:
     if info.type == fs.FileType.NotFound:
         raise InputError(f"{url} does not exist: check the address")
     begin = above[: len(above) - len(path)] if above.endswith(path) else f"{above.partition('://')[0]}://"
-    wanted = [re.compile(fnmatch.translate(each)) for each in _alternatives(bare)]
+    wanted = [_pattern(each) for each in _alternatives(bare)]
     for found in inside:
         address = f"{begin}{found.path}"
-        if wild is None or any(each.match(address) for each in wanted):
+        if wild is None or any(each.fullmatch(address) for each in wanted):
             yield _remote_file(found, f"{address}{mark}{options}")
+
+
+def _pattern(wild: str) -> re.Pattern[str]:
+    """Return the pattern of a glob; its wildcards match within one level.
+
+    >>> [bool(_pattern("s3://b/*.csv").fullmatch(f"s3://b/{name}")) for name in ("a.csv", "c/a.csv")]
+    [True, False]
+    """
+    made = ""
+    for part in re.findall(r"\[[^\]]*\]|.", wild):
+        known = {"*": "[^/]*", "?": "[^/]"}.get(part)
+        made += known or (part.replace("[!", "[^") if part.startswith("[") else re.escape(part))
+    return re.compile(made)
 
 
 def _files_below(system: FileSystem, path: str) -> list[pa.fs.FileInfo]:

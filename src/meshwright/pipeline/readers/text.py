@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+
 from meshwright.errors import FormatError, InputError
 from meshwright.files.urls import open_input
 from meshwright.pipeline.readers.shares import Stretch
@@ -89,7 +90,7 @@ def windows(stretch: Stretch) -> Iterator[Window]:
 def first_line(path: str) -> bytes:
     """Return the first line of a file, without its end and the byte order mark."""
     with open_text(path) as file:
-        head = file.read(LONGEST_LINE)
+        head: bytes = file.read(LONGEST_LINE)
     return head.removeprefix(BYTE_ORDER_MARK).replace(b"\r", b"\n").partition(b"\n")[0]
 
 
@@ -134,9 +135,10 @@ def _read_range(file: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
     rest = b""
     if begin:
         # The byte before decides whether a line begins here.
-        at, rest = _skip_line(file, begin - 1)
-        if at is None or at >= end:
+        found, rest = _skip_line(file, begin - 1)
+        if found is None or found >= end:
             return
+        at = found
     while True:
         data = rest or file.read(BYTES_AT_ONCE)
         rest = b""

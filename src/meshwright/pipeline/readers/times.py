@@ -92,7 +92,11 @@ def parse_times(column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.int8]
     kind = column.type
     missing = column.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        micros = pc.floor_temporal(column.cast(pa.timestamp("ns")), unit="microsecond") if _is_fine(kind) else column
+        micros = (
+            pc.floor_temporal(column.cast(pa.timestamp("ns")), unit="microsecond")
+            if _is_fine(kind)
+            else column
+        )
         values = micros.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0).to_numpy() / 1e6
         codes = np.where((values >= 0) & (values < END), 0, 3).astype(np.int8)
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
@@ -118,7 +122,9 @@ def _parse_texts(
     empty = pc.equal(trimmed, "").to_numpy(zero_copy_only=False)
     if empty.all():
         return np.zeros(len(column)), np.zeros(len(column), dtype=np.int8), empty
-    filled = trimmed if not empty.any() else pc.if_else(pa.array(empty), trimmed[int(np.argmin(empty))], trimmed)
+    filled = (
+        trimmed if not empty.any() else pc.if_else(pa.array(empty), trimmed[int(np.argmin(empty))], trimmed)
+    )
     try:
         values, codes = scale_numbers(filled.cast(pa.float64()).to_numpy())
     except pa.ArrowInvalid:

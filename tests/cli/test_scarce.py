@@ -1,0 +1,150 @@
+"""A full or read-only disk, few files, little memory: one line each, and nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from meshwright.deploy import read_federation
+from meshwright.store import read_trees
+from routed_plans import write_routed_plan
+from terminal import Answer, meshwright
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Mount a disk of a megabyte."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = (
+        os.getuid() == 0
+        and not subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=False, capture_output=True
+        ).returncode
+    )
+    if not mounted:
+        pytest.skip("only root, outside of a container, can mount a small disk")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def fill(place: Path, left: int) -> Path:
+    """Fill a disk up to some bytes; return the file that fills it."""
+    free = os.statvfs(place)
+    filler = place / "filler"
+    filler.write_bytes(b"x" * max(0, free.f_bavail * free.f_frsize - left))
+    return filler
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Return every file of a folder."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def limited(kind: int, value: int, *words: str | Path) -> Answer:
+    """Run a command in a process with a limit."""
+    done = subprocess.run(
+        [sys.executable, "-m", "meshwright", *map(str, words)],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        preexec_fn=lambda: resource.setrlimit(kind, (value, value)),
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def test_a_full_disk_in_the_middle_of_a_rollout(small_disk: Path, tmp_path: Path) -> None:
+    """Without room a wave is not written at all; with room again, the rollout goes on."""
+    old = write_routed_plan(tmp_path)
+    new = write_routed_plan(tmp_path, 8, seed=1, today=old)
+    folder = small_disk / "federation"
+    assert meshwright("export", old, "--to", "mosquitto", "--out", folder).code == 0
+    waves = meshwright("diff", folder, new, "--json").json["waves"]
+    assert len(waves) > 1
+    for number in range(1, len(waves) + 1):
+        before = contents(folder)
+        for left in (0, 4096, 8192):
+            filler = fill(small_disk, left)
+            assert "No space left on device" in meshwright("apply", new, folder, "--wave", "next").complaint
+            assert contents(folder) == before
+            filler.unlink()
+        answer = meshwright("apply", new, folder, "--wave", "next", "--json")
+        assert (answer.code, answer.json["wave"]) == (0, number)
+    assert set(read_federation(folder).wiring.order) == {f"b{number}" for number in range(8)}
+
+
+def test_a_full_disk_leaves_the_old_plan(small_disk: Path, tmp_path: Path) -> None:
+    """Plan, route and export say so in one line and leave what was there, or nothing."""
+    rows = "".join(f"b{number},t{number % 3}\n" for number in range(40))
+    (tmp_path / "s.csv").write_text(f"node,topic\n{rows}")
+    plan = small_disk / "plan"
+    assert meshwright("plan", tmp_path / "s.csv", "--algorithm", "gm", "--out", plan).code == 0
+    assert meshwright("route", plan, tmp_path / "s.csv").code == 0
+    before = contents(plan)
+    filler = fill(small_disk, 4096)
+    refused: list[list[str | Path]] = [
+        ["plan", tmp_path / "s.csv", "--algorithm", "gm", "--out", plan],
+        ["route", plan, tmp_path / "s.csv"],
+        ["export", plan, "--to", "mosquitto", "--out", small_disk / "federation"],
+    ]
+    for words in refused:
+        assert "No space left on device" in meshwright(*words).complaint
+    assert contents(plan) == before
+    filler.unlink()
+    assert sorted(path.name for path in small_disk.iterdir()) == ["plan"]
+
+
+def test_a_read_only_disk(small_disk: Path, tmp_path: Path) -> None:
+    """On a read-only disk nothing is written, and one line says why; reading still works."""
+    old = write_routed_plan(tmp_path)
+    folder = small_disk / "federation"
+    assert meshwright("export", old, "--to", "mosquitto", "--out", folder).code == 0
+    before = contents(folder)
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    try:
+        new = write_routed_plan(tmp_path, 8, seed=1, today=old)
+        refused: list[list[str | Path]] = [
+            ["apply", new, folder, "--wave", "next"],
+            ["export", old, "--to", "mosquitto", "--out", folder],
+            ["export", old, "--to", "mosquitto", "--out", small_disk / "new"],
+        ]
+        for words in refused:
+            assert "Read-only file system" in meshwright(*words).complaint
+        assert meshwright("diff", folder, new).code == 0
+    finally:
+        subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
+    assert contents(folder) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        (resource.RLIMIT_AS, 700_000_000, "out of memory"),
+        (resource.RLIMIT_NOFILE, 64, "too many open files"),
+    ],
+)
+def test_little_memory_and_few_files(tmp_path: Path, kind: int, value: int, message: str) -> None:
+    """With 700 MB of address space or 64 open files, commands work or say in one line what is missing."""
+    plan = write_routed_plan(tmp_path)
+    rows = "".join(f"b{number},t{number % 3}\n" for number in range(40))
+    (tmp_path / "s.csv").write_text(f"node,topic\n{rows}")
+    tried: list[list[str | Path]] = [
+        ["plan", tmp_path / "s.csv", "--algorithm", "gm", "--out", tmp_path / "new"],
+        ["export", plan, "--to", "mosquitto", "--out", tmp_path / "out"],
+        ["apply", plan, tmp_path / "out"],
+        ["federation", "--brokers", "60"],
+    ]
+    for words in tried:
+        answer = limited(kind, value, *words)
+        if answer.code:
+            assert answer.err.count("\n") == 1, answer.err
+            assert message in answer.err or "no federation" in answer.err
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+    read_trees(plan)
