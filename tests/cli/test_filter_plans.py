@@ -74,7 +74,7 @@ def test_unusable_filters_are_reported(tmp_path: Path, file: Path) -> None:
 
 def test_excluded_filters_are_left_out(tmp_path: Path, file: Path) -> None:
     """Excluded filters are counted and recorded, and groups come apart without them."""
-    words = ["plan", file, "--skip-unusable", "--out", tmp_path / "plan"]
+    words: list[str | Path] = ["plan", file, "--skip-unusable", "--out", tmp_path / "plan"]
     answer = meshwright(*words, "--exclude-topic", "#", "--exclude-topic", "+/+/state")
     assert "excluded: 2 filters, '#', '+/+/state'" in answer.out
     assert read_plan(tmp_path / "plan").metadata["topics"]["excluded"] == ["#", "+/+/state"]
@@ -101,7 +101,7 @@ def test_invalid_filters_name_the_way_out(tmp_path: Path) -> None:
     """A filter that no broker matches is refused, skipped, or taken as a plain name."""
     file = tmp_path / "a.csv"
     file.write_text("node,topic\na,x/#/y\nb,x/#\n")
-    words = ["plan", file, "--out", tmp_path / "plan"]
+    words: list[str | Path] = ["plan", file, "--out", tmp_path / "plan"]
     assert "'x/#/y' is no MQTT filter: # must be the whole last level" in meshwright(*words).complaint
     assert meshwright(*words, "--skip-unusable").code == 0
     assert meshwright(*words, "--topic-kind", "plain", "--force").code == 0
@@ -154,7 +154,7 @@ def test_an_empty_file_is_loud(tmp_path: Path) -> None:
 
 def test_a_different_plan_is_kept(tmp_path: Path, file: Path) -> None:
     """Another plan is replaced only with --force; the same one is written again."""
-    words = ["plan", file, "--out", tmp_path / "plan"]
+    words: list[str | Path] = ["plan", file, "--out", tmp_path / "plan"]
     assert [meshwright(*words).code for _ in range(2)] == [0, 0]
     for other in (["--algorithm", "ring"], ["--seed", "1"], ["--skip-unusable"]):
         assert "replace it with --force" in meshwright(*words, *other).complaint

@@ -29,7 +29,7 @@ def topics(folder: Path, text: str, *words: str) -> list[object]:
     given = (folder / "hub.log", "--node-from", "broker", "--out", folder / "dataset")
     answer = meshwright("ingest", *given, *words)
     assert answer.code == 0, answer.err
-    return load_interest(folder / "dataset").topic_names.to_pylist()
+    return list(load_interest(folder / "dataset").topic_names.to_pylist())
 
 
 def test_the_state_before_a_shutdown_counts(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_broker_that_starts_again_has_lost_its_sessions(tmp_path: Path) -> Non
 def test_an_empty_result_is_loud(tmp_path: Path) -> None:
     """An ingest that keeps nothing has exit code 1, unless it is allowed."""
     (tmp_path / "hub.log").write_text(SESSION + "1700000300: mosquitto version 2.0.11 starting\n")
-    words = ["ingest", tmp_path / "hub.log", "--out", tmp_path / "dataset"]
+    words: list[str | Path] = ["ingest", tmp_path / "hub.log", "--out", tmp_path / "dataset"]
     answer = meshwright(*words)
     assert answer.code == 1
     assert "nothing was kept" in answer.err

@@ -91,8 +91,8 @@ def wanted_sets(planned: PlannedFilters, topic: int, members: Sequence[int]) -> 
         holders[names[one].as_py()] = sum(1 << place[node] for node in piece if node in place)
     sets: dict[int, int] = {}
     step = max(1, -(-len(holders) // MOST_NAMES))
-    for one in list(holders)[::step]:
-        topic_name = example(one)
+    for held_filter in list(holders)[::step]:
+        topic_name = example(held_filter)
         wants = 0
         for other, bits in holders.items():
             if matches(other, topic_name):

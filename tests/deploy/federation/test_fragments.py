@@ -61,7 +61,7 @@ def own_configuration(folder: Path, broker: str, port: int) -> Path:
 def test_a_fragment_has_bridges_only(tmp_path: Path, plan: Path) -> None:
     """No listener, no persistence, no anonymous clients; a user and its password at the other end."""
     ports = {broker: 20000 + place for place, broker in enumerate(HELD)}
-    words = ["--to", "mosquitto", "--fragment", "--inventory", inventory(tmp_path, ports)]
+    words: list[str | Path] = ["--to", "mosquitto", "--fragment", "--inventory", inventory(tmp_path, ports)]
     answer = meshwright("export", plan, *words, "--out", tmp_path / "out")
     assert answer.code == 0
     assert "b: needs include_dir with meshwright.conf" in answer.out
@@ -100,7 +100,7 @@ def test_fragments_are_changed_by_apply(tmp_path: Path, plan: Path) -> None:
 
 def test_mistakes(tmp_path: Path, plan: Path) -> None:
     """A secret does not fit, and a password file must be there and hold one line."""
-    words = ["export", plan, "--to", "mosquitto", "--fragment", "--out", tmp_path / "out"]
+    words: list[str | Path] = ["export", plan, "--to", "mosquitto", "--fragment", "--out", tmp_path / "out"]
     (tmp_path / "secret").write_text("0123456789abcdef" * 4)
     (tmp_path / "secret").chmod(0o600)
     assert "omit the secret" in meshwright(*words, "--secret", tmp_path / "secret").complaint
@@ -171,7 +171,7 @@ def test_an_included_fragment_adds_bridges_and_nothing_else(tmp_path: Path, plan
     homes = {broker: own_configuration(tmp_path, broker, port).parent for broker, port in ports.items()}
     before = {broker: (home / "own.conf").read_text() for broker, home in homes.items()}
     listed, out = inventory(tmp_path, ports), tmp_path / "out"
-    words = ["--to", "mosquitto", "--fragment", "--inventory", listed, "--out", out]
+    words: list[str | Path] = ["--to", "mosquitto", "--fragment", "--inventory", listed, "--out", out]
     answer = meshwright("export", plan, *words)
     assert answer.out.count("checked: ") == 3
     assert "MISSING" not in answer.out

@@ -43,7 +43,8 @@ def random_tree(planned: PlannedFilters, seed: int) -> Trees:
     rng = np.random.default_rng(seed)
     count = planned.groups.num_nodes
     parents = np.array([rng.integers(child) for child in range(1, count)])
-    overlay = Overlay(planned.groups, parents, np.arange(1, count), np.zeros(count - 1, np.int32))
+    children = np.arange(1, count, dtype=np.int32)
+    overlay = Overlay(planned.groups, parents.astype(np.int32), children, np.zeros(count - 1, np.int32))
     return route(overlay)
 
 

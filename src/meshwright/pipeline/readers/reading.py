@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def exclude_topics(rows: Rows, excluded: Sequence[str]) -> Rows:
         return rows
     keep = ~out[to_numpy(rows.topic.indices)]
     chosen = from_numpy(keep)
-    optional = {
+    optional: dict[str, Any] = {
         name: None if column is None else column[keep]
         for name, column in (("time", rows.time), ("sequence", rows.sequence), ("leaves", rows.leaves))
     }
