@@ -197,7 +197,7 @@ def test_three_changes_at_once(tmp_path: Path) -> None:
     """Three applies at the same time follow one another, each whole; a holder that stays is named."""
     plan, folder = write_routed_plan(tmp_path), tmp_path / "federation"
     assert meshwright("export", plan, "--to", "mosquitto", "--out", folder).code == 0
-    words = [sys.executable, "-m", "meshwright", "apply", plan, folder, "--profile"]
+    words: list[str | Path] = [sys.executable, "-m", "meshwright", "apply", plan, folder, "--profile"]
     started = [
         subprocess.Popen([*words, profile], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for profile in ("durable", "plain", "durable")
