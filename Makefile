@@ -32,8 +32,10 @@ coverage: $(READY) ## branch coverage of the engine, kernels included, with the 
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/greedy \
 	    --cov=meshwright.greedy --cov-branch --cov-report=term-missing
 
-docs: $(READY) ## write the generated parts of README.md and docs/ again
+docs: $(READY) ## write the generated parts of README.md and docs/ again, and build the site
 	@$(BIN)/python docs/generate.py
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[docs]'
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going -q docs docs/_build && echo "open docs/_build/index.html"
 
 clean: ## remove .venv and everything that was built
 	rm -rf $(VENV) build dist out src/*.egg-info htmlcov .coverage .coverage.*

@@ -7,8 +7,10 @@ up to date. Help is read from the structure of the commands, not from text that 
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import grimp
 import networkx as nx
 from typer.main import get_command
 
+import meshwright as mw
 from meshwright.cli.main import build_app
 from meshwright.designs import DESIGNS
 
@@ -86,6 +89,96 @@ def _row(given: Any) -> list[str]:
         usage = " ".join([*given.opts, given.metavar or ""]).strip()
     default = "required" if given.required else "" if given.default in (None, False) else f"`{given.default}`"
     return [f"`{usage}`", given.help or "", default]
+
+
+def names() -> str:
+    """Return every public name of the package with its signature and docstring, for docs/python.md."""
+    things = {name: getattr(mw, name) for name in mw.__all__ if name != "__version__"}
+    own = {name: thing for name, thing in things.items() if not inspect.ismodule(thing)}
+    rooms_of = {name: thing for name, thing in things.items() if inspect.ismodule(thing)}
+    parts = [_documented(f"mw.{name}", thing) for name, thing in own.items()]
+    return "\n\n".join([*parts, *(_documented_room(name, room) for name, room in rooms_of.items())])
+
+
+def _documented(name: str, thing: Any) -> str:
+    """Return the section of a function or class; methods follow in a list."""
+    parts = [f"## {name}", f"```python\n{name}{_signature(thing)}\n```", _docstring(thing)]
+    if inspect.isclass(thing):
+        methods = [
+            f"- `.{key}{_signature(value)}`: {_sentence(value)}" for key, value in _public_members(thing)
+        ]
+        parts += ["\n".join(methods)] if methods else []
+    return "\n\n".join(parts)
+
+
+def _documented_room(name: str, room: Any) -> str:
+    """Return the section of a room: its public names, each with its first sentence."""
+    keys = getattr(room, "__all__", [key for key in vars(room) if not key.startswith("_")])
+    things = {key: getattr(room, key) for key in keys}
+    listed = [
+        f"- `mw.{name}.{key}`: {_sentence(thing)}"
+        for key, thing in things.items()
+        if callable(thing) and str(getattr(thing, "__module__", "")).startswith("meshwright")
+    ]
+    return "\n\n".join([f"## mw.{name}", (room.__doc__ or "").strip(), "\n".join(listed)])
+
+
+def _public_members(thing: Any) -> list[tuple[str, Any]]:
+    members = []
+    for key, value in vars(thing).items():
+        plain = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+        plain = getattr(plain, "fget", None) or getattr(plain, "func", None) or plain
+        if not key.startswith("_") and inspect.isfunction(plain) and plain.__doc__:
+            members.append((key, value if isinstance(value, (property, cached_property)) else plain))
+    return members
+
+
+def _signature(thing: Any) -> str:
+    """Return a signature without annotations, which the text explains; nothing for a property."""
+    if isinstance(thing, (property, cached_property)):
+        return ""
+    try:
+        found = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return "(…)"
+    bare = [
+        one.replace(annotation=inspect.Parameter.empty)
+        for one in found.parameters.values()
+        if one.name not in ("self", "cls")
+    ]
+    return str(found.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+
+
+def _sentence(thing: Any) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+def _docstring(thing: Any) -> str:
+    """Return a docstring as Markdown: examples become code, parameters and errors a list."""
+    lines: list[str] = []
+    text = inspect.getdoc(thing) or ""
+    for block in re.split(r"\n{2,}", text):
+        shown = block.strip("\n")
+        if shown.lstrip().startswith(">>>"):
+            lines.append(f"```python\n{inspect.cleandoc(shown)}\n```")
+        elif match := re.match(r"(Parameters|Raises|Examples|Returns)\n-+\n?", shown):
+            rest = shown[match.end() :]
+            body = f"```python\n{rest}\n```" if rest.startswith(">>>") else _items(rest)
+            lines += [f"*{match[1]}*", *([body] if body else [])]
+        else:
+            lines.append(shown)
+    return "\n\n".join(lines)
+
+
+def _items(text: str) -> str:
+    """Return the items of a section as a list: a name, and what is indented below it."""
+    items: list[str] = []
+    for line in text.splitlines():
+        if line.startswith(" ") and items:
+            items[-1] += f" {line.strip()}"
+        elif line.strip():
+            items.append(f"- `{line.strip()}`:")
+    return "\n".join(items)
 
 
 @cache
@@ -166,6 +259,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/algorithms.md": {"designs": algorithms},
     "docs/architecture.md": {"diagram": diagram, "rooms": rooms, "files": files},
     "docs/command-line.md": {"commands": commands},
+    "docs/python.md": {"names": names},
 }
 """Each page with its generated parts, and what makes them."""
 

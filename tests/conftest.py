@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 from hypothesis import settings
@@ -16,12 +16,15 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Engine: TypeAlias = "SparkSession | None"
+
 SPARK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
+    "spark.driver.maxResultSize": "1m",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-"""The settings of the Spark session that tests share."""
+"""The settings of the Spark session that tests share; nothing that grows may pass through its driver."""
 
 settings.register_profile("meshwright", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("meshwright")
@@ -31,7 +34,8 @@ settings.load_profile("meshwright")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Say which tests belong into one process."""
     for item in items:
-        together = "spark" if "spark" in getattr(item, "fixturenames", ()) else Path(item.path).parent.name
+        names = getattr(item, "fixturenames", ())
+        together = "spark" if {"spark", "engine"} & {*names} else Path(item.path).parent.name
         item.add_marker(pytest.mark.xdist_group(together))
 
 
@@ -46,3 +50,10 @@ def spark() -> Iterator[SparkSession]:
     started = session("local[2]", conf=SPARK)
     yield started
     started.stop()
+
+
+@pytest.fixture(params=["process", "spark"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """Return where a test runs: in this process, and on the one Spark session of the suite."""
+    found: Engine = None if request.param == "process" else request.getfixturevalue("spark")
+    return found

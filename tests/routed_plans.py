@@ -12,6 +12,7 @@ from calls import crowds, seeds
 from meshwright import Interest
 from meshwright.deploy import NamedTrees
 from meshwright.designs import design
+from meshwright.filters import PlannedFilters
 from meshwright.greedy import grow, rules
 from meshwright.routes import Trees, route
 from meshwright.store import read_trees, write_plan, write_trees
@@ -23,6 +24,15 @@ def named_trees(trees: Trees) -> NamedTrees:
     """Return trees by name, as from a stored plan."""
     names = trees.overlay.interest.node_names.to_pylist()
     return NamedTrees.from_tables(trees.to_arrow().cast(TREES), roles_of(trees), map(str, names))
+
+
+def grouped_trees(planned: PlannedFilters, trees: Trees) -> NamedTrees:
+    """Return the trees of groups by name, with the filters that brokers hold."""
+    held = planned.held.to_arrow()
+    return named_trees(trees).with_filters(
+        {row["filter"]: row["group"] for row in planned.table().to_pylist()},
+        zip(held.column("node").to_pylist(), held.column("topic").to_pylist(), strict=True),
+    )
 
 
 @st.composite

@@ -80,7 +80,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (pa.Array, pa.ChunkedArray)):
         return plain(value.to_pylist())
     if isinstance(value, mw.Interest):
-        return value.fingerprint
+        return value.whole_fingerprint
     if isinstance(value, mw.Overlay):
         return plain(value.to_arrow())
     if is_dataclass(value):

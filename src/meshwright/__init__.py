@@ -1,24 +1,40 @@
 """Meshwright plans the overlays of publish/subscribe systems.
 
 >>> import meshwright as mw
->>> interest = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}})
->>> mw.design(interest, "gm").overlay.edges
+>>> plan = mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm")
+>>> plan.overlay.edges
 [('a', 'b'), ('a', 'c')]
+
+The public names, in groups:
+
+- subscriptions: `Interest`, `load`, `save`, `profile`, `workloads`, `pipeline`
+- a plan: `design`, `compare`, `advise` (with `Wishes`), `certify`, `verify`, `plot`
+- what results: `Plan`, `Overlay`, `Comparison`, `Advice`, `measure`
+- the way of messages: `route`, `routes`, `Trees`
+- change: `LiveOverlay`, `churn`
+- users on brokers: `content`
+- costs of links: `LinkCosts`, `load_costs`
+- the engine: `grow`, `rules`, `candidates`
+- files: `load_interest`, `write_dataset`, `read_plan`, `write_plan`, `read_trees`, `write_trees`
+- charts and tables: `report`
+- errors: `MeshwrightError`
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright import churn, content, measure, routes, verify, workloads
+    from meshwright import churn, content, measure, pipeline, report, routes, verify, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.designs import Plan, design
+    from meshwright.designs import Advice, Comparison, Plan, Wishes, advise, certify, compare, design
     from meshwright.errors import MeshwrightError
+    from meshwright.face import load, plot, save
     from meshwright.greedy import candidates, grow, rules
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
-    from meshwright.routes import route
+    from meshwright.pipeline.dataset.profile import profile
+    from meshwright.routes import Trees, route
     from meshwright.store import (
         load_costs,
         load_interest,
@@ -29,26 +45,42 @@ if TYPE_CHECKING:
         write_trees,
     )
 
+    __version__: str
+
 __all__ = [
+    "Advice",
+    "Comparison",
     "Interest",
     "LinkCosts",
     "LiveOverlay",
     "MeshwrightError",
     "Overlay",
     "Plan",
+    "Trees",
+    "Wishes",
+    "__version__",
+    "advise",
     "candidates",
+    "certify",
     "churn",
+    "compare",
     "content",
     "design",
     "grow",
+    "load",
     "load_costs",
     "load_interest",
     "measure",
+    "pipeline",
+    "plot",
+    "profile",
     "read_plan",
     "read_trees",
+    "report",
     "route",
     "routes",
     "rules",
+    "save",
     "verify",
     "workloads",
     "write_dataset",
@@ -57,31 +89,52 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "Advice": "designs",
+    "Comparison": "designs",
     "Interest": "interest",
     "LinkCosts": "costs",
     "LiveOverlay": "churn",
     "MeshwrightError": "errors",
     "Overlay": "overlay",
     "Plan": "designs",
+    "Trees": "routes",
+    "Wishes": "designs",
+    "advise": "designs",
     "candidates": "greedy",
+    "certify": "designs",
+    "compare": "designs",
     "design": "designs",
     "grow": "greedy",
+    "load": "face",
     "load_costs": "store",
     "load_interest": "store",
+    "plot": "face",
+    "profile": "pipeline.dataset.profile",
     "read_plan": "store",
     "read_trees": "store",
     "route": "routes",
     "rules": "greedy",
+    "save": "face",
     "write_dataset": "store",
     "write_plan": "store",
     "write_trees": "store",
 }
+"""The room of each public name that is not a room itself."""
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `meshwright --help` answers at once."""
-    if name in ("churn", "content", "measure", "routes", "verify", "workloads"):
-        return import_module(f"meshwright.{name}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("meshwright")
     if name in _ROOMS:
         return getattr(import_module(f"meshwright.{_ROOMS[name]}"), name)
+    if name in __all__:
+        return import_module(f"meshwright.{name}")
     raise AttributeError(f"module 'meshwright' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, so that Tab completion and `dir` show them before their first use."""
+    return sorted(__all__)

@@ -50,6 +50,27 @@ def from_strings(values: Sequence[str]) -> pa.Array:
     )
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a type is one of strings, of any length."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def as_text(names: pa.Array) -> pa.Array:
+    """Return an array as strings: `string`, or `large_string` beyond 2 GiB of text.
+
+    >>> as_text(pa.array([1, 2])).to_pylist()
+    ['1', '2']
+    """
+    return names.cast(pa.large_string() if names.nbytes > MOST_BYTES else pa.string())
+
+
+def join_text(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column of strings as one array: `string`, or `large_string` beyond 2 GiB of text."""
+    if column.nbytes > MOST_BYTES:
+        column = column.cast(pa.large_string())
+    return column.combine_chunks()
+
+
 def to_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Return a column of numbers or booleans without nulls as a numpy array; one chunk is not copied.
 

@@ -6,19 +6,19 @@ form both ways. Names appear only at the border. An `Interest` never changes.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from meshwright.arrays import own, settled, stable_order
-from meshwright.arrow import from_numpy, to_numpy
+from meshwright.arrow import as_text, from_numpy, is_text
 from meshwright.errors import InputError, MissingDependencyError, first_five
+from meshwright.fingerprint import WholeFingerprint, fingerprint
 from meshwright.names import axis_names, encode_names, name_column, position_of, sort_names
 
 if TYPE_CHECKING:
@@ -115,6 +115,69 @@ class Interest:
             if table.column_names.count(column) > 1:
                 raise InputError(f"more than one column {column!r}: keep one of them")
         return cls.from_pairs(table.column(node), table.column(topic))
+
+    @classmethod
+    def from_pandas(cls, frame: Any, *, node: str = "node", topic: str = "topic") -> Interest:
+        """Build from two columns of a pandas DataFrame."""
+        return cls.from_arrow(frame, node=node, topic=topic)
+
+    @classmethod
+    def from_polars(cls, frame: Any, *, node: str = "node", topic: str = "topic") -> Interest:
+        """Build from two columns of a polars DataFrame."""
+        return cls.from_arrow(frame, node=node, topic=topic)
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Interest:
+        """Build from a networkx graph.
+
+        If its nodes have the attribute `bipartite`, those with 0 are nodes and those with 1 are topics. In
+        any other graph each node is a topic too: a directed edge says that its source subscribes to its
+        target, as followers do; an undirected edge says so both ways, as friends do.
+        """
+        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+            raise InputError(f"{type(graph).__name__} is not a networkx graph: give a Graph or a DiGraph")
+        pairs = [(u, v) for u, v, *_ in graph.edges]
+        side = dict(graph.nodes(data="bipartite"))
+        if any(value is not None for value in side.values()):
+            unsaid = [name for name, value in side.items() if value not in (0, 1)]
+            if unsaid:
+                raise InputError(f"nodes {first_five(unsaid)} have no bipartite = 0 or 1: set it on all")
+            pairs = [(u, v) if side[u] == 0 else (v, u) for u, v in pairs]
+            wrong = [pair for pair in pairs if side[pair[0]] == side[pair[1]]]
+            if wrong:
+                raise InputError(f"edges {first_five(wrong)} join two of one side: join nodes to topics")
+            names = ([name for name, value in side.items() if value == own] for own in (0, 1))
+            all_nodes, all_topics = names
+        else:
+            all_nodes = all_topics = list(graph.nodes)
+            if not graph.is_directed():
+                pairs += [(v, u) for u, v in pairs if u != v]
+        nodes, topics = ([pair[end] for pair in pairs] for end in (0, 1))
+        return cls.from_pairs(nodes, topics, all_nodes=all_nodes, all_topics=all_topics)
+
+    @classmethod
+    def of(cls, source: Any) -> Interest:
+        """Return the interest itself, or build it from whatever it can be built from.
+
+        >>> Interest.of({"a": {"x"}, "b": {"x"}})
+        Interest(2 nodes, 1 topics, 2 subscriptions)
+        """
+        if isinstance(source, Interest):
+            return source
+        if isinstance(source, Mapping):
+            return cls.from_dict(source)
+        if hasattr(source, "tocoo"):
+            return cls.from_scipy(source)
+        if hasattr(source, "__arrow_c_stream__"):
+            return cls.from_arrow(source)
+        if hasattr(source, "is_directed"):
+            return cls.from_networkx(source)
+        if isinstance(source, (str, PathLike)):
+            raise InputError(f"{str(source)!r} is a path: give mw.load({str(source)!r})")
+        raise InputError(
+            f"cannot make an interest from {type(source).__name__}: give an Interest, a mapping of nodes to "
+            "topics, a table with columns node and topic, a networkx graph or a sparse matrix"
+        )
 
     @classmethod
     def from_scipy(
@@ -228,10 +291,10 @@ class Interest:
 
     def canonical(self) -> Interest:
         """Return the same relation with string names in the order of their UTF-8 bytes, as it is stored."""
-        if pa.types.is_string(self.node_names.type) and pa.types.is_string(self.topic_names.type):
+        if is_text(self.node_names.type) and is_text(self.topic_names.type):
             return self
-        node_names, node_rank = sort_names(self.node_names.cast(pa.string()))
-        topic_names, topic_rank = sort_names(self.topic_names.cast(pa.string()))
+        node_names, node_rank = sort_names(as_text(self.node_names))
+        topic_names, topic_rank = sort_names(as_text(self.topic_names))
         return Interest.from_ids(
             node_names, topic_names, node_rank[self.node_of_slot], topic_rank[self.node_topics]
         )
@@ -240,15 +303,31 @@ class Interest:
     def fingerprint(self) -> str:
         """A digest of names and subscriptions; equal for equal relations, however they were made."""
         relation = self.canonical()
-        digest = Fingerprint(relation.node_names, relation.topic_names, relation.node_ptr)
+        return fingerprint(relation.node_names, relation.topic_names, relation.node_ptr, relation.node_topics)
+
+    @cached_property
+    def whole_fingerprint(self) -> str:
+        """The fingerprint of schema 1 of datasets, which older plans and datasets state."""
+        relation = self.canonical()
+        digest = WholeFingerprint(relation.node_names, relation.topic_names, relation.node_ptr)
         digest.update(relation.node_topics)
         return digest.hexdigest()
+
+    def has_fingerprint(self, stated: object) -> bool:
+        """Return whether this relation has a stated fingerprint, of any schema."""
+        return stated in (self.fingerprint, self.whole_fingerprint)
 
     def __repr__(self) -> str:
         return (
             f"Interest({self.num_nodes} nodes, {self.num_topics} topics, "
             f"{self.num_subscriptions} subscriptions)"
         )
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_table
+
+        counts = (self.num_nodes, self.num_topics, self.num_subscriptions)
+        return html_table([[f"{count:,}" for count in counts]], head=("nodes", "topics", "subscriptions"))
 
     # -- conversion --------------------------------------------------------------------------------
 
@@ -269,25 +348,6 @@ class Interest:
         return csr_array(
             (ones, self.node_topics, self.node_ptr), shape=(self.num_nodes, self.num_topics), copy=True
         )
-
-
-class Fingerprint:
-    """The digest of a relation: of its names, strings and sorted, of `node_ptr`, then of `node_topics`."""
-
-    def __init__(self, node_names: pa.Array, topic_names: pa.Array, node_ptr: NDArray[Any]) -> None:
-        self._digest = hashlib.sha256(b"meshwright interest 1")
-        for names in (node_names, topic_names):
-            self._digest.update(to_numpy(pc.binary_length(names)).astype("<i4").tobytes())
-            self._digest.update("".join(names.to_pylist()).encode())
-        self._digest.update(node_ptr.astype("<i8").tobytes())
-
-    def update(self, topics: NDArray[Any]) -> None:
-        """Add the next piece of `node_topics`, of any length."""
-        self._digest.update(topics.astype("<i4").tobytes())
-
-    def hexdigest(self) -> str:
-        """Return the fingerprint of everything added so far."""
-        return self._digest.hexdigest()
 
 
 def arrow_to_pandas(table: pa.Table) -> Any:

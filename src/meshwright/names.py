@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrow import from_numpy, from_strings, to_numpy
+from meshwright.arrow import as_text, from_numpy, from_strings, is_text, to_numpy
 from meshwright.errors import InputError, first_rows
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
         ) from error
     if pa.types.is_string_view(column.type):
         return column.cast(pa.large_string())
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if is_text(column.type):
         return column
     if len(column) == 0:
         return pa.chunked_array([], pa.string())
@@ -88,7 +88,7 @@ def encode_names(
     chunks = [chunk for part in given for chunk in part.cast(given[0].type).chunks]
     encoded = pa.chunked_array(chunks).dictionary_encode()  # its chunks share one dictionary
     distinct = encoded.chunk(0).dictionary
-    names, rank = sort_names(distinct if pa.types.is_integer(distinct.type) else distinct.cast(pa.string()))
+    names, rank = sort_names(distinct if pa.types.is_integer(distinct.type) else as_text(distinct))
     ids = np.concatenate([rank[to_numpy(chunk.indices)] for chunk in encoded.chunks])
     return names, ids[: len(column)]
 
@@ -121,7 +121,7 @@ def position_of(names: pa.Array, name: Name, what: str) -> int:
     InputError
         If it is unknown.
     """
-    fits = isinstance(name, str) == pa.types.is_string(names.type)
+    fits = isinstance(name, str) == is_text(names.type)
     found = names.index(name_array([name]).cast(names.type)[0]).as_py() if fits else -1
     if found < 0:
         raise InputError(f"no {what} {name!r} among the {len(names)} {what}s")

@@ -64,14 +64,17 @@ def test_a_start_without_tight_pairs() -> None:
     assert bounds.prices(interest, start=slack).bound == 5
 
 
-@pytest.mark.parametrize("make", [zipf, expo, unif])
-def test_it_comes_near_on_fixed_sizes(make: type[Interest]) -> None:
-    """On the workloads of the papers, the bound shows Greedy Merge within a third of the fewest links."""
+@pytest.mark.parametrize(("make", "reached"), [(zipf, 585), (expo, 396), (unif, 610)])
+def test_it_comes_near_on_fixed_sizes(make: type[Interest], reached: int) -> None:
+    """On the workloads of the papers, the bound shows Greedy Merge within a third of the fewest links.
+
+    It is no worse than the one that was reached before.
+    """
     interest = make(300, 50, min_size=8, max_size=8, seed=3)  # type: ignore[call-arg]
     greedy = len(grow(interest, rules.gm))
     first, full = (bounds.prices(interest, effort=effort).bound for effort in ("first", "full"))
     assert greedy / 1.33 < full <= greedy
-    assert first < full
+    assert first < reached <= full
 
 
 def test_threads_do_not_matter() -> None:

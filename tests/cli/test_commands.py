@@ -167,8 +167,8 @@ def test_plan_prints_words(dataset: Path) -> None:
 def test_a_plan_replaces_a_plan(dataset: Path) -> None:
     """Planning again into the same folder leaves the new plan there, and nothing beside it."""
     out = dataset.parent / "plan"
-    for algorithm in ("gm", "ring"):
-        assert meshwright("plan", dataset, "--algorithm", algorithm, "--out", out).code == 0
+    for algorithm, force in (("gm", []), ("ring", ["--force"])):
+        assert meshwright("plan", dataset, "--algorithm", algorithm, "--out", out, *force).code == 0
     assert mw.read_plan(out).metadata["algorithm"] == "ring"
     assert sorted(path.name for path in dataset.parent.iterdir()) == ["dataset", "plan"]
 

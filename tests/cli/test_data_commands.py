@@ -12,28 +12,31 @@ import pytest
 from meshwright import Interest
 from meshwright.pipeline.dataset.ingest import Outcome
 from meshwright.pipeline.dataset.sample import Sample
-from meshwright.pipeline.follow import BatchOutcome
+from meshwright.pipeline.follow_files import BatchOutcome
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
 from meshwright.store import write_dataset
-from meshwright.store.datasets import QUARANTINE
+from meshwright.store.dataset_parts import QUARANTINE
 from terminal import meshwright
 
 OUTCOME = Outcome(
     read=1900, kept=1200, duplicates=300, superseded=250, quarantined=150, nodes=40, topics=7,
-    format="csv", node_from=None,
+    format="csv", node_from=None, reasons={"blank node name": 150}, cleaned={"name cleaned": 5},
 )  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands get a session that cannot do anything."""
-    monkeypatch.setattr("meshwright.cli.spark.open_session", lambda master, conf: SimpleNamespace())
+    monkeypatch.setattr("meshwright.cli.spark.open_session", lambda *_: SimpleNamespace())
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Replace `ingest`, and return what it is called with."""
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
+    """Replace `ingest`, and return what it is called with; there are small files to name."""
     found: dict[str, Any] = {}
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "a.csv"):
+        (tmp_path / name).write_text("node,topic\na,x\n")
 
     def ingest(spark: Any, sources: list[str], out: Path, reading: Reading, **options: Any) -> Outcome:
         found.update(sources=sources, reading=reading, max_bad=options["max_bad"])
@@ -44,6 +47,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return OUTCOME
 
     monkeypatch.setattr("meshwright.pipeline.dataset.ingest.ingest", ingest)
+    monkeypatch.setattr("meshwright.pipeline.readers.reading.check_headers", lambda *_: None)
     return found
 
 
@@ -56,9 +60,10 @@ def test_ingest_prints_what_became_of_each_row(asked: dict[str, Any], tmp_path: 
         "read 1,900 rows = 1,200 kept + 300 duplicates + 250 superseded + 150 quarantined",
     ]
     assert "blank node name" in lines[2]
+    assert lines[3] == "cleaned 5 × name cleaned"
     assert lines[-1] == f"written to {out}"
     answer = meshwright("ingest", "a.csv", "--format", "csv", "--out", out, "--json").json
-    assert answer == {**OUTCOME.described(), "reasons": {"blank node name": 1}, "dataset": str(out)}
+    assert answer == {**OUTCOME.described(), "dataset": str(out)}
 
 
 def test_ingest_passes_its_options_on(asked: dict[str, Any], tmp_path: Path) -> None:
@@ -110,13 +115,14 @@ def test_follow_reports_batches_and_their_sums(tmp_path: Path, monkeypatch: pyte
         "50 quarantined; 40 events"
         for number in range(2)
     ]
-    answer = meshwright(*words, "--every", "2", "--start", tmp_path, "--json")
+    more = ["--max-files", "3", "--forget", "1"]
+    answer = meshwright(*words, "--every", "2", "--start", tmp_path, *more, "--json")
     counts = {"read": 2000, "applied": 1400, "unchanged": 200, "superseded": 300, "quarantined": 100}
     assert answer.json == {"batches": 2, **counts, "events": 80, "out": str(tmp_path / "out")}
     assert answer.err == ""
     assert asked == [
-        {"reading": Reading("csv"), "start": None, "every": None},
-        {"reading": Reading("csv"), "start": tmp_path, "every": 2.0},
+        {"reading": Reading("csv"), "start": None, "every": None, "max_files": None, "forget": 30 * 86400},
+        {"reading": Reading("csv"), "start": tmp_path, "every": 2.0, "max_files": 3, "forget": 86400},
     ]
     assert "create it" in meshwright("follow", tmp_path / "none", "--out", tmp_path / "out").complaint
 
@@ -132,7 +138,7 @@ def test_spark_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     from meshwright.errors import InputError
 
     open_session("local[2]", ["a=b=c", "d="])
-    assert found == [(("local[2]",), {"conf": {"a": "b=c", "d": ""}})]
+    assert found == [(("local[2]",), {"conf": {"a": "b=c", "d": ""}, "connect_timeout": 30.0})]
     for wrong in ("a", "=b", ""):
         with pytest.raises(InputError, match="is not KEY=VALUE"):
             open_session(None, [wrong])

@@ -55,7 +55,6 @@ def test_mosquitto_folders(tmp_path: Path) -> None:
             "brokers": 4,
             "bridges": 3,
             "topic_lines": 3,
-            "merged": [],
             "out": str(out),
         },
     )
@@ -130,7 +129,7 @@ def test_inventory_mistakes(tmp_path: Path, rows: str, message: str) -> None:
     [
         ({"a": {"wet rain"}, "b": {"wet rain"}}, "spaces"),
         ({"a": {"a/#/b"}, "b": {"a/#/b"}}, "# must be the whole last level"),
-        ({"a": {"x/#"}, "b": {"x/#", "x/y"}, "c": {"x/y"}}, "with --overlaps merge"),
+        ({"a": {"x/#"}, "b": {"x/#", "x/y"}, "c": {"x/y"}}, "with --topic-kind mqtt"),
     ],
 )
 def test_filter_mistakes(tmp_path: Path, topics: dict[str, set[str]], message: str) -> None:
@@ -138,20 +137,6 @@ def test_filter_mistakes(tmp_path: Path, topics: dict[str, set[str]], message: s
     plan = planned(tmp_path, topics)
     assert message in meshwright("export", plan, "--to", "mosquitto", "--out", tmp_path / "out").complaint
     assert not (tmp_path / "out").exists()
-
-
-def test_overlaps_can_be_merged(tmp_path: Path) -> None:
-    """With --overlaps merge, overlapping filters share a tree, which the answer and plan.md state."""
-    plan = planned(tmp_path, {"a": {"x/#"}, "b": {"x/#", "x/y"}, "c": {"x/y"}})
-    words: list[str | Path] = ["--to", "mosquitto", "--overlaps", "merge", "--out", tmp_path / "out"]
-    assert (
-        "merged: brokers that subscribe to one carry all of x/#, x/y"
-        in meshwright("export", plan, *words).out
-    )
-    assert meshwright("export", plan, *words, "--json").json["merged"] == [["x/#", "x/y"]]
-    page = (tmp_path / "out" / "plan.md").read_text()
-    assert "Overlapping topics share one tree" in page
-    assert "no other broker" not in page
 
 
 def test_relays_are_stated(tmp_path: Path) -> None:
@@ -263,7 +248,6 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         ["--profile", "durable"],
         ["--mosquitto", "2.1"],
         ["--secret", "none"],
-        ["--overlaps", "merge"],
         ["--allow-relays"],
     ],
 )

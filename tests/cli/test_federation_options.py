@@ -46,7 +46,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--brokers", "3", "--profile", "x", "--churn", "1"], "no profile 'x'"),
         (["--brokers", "3", "--picture", "federation.txt"], "federation.txt"),
         (["--brokers", "3", "--out", "file"], "file"),
-        (["--brokers", "201", "--overlaps", "x"], "choose refuse or merge"),
     ],
 )
 def test_wrong_options_are_refused(

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +59,7 @@ def test_commands_are_the_promised_ones() -> None:
         "content",
         "demo",
         "diff",
+        "doctor",
         "export",
         "federation",
         "follow",
@@ -72,6 +74,33 @@ def test_commands_are_the_promised_ones() -> None:
         "verify",
         "workload",
     }
+
+
+def test_help_has_groups_with_the_main_journey_first() -> None:
+    """Every command is in a group of the help, once; the first group leads from logs to brokers."""
+    answer = meshwright("-h").out
+    listed = re.findall(r"^  ([a-z]+)  ", answer, re.MULTILINE)
+    assert sorted(listed) == sorted(PROGRAM.commands)
+    assert listed[:5] == ["ingest", "plan", "verify", "route", "export"]
+
+
+@pytest.mark.parametrize("words", [[], ["plan"], ["content", "assign"]])
+def test_short_help(words: list[str]) -> None:
+    """`-h` is `--help`."""
+    assert meshwright(*words, "-h") == meshwright(*words, "--help")
+
+
+def test_completion_is_on_offer() -> None:
+    """Shells can be taught to complete commands."""
+    assert "--install-completion" in meshwright("--help").out
+
+
+def test_did_you_mean(tmp_path: Path) -> None:
+    """A misspelt command or algorithm names the nearest one."""
+    assert "Did you mean 'plan'?" in meshwright("plann").err
+    (tmp_path / "rows.csv").write_text("node,topic\na,x\nb,x\n")
+    answer = meshwright("plan", tmp_path / "rows.csv", "--algorithm", "minmx", "--out", tmp_path / "plan")
+    assert (answer.code, "did you mean 'minmax'?" in answer.err) == (2, True)
 
 
 def test_version() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calls import crowds, examples
 from meshwright import Interest
-from meshwright.designs import Wishes, advise
+from meshwright.designs import Wishes, advise, front
 from meshwright.designs.advice import NEARLY_FEWEST
 from meshwright.errors import InputError
 from meshwright.workloads import zipf
@@ -82,3 +82,17 @@ def test_impossible_wishes_are_rejected(name: str) -> None:
     """A limit of zero is rejected in one line."""
     with pytest.raises(InputError, match=f"{name} is 0"):
         Wishes(**{name: 0})  # type: ignore[arg-type]
+
+
+def test_a_degree_limit_is_used_up() -> None:
+    """Under a degree limit, advice is as good as the best known trade-off within it."""
+    interest = zipf(150, 30, size=6, seed=2)
+    limit = 9
+    chosen = advise(interest, Wishes(max_degree=limit), steps=400).plan
+    within = [
+        plan for plan in front(interest, steps=400, certify=True) if plan.figures["max_degree"] <= limit
+    ]
+    assert chosen is not None
+    assert within
+    fewest = min(len(plan.overlay) for plan in within)
+    assert len(chosen.overlay) <= NEARLY_FEWEST * fewest

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
+from statistics import fmean
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.experiments.checks import (
+    UNDECIDED,
     Check,
     Claims,
     at_least,
     at_most,
     below,
     falls,
+    is_below,
     near,
     rises,
     verdict_of,
@@ -56,11 +60,33 @@ def test_reasons_name_what_fails() -> None:
 @given(st.lists(st.integers(-100, 100), min_size=2, max_size=6))
 def test_shapes(values: list[int]) -> None:
     """A curve falls where each mean is below the one before; what falls does not rise."""
-    points = {x: [value - 1.0, value + 1.0] for x, value in enumerate(values)}
+    points = {x: [float(value)] for x, value in enumerate(values)}
     steps = list(pairwise(values))
     assert list(falls(points).values()) == [after < before for before, after in steps]
     assert list(rises(points).values()) == [after > before for before, after in steps]
     assert not any(below(points, points).values())
+
+
+SEEDS = st.lists(st.integers(0, 20).map(float), min_size=1, max_size=4)
+
+
+@given(SEEDS, SEEDS)
+def test_seeds_decide_or_not(lower: list[float], upper: list[float]) -> None:
+    """An order that the means reverse is refuted if the ranges are apart, and undecided if they overlap."""
+    score = is_below(lower, upper)
+    if fmean(lower) < fmean(upper):
+        assert score == 1
+    elif len(set(lower)) == len(set(upper)) == 1 or min(lower) > max(upper):
+        assert score == 0
+    else:
+        assert math.isnan(score)
+
+
+def test_undecided_comparisons_must_not_be_the_majority() -> None:
+    """A claim needs at least half of its comparisons to hold."""
+    assert verdict_of({"a": True, "b": UNDECIDED}) == "holds"
+    assert verdict_of({"a": True, "b": UNDECIDED, "c": UNDECIDED}) == "partly"
+    assert verdict_of({"a": False, "b": UNDECIDED}) == "no"
 
 
 @given(st.floats(0.1, 100), st.floats(0.1, 100))

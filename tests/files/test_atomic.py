@@ -30,6 +30,7 @@ NEW = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}, "c": {"y"}})
 
 KILLED_WRITERS = """
 import os, signal, sys
+from contextlib import contextmanager
 from pathlib import Path
 from meshwright import Interest
 from meshwright.files import atomic
@@ -38,19 +39,21 @@ from meshwright.store import datasets
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
-write = datasets.write_table
-def write_then_die(table, file):
-    write(table, file)
-    if file.parent.name == moment:
+write = datasets.new_part
+@contextmanager
+def write_then_die(place, kind, number):
+    with write(place, kind, number) as writer:
+        yield writer
+    if kind == moment:
         die()
 
 for target in sys.argv[1:]:
     moment = Path(target).parent.name
     writer = os.fork()
     if not writer:
-        datasets.write_table = write_then_die
+        datasets.new_part = write_then_die
         if moment == "renaming":
-            datasets.write_table, atomic.take_place = write, die
+            datasets.new_part, atomic.take_place = write, die
         datasets.write_dataset(Interest.from_dict({"n": {"t"}}), target)
         os._exit(0)
     assert os.WTERMSIG(os.waitpid(writer, 0)[1]) == signal.SIGKILL

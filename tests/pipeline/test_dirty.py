@@ -22,8 +22,9 @@ from meshwright.pipeline.readers.sources import SourceFile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
+    from conftest import Engine
 
+OPEN_QUOTE = "quote without an end in its line: if values have line breaks, use --quoted-newlines"
 HEADER = b"node,topic,operation,time\n"
 GOOD = "good"
 DUPLICATE = "duplicate"
@@ -34,12 +35,12 @@ CORPUS: list[tuple[bytes, str]] = [
     (b"a,x,subscribe,11\r\n", DUPLICATE),  # another line ending
     (b"b,x,subscribe,12\r", GOOD),  # and a third line ending
     (b"broken\xff\xfe,x,subscribe,13\n", "not UTF-8"),
-    (b'"a,y,subscribe,14\n', "quotes do not match"),
+    (b'"a,y,subscribe,14\n', OPEN_QUOTE),
     (b'"a"b,y,subscribe,14\n', "quotes do not match"),
     (b'"quoted, name",y,subscribe,15\n', GOOD),
     (b'5"" pipe,y,subscribe,15\n', "quotes do not match"),
-    (b'"broken\n', "quotes do not match"),  # a name over two lines
-    (b'name",y,subscribe,15\n', "quotes do not match"),
+    (b'"broken\n', OPEN_QUOTE),  # a name over two lines
+    (b'name",y,subscribe,15\n', OPEN_QUOTE),
     (b'"' + b"y" * 200_000 + b'",y,subscribe,15\n', "node name longer than 65535 bytes"),
     (b"\n", ""),  # a blank line is not a row
     (b"a,y\n", "2 columns, not 4"),
@@ -68,10 +69,10 @@ def write(corpus: Sequence[tuple[bytes, str]], file: Path) -> None:
     file.write_bytes(b"\xef\xbb\xbf" + HEADER + b"".join(line for line, _ in corpus))
 
 
-def test_every_row_is_accounted_for(spark: SparkSession, tmp_path: Path) -> None:
+def test_every_row_is_accounted_for(engine: Engine, tmp_path: Path) -> None:
     """The counts of more than fifteen kinds of defects add up, and each bad row has its line and reason."""
     write(CORPUS, tmp_path / "a.csv")
-    outcome = ingest(spark, [tmp_path / "a.csv"], tmp_path / "out", max_bad=1)
+    outcome = ingest(engine, [tmp_path / "a.csv"], tmp_path / "out", max_bad=1)
     fates = Counter(fate if fate in (GOOD, DUPLICATE, SUPERSEDED) else "bad" for _, fate in CORPUS if fate)
     assert outcome.read == sum(fates.values())
     found = (outcome.kept, outcome.duplicates, outcome.superseded, outcome.quarantined)
@@ -90,7 +91,7 @@ def test_every_row_is_accounted_for(spark: SparkSession, tmp_path: Path) -> None
     assert manifest["counts"]["read"] == sum(fates.values())
 
 
-def test_json_lines(spark: SparkSession, tmp_path: Path) -> None:
+def test_json_lines(tmp_path: Path) -> None:
     """Defects that only JSON lines can have are accounted for too."""
     lines = [
         ('{"node": "a", "topic": "x"}', None),
@@ -106,7 +107,7 @@ def test_json_lines(spark: SparkSession, tmp_path: Path) -> None:
         ("[" * 100_000, "not JSON"),
     ]
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress("\n".join(line for line, _ in lines).encode()))
-    outcome = ingest(spark, [tmp_path / "a.jsonl.gz"], tmp_path / "out", max_bad=1)
+    outcome = ingest(None, [tmp_path / "a.jsonl.gz"], tmp_path / "out", max_bad=1)
     aside = pq.read_table(tmp_path / "out" / "quarantine").to_pylist()
     expected = [(number, why) for number, (_, why) in enumerate(lines, start=1) if why]
     assert [(row["line"], row["reason"]) for row in aside] == expected
@@ -115,7 +116,7 @@ def test_json_lines(spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", ["deleted", "grown"])
 def test_files_that_change_while_they_are_read(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
     """A file that is deleted or grows while it is read is an error that names it, and nothing is written."""
     file = tmp_path / "a.csv"
@@ -132,6 +133,6 @@ def test_files_that_change_while_they_are_read(
     real = sources.list_files
     monkeypatch.setattr(ingesting, "list_files", list_files)
     with pytest.raises(FormatError if change == "grown" else Exception, match=r"a\.csv") as refused:
-        ingest(spark, [file], tmp_path / "out", Reading("csv"))
+        ingest(None, [file], tmp_path / "out", Reading("csv"))
     assert isinstance(refused.value, ValueError)
     assert not (tmp_path / "out").exists()

@@ -10,15 +10,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright import Interest
-from meshwright.errors import InputError, OutputError
+from meshwright import Interest, load_interest
+from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.pipeline import follow as following
+from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.event_batches import Node, Row
-from meshwright.pipeline.follow import BatchOutcome, follow
+from meshwright.pipeline.follow import follow
+from meshwright.pipeline.follow_files import BatchOutcome
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.store import write_dataset
 
@@ -100,15 +103,14 @@ def test_following(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Monk
         "unsubscribe,oslo,x,5",
         "dance,a,b,1",
     )
-    real = following._write_lines
+    real = following.write_lines
 
-    def fail(records: Any, target: Path) -> None:
-        real(records, target)
-        if target.parent.name == "events":
-            raise OSError("the disk is full")
+    def fail(table: Any, target: Path, first: int | None) -> int:
+        real(table, target, first)
+        raise OSError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(following, "_write_lines", fail)
+        patch.setattr(following, "write_lines", fail)
         with pytest.raises(OSError, match="the disk is full"):
             follow(spark, source, place, READING, start=dataset, report=done.append)
     assert done == []
@@ -170,12 +172,15 @@ from meshwright.pipeline import follow as following
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.session.session import session
 
-real = following._write_lines
-def die(records, target):
-    real(records, target)
-    if target.parent.name == sys.argv[3] and target.name.startswith("batch-00000001"):
-        os.kill(os.getpid(), signal.SIGKILL)
-following._write_lines = die
+def dying(real):
+    def die(records, target, *more):
+        found = real(records, target, *more)
+        if target.parent.name == sys.argv[3] and target.name.startswith("batch-00000001.json"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+    return die
+following.write_lines = dying(following.write_lines)
+following.write_record = dying(following.write_record)
 spark = session("local[2]", conf={"spark.sql.shuffle.partitions": "2"})
 following.follow(spark.newSession(), sys.argv[1], sys.argv[2], Reading("csv"))
 """
@@ -204,3 +209,60 @@ def test_the_time_between_checks_is_positive(spark: SparkSession, tmp_path: Path
     """A time of zero or less is refused."""
     with pytest.raises(InputError, match="give a time above zero"):
         follow(spark, tmp_path, tmp_path / "out", READING, every=-1.0)
+
+
+def test_ties_and_late_rows_end_as_ingest_ends(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows with equal stamps in several files, in any batches, end as if all files were ingested at once.
+
+    States are written for the nodes of a batch only, and now and then for all.
+    """
+    monkeypatch.setattr(following, "DELTAS", 2)
+    source = tmp_path / "in"
+    rng = np.random.default_rng(5)
+    for number in (3, 1, 4, 2):  # not in the order of names
+        drop(
+            source,
+            f"{number}.csv",
+            *(
+                f"{('subscribe', 'unsubscribe')[word]},n{node},t{topic},{time}"
+                for word, node, topic, time in rng.integers(0, [2, 4, 3, 3], (12, 4)) + [0, 0, 0, 1]
+            ),
+        )
+        follow(spark, source, tmp_path / "out", READING)
+    ingest(None, [source], tmp_path / "whole", READING)
+    expected: dict[str, set[str]] = {}
+    for row in load_interest(tmp_path / "whole").to_arrow().to_pylist():
+        expected.setdefault(row["node"], set()).add(row["topic"])
+    written = events(tmp_path / "out")
+    assert [event["sequence"] for event in written] == list(range(len(written)))
+    assert replayed(written) == expected
+    states = sorted(folder.name for folder in (tmp_path / "out" / "state").iterdir())
+    assert states == ["base-00000001", "base-00000003", "batch-00000002", "batch-00000003"]
+
+
+def test_a_file_that_changes_before_its_batch_is_repeated(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch that failed is not repeated with other contents: some of its events may be out already."""
+    drop(tmp_path / "in", "1.csv", "subscribe,a,x,1")
+
+    def fail(*_: Any) -> int:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(following, "write_lines", fail)
+        with pytest.raises(OSError, match="the disk is full"):
+            follow(spark, tmp_path / "in", tmp_path / "out", READING)
+    drop(tmp_path / "in", "1.csv", "subscribe,a,x,1", "subscribe,b,x,1")
+    with pytest.raises(FormatError, match=r"1\.csv' changed since batch 0 began"):
+        follow(spark, tmp_path / "in", tmp_path / "out", READING)
+
+
+def test_unsubscribes_are_forgotten() -> None:
+    """Before the horizon, a row of a topic without a state comes too late; one with a state is applied."""
+    node = Node({"x": ((5.0, 0), True)})
+    rows = [Row((4.0, 0), "y", False), Row((6.0, 0), "x", True), Row((float("-inf"), 0), "z", False)]
+    assert [change.event for change in node.take(rows, 10.0)] == ["leave", "join"]
+    assert node.superseded == 1

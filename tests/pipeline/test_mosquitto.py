@@ -17,13 +17,13 @@ from brokers import PROGRAM, broker
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest, quarantine_reasons
 from meshwright.pipeline.readers.broker_names import log_files
+from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
 from meshwright.pipeline.readers.mosquitto_logs import UNKNOWN_CLIENT, Event, Log
-from meshwright.pipeline.readers.rows import NOT_UTF8
 from small_datasets import pairs_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from conftest import Engine
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="no mosquitto is installed")
 
@@ -90,7 +90,7 @@ async def live(port: int) -> set[tuple[str, str]]:
 
 
 @needs_broker
-def test_real_logs_fold_to_what_clients_hold(spark: SparkSession, tmp_path: Path) -> None:
+def test_real_logs_fold_to_what_clients_hold(tmp_path: Path) -> None:
     """The log of a real broker folds to the filters that its clients hold at that time."""
     log = tmp_path / "berlin.log"
     copy = tmp_path / "copy" / "berlin.log"
@@ -105,11 +105,11 @@ def test_real_logs_fold_to_what_clients_hold(spark: SparkSession, tmp_path: Path
     # The lines after this one come from clients that disconnect when the test ends.
     last = max(number for number, line in enumerate(lines) if "of/the/new" in line)
     copy.write_text("".join(lines[: last + 1]))
-    outcome = ingest(spark, [copy], tmp_path / "clients")
+    outcome = ingest(None, [copy], tmp_path / "clients")
     assert pairs_of(tmp_path / "clients") == expected
     assert (outcome.node_from, outcome.quarantined) == ("client", 0)
     (copy.parent / "oslo.log").write_text(connect_line("x") + "\nx 0 a/+\nx 0 new\n")
-    outcome = ingest(spark, [copy.parent], tmp_path / "brokers", Reading("mosquitto-log"))
+    outcome = ingest(None, [copy.parent], tmp_path / "brokers", Reading("mosquitto-log"))
     assert outcome.node_from == "broker"
     assert pairs_of(tmp_path / "brokers") == {("berlin", topic) for _, topic in expected} | {
         ("oslo", "a/+"),
@@ -117,7 +117,7 @@ def test_real_logs_fold_to_what_clients_hold(spark: SparkSession, tmp_path: Path
     }
 
 
-def test_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
+def test_bad_lines(tmp_path: Path) -> None:
     """Clients that never connected and names that are not UTF-8 are quarantined; messages are not rows.
 
     With one broker, the nodes are its clients.
@@ -127,7 +127,7 @@ def test_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
         + f"1700000002: {connect_line('late')}\n1700000003: late 0 a/b\n".encode()
         + b"1700000004: Saving in-memory database to x.db.\n1700000005: late 0 bad\xff\xfe\n"
     )
-    outcome = ingest(spark, [tmp_path / "b.log"], tmp_path / "out", max_bad=0.7)
+    outcome = ingest(None, [tmp_path / "b.log"], tmp_path / "out", max_bad=0.7)
     assert (outcome.read, outcome.kept, outcome.quarantined, outcome.node_from) == (3, 1, 2, "client")
     assert quarantine_reasons(tmp_path / "out") == {UNKNOWN_CLIENT: 1, NOT_UTF8: 1}
     assert pairs_of(tmp_path / "out") == {("late", "a/b")}
@@ -314,7 +314,7 @@ def written(file: Path, *lines: str) -> Path:
     return file
 
 
-def test_sessions_continue_in_the_next_log(spark: SparkSession, tmp_path: Path) -> None:
+def test_sessions_continue_in_the_next_log(engine: Engine, tmp_path: Path) -> None:
     """A client that connected in a log, rotated by number or by date, is known in the next one."""
     for client, names in (
         ("c", ("m.log.2.gz", "m.log.1", "m.log")),
@@ -326,12 +326,12 @@ def test_sessions_continue_in_the_next_log(spark: SparkSession, tmp_path: Path) 
         written(second, f"{stay} 0 y", f"{stay} x")
         written(third, f"{stay} 0 z", f"Client {go} disconnected.")
     reading = Reading("mosquitto-log", node_from="client")
-    outcome = ingest(spark, [tmp_path / "logs"], tmp_path / "out", reading)
+    outcome = ingest(engine, [tmp_path / "logs"], tmp_path / "out", reading)
     assert (outcome.read, outcome.quarantined) == (10, 0)
     assert pairs_of(tmp_path / "out") == {(node, topic) for node in ("c1", "d1") for topic in "yz"}
 
 
-def test_what_is_a_node(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_a_node(tmp_path: Path) -> None:
     """Nodes are brokers if there are several logs, even silent ones, else clients; an option overrides it."""
     loud = written(tmp_path / "loud.log", connect_line("c1"), connect_line("c2"), "c1 0 x", "c2 0 x")
     quiet = written(tmp_path / "quiet.log", connect_line("z"))
@@ -341,21 +341,21 @@ def test_what_is_a_node(spark: SparkSession, tmp_path: Path) -> None:
         ([loud], "broker", brokers),
         ([loud, quiet], "client", clients),
     ):
-        outcome = ingest(spark, logs, tmp_path / "out", Reading("mosquitto-log", node_from=asked))
+        outcome = ingest(None, logs, tmp_path / "out", Reading("mosquitto-log", node_from=asked))
         assert pairs_of(tmp_path / "out") == expected
         assert outcome.node_from == ("client" if expected == clients else "broker")
         assert (outcome.read, outcome.quarantined) == (2, 0)
 
 
-def test_files_that_are_not_logs(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_that_are_not_logs(tmp_path: Path) -> None:
     """A log with an unknown compression, or of another program, is refused by name."""
     good = written(tmp_path / "a.log", connect_line("c"), "c 0 t")
     (tmp_path / "b.log.xz").write_bytes(lzma.compress(good.read_bytes() * 50))
     with pytest.raises(InputError, match=r"/b\.log\.xz' cannot be decompressed: .*\.gz or \.bz2"):
-        ingest(spark, [good, tmp_path / "b.log.xz"], tmp_path / "out")
+        ingest(None, [good, tmp_path / "b.log.xz"], tmp_path / "out")
     packed, other = tmp_path / "c.log", tmp_path / "d.log"
     packed.write_bytes(gzip.compress(good.read_bytes()))
     other.write_text("Nov 14 12:00:00 host sshd[12]: Accepted publickey for root\n\n")
     for file in (packed, other):
         with pytest.raises(FormatError, match=rf"^{file} has no line in the format of mosquitto"):
-            ingest(spark, [good, file], tmp_path / "out", max_bad=1)
+            ingest(None, [good, file], tmp_path / "out", max_bad=1)

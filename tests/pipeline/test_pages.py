@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from meshwright.errors import FormatError
 from meshwright.pipeline.dataset.ingest import ingest
-from meshwright.pipeline.readers import broker_pages
 from meshwright.pipeline.readers.broker_pages import (
     CONNZ,
     EMQX,
     Entry,
     Kind,
-    read_connz,
-    read_emqx,
+    Span,
+    check_complete,
+    check_filled,
     read_page,
 )
 from meshwright.pipeline.readers.formats import Reading
@@ -27,7 +26,7 @@ from meshwright.pipeline.readers.sources import SourceFile
 from small_datasets import pairs_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from conftest import Engine
 
 
 def connz(server: str, offset: int, total: int, *connections: dict[str, Any]) -> str:
@@ -46,34 +45,34 @@ def emqx(page: int, more: bool, *entries: tuple[str, str, str | None]) -> str:
     return json.dumps({"data": data, "meta": {"page": page, "limit": 2, "count": 3, "hasnext": more}})
 
 
-def test_connz(spark: SparkSession, tmp_path: Path) -> None:
+def test_connz(tmp_path: Path) -> None:
     """The subjects of all pages of all servers are read, without inboxes and links between servers."""
     (tmp_path / "a0.json").write_text(connz("A", 0, 2, connection(1, "x", "_INBOX.q.1")))
     (tmp_path / "a1.json").write_text(connz("A", 1, 2, connection(2, "x", "y")))
     (tmp_path / "b.json").write_text(connz("B", 0, 1, connection(1, "z", kind="Leafnode")))
     (tmp_path / "c.json").write_text(connz("C", 0, 1, connection(7, "z")))
-    outcome = ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz"))
+    outcome = ingest(None, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz"))
     assert (outcome.read, outcome.kept, outcome.duplicates) == (4, 3, 1)
     assert pairs_of(tmp_path / "out") == {("A", "x"), ("A", "y"), ("C", "z")}
     (tmp_path / "a0.json").unlink()
     with pytest.raises(FormatError, match=r"server A hold 1 of 2 connections: .*offset=0"):
-        ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz"))
+        ingest(None, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz"))
 
 
-def test_emqx(spark: SparkSession, tmp_path: Path) -> None:
+def test_emqx(tmp_path: Path) -> None:
     """All entries are read, shared ones without their group; entries without a topic are quarantined."""
     first = emqx(1, True, ("n1", "c1", "$share/g/t"), ("n1", "c2", "t"))
     (tmp_path / "1.json").write_text(first)
     (tmp_path / "2.json").write_text(emqx(2, False, ("n2", "c3", None)))
-    outcome = ingest(spark, [tmp_path], tmp_path / "out", Reading("emqx"), max_bad=0.5)
+    outcome = ingest(None, [tmp_path], tmp_path / "out", Reading("emqx"), max_bad=0.5)
     assert (outcome.read, outcome.kept, outcome.duplicates, outcome.quarantined) == (3, 1, 1, 1)
     assert pairs_of(tmp_path / "out") == {("n1", "t")}
     (tmp_path / "2.json").unlink()
     with pytest.raises(FormatError, match="page 2 of the EMQX subscriptions is missing"):
-        ingest(spark, [tmp_path], tmp_path / "out", Reading("emqx"))
+        ingest(None, [tmp_path], tmp_path / "out", Reading("emqx"))
     (tmp_path / "1.json").write_text(first[: len(first) // 2])
     with pytest.raises(FormatError, match=r"1\.json is not a complete page"):
-        ingest(spark, [tmp_path], tmp_path / "out", Reading("emqx"))
+        ingest(None, [tmp_path], tmp_path / "out", Reading("emqx"))
 
 
 WHOLE = {
@@ -115,22 +114,21 @@ def test_byte_order_marks(kind: Kind, page: str) -> None:
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_broken_pages_among_others(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_broken_pages_among_others(tmp_path: Path, name: str) -> None:
     """A page that is not UTF-8 is named; one with a byte order mark is read, with clients as nodes."""
     page = WHOLE[name][1].encode()
     (tmp_path / "1.json").write_bytes(b"\xef\xbb\xbf" + page)
-    assert ingest(spark, [tmp_path / "1.json"], tmp_path / "out", Reading(name)).node_from == "client"
+    assert ingest(None, [tmp_path / "1.json"], tmp_path / "out", Reading(name)).node_from == "client"
     assert pairs_of(tmp_path / "out") == {("A/1" if name == "nats-connz" else "c1", "x")}
     (tmp_path / "2.json").write_bytes(page.replace(b'"x"', b'"x\xff"'))
     with pytest.raises(FormatError, match=rf"^{tmp_path}/2\.json is not a complete page of subscriptions \("):
-        ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading(name))
+        ingest(None, [tmp_path / "*.json"], tmp_path / "out", Reading(name))
 
 
-def test_empty_pages(spark: SparkSession) -> None:
+def test_empty_pages() -> None:
     """An empty file is an error, not a page without subscriptions."""
-    for reader, name in ((read_connz, "nats-connz"), (read_emqx, "emqx")):
-        with pytest.raises(FormatError, match=r"/p/1\.json' is empty"):
-            reader(spark, [SourceFile("/p/1.json", 0, "")], Reading(name))
+    with pytest.raises(FormatError, match=r"/p/1\.json' is empty"):
+        check_filled([SourceFile("/p/1.json", 0, "")])
 
 
 def test_subscriptions_must_be_listed() -> None:
@@ -156,13 +154,13 @@ def test_what_emqx_leaves_out() -> None:
     assert (page.brokers, page.entries) == (["n1", "n2"], [Entry("n2", "c", "$aws/x")])
 
 
-def test_clients_without_names(spark: SparkSession, tmp_path: Path) -> None:
+def test_clients_without_names(tmp_path: Path) -> None:
     """Each server numbers its own connections: the same number at two servers is two clients."""
     (tmp_path / "a.json").write_text(connz("A", 0, 1, connection(5, "x")))
     (tmp_path / "b.json").write_text(connz("B", 0, 1, connection(5, "y") | {"name": "meter"}))
     (tmp_path / "c0.json").write_text(connz("C", 0, 2, connection(5, "y")))
     (tmp_path / "c1.json").write_text(connz("C", 1, 2, connection(6, "x", "y")))
-    ingest(spark, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz", node_from="client"))
+    ingest(None, [tmp_path / "*.json"], tmp_path / "out", Reading("nats-connz", node_from="client"))
     assert pairs_of(tmp_path / "out") == {
         ("A/5", "x"),
         ("meter", "y"),
@@ -172,7 +170,7 @@ def test_clients_without_names(spark: SparkSession, tmp_path: Path) -> None:
     }
 
 
-def test_silent_servers_count(spark: SparkSession, tmp_path: Path) -> None:
+def test_silent_servers_count(engine: Engine, tmp_path: Path) -> None:
     """Silent servers count when the reader decides whether brokers or clients are nodes."""
     (tmp_path / "a.json").write_text(connz("A", 0, 1, connection(5, "x")))
     (tmp_path / "b.json").write_text(connz("B", 0, 0))
@@ -181,7 +179,7 @@ def test_silent_servers_count(spark: SparkSession, tmp_path: Path) -> None:
         ("[ab].json", "nats-connz", {("A", "x")}),
         ("1.json", "emqx", {("n1", "t")}),
     ):
-        outcome = ingest(spark, [tmp_path / source], tmp_path / "out", Reading(name))
+        outcome = ingest(engine, [tmp_path / source], tmp_path / "out", Reading(name))
         assert pairs_of(tmp_path / "out") == expected
         assert (outcome.read, outcome.quarantined) == (1, 0)
 
@@ -192,43 +190,31 @@ def test_emqx_pages_without_numbers() -> None:
     assert (page.begin, page.end, page.total) == (1, 2, 2)
 
 
-def spans(*pages: tuple[str, int, int, int]) -> list[SimpleNamespace]:
-    return [SimpleNamespace(series=s, begin=begin, end=end, total=total) for s, begin, end, total in pages]
+def spans(*pages: tuple[str, int, int, int]) -> list[Span]:
+    return [Span(*page, None, None) for page in pages]
 
 
 @pytest.mark.parametrize(
-    ("read", "pages", "message"),
+    ("kind", "pages", "message"),
     [
-        (read_connz, [("A", 0, 2, 2), ("B", 0, 1, 1), ("A", 2, 3, 4)], r"server A hold 3 of 4 .*offset=3"),
-        (read_connz, [("A", 0, 2, 4), ("A", 3, 4, 3)], r"server A hold 3 of 4 .*offset=2"),
-        (read_connz, [("A", 0, 2, 3), ("A", 1, 2, 3)], r"server A hold 2 of 3 .*offset=2"),
-        (read_emqx, [("", 2, 3, 3)], "page 1 of the EMQX subscriptions is missing"),
+        (CONNZ, [("A", 0, 2, 2), ("B", 0, 1, 1), ("A", 2, 3, 4)], r"server A hold 3 of 4 .*offset=3"),
+        (CONNZ, [("A", 0, 2, 4), ("A", 3, 4, 3)], r"server A hold 3 of 4 .*offset=2"),
+        (CONNZ, [("A", 0, 2, 3), ("A", 1, 2, 3)], r"server A hold 2 of 3 .*offset=2"),
+        (EMQX, [("", 2, 3, 3)], "page 1 of the EMQX subscriptions is missing"),
         (
-            read_emqx,
+            EMQX,
             [("", 1, 2, 3), ("", 2, 3, 3), ("", 2, 3, 4)],
             "page 3 of the EMQX subscriptions is missing",
         ),
     ],
 )
-def test_the_first_missing_page_is_named(
-    monkeypatch: pytest.MonkeyPatch, read: Any, pages: Any, message: str
-) -> None:
+def test_the_first_missing_page_is_named(kind: Kind, pages: Any, message: str) -> None:
     """If pages disagree on the total, the largest one counts: the set grew while it was fetched."""
-    monkeypatch.setattr(broker_pages, "_pages", lambda *_: None)
-    monkeypatch.setattr(broker_pages, "_spans", lambda *_: spans(*pages))
     with pytest.raises(FormatError, match=message):
-        read(None, [], Reading("emqx"))
+        check_complete(spans(*pages), kind)
 
 
-def test_overlapping_pages_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overlapping_pages_are_complete() -> None:
     """Pages may overlap and come in any order; servers are counted apart."""
-    monkeypatch.setattr(broker_pages, "_pages", lambda *_: None)
-    monkeypatch.setattr(broker_pages, "_page_rows", lambda *_: "rows")
-    nobody: Any = None
-    for read, pages in (
-        (read_connz, [("A", 2, 5, 5), ("B", 0, 1, 1), ("A", 0, 3, 4)]),
-        (read_emqx, [("", 2, 3, 3), ("", 1, 2, 3)]),
-    ):
-        monkeypatch.setattr(broker_pages, "_spans", lambda *_, found=pages: spans(*found))
-        found: Any = read(nobody, [], Reading("emqx"))
-        assert found == "rows"
+    check_complete(spans(("A", 2, 5, 5), ("B", 0, 1, 1), ("A", 0, 3, 4)), CONNZ)
+    check_complete(spans(("", 2, 3, 3), ("", 1, 2, 3)), EMQX)

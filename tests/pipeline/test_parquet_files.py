@@ -1,10 +1,9 @@
-"""Parquet pairs: reading by the executors gives the same as reading through Spark."""
+"""Parquet files: the row groups of each share are read, whatever their types."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +14,8 @@ from hypothesis import strategies as st
 
 from meshwright.errors import FormatError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
-from meshwright.pipeline.readers import parquet_files
-from meshwright.pipeline.readers.parquet_files import shares
+from meshwright.pipeline.readers import shares
 from meshwright.pipeline.readers.sources import SourceFile
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Sizes = list[int]
 ROWS = 1000
@@ -30,7 +25,7 @@ ROWS = 1000
 def test_every_byte_is_in_one_share(sizes: Sizes, most: int) -> None:
     """Each byte of each file is in exactly one stretch, and no share exceeds the maximum."""
     files = [SourceFile(str(number), size, "") for number, size in enumerate(sizes)]
-    cut = shares(files, most)
+    cut = shares.shares(files, most)
     covered = Counter(
         (part.path, byte) for share in cut for part in share for byte in range(part.begin, part.end)
     )
@@ -39,19 +34,10 @@ def test_every_byte_is_in_one_share(sizes: Sizes, most: int) -> None:
     assert all(share for share in cut)
 
 
-def written(spark: SparkSession, source: Path, out: Path) -> tuple[Outcome, dict[str, bytes]]:
+def written(source: Path, out: Path) -> tuple[Outcome, dict[str, bytes]]:
     """Ingest, and return the bytes of every file."""
-    outcome = ingest(spark, [source], out, max_bad=1)
+    outcome = ingest(None, [source], out, max_bad=1)
     return outcome, {str(file.relative_to(out)): file.read_bytes() for file in out.rglob("*.*")}
-
-
-def by_spark_only(
-    spark: SparkSession, source: Path, out: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Outcome, dict[str, bytes]]:
-    """Ingest as if only Spark could reach the files."""
-    with monkeypatch.context() as patch:
-        patch.setattr(parquet_files, "encode_files", lambda *_: None)
-        return written(spark, source, out)
 
 
 def some_pairs(kind: str) -> pa.Table:
@@ -73,26 +59,27 @@ def some_pairs(kind: str) -> pa.Table:
 
 
 @pytest.mark.parametrize("kinds", [("plain", "large"), ("categories", "nulls"), ("small integers",)])
-def test_both_ways_of_reading_agree(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: tuple[str, ...]
+def test_row_groups_in_many_shares(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: tuple[str, ...]
 ) -> None:
-    """Several files with several row groups, in many shares, give the same bytes as through Spark."""
-    monkeypatch.setattr(parquet_files, "BYTES_IN_A_SHARE", 4_000)
+    """Several files with several row groups, in many shares, give the same bytes as in one share."""
     (tmp_path / "in").mkdir()
     tables = [some_pairs(kind) for kind in kinds]
     for number, table in enumerate(tables):
         pq.write_table(table[:600], tmp_path / "in" / f"a{number}.parquet", row_group_size=200)
         pq.write_table(table[600:], tmp_path / "in" / f"b [{number}].parquet", row_group_size=5000)
     pq.write_table(tables[0][:0], tmp_path / "in" / "empty.parquet")
-    outcome, content = written(spark, tmp_path / "in", tmp_path / "out")
-    assert (outcome, content) == by_spark_only(spark, tmp_path / "in", tmp_path / "spark", monkeypatch)
+    whole = written(tmp_path / "in", tmp_path / "whole")
+    monkeypatch.setattr(shares, "BYTES_IN_A_SHARE", 4_000)
+    outcome, content = written(tmp_path / "in", tmp_path / "out")
+    assert (outcome, content) == whole
     rows = [row for table in tables for row in table.to_pylist()]
     pairs = {(row["node"], row["topic"]) for row in rows if (row["topic"] or " ") != " "}
     assert (outcome.read, outcome.kept) == (len(rows), len(pairs))
     assert outcome.quarantined == (2 if "nulls" in kinds else 0)
 
 
-def test_a_damaged_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     """The truncated one of several files is named, and nothing is written."""
     (tmp_path / "in").mkdir()
     for name in "ab":
@@ -100,5 +87,5 @@ def test_a_damaged_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
     whole = (tmp_path / "in" / "b.parquet").read_bytes()
     (tmp_path / "in" / "b.parquet").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(FormatError, match=r"b\.parquet"):
-        ingest(spark, [tmp_path / "in"], tmp_path / "out")
+        ingest(None, [tmp_path / "in"], tmp_path / "out")
     assert not (tmp_path / "out").exists()

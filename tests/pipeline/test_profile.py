@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.dataset.profile import Distribution, _count_batches, profile
+from meshwright.pipeline.dataset.profile import Distribution, count_groups, profile
 from meshwright.pipeline.dataset.sample import sample
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.store import write_dataset
@@ -22,7 +22,7 @@ from meshwright.workloads import zipf
 from terminal import meshwright
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from conftest import Engine
 
 ZIPF = zipf(200, 50, min_size=2, max_size=20, seed=4)
 
@@ -44,10 +44,10 @@ def test_distributions_are_those_of_numpy(values: list[int]) -> None:
         assert made.share_of_top(1 / len(ordered)) == pytest.approx(top[0] / ordered.sum())
 
 
-def test_a_profile_equals_the_interest(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_profile_equals_the_interest(engine: Engine, tmp_path: Path) -> None:
     """Sizes, popularity, hot topics and overlap equal those of the interest itself."""
     interest = ZIPF.canonical()
-    made = profile(subscriptions(spark, write_dataset(interest, tmp_path / "data")))
+    made = profile(subscriptions(engine, write_dataset(interest, tmp_path / "data")))
     sizes, popularity = np.diff(interest.node_ptr), np.diff(interest.topic_ptr)
     assert np.repeat(made.sizes.values, made.sizes.counts).tolist() == sorted(sizes)
     assert np.repeat(made.popularity.values, made.popularity.counts).tolist() == sorted(popularity)
@@ -57,11 +57,11 @@ def test_a_profile_equals_the_interest(spark: SparkSession, tmp_path: Path) -> N
     assert made.related == pytest.approx((common > 0).sum() / (200 * 199 / 2))
 
 
-def test_a_sample_of_followers(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_sample_of_followers(engine: Engine, tmp_path: Path) -> None:
     """The search takes near nodes first, and keeps all relations among the nodes taken."""
     ring = {f"p{i}": {f"p{(i + 1) % 20}", f"p{(i + 2) % 20}"} for i in range(20)} | {"far": {"away"}}
     whole = Interest.from_dict(ring)
-    source = subscriptions(spark, write_dataset(whole, tmp_path / "data"))
+    source = subscriptions(engine, write_dataset(whole, tmp_path / "data"))
     made = sample(source, 9, start=["p5"])
     assert made.by == "follow"
     assert set(made.interest.node_names.to_pylist()) == {f"p{i}" for i in range(1, 10)}
@@ -77,10 +77,10 @@ def test_a_sample_of_followers(spark: SparkSession, tmp_path: Path) -> None:
         sample(source, 5, start=["nobody"])
 
 
-def test_a_sample_by_topics(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_sample_by_topics(tmp_path: Path) -> None:
     """If topics are not nodes, neighbours share a topic, and each node keeps all its topics."""
     whole = Interest.from_dict({"a": {1}, "b": {1, 2}, "c": {2, 3}, "d": {3}, "e": {9}}).canonical()
-    source = subscriptions(spark, write_dataset(whole, tmp_path / "data"))
+    source = subscriptions(None, write_dataset(whole, tmp_path / "data"))
     made = sample(source, 3, start=["a"])
     assert made.by == "topics"
     assert made.interest.to_arrow().to_pylist() == [
@@ -89,7 +89,7 @@ def test_a_sample_by_topics(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
-def test_commands(spark: SparkSession, tmp_path: Path) -> None:
+def test_commands(tmp_path: Path) -> None:
     """`sample` writes a dataset, and `profile` compares it with the original, also in a chart."""
     data = write_dataset(ZIPF, tmp_path / "data")
     taken = meshwright("sample", data, "--nodes", "30", "--out", tmp_path / "part", "--json").json
@@ -101,7 +101,7 @@ def test_commands(spark: SparkSession, tmp_path: Path) -> None:
     assert (tmp_path / "c.png").stat().st_size > 10_000
 
 
-def test_damaged_datasets_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_damaged_datasets_are_refused(tmp_path: Path) -> None:
     """Too few subscriptions, or subscriptions of unknown nodes, are neither profiled nor sampled."""
     place = write_dataset(ZIPF, tmp_path / "data")
     part = place / "subscriptions" / "part-00000.parquet"
@@ -109,18 +109,18 @@ def test_damaged_datasets_are_refused(spark: SparkSession, tmp_path: Path) -> No
     pq.write_table(whole.slice(0, 5), part)
     for use in (profile, lambda source: sample(source, 3)):
         with pytest.raises(FormatError, match="5 subscriptions instead of the stated"):
-            use(subscriptions(spark, place))
+            use(subscriptions(None, place))
     unknown = whole.set_column(0, whole.schema.field(0), pa.array([9999] * len(whole), pa.int32()))
     pq.write_table(unknown, part)
     with pytest.raises(FormatError, match="some subscriptions have unknown ids"):
-        profile(subscriptions(spark, place))
+        profile(subscriptions(None, place))
 
 
-def test_a_search_by_topics_starts_with_nodes(spark: SparkSession) -> None:
+def test_a_search_by_topics_starts_with_nodes() -> None:
     """With `topics`, the name of a topic is not a valid start."""
     interest = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}})
     with pytest.raises(InputError, match="no node is named 'x'"):
-        sample(from_interest(spark, interest), 1, start=["x"], by="topics")
+        sample(from_interest(None, interest), 1, start=["x"], by="topics")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_single_unknown_id_is_damage(node: list[int], topic: list[int]) -> Non
     columns = [pa.array([np.array(ids, "<i4").tobytes()], pa.binary()) for ids in (node, topic)]
     batch = pa.record_batch(columns, ["nodes", "topics"])
     with pytest.raises(FormatError, match="some subscriptions have unknown ids"):
-        list(_count_batches(3, 2, np.array([0], np.int32), iter([batch])))
+        list(count_groups((3, 2), 1, np.array([0], np.int32), iter([batch])))
 
 
 @pytest.mark.parametrize(("nodes", "by"), [(0, None), (3, "size")])

@@ -24,7 +24,7 @@ from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from conftest import Engine
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def interest() -> Interest:
 
 @pytest.mark.parametrize("algorithm", ["gm", "resilient"])
 def test_a_plan_is_reported_as_without_spark(
-    spark: SparkSession, interest: Interest, tmp_path: Path, algorithm: str
+    engine: Engine, interest: Interest, tmp_path: Path, algorithm: str
 ) -> None:
     """A true plan passes with the same report, from a dataset and from a file."""
     write_dataset(interest, tmp_path / "dataset")
@@ -43,7 +43,7 @@ def test_a_plan_is_reported_as_without_spark(
     write_plan(mw.design(interest, algorithm), tmp_path / "plan")
     here = verify_stored_plan(tmp_path / "plan", interest)
     for source in ("dataset", "file.parquet"):
-        there = verify_on_cluster(spark, tmp_path / "plan", tmp_path / source)
+        there = verify_on_cluster(engine, tmp_path / "plan", tmp_path / source)
         assert there.passed
         assert there.verification.support == here.verification.support == 1
         assert there.verification.components.total == here.verification.components.total
@@ -52,13 +52,13 @@ def test_a_plan_is_reported_as_without_spark(
 
 
 def test_a_broken_plan_is_reported_as_without_spark(
-    spark: SparkSession, interest: Interest, tmp_path: Path
+    engine: Engine, interest: Interest, tmp_path: Path
 ) -> None:
     """The same split topics, weak topics and wrong contributions are found."""
     overlay = mw.design(interest, "gm").overlay
     keep = np.arange(len(overlay)) % 7 != 3
     broken = Overlay(interest, overlay.u[keep], overlay.v[keep], overlay.contribution[keep])
-    found, weak = examine_on_cluster(spark, broken, from_interest(spark, interest), weak=True)
+    found, weak = examine_on_cluster(engine, broken, from_interest(engine, interest), weak=True)
     here, weak_here = verify_overlay(broken), measure.weak_topics(broken)
     assert len(here.split_topics) > 3
     assert found.split_topics.tolist() == here.split_topics.tolist()
@@ -72,16 +72,14 @@ def test_a_broken_plan_is_reported_as_without_spark(
     )
 
 
-def test_data_that_does_not_match_is_rejected(
-    spark: SparkSession, interest: Interest, tmp_path: Path
-) -> None:
+def test_data_that_does_not_match_is_rejected(interest: Interest, tmp_path: Path) -> None:
     """Another dataset, a damaged one, or none at all: one line each."""
     write_plan(mw.design(interest, "gm"), tmp_path / "plan")
     write_dataset(zipf(50, 10, size=3, seed=1), tmp_path / "other")
     with pytest.raises(InputError, match="made for another dataset"):
-        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "other")
+        verify_on_cluster(None, tmp_path / "plan", tmp_path / "other")
     with pytest.raises(InputError, match="nothing is there"):
-        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "none")
+        verify_on_cluster(None, tmp_path / "plan", tmp_path / "none")
     write_dataset(interest, tmp_path / "dataset")
     manifest = json.loads((tmp_path / "dataset" / "manifest.json").read_text())
     part = next((tmp_path / "dataset" / "subscriptions").glob("*.parquet"))
@@ -90,18 +88,18 @@ def test_data_that_does_not_match_is_rejected(
     with pytest.raises(
         FormatError, match=f"{table.num_rows - 1} subscriptions.* {table.num_rows} are stated"
     ):
-        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "dataset")
+        verify_on_cluster(None, tmp_path / "plan", tmp_path / "dataset")
     manifest["counts"]["nodes"] += 1
     (tmp_path / "dataset" / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(FormatError, match="does not state"):
-        verify_on_cluster(spark, tmp_path / "plan", tmp_path / "dataset")
+        verify_on_cluster(None, tmp_path / "plan", tmp_path / "dataset")
 
 
-def test_without_edges_or_subscriptions(spark: SparkSession) -> None:
+def test_without_edges_or_subscriptions() -> None:
     """Without subscriptions everything is connected; without edges, topics are split."""
     nothing = Interest.from_pairs(pa.array([], pa.string()), pa.array([], pa.string()))
-    found, _ = examine_on_cluster(spark, Overlay.empty(nothing), from_interest(spark, nothing))
+    found, _ = examine_on_cluster(None, Overlay.empty(nothing), from_interest(None, nothing))
     assert (found.connected, found.support, found.contributions_agree) == (True, 1.0, True)
     pair = Interest.from_dict({"a": {"t"}, "b": {"t"}})
-    found, _ = examine_on_cluster(spark, Overlay.empty(pair), from_interest(spark, pair))
+    found, _ = examine_on_cluster(None, Overlay.empty(pair), from_interest(None, pair))
     assert (found.split_topics.tolist(), found.support) == ([0], 0.0)

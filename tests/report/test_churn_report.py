@@ -67,7 +67,8 @@ def test_rounds_are_averaged_in_bins() -> None:
 
 def test_a_chart_names_replays_and_panels(tmp_path: Path) -> None:
     """The chart has a curve for each replay, one dotted line in the legend, and four panels."""
-    drawn = churn_chart({"one": replay(), "two": replay()}, tmp_path / "c.svg", title="Churn")
+    drawn = tmp_path / "c.svg"
+    churn_chart({"one": replay(), "two": replay()}, drawn, title="Churn")
     text = drawn.read_text(encoding="utf-8")
     panels = ("Highest degree", "Average degree", "Links changed per round", "Time per round")
     for name in ("one", "two", "from scratch", "Churn", *panels):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,22 +26,24 @@ def points(interest: mw.Interest) -> tuple[Plan, ...]:
     return front(interest, steps=100)
 
 
+def picture(path: Path, **given: Any) -> Path:
+    """Draw a chart into a file, and return its path."""
+    trade_off(path, **given)
+    return path
+
+
 def test_it_shows_each_plan(interest: mw.Interest, points: tuple[Plan, ...], tmp_path: Path) -> None:
     """The chart depends on the front, the other plans and the choice; equal input gives equal bytes."""
     others = [mw.design(interest, name) for name in ("gm", "minmax")]
-    drawn = [
-        trade_off(tmp_path / f"{i}.svg", **given).read_bytes()  # type: ignore[arg-type]
-        for i, given in enumerate(
-            [
-                {"front": points},
-                {"front": points, "others": others},
-                {"others": others},
-                {"others": others, "chosen": others[1], "title": "some"},
-            ]
-        )
+    cases: list[dict[str, Any]] = [
+        {"front": points},
+        {"front": points, "others": others},
+        {"others": others},
+        {"others": others, "chosen": others[1], "title": "some"},
     ]
+    drawn = [picture(tmp_path / f"{i}.svg", **given).read_bytes() for i, given in enumerate(cases)]
     assert len(set(drawn)) == 4
-    assert trade_off(tmp_path / "again.svg", front=points).read_bytes() == drawn[0]
+    assert picture(tmp_path / "again.svg", front=points).read_bytes() == drawn[0]
     assert b"no overlay" in drawn[0] or points[0].prices is None
 
 

@@ -15,13 +15,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from meshwright import Interest
+from meshwright import Interest, fingerprint
 from meshwright.errors import FormatError, InputError
-from meshwright.store import datasets, read_dataset, tables, write_dataset
-from meshwright.store.datasets import write_relation
+from meshwright.store import dataset_parts, read_dataset, write_dataset
+from meshwright.store.dataset_parts import PartWriter
 from meshwright.workloads import zipf
 from strategies import interests, wild_interests
 
+OLD = "02a9eb0371361bfd3b153267d53c309bd1a8ceab97bec704b21f7d1ee53698fb"
+"""The fingerprint that schema 1 had for `zipf(30, 8, size=3, seed=3)`."""
 INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}})
 
 
@@ -94,7 +96,7 @@ def test_contract(dataset: Path) -> None:
         "quarantine": {"source": "string", "line": "int64", "record": "string", "reason": "string"},
     }
     manifest = json.loads((dataset / "manifest.json").read_text())
-    assert manifest["schema"] == 1
+    assert manifest["schema"] == 2
     assert manifest["fingerprint"] == INTEREST.fingerprint
     assert manifest["counts"] == {
         "nodes": 3, "topics": 2, "subscriptions": 4, "duplicates": 0, "quarantined": 0,
@@ -156,8 +158,8 @@ def test_what_is_not_a_dataset(tmp_path: Path) -> None:
 
 def test_newer_schema(dataset: Path) -> None:
     """A newer schema is rejected with the advice to upgrade."""
-    edit_manifest(dataset, lambda manifest: manifest.update(schema=2))
-    with pytest.raises(FormatError, match=r"schema 2, but this version reads at most 1.*upgrade"):
+    edit_manifest(dataset, lambda manifest: manifest.update(schema=3))
+    with pytest.raises(FormatError, match=r"schema 3, but this version reads at most 2.*upgrade"):
         read_dataset(dataset)
 
 
@@ -214,21 +216,57 @@ def test_truncated_file_is_found(dataset: Path) -> None:
             read_dataset(dataset)
 
 
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make parts and row groups so small that a test has many of them."""
+    monkeypatch.setattr(fingerprint, "NAMES_IN_A_PART", 64)
+    monkeypatch.setattr(fingerprint, "SUBSCRIPTIONS_IN_A_PART", 512)
+    monkeypatch.setattr(dataset_parts, "ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(dataset_parts, "NAMES_IN_A_STEP", 8)
+    monkeypatch.setattr(dataset_parts, "NAMES_AT_ONCE", 16)
+
+
+def test_datasets_of_many_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dataset has a file for each range of ids, and reads back whole."""
+    small_parts(monkeypatch)
+    interest = zipf(300, 70, size=7, seed=3)
+    dataset = write_dataset(interest, tmp_path / "dataset")
+    files = {kind: len(list((dataset / kind).iterdir())) for kind in ("nodes", "topics", "subscriptions")}
+    assert files == {"nodes": 5, "topics": 2, "subscriptions": 5}
+    assert read_dataset(dataset).fingerprint == interest.fingerprint
+    (dataset / "subscriptions" / "part-00003.parquet").unlink()
+    with pytest.raises(FormatError, match=r"subscriptions, but manifest\.json says"):
+        read_dataset(dataset)
+
+
 def test_pieces_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bytes do not depend on how the subscriptions are cut into pieces."""
-    interest = zipf(300, 40, size=7, seed=3)
-    monkeypatch.setattr(datasets, "ROWS_AT_ONCE", 512)
-    monkeypatch.setattr(tables, "ROWS_AT_ONCE", 512)
-    whole = write_dataset(interest, tmp_path / "whole")
-    relation = interest.canonical()
-    for count in (2, 3, 700, 5000):
-        parts = write_relation(
-            tmp_path / f"in {count}",
-            relation.node_names,
-            relation.topic_names,
-            relation.node_ptr,
-            np.array_split(relation.node_topics, count),
-            counts={"duplicates": 0},
-        )
-        for file in sorted(whole.rglob("*.*")):
-            assert (parts / file.relative_to(whole)).read_bytes() == file.read_bytes()
+    """The bytes and the digest of a part do not depend on the pieces in which its contents come."""
+    small_parts(monkeypatch)
+    relation = zipf(300, 40, size=7, seed=3).canonical()
+    sizes = np.diff(relation.node_ptr)
+    found = set()
+    for step in (300, 41, 8, 1):
+        with PartWriter(tmp_path / "names", "nodes") as names:
+            for begin in range(0, 300, step):
+                names.add_names(begin, relation.node_names[begin : begin + step])
+        with PartWriter(tmp_path / "pairs", "subscriptions") as pairs:
+            for begin in range(0, 300, step):
+                ends = relation.node_ptr[begin], relation.node_ptr[min(begin + step, 300)]
+                pairs.add_subscriptions(
+                    begin, sizes[begin : begin + step], relation.node_topics[slice(*ends)]
+                )
+        contents = (tmp_path / "names").read_bytes(), (tmp_path / "pairs").read_bytes()
+        found.add((*contents, names.digest.digest(), pairs.digest.digest()))
+    assert len(found) == 1
+
+
+def test_datasets_of_schema_1_still_open(tmp_path: Path) -> None:
+    """Older datasets state a digest of the whole relation; it is checked, and plans for it fit."""
+    interest = zipf(30, 8, size=3, seed=3)
+    dataset = write_dataset(interest, tmp_path / "dataset")
+    edit_manifest(dataset, lambda content: content.update(schema=1, fingerprint=OLD))
+    opened = read_dataset(dataset)
+    assert opened.fingerprint == interest.fingerprint != OLD
+    assert opened.has_fingerprint(OLD)
+    edit_manifest(dataset, lambda content: content.update(fingerprint=interest.fingerprint))
+    with pytest.raises(FormatError, match="fingerprint does not match"):
+        read_dataset(dataset)

@@ -172,12 +172,17 @@ BAD_FILES: dict[str, tuple[str, bytes, type[Exception], str]] = {
     "latin-1 header": ("a.csv", "nöde,topic\na,x\n".encode("latin-1"), FormatError, "not UTF-8"),
     "latin-1 json": ("a.jsonl", '{"node": "ü", "topic": "x"}'.encode("latin-1"), FormatError, "not UTF-8"),
     "half a surrogate": ("a.jsonl", b'{"node": "\\ud800", "topic": "x"}', InputError, "line 1"),
-    "ragged csv": ("a.csv", b"node,topic\na,x,y\n", FormatError, "cannot be read"),
+    "ragged csv": (
+        "a.csv",
+        b"node,topic\na,x,y\n",
+        FormatError,
+        "line 2 has 3 columns, not 2: .* meshwright ingest",
+    ),
     "not json": ("a.jsonl", b'{"node": "a", "topic": "x"}\nnode,topic\n', FormatError, "line 2 is not JSON"),
     "json array": ("a.jsonl", b'["a", "x"]\n', FormatError, "line 1 is not a JSON object"),
     "not parquet": ("a.parquet", b"node,topic\na,x\n", FormatError, "cannot be read"),
     "not gzip": ("a.csv.gz", b"node,topic\na,x\n", FormatError, "cannot be read"),
-    "unknown ending": ("a.xlsx", b"PK", InputError, r"does not end in any of \.csv, \.csv\.gz, \.jsonl"),
+    "unknown ending": ("a.xlsx", b"PK", InputError, r"does not end in any of \.csv, \.csv\.gz, \.tsv"),
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import csv
 
 from meshwright.errors import FormatError, InputError
-from meshwright.store.datasets import QUARANTINE
+from meshwright.store.dataset_parts import QUARANTINE
 from meshwright.store.traffic import CHANNELS, RATES, Traffic, read_traffic, write_traffic
 from meshwright.store.traffic_workloads import Sources, workload_from_traffic
 

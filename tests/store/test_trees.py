@@ -35,10 +35,11 @@ def stated(plan: Path) -> dict[str, object]:
 
 
 def test_the_rest_of_the_plan_stays(plan: Path) -> None:
-    """Trees add `routes` to the description and two tables; everything else stays as it was."""
+    """Trees add `routes` to the description and two tables; everything else stays, but for an outdated report."""
     before = stated(plan)
     edges = (plan / "edges.parquet").read_bytes()
-    (plan / "report.html").write_text("a page")
+    (plan / "report.html").write_text("a page of the plan without these trees")
+    (plan / "notes.txt").write_text("mine")
     made = route(design(INTEREST, "gm", seed=3).overlay)
     assert write_trees(made, plan) == plan
     routes = {"objective": "hops", "figures": figures(made)}
@@ -46,7 +47,7 @@ def test_the_rest_of_the_plan_stays(plan: Path) -> None:
     assert stated(plan) == {**before, "routes": routes, "files": digests}
     assert list(stated(plan))[:2] == ["format", "schema"]
     assert sorted(file.name for file in plan.iterdir()) == [
-        "edges.parquet", "plan.json", "report.html", "roles.parquet", "trees.parquet",
+        "edges.parquet", "notes.txt", "plan.json", "roles.parquet", "trees.parquet",
     ]  # fmt: skip
     assert (plan / "edges.parquet").read_bytes() == edges
     assert read_trees(plan).described == routes

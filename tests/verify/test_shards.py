@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright import Interest, Overlay, measure
+from meshwright.pipeline import sharded_verify
+from meshwright.pipeline.dataset.subscriptions import from_interest
 from meshwright.verify import verify_overlay
-from meshwright.verify.overlay_check import ShardTask, examine_shard, merge_shards
+from meshwright.verify.overlay_check import ShardTask, examine_shard
 from strategies import overlays
 
 
@@ -36,14 +38,15 @@ def test_a_shard_finds_what_the_measures_find(overlay: Overlay, backwards: bool)
     assert (found.subscriptions, found.repeated, found.outside) == (interest.num_subscriptions, 0, 0)
 
 
-@given(overlays(), st.integers(1, 3))
-def test_shards_add_up(overlay: Overlay, shards: int) -> None:
-    """The findings of all shards together are those of one process."""
-    interest = overlay.interest
-    node, topic = interest.node_of_slot, interest.node_topics
-    dealt = [topic % shards == shard for shard in reversed(range(shards))]
-    findings = [examine_shard(task_of(overlay), node[own], topic[own]) for own in dealt]
-    found, weak = merge_shards(overlay, findings)
+@given(overlays(), st.integers(1, 9), st.integers(1, 4))
+def test_shards_add_up(overlay: Overlay, most: int, edges: int) -> None:
+    """The findings of all shards together are those of one process, however links are divided."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sharded_verify, "SHARD_SUBSCRIPTIONS", most)
+        patch.setattr(sharded_verify, "EDGES_IN_A_SLOT", edges)
+        given = from_interest(None, overlay.interest)
+        found, weak = sharded_verify.examine_on_cluster(None, overlay, given, weak=True)
+    assert weak is not None
     whole, weak_in_whole = verify_overlay(overlay), measure.weak_topics(overlay)
     assert found.components.of_topic.tolist() == whole.components.of_topic.tolist()
     assert found.components.total == whole.components.total

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
+from meshwright.arrow import is_text
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _rates(interest: Interest) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 def _new_names(interest: Interest) -> Iterator[Name]:
     """Yield names that no node has: new-0, new-1 and so on, or the next integers."""
-    if pa.types.is_string(interest.node_names.type):
+    if is_text(interest.node_names.type):
         taken = set(interest.node_names.to_pylist())
         number = 0
         while True:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright import measure
+from meshwright.arrow import is_text
 from meshwright.churn import allocate
 from meshwright.churn.events import CRASH, JOIN, LEAVE, UNSUBSCRIBE, Event
 from meshwright.churn.kernels import changes
@@ -39,7 +40,7 @@ class NameTable:
     """A number for each name. The number of a name that is removed is the next to be reused."""
 
     def __init__(self, names: pa.Array, what: str) -> None:
-        self.what, self.kind = what, str if pa.types.is_string(names.type) else int
+        self.what, self.kind = what, str if is_text(names.type) else int
         self.names: list[Name | None] = names.to_pylist()
         self.numbers: dict[Name, int] = {name: i for i, name in enumerate(self.names) if name is not None}
         self.unused: list[int] = []

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from meshwright.pipeline.dataset.ingest import Outcome
 
 ALGORITHMS = ("gm", "low", "minmax", "ring")
+SHOWN = 1
+"""The position of the design that the report shows."""
 
 DEMO_EXAMPLES = ("meshwright demo --out out/demo",)
 
@@ -28,7 +30,7 @@ def demo(
     *,
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="DIR", help="Folder for logs, dataset, plans and a picture."),
+        typer.Option("--out", metavar="DIR", help="Folder for logs, dataset, plans, a picture and a report."),
     ] = Path("meshwright-demo"),
     nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="Number of brokers.")] = 2000,
     topics: Annotated[int, typer.Option("--topics", metavar="N", help="Number of topics.")] = 500,
@@ -36,10 +38,15 @@ def demo(
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
-    """Ingest raw logs of a synthetic federation, design it four ways, verify each plan and draw them."""
+    """Ingest raw logs of a synthetic federation, design it four ways, verify each plan and draw them.
+
+    The report shows the plan of Low-ODA: one HTML file to open in a browser.
+    """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
+    from meshwright.cli.plans.report import write_page
+    from meshwright.face import REPORT
     from meshwright.report import comparison, degree_and_support
     from meshwright.report.sheet import check_chart
     from meshwright.store import write_plan
@@ -59,6 +66,7 @@ def demo(
         plans.append(plan)
         folders.append(folder)
         verified.append(verify_stored_plan(folder, interest).passed)
+    page, _ = write_page(folders[SHOWN], interest, out / REPORT, progress=progress)
     degree_and_support(plans, picture, title=f"A synthetic federation: {design_runs.format_size(interest)}")
 
     if json:
@@ -68,7 +76,13 @@ def demo(
         ]
         ingested = outcome.described()
         output.answer_json(
-            {"dataset": str(dataset), "ingested": ingested, "plans": described, "picture": str(picture)}
+            {
+                "dataset": str(dataset),
+                "ingested": ingested,
+                "plans": described,
+                "picture": str(picture),
+                "report": str(page),
+            }
         )
     else:
         output.answer(
@@ -80,6 +94,7 @@ def demo(
             comparison(plans, verified=verified),
             *_remarks(plans),
             "",
+            f"report   {page}",
             f"picture  {picture}",
             f"raw logs {out / 'raw'}",
             f"dataset  {dataset}",
@@ -94,16 +109,13 @@ def demo(
 
 def _ingest_raw_logs(nodes: int, topics: int, seed: int, out: Path, progress: bool) -> "Outcome":
     """Write raw, dirty logs of a synthetic federation, and ingest them."""
-    from meshwright.cli.spark import StageDrawing, open_session
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.workloads import write_raw_events, zipf
 
     few, many = max(1, min(5, topics)), max(1, min(50, topics))  # zipf rejects zero topics
     synthetic = zipf(nodes, topics, seed=seed, min_size=few, max_size=many)
     files = write_raw_events(synthetic, out / "raw", seed=seed)
-    spark = open_session(None, None)
-    with StageDrawing(forced=progress) as drawing:
-        return ingest(spark, files, out / "dataset", progress=drawing)
+    return ingest(None, files, out / "dataset")
 
 
 def _program() -> str:

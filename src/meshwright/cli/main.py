@@ -12,9 +12,10 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from meshwright.cli.output import CLOSED_PIPE, INTERRUPTED, explain, note
 from meshwright.jit.announce import announce
@@ -24,30 +25,46 @@ EXAMPLES = (
     "meshwright plan subscriptions.csv --algorithm low --out plan",
     "meshwright verify plan subscriptions.csv",
 )
-COMMANDS = {
-    "demo": ("demo", "DEMO_EXAMPLES"),
-    "workload": ("data.workload", "EXAMPLES"),
-    "ingest": ("data.raw_logs", "INGEST_EXAMPLES"),
-    "profile": ("data.explore", "PROFILE_EXAMPLES"),
-    "sample": ("data.explore", "SAMPLE_EXAMPLES"),
-    "follow": ("data.raw_logs", "FOLLOW_EXAMPLES"),
-    "traffic": ("data.raw_logs", "TRAFFIC_EXAMPLES"),
-    "plan": ("plans.plan", "EXAMPLES"),
-    "verify": ("plans.verify", "VERIFY_EXAMPLES"),
-    "soc": ("plans.soc", "SOC_EXAMPLES"),
-    "route": ("deploy.route", "EXAMPLES"),
-    "export": ("deploy.export", "EXAMPLES"),
-    "diff": ("deploy.apply", "DIFF_EXAMPLES"),
-    "apply": ("deploy.apply", "APPLY_EXAMPLES"),
-    "federation": ("deploy.federation", "EXAMPLES"),
-    "advise": ("plans.compare", "ADVISE_EXAMPLES"),
-    "compare": ("plans.compare", "COMPARE_EXAMPLES"),
-    "churn": ("plans.churn", "CHURN_EXAMPLES"),
-    "chaos": ("plans.churn", "CHAOS_EXAMPLES"),
-    "reproduce": ("reproduce", "EXAMPLES"),
-    "bench": ("demo", "BENCH_EXAMPLES"),
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "From logs to brokers": {
+        "ingest": ("data.raw_logs", "INGEST_EXAMPLES"),
+        "plan": ("plans.plan", "EXAMPLES"),
+        "verify": ("plans.verify", "VERIFY_EXAMPLES"),
+        "route": ("deploy.route", "EXAMPLES"),
+        "export": ("deploy.export", "EXAMPLES"),
+        "report": ("plans.report", "REPORT_EXAMPLES"),
+    },
+    "Choose a design": {
+        "advise": ("plans.compare", "ADVISE_EXAMPLES"),
+        "compare": ("plans.compare", "COMPARE_EXAMPLES"),
+        "soc": ("plans.soc", "SOC_EXAMPLES"),
+        "churn": ("plans.churn", "CHURN_EXAMPLES"),
+        "chaos": ("plans.churn", "CHAOS_EXAMPLES"),
+    },
+    "Run and change brokers": {
+        "federation": ("deploy.federation", "EXAMPLES"),
+        "lint": ("deploy.lint", "EXAMPLES"),
+        "diff": ("deploy.apply", "DIFF_EXAMPLES"),
+        "apply": ("deploy.apply", "APPLY_EXAMPLES"),
+    },
+    "Look at data": {
+        "profile": ("data.explore", "PROFILE_EXAMPLES"),
+        "sample": ("data.explore", "SAMPLE_EXAMPLES"),
+        "traffic": ("data.raw_logs", "TRAFFIC_EXAMPLES"),
+        "follow": ("data.raw_logs", "FOLLOW_EXAMPLES"),
+        "workload": ("data.workload", "EXAMPLES"),
+    },
+    "Try and measure": {
+        "demo": ("demo", "DEMO_EXAMPLES"),
+        "doctor": ("doctor", "EXAMPLES"),
+        "reproduce": ("reproduce", "EXAMPLES"),
+        "bench": ("demo", "BENCH_EXAMPLES"),
+    },
 }
-"""Each command with its module in this package, where a function has its name, and with its examples."""
+"""The commands in groups, as help shows them: each with its module in this package, where a function has its
+name, and with its examples."""
+COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
+SHORT_HELP = {"help_option_names": ["-h", "--help"]}
 
 
 def _format_examples(examples: Sequence[str]) -> str:
@@ -56,12 +73,27 @@ def _format_examples(examples: Sequence[str]) -> str:
     return "\n".join(["\b", heading, *(f"  {example}" for example in examples)])
 
 
+class GroupedCommands(TyperGroup):
+    """Lists commands in groups, in the order of the journey from logs to brokers."""
+
+    def format_commands(self, context: Any, formatter: Any) -> None:
+        """Write a section for each group."""
+        rest = {name: self.commands[name] for name in self.list_commands(context)}
+        groups = {title: {name: rest.pop(name) for name in group} for title, group in GROUPS.items()}
+        for title, group in {**groups, "Users on brokers": rest}.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, command.get_short_help_str(limit=90)) for name, command in group.items()]
+                )
+
+
 def build_app(only: str | None = None) -> typer.Typer:
     """Return the program with all commands, or with one: each command imports its own modules."""
     app = typer.Typer(
         name="meshwright",
         epilog=_format_examples(EXAMPLES),
-        add_completion=False,
+        cls=GroupedCommands,
+        context_settings=SHORT_HELP,
         rich_markup_mode=None,  # plain help is fast, and examples keep their lines
         pretty_exceptions_enable=False,
     )
@@ -69,11 +101,13 @@ def build_app(only: str | None = None) -> typer.Typer:
     for command in COMMANDS if only is None else {only} & COMMANDS.keys():
         module, examples = COMMANDS[command]
         imported = import_module(f"meshwright.cli.{module}")
-        app.command(epilog=_format_examples(getattr(imported, examples)))(getattr(imported, command))
+        app.command(epilog=_format_examples(getattr(imported, examples)), context_settings=SHORT_HELP)(
+            getattr(imported, command)
+        )
     if only in (None, "content"):
         from meshwright.cli.content import content_app
 
-        app.add_typer(content_app(_format_examples), name="content")
+        app.add_typer(content_app(_format_examples), name="content", context_settings=SHORT_HELP)
     return app
 
 

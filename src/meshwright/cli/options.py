@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from meshwright.deploy import BrokerSettings, Inventory
+    from meshwright.store.interest_files import Columns
 
 Source: TypeAlias = Annotated[
     str,
@@ -149,6 +150,65 @@ TopicColumn: TypeAlias = Annotated[
     str, typer.Option("--topic", metavar="COLUMN", help="The column of topics.")
 ]
 
+Delimiter: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="C",
+        help="The separator of CSV columns, or tab; by default from file names.",
+    ),
+]
+
+NoHeader: TypeAlias = Annotated[
+    bool, typer.Option("--no-header", help="CSV without a header: node, then topic.")
+]
+
+TopicKind: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--topic-kind",
+        metavar="mqtt|plain",
+        help="Topics are MQTT filters or plain names; by default as the dataset says, or as they look.",
+    ),
+]
+
+ExcludeTopic: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--exclude-topic", metavar="FILTER", help="Leave this filter out; can be repeated."),
+]
+
+Expand: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--expand",
+        metavar="FILTER|auto",
+        help="Replace this catch-all by the filters that it covers, so that it does not join them; "
+        "can be repeated; auto: all that cover more than half of the filters.",
+    ),
+]
+
+SkipUnusable: TypeAlias = Annotated[
+    bool,
+    typer.Option("--skip-unusable", help="Leave out filters that no bridge can carry, such as with spaces."),
+]
+
+PublishedTopics: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--rates",
+        metavar="TRAFFIC",
+        help="With --expand: replace a catch-all by published topics too; a folder made by traffic.",
+    ),
+]
+
+AllowEmpty: TypeAlias = Annotated[
+    bool, typer.Option("--allow-empty", help="Exit with 0 even if there are no subscriptions.")
+]
+
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Replace a different plan that is already there.")
+]
+
 TimeColumn: TypeAlias = Annotated[
     str | None, typer.Option("--time", metavar="COLUMN", help="The column of times; 'time' if there is one.")
 ]
@@ -211,18 +271,16 @@ Insecure: TypeAlias = Annotated[
     ),
 ]
 
-Overlaps: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--overlaps",
-        metavar="refuse|merge",
-        help="Overlapping topic filters: refuse them, or share one tree.",
-    ),
-]
-
 AllowRelays: TypeAlias = Annotated[
     bool, typer.Option("--allow-relays", help="Let brokers carry topics that they do not subscribe to.")
 ]
+
+
+def file_columns(node: str, topic: str, delimiter: str | None, no_header: bool) -> Columns:
+    """Return where a file has its nodes and topics."""
+    from meshwright.store.interest_files import Columns
+
+    return Columns(node, topic, "\t" if delimiter == "tab" else delimiter, not no_header)
 
 
 def read_inventory_or_default(file: Path | None, brokers: tuple[str, ...]) -> Inventory:
@@ -234,9 +292,12 @@ def read_inventory_or_default(file: Path | None, brokers: tuple[str, ...]) -> In
     return read_inventory(file).for_brokers(brokers)
 
 
-def read_settings(profile: str, version: str, secret: Path | None) -> BrokerSettings:
+def read_settings(
+    profile: str, version: str, secret: Path | None, *, fragment: bool = False
+) -> BrokerSettings:
     """Return the settings of the brokers, with the secret from its file."""
     from meshwright.deploy import BrokerSettings
     from meshwright.deploy.config.settings import read_secret
 
-    return BrokerSettings(profile, version, None if secret is None else read_secret(secret))
+    word = None if secret is None else read_secret(secret)
+    return BrokerSettings(profile, version, word, fragment=fragment)

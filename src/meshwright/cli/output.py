@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
-def check_target(path: Path, kind: str) -> None:
-    """Raise an OutputError before long work if a folder of this kind cannot be written to a path."""
+def check_target(path: str | Path, kind: str) -> None:
+    """Raise an OutputError before long work if a folder of this kind cannot be written to a path or URL."""
     from meshwright.files.atomic import check_free, check_place
     from meshwright.files.header import KINDS
+    from meshwright.files.urls import local_path
 
-    check_free(path, next(known for known in KINDS if known.name == kind))
+    local = local_path(path)
+    if local is None and kind == "dataset":
+        return  # whoever writes it finds out
+    check_free(Path(path if local is None else local), next(known for known in KINDS if known.name == kind))
     check_place(path)
 
 

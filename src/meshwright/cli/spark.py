@@ -27,7 +27,18 @@ Conf: TypeAlias = Annotated[
 ]
 
 
-def open_session(master: str | None, conf: Sequence[str] | None) -> Session:
+ConnectTimeout: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        "--connect-timeout",
+        metavar="S",
+        min=0.1,
+        help="Seconds that the Spark master may take to answer, once Java runs.",
+    ),
+]
+
+
+def open_session(master: str | None, conf: Sequence[str] | None, connect_timeout: float = 30.0) -> Session:
     """Return the Spark session that a command runs on."""
     from meshwright.errors import InputError
     from meshwright.pipeline.session.session import session
@@ -41,7 +52,17 @@ def open_session(master: str | None, conf: Sequence[str] | None) -> Session:
             )
         settings[key] = value
     with working("starting Spark"):
-        return session(master, conf=settings)
+        return session(master, conf=settings, connect_timeout=connect_timeout)
+
+
+def wants_spark(master: str | None, conf: Sequence[str] | None) -> bool:
+    """Return whether the user asks for Spark: by an option, a variable, or the settings of Spark."""
+    import os
+
+    from meshwright.pipeline.session.session import user_settings
+
+    given = master is not None or bool(conf) or "SPARK_REMOTE" in os.environ
+    return given or "spark.master" in user_settings()
 
 
 class StageDrawing(Drawing):

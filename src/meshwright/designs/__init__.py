@@ -1,8 +1,22 @@
 """The named designs, listed in the registry."""
 
 from meshwright.designs.advice import Advice, Wishes, advise
+from meshwright.designs.comparison import Comparison, compare
 from meshwright.designs.front import front
 from meshwright.designs.plan import Plan
-from meshwright.designs.registry import DESIGNS, Design, design, find
+from meshwright.designs.registry import DESIGNS, Design, certify, design, find
 
-__all__ = ["DESIGNS", "Advice", "Design", "Plan", "Wishes", "advise", "design", "find", "front"]
+__all__ = [
+    "DESIGNS",
+    "Advice",
+    "Comparison",
+    "Design",
+    "Plan",
+    "Wishes",
+    "advise",
+    "certify",
+    "compare",
+    "design",
+    "find",
+    "front",
+]

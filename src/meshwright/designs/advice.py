@@ -8,17 +8,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from meshwright import measure
+from meshwright.designs.front import front
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
+from meshwright.interest import Interest
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from meshwright.designs.plan import Plan
-    from meshwright.interest import Interest
 
 NEARLY_FEWEST = 1.03
 """Up to this factor more links are accepted for a lower maximum degree."""
 STARS = ("cd", "cd1", "cd2", "cdmax")
 """Designs with a topic diameter of at most 2."""
+FIGURES = ("edges", "average_degree", "max_degree", "support", "lower_bound", "gap")
+"""The figures of a row of `Advice.table`."""
 SMALL = 12
 """Number of nodes up to which the exact design is tried."""
 
@@ -99,9 +104,46 @@ class Advice:
     chosen: Tried | None
     reasons: tuple[str, ...]
 
+    @property
+    def plan(self) -> Plan | None:
+        """The plan to take, if any."""
+        return None if self.chosen is None else self.chosen.plan
+
+    def __repr__(self) -> str:
+        taken = "take none" if self.plan is None else f"take {self.plan!r}"
+        return f"Advice({taken}; {len(self.tried)} tried)"
+
+    def table(self) -> pa.Table:
+        """Return the figures of all plans that were tried, and whether each meets the requirements."""
+        import pyarrow as pa
+
+        rows = [
+            {
+                "algorithm": own.plan.algorithm,
+                **{name: own.plan.figures.get(name) for name in FIGURES},
+                "unmet": "; ".join(own.unmet(self.wishes)),
+                "chosen": own is self.chosen,
+            }
+            for own in self.tried
+        ]
+        return pa.Table.from_pylist(rows)
+
+    def plot(self) -> Any:
+        """Draw links against the highest degree, and return the matplotlib figure."""
+        import meshwright as mw
+
+        return mw.report.trade_off(others=[own.plan for own in self.tried], chosen=self.plan)
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_table
+
+        found = self.table()
+        reasons = html_table([[reason] for reason in self.reasons], caption=repr(self))
+        return reasons + html_table(zip(*found.to_pydict().values(), strict=True), head=found.column_names)
+
 
 def advise(
-    interest: Interest,
+    interest: Any,
     wishes: Wishes | None = None,
     *,
     seconds: float = 20.0,
@@ -109,6 +151,7 @@ def advise(
     seed: int = 0,
     threads: int = 1,
     make: Callable[..., Plan] = design,
+    trade_off: Callable[..., tuple[Plan, ...]] = front,
 ) -> Advice:
     """Try the designs that fit the requirements, and choose one.
 
@@ -120,7 +163,7 @@ def advise(
     Parameters
     ----------
     interest
-        Who subscribes to what.
+        Who subscribes to what: an `Interest`, or what `Interest.of` takes.
     wishes
         The requirements on the overlay.
     seconds, steps, seed
@@ -129,6 +172,9 @@ def advise(
         Number of threads.
     make
         The function that makes a plan, with the signature of `design`.
+    trade_off
+        The function that searches under one degree limit after another, with the signature of `front`; it is
+        called if the degree is limited.
 
     Examples
     --------
@@ -137,6 +183,7 @@ def advise(
     >>> advise(interest, steps=0).chosen.plan.overlay.edges
     [('a', 'b'), ('a', 'c')]
     """
+    interest = Interest.of(interest)
     wishes = wishes or Wishes()
     searching = {"seconds": seconds} if steps is None else {"steps": steps}
     tried: list[Tried] = []
@@ -148,6 +195,11 @@ def advise(
 
     for algorithm, given in _fitting(interest, wishes, searching):
         try_out(algorithm, **given)
+    if wishes.max_degree is not None and not wishes.resilient:
+        prices = tried[0].plan.prices
+        found = trade_off(interest, seed=seed, threads=threads, certify=True, prices=prices, **searching)
+        within = [plan for plan in found if plan.figures["max_degree"] <= wishes.max_degree]
+        tried += [Tried(min(within, key=lambda plan: len(plan.overlay)))] if within else []
     if not _good(tried, wishes) and not wishes.resilient and wishes.diameter is None:
         for algorithm, given in _partial(wishes):
             try_out(algorithm, **given)
@@ -167,8 +219,6 @@ def _fitting(
         ("best", {"objective": "edges", **searching}),
         ("best", {"objective": "balanced", **searching}),
     ]
-    if wishes.max_degree is not None:
-        fitting.append(("best", {"objective": "degree", **searching}))
     if wishes.diameter is not None:
         stars: list[tuple[str, dict[str, Any]]] = [("cd2", {}), ("cdmax", {})]
         return stars if wishes.diameter <= 2 else stars + fitting

@@ -6,13 +6,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from meshwright import measure
 from meshwright.bounds import Prices, gap
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.formatting import amount, duration, excess, percentage
 from meshwright.overlay import Overlay
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+    from meshwright.filters import PlannedFilters
 
 Parameter: TypeAlias = int | float | str | None
 
@@ -33,6 +39,8 @@ class Plan:
     """A proof of the number of links needed, if requested."""
     solver_bound: int | None = None
     """The lower bound on links that the algorithm's own solver reports, if it has one."""
+    filters: PlannedFilters | None = None
+    """The MQTT filters whose groups are the topics of the overlay; None for plain topics."""
 
     @cached_property
     def figures(self) -> dict[str, int | float]:
@@ -94,6 +102,49 @@ class Plan:
                 f"time: {duration(self.seconds)}",
             ]
         )
+
+    def __repr__(self) -> str:
+        return f"Plan({self.algorithm}: {len(self.overlay):,} links over {self.figures['nodes']:,} nodes)"
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_bars, html_table
+
+        rows = [line.partition(": ")[::2] for line in self.summary().splitlines()]
+        degrees = measure.degrees(self.overlay).distribution
+        bars = html_bars(degrees.tolist(), label=f"nodes with 0 to {max(len(degrees) - 1, 0)} links")
+        return html_table(rows) + bars
+
+    # -- conversion: the upper rooms are reached through the package, whose names are public ----------
+
+    def edges_table(self) -> pa.Table:
+        """Return the links as an Arrow table `rank, u, v, contribution` with node names."""
+        return self.overlay.to_arrow()
+
+    def to_pandas(self) -> Any:
+        """Return the links as a pandas DataFrame `rank, u, v, contribution` with node names."""
+        return self.overlay.to_pandas()
+
+    def to_networkx(self) -> Any:
+        """Return the overlay as a networkx Graph; edges carry `rank` and `contribution`."""
+        return self.overlay.to_networkx()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the plan as a folder, whole or not at all; it replaces a plan that is already there."""
+        import meshwright as mw
+
+        return mw.save(self, path)
+
+    def plot(self) -> Any:
+        """Draw degrees and support, and return the matplotlib figure."""
+        import meshwright as mw
+
+        return mw.plot(self)
+
+    def report(self, path: str | Path = "report.html") -> Path:
+        """Write the page of the plan, one HTML file, and return its path."""
+        import meshwright as mw
+
+        return mw.report(self, path)  # type: ignore[no-any-return, operator]
 
     def _proof_lines(self) -> list[str]:
         """Return lines that say how close the plan is to the fewest links possible, as far as known."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,13 @@ import numpy as np
 from meshwright.costs import LinkCosts
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.errors import InputError
+from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
     from meshwright.designs.exact.solve import Solution
-    from meshwright.interest import Interest
     from meshwright.progress import Progress
 
 
@@ -183,12 +184,14 @@ DESIGNS: dict[str, Design] = {
 def find(algorithm: str) -> Design:
     """Return the design of that name, or say which there are."""
     if algorithm not in DESIGNS:
-        raise InputError(f"no algorithm {algorithm!r}: choose one of {', '.join(DESIGNS)}")
+        near = get_close_matches(str(algorithm).lower(), DESIGNS, n=1)
+        meant = f"did you mean {near[0]!r}? There are" if near else "choose one of"
+        raise InputError(f"no algorithm {algorithm!r}: {meant} {', '.join(DESIGNS)}")
     return DESIGNS[algorithm]
 
 
 def design(
-    interest: Interest,
+    interest: Any,
     algorithm: str = "gm",
     *,
     seed: int = 0,
@@ -200,7 +203,7 @@ def design(
     reference: Overlay | None = None,
     **parameters: Parameter,
 ) -> Plan:
-    """Design an overlay for an interest by a named algorithm.
+    """Design an overlay for an interest, or for whatever `Interest.of` takes, by a named algorithm.
 
     Parameters left out or None take the design's defaults. `seed` matters to random designs only, `costs` to
     those that weigh a link's contribution against its cost. With `certify` the plan has a proof of how many
@@ -213,6 +216,7 @@ def design(
     >>> mw.design(interest, "gm").overlay.edges
     [('a', 'b'), ('a', 'c')]
     """
+    interest = Interest.of(interest)
     chosen = find(algorithm)
     seed = _plain(seed)
     given = {name: _plain(value) for name, value in parameters.items() if value is not None}
@@ -251,6 +255,22 @@ def design(
     stated = given if costs is None else {**given, "costs": costs.description}
     proof = prices if certify else None
     return Plan(overlay, algorithm, stated, seed, seconds, costs, proof, solver_bound)
+
+
+def certify(plan: Plan, *, threads: int = 1, progress: Progress | None = None) -> Plan:
+    """Return the plan with a proof of how many links are needed at least.
+
+    >>> import meshwright as mw
+    >>> plan = mw.certify(mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm"))
+    >>> plan.figures["lower_bound"]
+    2
+    """
+    if not isinstance(plan, Plan):
+        raise InputError(f"{type(plan).__name__} is not a plan: give what mw.design returns")
+    from meshwright import bounds
+
+    prices = bounds.prices(plan.overlay.interest, threads=threads, progress=progress)
+    return replace(plan, prices=prices)
 
 
 def _with_budget(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -11,6 +12,8 @@ from meshwright.experiments.results import Spread
 
 Verdict: TypeAlias = Literal["holds", "partly", "no"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "partly", "no")
+UNDECIDED = math.nan
+"""The score of a comparison that the seeds do not decide: the mean says no, but their ranges overlap."""
 NAMED = 3
 """How many failing comparisons a reason names."""
 
@@ -41,15 +44,21 @@ class Check:
 def verdict_of(held: Mapping[str, float]) -> Verdict:
     """Return `holds` if every comparison holds, `partly` if at least half of them do, `no` otherwise.
 
-    A comparison is a truth value, or a score: 1 if it holds, 0 if not, and 0.5 if it holds in part.
+    A comparison is a truth value, or a score: 1 if it holds, 0 if not, and 0.5 if it holds in part. Those
+    that are `UNDECIDED` do not stop a claim from holding, as long as at least half of all comparisons hold.
 
     >>> verdict_of({"a": True}), verdict_of({"a": True, "b": False}), verdict_of({"a": False})
     ('holds', 'partly', 'no')
+    >>> verdict_of({"a": True, "b": UNDECIDED}), verdict_of({"a": UNDECIDED})
+    ('holds', 'partly')
     """
     if not held:
         raise ValueError("a claim without a comparison has no verdict")
-    score = sum(held.values())
-    return "holds" if score == len(held) else "partly" if 2 * score >= len(held) else "no"
+    decided = [score for score in held.values() if not math.isnan(score)]
+    score = sum(decided)
+    if score == len(decided) and 2 * score >= len(held):
+        return "holds"
+    return "partly" if 2 * score >= len(decided) else "no"
 
 
 @dataclass
@@ -81,7 +90,7 @@ class Claims:
             Why it does not hold: printed only in that case, after the comparisons that fail.
         """
         verdict = verdict_of(held)
-        failed = [label for label, score in held.items() if score < 1]
+        failed = [label for label, score in held.items() if not score >= 1]
         why = "" if verdict == "holds" else f"{_name_failures(failed, len(held))} {reason}".strip()
         identity = f"{self.paper}/{self.figure}/{name}"
         if any(check.id == identity for check in self.checks):
@@ -107,22 +116,33 @@ def falls(curve: Mapping[Any, Sequence[float]], *, label: str = "", slack: float
 
     >>> falls({1: [5.0], 2: [4.0], 3: [4.5]})
     {'from 1 to 2': True, 'from 2 to 3': False}
+    >>> falls({1: [4.0, 5.0], 2: [4.5, 5.5]})
+    {'from 1 to 2': nan}
     """
-    return _steps(curve, label, lambda before, after: after < before * (1 + slack))
+    return _steps(curve, label, lambda before, after: is_below(after, before, slack=slack))
 
 
 def rises(curve: Mapping[Any, Sequence[float]], *, label: str = "", slack: float = 0.0) -> dict[str, float]:
     """Compare each point of a curve with the one before: its mean must be higher, but for some `slack`."""
-    return _steps(curve, label, lambda before, after: after > before * (1 - slack))
+    return _steps(curve, label, lambda before, after: is_below(before, after, slack=slack))
 
 
 def _steps(curve: Mapping[Any, Sequence[float]], label: str, fits: Any) -> dict[str, float]:
-    means = {x: Spread.of(values).mean for x, values in curve.items()}
-    points = list(means)
     prefix = f"{label}, " if label else ""
-    return {
-        f"{prefix}from {one} to {two}": bool(fits(means[one], means[two])) for one, two in pairwise(points)
-    }
+    return {f"{prefix}from {one} to {two}": fits(curve[one], curve[two]) for one, two in pairwise(curve)}
+
+
+def is_below(lower: Sequence[float], upper: Sequence[float], *, slack: float = 0.0) -> float:
+    """Compare the means over seeds; if the order is reversed but the ranges overlap, it is undecided.
+
+    >>> is_below([1.0, 2.0], [2.0, 3.0]), is_below([2.0, 3.0], [1.0, 2.5]), is_below([3.0], [1.0])
+    (True, nan, False)
+    """
+    one, other = Spread.of(lower), Spread.of(upper)
+    if one.mean < other.mean * (1 + slack):
+        return True
+    alone = one.low == one.high and other.low == other.high
+    return UNDECIDED if one.low <= other.high and not alone else False
 
 
 def below(
@@ -138,11 +158,7 @@ def below(
     {'GM at 1': True, 'GM at 2': False}
     """
     prefix = f"{label} " if label else ""
-    return {
-        f"{prefix}at {x}": Spread.of(lower[x]).mean < Spread.of(upper[x]).mean * (1 + slack)
-        for x in lower
-        if x in upper
-    }
+    return {f"{prefix}at {x}": is_below(lower[x], upper[x], slack=slack) for x in lower if x in upper}
 
 
 def near(
@@ -154,6 +170,23 @@ def near(
     ({'value 2.8 is off by 7%': 1.0}, {'value 2.5 is off by 17%': 0.5}, {'value 2 is off by 33%': 0.0})
     """
     return _score(f"{label} {value:.4g}", abs(value - target) / abs(target), tolerance, loose)
+
+
+def roughly(value: float, target: float, *, share: bool = False, label: str = "value") -> dict[str, float]:
+    """Compare a number whose input the paper does not state in full: it holds within 25 %, partly 50 %.
+
+    A share also holds within 0.1, and partly within 0.2: small ones differ by large ratios.
+
+    >>> roughly(10, 13), roughly(0.15, 0.06, share=True), roughly(0.5, 0.06, share=True)
+    ({'value 10 against 13': 1.0}, {'value 0.15 against 0.06': 1.0}, {'value 0.5 against 0.06': 0.0})
+    """
+    ratio, apart = abs(value - target) / abs(target), round(abs(value - target), 9)
+    scores = (
+        score
+        for score, part, step in ((1.0, 0.25, 0.1), (0.5, 0.5, 0.2))
+        if ratio <= part or (share and apart <= step)
+    )
+    return {f"{label} {value:.3g} against {target:g}": next(scores, 0.0)}
 
 
 def at_most(value: float, limit: float, *, loose: float = 0.1, label: str = "value") -> dict[str, float]:

@@ -20,11 +20,13 @@ __all__ = ["bars", "check_matplotlib", "curve", "draw", "finish", "level", "pape
 PANEL = (5.6, 4.6)
 """Inches of one panel."""
 MARKERS = "osv^DPX<"
-OURS = "#7A7A7A"
-"""The colour of what the paper does not have."""
-COLOURS = tuple(colour for colour in ALL_COLOURS if colour != OURS)
+GREY, PINK, SKY, ORANGE = ALL_COLOURS[3:7]
+OURS = (GREY, PINK, ORANGE, SKY)
+"""The colours of what the paper does not have, one after the other; it is dotted, too."""
+COLOURS = tuple(colour for colour in ALL_COLOURS if colour != GREY)
 DASHES = ALL_DASHES[:3]
-"""Without dots, which mark what is ours."""
+DOTS = ":"
+"""Marks what is ours; no other line has it."""
 
 
 def draw(figure: Figure, results: Results, folder: Path, name: str) -> list[Path]:
@@ -50,25 +52,30 @@ def curve(
     """Draw the mean of a column over another, with a band from the lowest to the highest.
 
     `number` selects colour, dash and marker; by default it is the next one. `ours` marks what the paper does
-    not have: grey, dotted, on top of the legend's end.
+    not have: dotted with hollow markers, in the next of the colours of `OURS`.
     """
     points = {at: Spread.of(values) for at, values in results.by(x, y).items() if values}
     if not points:
         return
     place = len(axes.lines) if number is None else number
-    colour = OURS if ours else COLOURS[place % len(COLOURS)]
-    dash = ":" if ours else DASHES[place % len(DASHES)]
-    marker = MARKERS[place % len(MARKERS)]
+    colour = _next_of_ours(axes) if ours else COLOURS[place % len(COLOURS)]
+    dash = DOTS if ours else DASHES[place % len(DASHES)]
     means = [spread.mean for spread in points.values()]
-    axes.plot(list(points), means, color=colour, linestyle=dash, marker=marker, label=label)
+    (line,) = axes.plot(list(points), means, color=colour, linestyle=dash, label=label)
+    line.set(marker=MARKERS[place % len(MARKERS)], markerfacecolor="white" if ours else colour)
     lows, highs = [one.low for one in points.values()], [one.high for one in points.values()]
     axes.fill_between(list(points), lows, highs, color=colour, alpha=0.15, linewidth=0)
 
 
+def _next_of_ours(axes: Any) -> str:
+    """Return the next colour for what is ours: dotted lines are those that have one."""
+    return OURS[sum(line.get_linestyle() == DOTS for line in axes.lines) % len(OURS)]
+
+
 def level(axes: Any, value: float, *, label: str, number: int = 0, ours: bool = False) -> None:
     """Draw a horizontal line at one of our values, for a design that does not depend on x."""
-    colour = OURS if ours else COLOURS[number % len(COLOURS)]
-    axes.axhline(value, color=colour, linestyle=":" if ours else DASHES[number % len(DASHES)], label=label)
+    colour = _next_of_ours(axes) if ours else COLOURS[number % len(COLOURS)]
+    axes.axhline(value, color=colour, linestyle=DOTS if ours else DASHES[number % len(DASHES)], label=label)
 
 
 def paper_points(axes: Any, x: Sequence[float], y: Sequence[float], *, label: str = "paper") -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from meshwright.errors import InputError
 from meshwright.experiments.paper import Figure, Paper
 
-KEYS = ("podc07", "icdcs10", "icdcs16", "cbps")
+KEYS = ("podc07", "icdcs10", "icdcs16", "shadows", "cbps")
 """The papers: each is a module or package in `papers/` with a `PAPER`."""
 
 

@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from meshwright.errors import MeshwrightError, OutputError
+from meshwright.errors import InputError, MeshwrightError, OutputError
 from meshwright.files.durable import flush, flush_tree
 from meshwright.files.exchange import new_sibling, remove_stale, restore, take_place
 from meshwright.files.header import Kind, holds
 from meshwright.files.locks import locked
+from meshwright.files.urls import require_local
 
 
 @contextmanager
@@ -53,7 +54,7 @@ def new_file(path: str | Path) -> Iterator[Path]:
         If the path cannot be written.
     """
     with writing(path):
-        target = Path(os.path.realpath(path))
+        target = Path(os.path.realpath(_local(path)))
         if target.exists() and not target.is_file():
             yield target
             return
@@ -77,7 +78,7 @@ def check_place(path: str | Path) -> None:
     OutputError
         If the path cannot be written.
     """
-    above = next(folder for folder in Path(path).absolute().parents if folder.exists())
+    above = next(folder for folder in _local(path).absolute().parents if folder.exists())
     if not above.is_dir():
         raise OutputError(f"cannot write {path}: {above} is a file; choose another path")
     try:
@@ -89,6 +90,14 @@ def check_place(path: str | Path) -> None:
         ) from error
 
 
+def _local(path: str | Path) -> Path:
+    """Return a path that can be written; a URL must not become a folder of that name."""
+    try:
+        return require_local(path)
+    except InputError as error:
+        raise OutputError(str(error)) from error
+
+
 @contextmanager
 def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
     """Yield a folder to fill; on success it replaces `path`, on any error it is removed.
@@ -98,8 +107,8 @@ def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
     OutputError
         If the path cannot be written, or holds something other than an empty folder or one of this kind.
     """
-    target = Path(os.path.realpath(path))
     with writing(path):
+        target = Path(os.path.realpath(_local(path)))
         check_free(target, kind)
         target.parent.mkdir(parents=True, exist_ok=True)
         with one_writer(target):

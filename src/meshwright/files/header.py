@@ -36,7 +36,7 @@ class Kind:
     """Whether the description lists a digest of every table."""
 
 
-DATASET = Kind("dataset", "manifest.json", 1)
+DATASET = Kind("dataset", "manifest.json", 2)
 PLAN = Kind("plan", "plan.json", 1, digests=True)
 FRONT = Kind("front", "front.json", 1)
 TRAFFIC = Kind("traffic", "traffic.json", 1)

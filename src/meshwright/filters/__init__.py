@@ -1,1 +1,35 @@
-"""MQTT topic filters: validity, overlap and cover."""
+"""MQTT topic filters: syntax, matching, cover, overlap groups, and the interest of brokers in groups."""
+
+from meshwright.filters.groups import group_numbers, overlap_groups
+from meshwright.filters.planned import FilterChoice, PlannedFilters, catch_alls, plan_filters
+from meshwright.filters.relations import covers, example, examples, matches, meet, overlaps, without_covered
+from meshwright.filters.syntax import (
+    check_filters,
+    has_wildcard,
+    looks_like_filters,
+    unshared,
+    why_invalid,
+    why_unusable,
+)
+
+__all__ = [
+    "FilterChoice",
+    "PlannedFilters",
+    "catch_alls",
+    "check_filters",
+    "covers",
+    "example",
+    "examples",
+    "group_numbers",
+    "has_wildcard",
+    "looks_like_filters",
+    "matches",
+    "meet",
+    "overlap_groups",
+    "overlaps",
+    "plan_filters",
+    "unshared",
+    "why_invalid",
+    "why_unusable",
+    "without_covered",
+]

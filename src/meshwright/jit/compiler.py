@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from meshwright.jit import announce, cache
+from meshwright.jit.link_only import KernelCompiler, LinkOnlyCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -26,35 +27,44 @@ def kernel(function: Function) -> Function:
     It does without numba's reference counts (`_nrt`), whose atomic updates for every array of a large state
     take longer than the work itself.
     """
-    return _compile(function, _nrt=False)
+    return _compile(function, _nrt=False, pipeline_class=KernelCompiler)
 
 
 def inner(function: Function) -> Function:
     """Compile as `kernel` does, for other kernels only.
 
-    There is no way in from Python, and a call from there crashes. To make one for each function took half of
-    the time of compiling.
+    There is no way in from Python, and a call from there crashes. The function is optimised and cached only
+    as a part of the kernels that call it (see `link_only`), which more than halves the time of compiling.
     """
-    return _compile(function, _nrt=False, no_cpython_wrapper=True)
+    return _compile(function, **INNER)
 
 
 def inlined(function: Function) -> Function:
     """Compile as `inner` does, into its callers: passing a large state takes its time."""
-    return _compile(function, _nrt=False, no_cpython_wrapper=True, forceinline=True)
+    return _compile(function, **INNER, forceinline=True)
 
 
 def spliced(function: Function) -> Function:
-    """Put the source into its one caller: a large function is then optimised once, not here and there."""
-    return _compile(function, _nrt=False, no_cpython_wrapper=True, inline="always")
+    """Put the source into its one caller: a large function is then compiled as a part of it."""
+    return _compile(function, **INNER, inline="always")
 
 
-def _compile(function: Function, **options: bool | str) -> Function:
+INNER: dict[str, Any] = {
+    "_nrt": False,
+    "no_cpython_wrapper": True,
+    "pipeline_class": LinkOnlyCompiler,
+    "cache": False,
+}
+"""numba's options for a function without a way in from Python."""
+
+
+def _compile(function: Function, **options: Any) -> Function:
     folder = cache.module_folder(function.__module__, function.__code__.co_filename)
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder or "")  # numba reads it here, when the function is decorated
     try:
         decorate: Any = numba.njit
-        options |= {"cache": folder is not None, "nogil": True, "no_cfunc_wrapper": True}
+        options = {"cache": folder is not None, "nogil": True, "no_cfunc_wrapper": True} | options
         return cast("Function", decorate(error_model="numpy", **options)(function))
     finally:
         config.CACHE_DIR = before

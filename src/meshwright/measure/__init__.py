@@ -3,9 +3,11 @@
 from meshwright.measure.adjacency import Degrees, degrees
 from meshwright.measure.connectivity import (
     Components,
+    Merges,
     WeakTopics,
     components,
     contributions,
+    merges,
     redundant_edges,
     support,
     support_curve,
@@ -25,6 +27,7 @@ __all__ = [
     "Degrees",
     "Diameters",
     "FilteringCosts",
+    "Merges",
     "SocAnswer",
     "WeakTopics",
     "components",
@@ -32,6 +35,7 @@ __all__ = [
     "degrees",
     "diameters",
     "filtering_costs",
+    "merges",
     "redundant_edges",
     "soc",
     "support",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def _labels(overlay: Overlay, progress: Progress | None) -> Ids:
 
     count = overlay.interest.num_subscriptions
     label = np.arange(count, dtype=np.int32)
-    for last, here, there in _links(overlay):
+    for _, last, here, there in _links(overlay):
         links = (np.ones(len(here), dtype=np.int8), (label[here], label[there]))
         count, joined = connected_components(coo_array(links, shape=(count, count)), directed=False)
         label = joined[label]
@@ -86,10 +86,11 @@ def _labels(overlay: Overlay, progress: Progress | None) -> Ids:
     return label
 
 
-def _links(overlay: Overlay) -> Iterator[tuple[int, Ids, Ids]]:
-    """Yield the links of the product graph in batches, each with the number of edges done by then.
+def _links(overlay: Overlay) -> Iterator[tuple[NDArray[np.int64], int, Ids, Ids]]:
+    """Yield the links of the product graph in batches.
 
-    A link is a pair of subscriptions to the same topic.
+    A link is a pair of subscriptions to the same topic. A batch has the edge of each link, the number of
+    edges done by then, and the two ends of each link.
     """
     from scipy.sparse import csr_array
 
@@ -110,7 +111,8 @@ def _links(overlay: Overlay) -> Iterator[tuple[int, Ids, Ids]]:
         u, v = overlay.u[first:last], overlay.v[first:last]
         # A product by entries keeps the topics that both ends have, in the same order in both.
         here, there = slots[u].multiply(ones[v]), ones[u].multiply(slots[v])
-        yield last, here.data - 1, there.data - 1
+        edges = np.repeat(np.arange(first, last), np.diff(here.indptr))
+        yield edges, last, here.data - 1, there.data - 1
         first = last
 
 
@@ -135,16 +137,18 @@ def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
     if bad.any():
         pairs = zip(u[bad].tolist(), v[bad].tolist(), strict=True)
         raise InputError(f"edges {first_five(pairs)} are not 0 <= u < v < {interest.num_nodes}")
-    from meshwright.measure.connectivity_kernels import count_contributions
+    from meshwright.measure.connectivity_kernels import JoinMemory, count_contributions
 
-    return count_contributions(
-        frozen(interest.node_ptr, np.int64),
-        frozen(interest.node_topics, np.int32),
-        interest.num_topics,
-        _mergeable(interest),
-        frozen(u, np.int32),
-        frozen(v, np.int32),
+    topics, gains = interest.num_topics, np.zeros(len(u), dtype=np.int32)
+    memory = JoinMemory(
+        parent=np.arange(interest.num_subscriptions, dtype=np.int32),
+        place=np.full(topics, -1, dtype=np.int32),
+        shared=np.empty(topics + 1, dtype=np.int32),
     )
+    subscriptions = frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32)
+    ends = frozen(u, np.int32), frozen(v, np.int32)
+    count_contributions(*subscriptions, _mergeable(interest), *ends, memory, gains)
+    return gains
 
 
 def support_curve(overlay: Overlay) -> NDArray[np.float64]:
@@ -159,6 +163,40 @@ def support_curve(overlay: Overlay) -> NDArray[np.float64]:
         return np.ones(len(overlay) + 1)
     curve: NDArray[np.float64] = np.concatenate(([0], gained)) / mergeable
     return curve
+
+
+class Merges(NamedTuple):
+    """Which link merges two components of which topic, when links are added in their order."""
+
+    topics: Ids
+    links: NDArray[np.int64]
+
+
+def merges(overlay: Overlay) -> Merges:
+    """Return every merge, ascending by link and topic.
+
+    The links that merge a topic are its minimum spanning forest, weighted by their order: Kruskal's algorithm
+    takes exactly those.
+
+    >>> from meshwright import Interest, Overlay
+    >>> interest = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}})
+    >>> merges(Overlay(interest, np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([2, 1, 0])))
+    Merges(topics=array([0, 1, 1], dtype=int32), links=array([0, 0, 1]))
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    interest = overlay.interest
+    size = interest.num_subscriptions
+    rows, columns, weights = np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)
+    for edges, _, here, there in _links(overlay):
+        weights = np.concatenate((weights, edges + 1.0))  # a sparse matrix drops zeros
+        ends = (np.concatenate((rows, here)), np.concatenate((columns, there)))
+        forest = minimum_spanning_tree(coo_array((weights, ends), shape=(size, size)).tocsr()).tocoo()
+        rows, columns, weights = forest.row, forest.col, forest.data
+    topics, links = interest.node_topics[rows], weights.astype(np.int64) - 1
+    order = np.lexsort((topics, links))
+    return Merges(topics[order], links[order])
 
 
 def _mergeable(interest: Interest) -> int:

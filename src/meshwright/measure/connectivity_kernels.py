@@ -13,11 +13,11 @@ search is, and `low` of every finished node is final. Cost: linear in the edges 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.jit.compiler import compiled
+from meshwright.jit.compiler import compiled, inlined, kernel
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -32,7 +32,7 @@ WHOLE, SPLIT = -2, -1
 """The answers for a topic that no failure splits, and for one that is already split."""
 
 
-@compiled
+@inlined
 def root(parent: Ids, slot: int) -> int:
     """Follow parents to the root, halving the path."""
     while parent[slot] != slot:
@@ -41,15 +41,26 @@ def root(parent: Ids, slot: int) -> int:
     return slot
 
 
-@compiled
-def count_contributions(node_ptr: Offsets, node_topics: Ids, topics: int, apart: int, u: Ids, v: Ids) -> Ids:
-    """Join the slots of each edge's ends, topic by topic; return for each edge how many joins were new.
+class JoinMemory(NamedTuple):
+    """Working memory of `count_contributions`, allocated by its caller: numba compiles allocation slowly."""
+
+    parent: Ids
+    """By slot: its parent; at first, itself."""
+    place: Ids
+    """By topic: where a node has it; at first −1."""
+    shared: Ids
+    """Room for the slots of a node, one more than there are topics."""
+
+
+@kernel
+def count_contributions(
+    node_ptr: Offsets, node_topics: Ids, apart: int, u: Ids, v: Ids, memory: JoinMemory, gains: Ids
+) -> None:
+    """Join the slots of each edge's ends, topic by topic; add to `gains` how many joins of an edge were new.
 
     `apart` is the number of joins that connect every topic: once it is reached, nothing is left to count.
     """
-    parent = np.arange(len(node_topics)).astype(np.int32)
-    gains = np.zeros(len(u), dtype=np.int32)
-    place, shared = np.full(topics, -1, dtype=np.int32), np.empty(topics + 1, dtype=np.int32)
+    parent, place, shared = memory.parent, memory.place, memory.shared
     for edge in range(len(u)):
         if apart == 0:
             break
@@ -63,15 +74,14 @@ def count_contributions(node_ptr: Offsets, node_topics: Ids, topics: int, apart:
         for j in range(node_ptr[v[edge]], node_ptr[v[edge] + 1]):
             i = place[node_topics[j]]
             shared[count] = j
-            count += int(begin <= i) & int(i < end)
+            count += (begin <= i) & (i < end)
         for k in range(count):
             j = shared[k]
             a, b = root(parent, place[node_topics[j]]), root(parent, j)
             # The lower slot becomes the root; where both are the same, this changes nothing.
             parent[max(a, b)] = min(a, b)
-            gains[edge] += int(a != b)
+            gains[edge] += a != b
         apart -= gains[edge]
-    return gains
 
 
 @compiled

@@ -3,3 +3,65 @@
 Only this package imports pyspark, and only inside functions. Code that runs on executors uses DataFrames and
 Arrow, so it runs the same in this process, on a cluster, or through Spark Connect.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from meshwright.pipeline.dataset.ingest import Outcome
+    from meshwright.progress import Progress
+
+__all__ = ["ingest"]
+
+
+def ingest(
+    spark: Any,
+    source: Any,
+    out: Any,
+    *,
+    max_bad: float = 0.1,
+    progress: Progress | None = None,
+    **reading: Any,
+) -> Outcome:
+    """Ingest files, or a table of a Spark session, into a dataset.
+
+    Parameters
+    ----------
+    spark
+        The Spark session; None: run in this process.
+    source
+        A DataFrame of the session, such as a table of a catalogue, of Delta or of Iceberg; or a path, a URL,
+        or several.
+    out
+        The dataset folder to write, as a path or URL.
+    max_bad
+        The largest share of rows that may be quarantined.
+    progress
+        A callback for the progress.
+    **reading
+        The columns (`node`, `topic`, `time`, `operation`, `sequence`), for files the `format`, and the other
+        fields of `Reading`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "a.csv"
+    ...     _ = file.write_text("client,filter" + chr(10) + "a,x" + chr(10))
+    ...     ingest(None, file, Path(folder) / "out", node="client", topic="filter").nodes
+    1
+    """
+    from pathlib import Path
+
+    from meshwright.pipeline.dataset.ingest import ingest as ingest_files
+    from meshwright.pipeline.dataset.ingest import ingest_table
+    from meshwright.pipeline.readers.formats import TABLE, Reading, common_format
+    from meshwright.pipeline.readers.sources import list_files
+
+    if hasattr(source, "mapInArrow"):
+        return ingest_table(source, out, Reading(TABLE, **reading), max_bad=max_bad, progress=progress)
+    sources = [source] if isinstance(source, (str, Path)) else list(source)
+    kind = reading.pop("format", None) or common_format(list_files(spark, sources, exclude=out))
+    return ingest_files(spark, sources, out, Reading(kind, **reading), max_bad=max_bad, progress=progress)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-Stamp: TypeAlias = tuple[float, int]
-"""Time and sequence; rows without them come before rows with them."""
+Stamp: TypeAlias = tuple[Any, ...]
+"""Time, sequence, file, stretch and place; rows without time or sequence come before rows with them."""
 
-FIRST: Stamp = (float("-inf"), -(2**63))
+FIRST: Stamp = (float("-inf"), -(2**63), "", -1, -1)
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,17 @@ class Node:
     unchanged: int = 0
     superseded: int = 0
 
-    def take(self, rows: Iterable[Row]) -> Iterator[Change]:
-        """Apply rows in order, and yield the changes; changes of the same time are merged."""
+    def take(self, rows: Iterable[Row], horizon: float | None = None) -> Iterator[Change]:
+        """Apply rows in order, and yield the changes; changes of the same time are merged.
+
+        A row from before the horizon comes too late if its topic has no state: it may have had one.
+        """
         holds = sum(held for _, held in self.known.values())
         open_change: Change | None = None
         for row in rows:
             stamp, held = self.known.get(row.topic, (None, False))
-            if stamp is not None and row.stamp < stamp:
+            late = horizon is not None and stamp is None and FIRST[0] < row.stamp[0] < horizon
+            if late or (stamp is not None and row.stamp < stamp):
                 self.superseded += 1
                 continue
             self.known[row.topic] = (row.stamp, not row.leaves)
@@ -81,79 +86,106 @@ class Node:
             yield open_change
 
 
-STATE = "node string, topic string, time double, sequence long, held boolean"
+STATE = (
+    "node string, topic string, time double, sequence long, source string, block long, place long, "
+    "held boolean, batch long"
+)
+"""The last row of each node and topic, and the batch after which this was the state of the node."""
+STAMP = ("time", "sequence", "source", "block", "place")
 RESULT = f"{STATE}, event string, topics array<string>, turn int, unchanged long, superseded long"
 """Three kinds of rows of a node: its state (with a topic), events (with an event), counts (with neither)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The result of a batch."""
+    """The result of a batch, on the executors."""
 
-    events: list[dict[str, Any]]
-    state: DataFrame
+    made: DataFrame
+    """Rows of `RESULT`, for the nodes that the batch has."""
     read: int
+    quarantined: int
     unchanged: int
     superseded: int
-    persisted: DataFrame
-    """The rows on the executors that events and state come from."""
+    latest: float | None
+    """The latest time of the good rows."""
+
+    @property
+    def state(self) -> DataFrame:
+        """The new state of the nodes that the batch has."""
+        from pyspark.sql import functions as sf
+
+        columns = [field.split()[0] for field in STATE.split(", ")]
+        return self.made.where(sf.col("topic").isNotNull()).select(*columns)
+
+    @property
+    def events(self) -> DataFrame:
+        """The events, in order, in one partition."""
+        from pyspark.sql import functions as sf
+
+        found = self.made.where(sf.col("event").isNotNull()).select(
+            sf.when(sf.col("time") > float("-inf"), sf.col("time")).alias("time"),
+            "event",
+            "node",
+            "topics",
+            sf.col("time").alias("order"),
+            "sequence",
+            "turn",
+        )
+        ordered = found.repartition(1).sortWithinPartitions("order", "sequence", "node", "turn")
+        return ordered.select("time", "event", "node", "topics")
 
     def release(self) -> None:
         """Free the rows on the executors."""
-        self.persisted.unpersist()
+        self.made.unpersist()
 
 
-def apply_batch(rows: DataFrame, known: DataFrame, first: int) -> Batch:
-    """Apply the good rows of a batch, node by node on the executors; events are numbered from `first`."""
+def apply_batch(rows: DataFrame, known: DataFrame, number: int, horizon: float | None = None) -> Batch:
+    """Apply the good rows of a batch, node by node on the executors.
+
+    `known` may have the state of a node after several batches; the last one counts. Rows before `horizon` of
+    nodes and topics without a state come too late.
+    """
     from pyspark.sql import functions as sf
 
-    good = rows.where(sf.col("reason").isNull()).select(
-        "node", "topic", "time", "sequence", "leaves", "source", "block", "place"
-    )
-    touched = good.select("node").distinct()
-    concerned = known.join(touched, "node", "left_semi")
-    made = (
-        good.groupBy("node").cogroup(concerned.groupBy("node")).applyInArrow(_apply_to_node, RESULT).persist()
-    )
-    events = [
-        {
-            "sequence": first + number,
-            "time": None if row.time == float("-inf") else row.time,
-            "event": row.event,
-            "node": row.node,
-            "topics": list(row.topics),
-        }
-        for number, row in enumerate(
-            made.where(sf.col("event").isNotNull())
-            .orderBy("time", "sequence", "node", "turn")
-            .toLocalIterator()
-        )
-    ]
-    counts = (
-        made.where(sf.col("unchanged").isNotNull())
-        .agg(
-            sf.coalesce(sf.sum("unchanged"), sf.lit(0)).alias("unchanged"),
-            sf.coalesce(sf.sum("superseded"), sf.lit(0)).alias("superseded"),
-        )
-        .collect()[0]
-    )
-    state = made.where(sf.col("topic").isNotNull()).select("node", "topic", "time", "sequence", "held")
-    untouched = known.join(touched, "node", "left_anti").select(*state.columns)
-    return Batch(
-        events, state.unionByName(untouched), rows.count(), counts.unchanged, counts.superseded, made
-    )
+    good = rows.where(sf.col("reason").isNull()).select("node", "topic", *STAMP, "leaves")
+    concerned = known.join(good.select("node").distinct(), "node", "left_semi")
+    apply = partial(_apply_to_node, number, horizon)
+    made = good.groupBy("node").cogroup(concerned.groupBy("node")).applyInArrow(apply, RESULT).persist()
+    seen = rows.agg(
+        sf.count(sf.lit(1)).alias("read"),
+        sf.count("reason").alias("bad"),
+        sf.max(sf.when(sf.col("reason").isNull(), sf.col("time"))).alias("latest"),
+    ).collect()[0]
+    counts = made.agg(
+        sf.coalesce(sf.sum("unchanged"), sf.lit(0)).alias("unchanged"),
+        sf.coalesce(sf.sum("superseded"), sf.lit(0)).alias("superseded"),
+    ).collect()[0]
+    return Batch(made, seen.read, seen.bad, counts.unchanged, counts.superseded, seen.latest)
 
 
-def _apply_to_node(given: pa.Table, known: pa.Table) -> pa.Table:
+def latest_states(known: DataFrame, forget_before: float | None) -> DataFrame:
+    """Return only the last state of each node, without unsubscribes from before a time."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sf
+
+    last = sf.max("batch").over(Window.partitionBy("node"))
+    found = known.withColumn("last", last).where(sf.col("batch") == sf.col("last")).drop("last")
+    if forget_before is None:
+        return found
+    return found.where(sf.col("held") | (sf.col("time") >= forget_before))
+
+
+def _apply_to_node(number: int, horizon: float | None, given: pa.Table, known: pa.Table) -> pa.Table:
     """Apply the rows of one node to its state, on an executor."""
     import pyarrow as pa
 
-    node = Node({row["topic"]: ((row["time"], row["sequence"]), row["held"]) for row in known.to_pylist()})
-    ordered = sorted(
-        given.to_pylist(), key=lambda row: (_stamp(row), row["source"], row["block"], row["place"])
-    )
+    states = known.to_pylist()
+    last = max((row["batch"] for row in states), default=0)
+    node = Node({row["topic"]: (_stamp(row), row["held"]) for row in states if row["batch"] == last})
+    ordered = sorted(given.to_pylist(), key=_stamp)
     name = ordered[0]["node"]
-    changes = list(node.take(Row(_stamp(row), row["topic"], bool(row["leaves"])) for row in ordered))
+    applied = (Row(_stamp(row), row["topic"], bool(row["leaves"])) for row in ordered)
+    changes = list(node.take(applied, horizon))
     made: list[dict[str, Any]] = [
         {
             "node": name,
@@ -166,16 +198,17 @@ def _apply_to_node(given: pa.Table, known: pa.Table) -> pa.Table:
         for turn, change in enumerate(changes)
     ]
     made += [
-        {"node": name, "topic": topic, "time": stamp[0], "sequence": stamp[1], "held": held}
+        {"node": name, "topic": topic, **dict(zip(STAMP, stamp, strict=True)), "held": held, "batch": number}
         for topic, (stamp, held) in node.known.items()
     ]
     made.append({"node": name, "unchanged": node.unchanged, "superseded": node.superseded})
     return pa.Table.from_pylist(made, schema=_schema())
 
 
-def _stamp(row: dict[str, Any]) -> tuple[float, int]:
-    time, sequence = row["time"], row["sequence"]
-    return (FIRST[0] if time is None else time, FIRST[1] if sequence is None else sequence)
+def _stamp(row: dict[str, Any]) -> Stamp:
+    """Return what orders a row: time, sequence, and where it stands, as `ingest` orders rows."""
+    found = (row[name] for name in STAMP)
+    return tuple(first if value is None else value for value, first in zip(found, FIRST, strict=True))
 
 
 def _schema() -> pa.Schema:

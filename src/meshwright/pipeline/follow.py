@@ -2,26 +2,40 @@
 
 Spark's checkpoint fixes the files of batch N before the batch starts. The output of batch N depends only on
 these files and on the state after batch N − 1. All of it has the number N in its name and is written to a
-temporary file first, then renamed. So a run that was killed at any point can continue: it writes the output
-of batch N again, with the same contents.
+temporary file first, flushed, then renamed. So a run that was killed at any point can continue: it writes the
+output of batch N again, with the same contents, unless one of its files has changed since.
+
+A batch writes the states of its own nodes only. Now and then, the states of all nodes are written at once.
+Executors write events, states and quarantine; the driver receives counts.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.pipeline.event_batches import STATE, Batch, apply_batch
-from meshwright.pipeline.readers.formats import Reading, read_rows
-from meshwright.pipeline.readers.rows import SCHEMA, quarantine_table
-from meshwright.pipeline.readers.sources import escape_glob, list_files, spark_path
+from meshwright.pipeline.event_batches import apply_batch, latest_states
+from meshwright.pipeline.follow_files import (
+    BatchOutcome,
+    batch_name,
+    check_files,
+    known_states,
+    outcome_file,
+    read_outcome,
+    remove_old,
+    write_lines,
+    write_record,
+    write_state,
+)
+from meshwright.pipeline.readers.formats import Reading
+from meshwright.pipeline.readers.row_frames import SCHEMA, quarantine_frame, read_rows
+from meshwright.pipeline.readers.sources import list_files, spark_path
 from meshwright.pipeline.session.failures import spark_errors, strip_scheme
 
 if TYPE_CHECKING:
@@ -32,24 +46,12 @@ FORMATS = ("csv", "jsonl", "parquet")
 FILES = "path string, modificationTime timestamp, length long, content binary"
 ANY_AGE = "36500d"
 """By default, Spark skips files that are a week older than the latest, and a rename keeps the old time."""
+FORGET_SECONDS = 30 * 86400.0
+"""By default, unsubscribes are forgotten after 30 days, by the times of rows."""
+DELTAS = 16
+"""After so many batches, the states of all nodes are written at once."""
 POLL_SECONDS = 1
 """The time between two checks for batches that ended."""
-
-
-@dataclass(frozen=True)
-class BatchOutcome:
-    """The counts of a batch: read = applied + unchanged + superseded + quarantined."""
-
-    batch: int
-    files: int
-    read: int
-    applied: int
-    unchanged: int
-    superseded: int
-    quarantined: int
-    events: int
-    next_sequence: int
-    """The number of the next event."""
 
 
 class BatchReporter:
@@ -82,25 +84,6 @@ class BatchReporter:
                 report(read_outcome(self.place, number))
 
 
-def read_outcome(place: Path, number: int) -> BatchOutcome:
-    """Return the outcome of a batch that ended."""
-    return BatchOutcome(**json.loads(outcome_file(place, number).read_text(encoding="utf-8")))
-
-
-def outcome_file(place: Path, number: int) -> Path:
-    """Return the file with the outcome of a batch, which is written last."""
-    return place / "batches" / f"{batch_name(number)}.json"
-
-
-def batch_name(number: int) -> str:
-    """Return the name of the files of a batch.
-
-    >>> batch_name(7)
-    'batch-00000007'
-    """
-    return f"batch-{number:08}"
-
-
 def follow(
     spark: SparkSession,
     source: str | Path,
@@ -109,6 +92,8 @@ def follow(
     *,
     start: str | Path | None = None,
     every: float | None = None,
+    max_files: int | None = None,
+    forget: float | None = FORGET_SECONDS,
     report: Callable[[BatchOutcome], None] | None = None,
 ) -> None:
     """Turn the files of a folder, and those that appear in it, into events, until interrupted.
@@ -127,6 +112,11 @@ def follow(
         A dataset whose subscriptions hold from the beginning.
     every
         The seconds between two checks for new files; None: read the files that are there, then end.
+    max_files
+        The most files in a batch; by default, all that are there.
+    forget
+        So many seconds before the latest time of all rows, an unsubscribe is forgotten; older rows that
+        arrive later are superseded, unless their node and topic have a newer state. None: never.
     report
         A callback for the outcome of each batch.
 
@@ -141,22 +131,21 @@ def follow(
         raise InputError(f"{reading.format} cannot be followed: choose one of {', '.join(FORMATS)}")
     if every is not None and not every > 0:
         raise InputError(f"--every {every} is not possible: give a time above zero")
+    if max_files is not None and max_files < 1:
+        raise InputError(f"--max-files {max_files} is not possible: give at least one")
     # A Spark Connect service has another working folder, so paths must be absolute.
     place = Path(spark_path(out))
     _open_folder(place, start)
     start_path = None if start is None else spark_path(start)
-    files = (
-        spark.readStream.format("binaryFile")
-        .schema(FILES)
-        .option("maxFileAge", ANY_AGE)
-        .load(spark_path(source))
-        .select("path")
-    )
+    stream = spark.readStream.format("binaryFile").schema(FILES).option("maxFileAge", ANY_AGE)
+    if max_files is not None:
+        stream = stream.option("maxFilesPerTrigger", str(max_files))
+    files = stream.load(spark_path(source)).select("path")
     failed: list[Exception] = []
 
     def take(batch: DataFrame, number: int) -> None:
         try:
-            _run_batch(batch, number, place, reading, start_path)
+            _run_batch(batch, number, place, reading, start_path, forget)
         except Exception as error:
             # Spark would report only that there was an error.
             failed.append(error)
@@ -210,85 +199,53 @@ def _open_folder(place: Path, start: str | Path | None) -> None:
 
 
 def _run_batch(
-    batch: DataFrame, number: int, place: Path, reading: Reading, start: str | Path | None
+    batch: DataFrame,
+    number: int,
+    place: Path,
+    reading: Reading,
+    start: str | Path | None,
+    forget: float | None,
 ) -> None:
     """Process one batch and write its output; doing so again writes the same."""
     spark = batch.sparkSession
-    paths = sorted(escape_glob(strip_scheme(row.path)) for row in batch.collect())
-    files = list_files(spark, paths) if paths else []
+    paths = sorted(strip_scheme(row.path) for row in batch.collect())
+    files = list_files(None, paths) if paths else []
+    check_files(place, number, files)
     before = read_outcome(place, number - 1) if number else None
     read = read_rows(spark, files, reading) if files else spark.createDataFrame([], SCHEMA)
     rows = read.persist()
     try:
-        known = (
-            spark.read.schema(STATE).parquet(spark_path(place / "state" / batch_name(number - 1)))
-            if before
-            else _initial_state(spark, start)
-        )
-        made = apply_batch(rows, known, before.next_sequence if before else 0)
-        aside = quarantine_table(rows, files).to_pylist()
-        _write_state(made, place / "state" / batch_name(number))
+        known = known_states(spark, place, before, start)
+        latest = None if before is None else before.latest
+        horizon = None if latest is None or forget is None else latest - forget
+        made = apply_batch(rows, known, number, horizon)
+        delta = place / "state" / batch_name(number)
+        write_state(made.state, delta)
+        first = before.next_sequence if before else 0
+        events = write_lines(made.events, place / "events" / f"{batch_name(number)}.jsonl", first)
+        if made.quarantined:
+            aside = quarantine_frame(rows).repartition(1).sortWithinPartitions("source", "line", "reason")
+            write_lines(aside, place / "quarantine" / f"{batch_name(number)}.jsonl", None)
+        base = before.base if before else -1
+        if number - base >= DELTAS:
+            states = latest_states(known.unionByName(made.state), horizon)
+            write_state(states, place / "state" / f"base-{number:08}")
+            base = number
         done = BatchOutcome(
             batch=number,
             files=len(files),
             read=made.read,
-            applied=made.read - made.unchanged - made.superseded - len(aside),
+            applied=made.read - made.unchanged - made.superseded - made.quarantined,
             unchanged=made.unchanged,
             superseded=made.superseded,
-            quarantined=len(aside),
-            events=len(made.events),
-            next_sequence=(before.next_sequence if before else 0) + len(made.events),
+            quarantined=made.quarantined,
+            events=events,
+            next_sequence=first + events,
+            base=base,
+            latest=max((time for time in (latest, made.latest) if time is not None), default=None),
         )
-        _write_lines(made.events, place / "events" / f"{batch_name(number)}.jsonl")
-        if aside:
-            _write_lines(aside, place / "quarantine" / f"{batch_name(number)}.jsonl")
-        _write_lines([asdict(done)], outcome_file(place, number))
+        write_record(asdict(done), outcome_file(place, number))
         made.release()
     finally:
         rows.unpersist()
-    # Batch N is only ever repeated from the state N − 1, so older states can go.
-    shutil.rmtree(place / "state" / batch_name(number - 2), ignore_errors=True)
-
-
-def _initial_state(spark: SparkSession, start: str | Path | None) -> DataFrame:
-    """Return the state before the first batch: empty, or the subscriptions of a dataset."""
-    if start is None:
-        return spark.createDataFrame([], STATE)
-    from pyspark.sql import functions as sf
-
-    from meshwright.pipeline.dataset.subscriptions import subscriptions
-
-    opened = subscriptions(spark, start)
-    names = {
-        kind: spark.read.parquet(spark_path(Path(start) / f"{kind}s")).select(
-            sf.col("id").alias(kind), sf.col("name").alias(f"{kind}_name")
-        )
-        for kind in ("node", "topic")
-    }
-    named = opened.table.join(names["node"], "node").join(names["topic"], "topic")
-    return named.select(
-        sf.col("node_name").alias("node"),
-        sf.col("topic_name").alias("topic"),
-        sf.lit(float("-inf")).alias("time"),
-        sf.lit(-(2**63)).cast("long").alias("sequence"),
-        sf.lit(True).alias("held"),
-    )
-
-
-def _write_state(made: Batch, target: Path) -> None:
-    """Write the state to a temporary folder, then rename it."""
-    temporary = target.with_name(f".{target.name}.writing")
-    shutil.rmtree(temporary, ignore_errors=True)
-    made.state.write.parquet(spark_path(temporary))
-    shutil.rmtree(target, ignore_errors=True)
-    temporary.rename(target)
-
-
-def _write_lines(records: Sequence[dict[str, Any]], target: Path) -> None:
-    """Write JSON lines to a temporary file, then rename it."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.writing")
-    with temporary.open("w", encoding="utf-8") as file:
-        for record in records:
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    temporary.rename(target)
+    remove_old(place, before)

@@ -1,12 +1,13 @@
 """Verifying a plan on a cluster, sharded by topic: `meshwright.verify` checks, this file moves the data.
 
 A shard has all subscriptions of its topics and sees all edges, so no topic is expanded into pairs, however
-many subscribers it has. The findings of the shards add up.
+many subscribers it has. The findings of the shards add up on executors: the driver receives counts, and the
+topics and links that are not as they should be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,24 +15,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.files.header import damaged
-from meshwright.pipeline.dataset.subscriptions import subscriptions
-from meshwright.pipeline.session.cluster import through_connect
+from meshwright.measure.connectivity import WeakTopics
+from meshwright.pipeline.dataset.subscriptions import group_arrays, subscriptions
+from meshwright.pipeline.flow import make_batch
+from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
 from meshwright.store.plan_check import read_claims
 from meshwright.store.plans import read_plan
 from meshwright.verify.claims import compare_with_claims, required_k
-from meshwright.verify.overlay_check import ShardFindings, ShardTask, examine_shard, merge_shards
+from meshwright.verify.overlay_check import ShardTask, conclude, examine_shard
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import SparkSession
 
+    from meshwright.arrays import Ids
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.measure import WeakTopics
     from meshwright.overlay import Overlay
     from meshwright.pipeline.dataset.subscriptions import Subscriptions
+    from meshwright.pipeline.flow import Batches
     from meshwright.progress import Progress
     from meshwright.verify import PlanReport, Verification
 
@@ -40,7 +44,7 @@ SHARD_SUBSCRIPTIONS = 20_000_000
 
 
 def verify_on_cluster(
-    spark: SparkSession,
+    spark: SparkSession | None,
     path: str | Path,
     source: str | Path | Subscriptions,
     *,
@@ -74,7 +78,7 @@ def verify_on_cluster(
 
 
 def examine_on_cluster(
-    spark: SparkSession,
+    spark: SparkSession | None,
     overlay: Overlay,
     given: Subscriptions,
     *,
@@ -83,34 +87,30 @@ def examine_on_cluster(
 ) -> tuple[Verification, WeakTopics | None]:
     """Verify an overlay; return the findings, and its weak topics if `weak`."""
     names = given.names
-    shards = max(tasks_at_once(spark), -(-given.count // SHARD_SUBSCRIPTIONS))
+    cores = 1 if spark is None else tasks_at_once(spark)
+    shards = max(cores, -(-given.count // SHARD_SUBSCRIPTIONS))
     task = ShardTask(overlay.u, overlay.v, names.num_nodes, names.num_topics, weak)
-    packed = given.packed(shards).repartitionById(shards, "shard")
-    examined = packed.mapInArrow(partial(examine_packed, task), SCHEMA)
+    examined = given.packed(shards).map(partial(examine_packed, task, shards), FINDINGS).keep()
+    slots = max(-(-len(overlay) // EDGES_IN_A_SLOT), 1)
+    gains = examined.select("slot", "gains", having="gains").exchange(slots, "slot")
+    compared = gains.map(partial(compare_gains, overlay.contribution), GAINS)
     with report_stages(spark, f"verifying {names.num_topics:,} topics", progress):
-        answers = examined.toArrow()
-    _require_stated_subscriptions(given, answers)
-    found, weak_topics = merge_shards(overlay, unpack(answers, len(overlay)))
+        try:
+            topics = examined.select("shard", *COUNTS, *TOPICS, having="shard").collect()
+            edges = compared.collect()
+        finally:
+            examined.release()
+    _require_stated_subscriptions(given, topics)
+    of_topic, weak_topics = merge_topics(names.num_topics, shards, topics)
+    merges = sum(row.merges for row in edges)
+    wrong = [np.frombuffer(row.wrong, "<i8") for row in edges]
+    found = conclude(overlay, of_topic, merges, np.sort(np.concatenate([np.zeros(0, np.int64), *wrong])))
     return found, weak_topics if weak else None
 
 
-def tasks_at_once(spark: SparkSession) -> int:
-    """Return how many tasks the cluster runs at once, as far as it says."""
-    from pyspark.sql import functions
-
-    if not through_connect(spark):
-        return int(spark.sparkContext.defaultParallelism)
-    # A Spark Connect service does not say, but it cuts a range into that many partitions by default.
-    numbered = spark.range(1024).select(functions.spark_partition_id().alias("partition"))
-    [row] = numbered.agg(functions.max("partition")).collect()
-    return int(row[0]) + 1
-
-
-def _require_stated_subscriptions(given: Subscriptions, answers: pa.Table) -> None:
+def _require_stated_subscriptions(given: Subscriptions, rows: Sequence[Any]) -> None:
     """Reject subscriptions that are not those that the dataset's manifest counts."""
-    import pyarrow.compute as pc
-
-    found, repeated, outside = (pc.sum(answers.column(name)).as_py() or 0 for name in COUNTS)
+    found, repeated, outside = (sum(row[name] for row in rows) for name in COUNTS)
     if outside or repeated or found != given.count:
         raise damaged(
             Path("the dataset"),
@@ -119,43 +119,71 @@ def _require_stated_subscriptions(given: Subscriptions, answers: pa.Table) -> No
         )
 
 
+EDGES_IN_A_SLOT = 1 << 20
+"""One task adds up what this many edges merge."""
 COUNTS = ("subscriptions", "repeated", "outside")
-COLUMNS = ("topics", "components", "gains", "weak_topics", "weak_nodes")
-SCHEMA = ", ".join([f"{name} long" for name in COUNTS] + [f"{name} binary" for name in COLUMNS])
-"""One row for each shard: the fields of `ShardFindings`, arrays as bytes."""
-
-
-def examine_packed(task: ShardTask, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Verify one shard on an executor."""
-    import pyarrow as pa
-
-    packed = [record for batch in batches for record in batch.to_pylist()]
-    if not packed:
-        return
-    pieces = [
-        tuple(np.frombuffer(record[name], np.int32) for name in ("nodes", "topics")) for record in packed
+TOPICS = ("absent", "split", "weak")
+FINDINGS = ", ".join(
+    [
+        "shard int",
+        *(f"{name} long" for name in COUNTS),
+        *(f"{name} binary" for name in TOPICS),
+        "slot int",
+        "gains binary",
     ]
-    # Restore the order that the shuffle has lost: pairs in order need not be sorted.
-    pieces.sort(key=lambda piece: int(piece[0][0]) if len(piece[0]) else -1)
-    node, topic = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    del packed, pieces
+)
+"""For each shard one row with its counts and topics, and one row for each range of edges with its gains."""
+GAINS = "merges long, wrong binary"
+
+
+def examine_packed(task: ShardTask, shards: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Verify one shard; only topics that are not in exactly one piece are listed."""
+    held = [batch for batch in batches if batch.num_rows]
+    if not held:
+        return
+    shard = held[0].column("shard")[0].as_py()
+    node, topic = (np.concatenate(column) for column in zip(*group_arrays(iter(held)), strict=True))
+    del held
     found = examine_shard(task, node, topic)
-    counts = {name: pa.array([getattr(found, name)], pa.int64()) for name in COUNTS}
-    columns = {name: pa.array([_narrow(found, name).tobytes()], pa.binary()) for name in COLUMNS}
-    yield pa.record_batch(counts | columns)
+    split = found.components != 1
+    absent = np.setdiff1d(np.arange(shard, task.topics, shards), found.topics)
+    yield make_batch(
+        FINDINGS,
+        shard=[shard],
+        **{name: [getattr(found, name)] for name in COUNTS},
+        absent=[absent.astype("<i4")],
+        split=[np.stack((found.topics[split], found.components[split])).astype("<i4")],
+        weak=[np.stack((found.weak_topics, found.weak_nodes)).astype("<i4")],
+    )
+    for slot in range(-(-len(found.gains) // EDGES_IN_A_SLOT)):
+        gains = found.gains[slot * EDGES_IN_A_SLOT : (slot + 1) * EDGES_IN_A_SLOT]
+        yield make_batch(FINDINGS, slot=[slot], gains=[gains.astype("<i4")])
 
 
-def _narrow(found: ShardFindings, column: str) -> NDArray[Any]:
-    """Return an array of the findings; gains, one for each edge, in the fewest bytes, as most are small."""
-    values: NDArray[Any] = getattr(found, column)
-    return values.astype(np.min_scalar_type(int(values.max(initial=0)))) if column == "gains" else values
+def compare_gains(stated: Ids, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Add up what the edges of a range merge in all shards, and find those that state something else."""
+    sums: dict[int, NDArray[np.int64]] = {}
+    for batch in batches:
+        for slot, cell in zip(batch.column("slot").to_pylist(), batch.column("gains"), strict=True):
+            gains = np.frombuffer(cell.as_buffer(), "<i4").astype(np.int64)
+            sums[slot] = sums[slot] + gains if slot in sums else gains
+    for slot, total in sums.items():
+        first = slot * EDGES_IN_A_SLOT
+        wrong = first + np.flatnonzero(total != stated[first : first + len(total)])
+        yield make_batch(GAINS, merges=[int(total.sum())], wrong=[wrong.astype("<i8")])
 
 
-def unpack(answers: pa.Table, edges: int) -> Iterator[ShardFindings]:
-    """Yield the findings of each shard."""
-    for row in answers.to_pylist():
-        width = len(row["gains"]) // edges if edges else 1
-        fields = {name: row[name] for name in COUNTS}
-        for name in COLUMNS:
-            fields[name] = np.frombuffer(row[name], f"u{width}" if name == "gains" else np.int32)
-        yield ShardFindings(**fields)
+def merge_topics(topics: int, shards: int, rows: Sequence[Any]) -> tuple[NDArray[np.int64], WeakTopics]:
+    """Return the components of every topic, and the weak topics."""
+    of_topic = np.ones(topics, dtype=np.int64)
+    for shard in set(range(shards)) - {row.shard for row in rows}:
+        of_topic[shard::shards] = 0  # a shard without subscriptions
+    weak = [np.zeros((2, 0), dtype="<i4")]
+    for row in rows:
+        of_topic[np.frombuffer(row.absent, "<i4")] = 0
+        split, components = np.frombuffer(row.split, "<i4").reshape(2, -1)
+        of_topic[split] = components
+        weak.append(np.frombuffer(row.weak, "<i4").reshape(2, -1))
+    found, nodes = np.concatenate(weak, axis=1).astype(np.int64)
+    order = np.argsort(found)
+    return of_topic, WeakTopics(found[order], nodes[order])

@@ -1,9 +1,14 @@
-"""Reports: tables for the terminal, charts and pages as files."""
+"""Reports: tables for the terminal, charts and pages as files.
+
+`meshwright.report(plan, path)` calls `meshwright.face.report`, which writes the page of a plan.
+"""
 
 from meshwright.report.charts import degree_and_support
 from meshwright.report.churn import churn_chart, churn_lines, churn_table
+from meshwright.report.plan_charts import degree_chart, graph_picture, support_chart
 from meshwright.report.tables import advice_table, comparison
 from meshwright.report.trade_off_chart import trade_off, write_front
+from meshwright.rooms import make_callable
 
 __all__ = [
     "advice_table",
@@ -12,6 +17,11 @@ __all__ = [
     "churn_table",
     "comparison",
     "degree_and_support",
+    "degree_chart",
+    "graph_picture",
+    "support_chart",
     "trade_off",
     "write_front",
 ]
+
+make_callable(__name__, "meshwright.face.report")

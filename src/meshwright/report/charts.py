@@ -11,7 +11,7 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.escape import visible
-from meshwright.report.sheet import COLOURS, DASHES, check_chart, sheet
+from meshwright.report.sheet import COLOURS, DASHES, check_chart, percent_axis, sheet, whole_numbers
 from meshwright.report.tables import name_of
 
 if TYPE_CHECKING:
@@ -23,11 +23,14 @@ POINTS = 2000
 """Points per curve; more than a chart has pixels would only make vector files large."""
 
 
-def degree_and_support(plans: Sequence[Plan], path: str | Path, *, title: str | None = None) -> Path:
-    """Draw the degree distribution and the support curve of each plan, and return the file's path.
+def degree_and_support(
+    plans: Sequence[Plan], path: str | Path | None = None, *, title: str | None = None
+) -> Any:
+    """Draw the degree distribution and the support curve of each plan, and return the figure.
 
     Left: the share of brokers with at least a number of links, on logarithmic axes. Right: the support of the
-    first links, by their number. The suffix of the path selects the file type: `.png`, `.svg` or `.pdf`.
+    first links, by their number. With a path the chart is written there; the suffix selects the file type:
+    `.png`, `.svg` or `.pdf`.
 
     Raises
     ------
@@ -52,7 +55,7 @@ def degree_and_support(plans: Sequence[Plan], path: str | Path, *, title: str | 
         figure.legend(lines, names, loc="outside lower center", ncols=columns, handlelength=3)
         if title:
             figure.suptitle(title, color="#555555", fontsize=11)
-    return path
+    return figure
 
 
 def _draw_degrees(axes: Any, plan: Plan, **look: Any) -> None:
@@ -82,33 +85,31 @@ def _draw_support(axes: Any, plan: Plan, **look: Any) -> None:
 
 
 def _finish_degrees(axes: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
     axes.set_title("Distribution of links")
-    axes.set(xlabel="links of a broker", ylabel="brokers with at least that many", xscale="log", yscale="log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value * 100:.10g} %"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    wide = axes.dataLim.x1 >= 10
+    scales = {"xscale": "log", "yscale": "log"} if wide else {}
+    axes.set(xlabel="links of a broker", ylabel="brokers with at least that many", **scales)
+    whole_numbers(axes.xaxis, log=wide)
+    percent_axis(axes.yaxis)
 
 
 def _finish_support(axes: Any) -> None:
-    from matplotlib.ticker import FuncFormatter
-
     axes.set_title("What each further link adds")
     axes.set(xlabel="links, in the order they are added", ylabel="support: connected, of all that can be")
     axes.set_ylim(0, 1.04)
     axes.set_xlim(left=0)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}".replace("%", " %")))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    percent_axis(axes.yaxis)
+    whole_numbers(axes.xaxis)
 
 
 Curve: TypeAlias = "tuple[NDArray[Any], NDArray[Any]]"
 """Ascending values, and for each the share with at least that value."""
 
 
-def ccdf_chart(panels: Mapping[str, Mapping[str, Curve]], labels: Sequence[str], path: str | Path) -> Path:
-    """Draw one panel per distribution with one curve per dataset, and return the file's path.
+def ccdf_chart(
+    panels: Mapping[str, Mapping[str, Curve]], labels: Sequence[str], path: str | Path | None = None
+) -> Any:
+    """Draw one panel per distribution with one curve per dataset, and return the figure.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def ccdf_chart(panels: Mapping[str, Mapping[str, Curve]], labels: Sequence[str],
         If matplotlib is not installed.
     """
     path = check_chart(path)
-    with sheet(path, columns=len(panels), size=(10.5, 4.5)) as (_, panes):
+    with sheet(path, columns=len(panels), size=(10.5, 4.5)) as (figure, panes):
         for axes, (title, curves), label in zip(panes, panels.items(), labels, strict=True):
             for (name, (values, shares)), colour, dash in zip(
                 curves.items(), cycle(COLOURS), cycle(DASHES), strict=False
@@ -135,7 +136,7 @@ def ccdf_chart(panels: Mapping[str, Mapping[str, Curve]], labels: Sequence[str],
             axes.set_title(title)
             axes.set(xlabel=label, ylabel="share with at least that many", xscale="log", yscale="log")
             axes.legend()
-    return path
+    return figure
 
 
 MOST_NAMES = 60
@@ -145,12 +146,12 @@ MOST_NAMES = 60
 def federation_picture(
     brokers: Sequence[str],
     bridges: Mapping[tuple[str, str], int],
-    path: str | Path,
+    path: str | Path | None = None,
     *,
     faulty: Collection[str] = (),
     title: str | None = None,
-) -> Path:
-    """Draw brokers on a circle, and a line for each bridge that is wider for more topics; return the path.
+) -> Any:
+    """Draw brokers on a circle, and a line for each bridge that is wider for more topics; return the figure.
 
     Parameters
     ----------
@@ -159,7 +160,7 @@ def federation_picture(
     bridges
         The number of topics of each bridge, by dialler and listener.
     path
-        The file to write; its ending chooses the format: `.png`, `.svg` or `.pdf`.
+        The file to write, if any; its ending chooses the format: `.png`, `.svg` or `.pdf`.
     faulty
         Brokers where messages were missing, duplicate or leaked; they have another colour.
     title
@@ -169,7 +170,7 @@ def federation_picture(
     angle = np.pi / 2 - 2 * np.pi * np.arange(len(brokers)) / max(len(brokers), 1)
     where = {broker: (float(np.cos(a)), float(np.sin(a))) for broker, a in zip(brokers, angle, strict=True)}
     most = max(bridges.values(), default=1)
-    with sheet(path, size=(8.0, 8.0)) as (_, axes):
+    with sheet(path, size=(8.0, 8.0)) as (figure, axes):
         for (dialler, listener), topics in bridges.items():
             (x, y), (u, v) = where[dialler], where[listener]
             axes.plot(
@@ -187,4 +188,4 @@ def federation_picture(
         axes.axis("off")
         if title:
             axes.set_title(title)
-    return path
+    return figure

@@ -100,8 +100,10 @@ BINS = 50
 """Number of bins: repairs are drawn as means per bin, since single ones would form a cloud."""
 
 
-def churn_chart(replays: Mapping[str, Replay], path: str | Path, *, title: str | None = None) -> Path:
-    """Draw degrees, changed links and time per round for each replay, and return the path.
+def churn_chart(
+    replays: Mapping[str, Replay], path: str | Path | None = None, *, title: str | None = None
+) -> Any:
+    """Draw degrees, changed links and time per round for each replay, and return the figure.
 
     A dotted line shows Low-ODA from scratch on the nodes of the last round. The suffix of the path selects
     the file type: `.png`, `.svg` or `.pdf`.
@@ -127,7 +129,7 @@ def churn_chart(replays: Mapping[str, Replay], path: str | Path, *, title: str |
         figure.legend(lines, names, loc="outside lower center", ncols=min(len(names), 5), handlelength=3)
         if title:
             figure.suptitle(title, color="#555555", fontsize=11)
-    return path
+    return figure
 
 
 def _draw(axes: Any, name: str, replay: Replay, **look: Any) -> None:

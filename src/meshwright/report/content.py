@@ -64,8 +64,10 @@ def title_of(plan: ContentPlan) -> str:
     return f"{title} (heaviest)" if plan.parameters.get("argmax") else title
 
 
-def content_chart(plans: Sequence[ContentPlan], path: str | Path, *, title: str | None = None) -> Path:
-    """Draw a bar for each plan: its access cost, followed by its core cost.
+def content_chart(
+    plans: Sequence[ContentPlan], path: str | Path | None = None, *, title: str | None = None
+) -> Any:
+    """Draw a bar for each plan, its access cost followed by its core cost, and return the figure.
 
     Raises
     ------
@@ -77,7 +79,7 @@ def content_chart(plans: Sequence[ContentPlan], path: str | Path, *, title: str 
         If the file cannot be written.
     """
     path = check_chart(path)
-    with sheet(path, size=(9.0, 1.6 + 0.45 * len(plans))) as (_, axes):
+    with sheet(path, size=(9.0, 1.6 + 0.45 * len(plans))) as (figure, axes):
         names = [title_of(plan) for plan in plans][::-1]
         access = [plan.cost.access for plan in plans][::-1]
         core = [plan.cost.core for plan in plans][::-1]
@@ -90,7 +92,7 @@ def content_chart(plans: Sequence[ContentPlan], path: str | Path, *, title: str 
         axes.legend(loc="lower right", frameon=True)
         if title:
             axes.set_title(title)
-    return path
+    return figure
 
 
 def content_map(plan: ContentPlan, path: Path) -> None:
@@ -187,8 +189,8 @@ def _points_from_distances(core: NDArray[np.float64]) -> NDArray[np.float64]:
     return points * np.where(signs == 0, 1.0, signs)
 
 
-def migration_chart(run: Migration, path: str | Path, *, title: str | None = None) -> Path:
-    """Draw the cost after each move, and the messages sent and delivered so far.
+def migration_chart(run: Migration, path: str | Path | None = None, *, title: str | None = None) -> Any:
+    """Draw the cost after each move, and the messages sent and delivered so far; return the figure.
 
     Dotted lines mark crashes. The suffix of the path selects the file type: `.png`, `.svg` or `.pdf`.
 
@@ -215,7 +217,7 @@ def migration_chart(run: Migration, path: str | Path, *, title: str | None = Non
             axes.legend()
         if title:
             figure.suptitle(title, color="#555555", fontsize=11)
-    return path
+    return figure
 
 
 def _draw_cost(axes: Any, run: Migration) -> None:

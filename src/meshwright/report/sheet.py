@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +42,9 @@ STYLE: Any = {
 
 @contextmanager
 def sheet(
-    path: Path, *, rows: int = 1, columns: int = 1, size: tuple[float, float] = (10.5, 5.0)
+    path: Path | None, *, rows: int = 1, columns: int = 1, size: tuple[float, float] = (10.5, 5.0)
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield a figure and its axes (an array if several), and write the figure at the end."""
+    """Yield a figure and its axes (an array if several); at the end write it, if a path is given."""
     from matplotlib import rc_context, rcdefaults, rcParams
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -55,7 +57,28 @@ def sheet(
         figure = Figure(figsize=size, dpi=120, layout=layout)
         FigureCanvasAgg(figure)
         yield figure, figure.subplots(rows, columns, sharex="col")
-        save(figure, path)
+        if path is not None:
+            save(figure, path)
+
+
+def whole_numbers(axis: Any, *, log: bool = False) -> None:
+    """Label an axis with whole numbers that have room; `log` only if its values span a decade or more."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axis.set_minor_formatter(NullFormatter())
+    if log:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    else:
+        axis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+
+
+def percent_axis(axis: Any) -> None:
+    """Label an axis of shares with percentages, as tables spell them."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g} %"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 KINDS = (".png", ".svg", ".pdf")
@@ -69,8 +92,11 @@ UNSTATED: dict[str, dict[str, None]] = {
 """Metadata to leave out: dates and versions would make equal pictures differ."""
 
 
-def check_chart(path: str | Path) -> Path:
-    """Check before long work that a chart of this name can be drawn, and return its path."""
+def check_chart(path: str | Path | None) -> Path | None:
+    """Check before long work that a chart can be drawn and written, if it has a path, and return the path."""
+    if path is None:
+        check_matplotlib()
+        return None
     path = Path(path)
     if path.suffix.lower() not in KINDS:
         raise InputError(f"unknown type of chart {str(path)!r}: end its name in {' or '.join(KINDS)}")
@@ -98,3 +124,46 @@ def save(figure: Any, path: Path) -> None:
     kind = path.suffix.lower()
     with new_file(path) as beside:
         figure.savefig(beside, format=kind[1:], metadata=UNSTATED[kind])
+
+
+INK = {
+    "#999999": "var(--soft)",
+    "#333333": "var(--text)",
+    "#555555": "var(--soft)",
+    "#000000": "var(--text)",
+    "#e8e8e8": "var(--line)",
+    "#ffffff": "var(--card)",
+    COLOURS[0].lower(): "var(--chart-1)",
+    COLOURS[2].lower(): "var(--chart-2)",
+}
+"""The colours of a sheet as those of a page, which has a light and a dark theme."""
+
+
+def inline_svg(figure: Any, name: str, label: str) -> str:
+    """Return a figure as SVG for a page: text stays text, colours follow the page's theme.
+
+    Parameters
+    ----------
+    figure
+        A figure of this module.
+    name
+        A word that makes the ids of this figure differ from those of others on the page.
+    label
+        What screen readers say instead.
+    """
+    from io import StringIO
+
+    from matplotlib import rc_context
+
+    target = StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": STYLE["svg.hashsalt"]}):
+        figure.savefig(target, format="svg", metadata={"Date": None}, transparent=True)
+    text = target.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: INK.get(found[0].lower(), found[0]), text)
+    text = re.sub(r' id="([^"]+)"', rf' id="{name}-\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
+    text = re.sub(r'xlink:href="#([^"]+)"', rf'xlink:href="#{name}-\1"', text)
+    text = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, sans-serif", text)
+    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" stroke-linejoin="round" ', 1).strip()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from meshwright.designs import Plan
     from meshwright.designs.advice import Advice, Tried
     from meshwright.designs.plan import Parameter
+    from meshwright.report.plan_facts import PlanFacts
 
 
 def plain_table(first: str, figures: Iterable[str]) -> Table:
@@ -26,13 +27,28 @@ def plain_table(first: str, figures: Iterable[str]) -> Table:
     return table
 
 
-def name_of(plan: Plan) -> str:
-    """Return a design's title with its parameters, such as 'Low-ODA (k = 5)'."""
+SHORT = {
+    "edges": "Best, few links",
+    "degree": "Best, low degree",
+    "balanced": "Best, balanced",
+}
+"""The labels of `best` by objective."""
+UNSHOWN = ("objective", "seconds", "steps", "front")
+"""Parameters that a label does not name: they say how long a search took, or are in the label already."""
+
+
+def name_of(plan: Plan | PlanFacts) -> str:
+    """Return a design's title with its parameters, such as 'Low-ODA (k = 5)' or 'Best, few links'."""
     from meshwright.designs import DESIGNS
 
     known = DESIGNS.get(plan.algorithm)
     title = known.title if known else plan.algorithm
-    parameters = ", ".join(_format_parameter(name, value) for name, value in plan.parameters.items())
+    if plan.algorithm == "best":
+        limit = plan.parameters.get("front")
+        title = SHORT.get(str(plan.parameters.get("objective", "edges")), title)
+        title = title if limit is None else f"Best, degree ≤ {limit}"
+    shown = {name: value for name, value in plan.parameters.items() if name not in UNSHOWN}
+    parameters = ", ".join(_format_parameter(name, value) for name, value in shown.items())
     return f"{title} ({parameters})" if parameters else title
 
 
@@ -48,7 +64,7 @@ BEST = "bold green"
 """Style of the best figure of each column."""
 HEADINGS = (
     "\nlinks",
-    "times the\nfewest",
+    "times the\nbest here",
     "average\ndegree",
     "highest\ndegree",
     "\nsupport",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import FRONT, write_header
-from meshwright.report.sheet import COLOURS, check_chart, sheet
+from meshwright.report.sheet import COLOURS, check_chart, sheet, whole_numbers
 from meshwright.report.tables import name_of
 
 if TYPE_CHECKING:
@@ -22,19 +22,19 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def trade_off(
-    path: str | Path,
+    path: str | Path | None = None,
     *,
     front: Sequence[Plan] = (),
     others: Sequence[Plan] = (),
     chosen: Plan | None = None,
     title: str | None = None,
-) -> Path:
-    """Draw the links of each plan against its maximum degree, and return the file's path.
+) -> Any:
+    """Draw the links of each plan against its maximum degree, and return the figure.
 
     Parameters
     ----------
     path
-        The file; its suffix selects the type: `.png`, `.svg` or `.pdf`.
+        The file to write, if any; its suffix selects the type: `.png`, `.svg` or `.pdf`.
     front
         Plans with fewer links the higher their degree: drawn as one line.
     others
@@ -57,8 +57,8 @@ def trade_off(
     plans = [*front, *others]
     if not plans:
         raise InputError("no plans to draw: give at least one")
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
+    degrees_seen = [int(plan.figures["max_degree"]) for plan in plans]
+    wide = max(degrees_seen) >= 10 * min(degrees_seen) > 0
     with sheet(path, size=(8.5, 5.2)) as (figure, axes):
         if front:
             degrees, links = ([plan.figures[name] for plan in front] for name in ("max_degree", "edges"))
@@ -81,20 +81,15 @@ def trade_off(
             )
         axes.set(xlabel="highest degree: links of the busiest broker", ylabel="links in all")
         axes.margins(x=0.12, y=0.12)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        if all(plan.figures["max_degree"] for plan in plans):  # a logarithmic axis cannot show zero
-            axes.set_xscale("log")
-        ticks = sorted({int(plan.figures["max_degree"]) for plan in plans})
-        if ticks[-1] < 10 * max(ticks[0], 1):  # an axis of less than a decade has no major ticks
-            axes.set_xticks(ticks)
+        axes.set_xscale("log" if wide else "linear")
+        whole_numbers(axes.xaxis, log=wide)
+        whole_numbers(axes.yaxis)
         axes.set_title("Few links or a low maximum degree")
         if others:
             figure.legend(loc="outside lower center", ncols=2)
         if title:
             figure.suptitle(title, color="#555555", fontsize=11)
-    return path
+    return figure
 
 
 CHART = "front.png"

@@ -12,6 +12,7 @@ from meshwright.arrays import frozen
 from meshwright.errors import InputError, first_five
 from meshwright.measure import components
 from meshwright.measure.adjacency import adjacency
+from meshwright.overlay import Overlay
 from meshwright.routes.trees import Trees
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from meshwright.arrays import Ids, Offsets
     from meshwright.measure.adjacency import Adjacency
-    from meshwright.overlay import Overlay
 
 
 def attach(trees: Trees, links: Adjacency, publishers: Iterable[tuple[int, int]]) -> Trees:
@@ -91,7 +91,7 @@ ROUNDS = 4
 
 
 def route(
-    overlay: Overlay,
+    overlay: Overlay | Any,
     objective: str = "hops",
     *,
     rates: NDArray[Any] | None = None,
@@ -106,7 +106,7 @@ def route(
     Parameters
     ----------
     overlay
-        The existing links.
+        The existing links: an overlay, or a plan.
     objective
         `hops`: shortest paths from a root of the lowest eccentricity, so that no breadth-first tree from
         another root is less deep. `load`: spread the messages of all topics over the links; the heaviest link
@@ -135,6 +135,9 @@ def route(
     """
     if objective not in OBJECTIVES:
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
+    overlay = getattr(overlay, "overlay", overlay)
+    if not isinstance(overlay, Overlay):
+        raise InputError(f"{type(overlay).__name__} has no links to route on: give an overlay or a plan")
     interest = overlay.interest
     weights = _check_rates(rates, interest.num_topics)
     from meshwright.routes import spanning_trees as kernels

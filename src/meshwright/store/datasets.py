@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,28 +10,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrow import from_numpy, to_numpy
+from meshwright.arrow import join_text, to_numpy
 from meshwright.errors import InputError
-from meshwright.files.atomic import new_folder
-from meshwright.files.header import DATASET, damaged, read_header, write_header
-from meshwright.interest import MOST_SUBSCRIPTIONS, Fingerprint, Interest
-from meshwright.store.tables import ROWS_AT_ONCE, first_line, open_table, read_parts, write_table
+from meshwright.files.header import DATASET, damaged, holds, read_header
+from meshwright.files.urls import require_local
+from meshwright.fingerprint import fold_digests, part_sizes
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.store.dataset_folders import new_dataset, new_part
+from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS
+from meshwright.store.tables import first_line, read_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PART = "part-00000.parquet"
-
-
-def _columns(**types: pa.DataType) -> pa.Schema:
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
-
-
-SUBSCRIPTIONS = _columns(node=pa.int32(), topic=pa.int32())
-NAMES = _columns(id=pa.int32(), name=pa.string())
-QUARANTINE = pa.schema(
-    {"source": pa.string(), "line": pa.int64(), "record": pa.string(), "reason": pa.string()}
-)
+TOPIC_KINDS = MQTT, PLAIN = "mqtt", "plain"
+"""Topics are MQTT filters, which may have wildcards and overlap, or plain names."""
 
 
 def write_dataset(
@@ -41,6 +34,7 @@ def write_dataset(
     sources: Iterable[str] = (),
     made_by: Mapping[str, Any] | None = None,
     quarantine: pa.Table | None = None,
+    topic_kind: str | None = None,
 ) -> Path:
     """Write an interest as a dataset folder; the same input gives the same bytes.
 
@@ -56,6 +50,8 @@ def write_dataset(
         How it was made (a command, a generator and its parameters), for the manifest.
     quarantine
         Records that could not be used: `source, line, record, reason`.
+    topic_kind
+        `mqtt` if topics are MQTT filters, `plain` if they are names; by default as they look.
     """
     relation = interest.canonical()
     return write_relation(
@@ -63,11 +59,12 @@ def write_dataset(
         relation.node_names,
         relation.topic_names,
         relation.node_ptr,
-        [relation.node_topics],
+        relation.node_topics,
         counts={"duplicates": interest.duplicates},
         sources=sources,
         made_by=made_by,
         quarantine=quarantine,
+        topic_kind=topic_kind,
     )
 
 
@@ -76,58 +73,101 @@ def write_relation(
     node_names: pa.Array,
     topic_names: pa.Array,
     node_ptr: NDArray[Any],
-    topics: Iterable[NDArray[Any]],
+    topics: NDArray[Any],
     *,
     counts: Mapping[str, int],
     sources: Iterable[str] = (),
     made_by: Mapping[str, Any] | None = None,
     quarantine: pa.Table | None = None,
+    topic_kind: str | None = None,
 ) -> Path:
-    """Write a relation as a dataset folder; the topics of the nodes may come in pieces of any size.
+    """Write a relation as a dataset folder.
 
-    The names are strings in the order of their UTF-8 bytes. `node_ptr` and `topics` are as in `Interest`; the
-    bytes do not depend on how `topics` is cut. `counts` are further counts for the manifest.
+    The names are strings in the order of their UTF-8 bytes. `node_ptr` and `topics` are as in `Interest`.
+    `counts` are further counts for the manifest.
     """
     aside = _as_quarantine(quarantine)
-    digest = Fingerprint(node_names, topic_names, node_ptr)
-    with new_folder(path, DATASET) as folder:
-        for kind, names in (("nodes", node_names), ("topics", topic_names)):
-            ids = from_numpy(np.arange(len(names), dtype=np.int32))
-            write_table(pa.table([ids, names], schema=NAMES), folder / kind / PART)
-        with open_table(SUBSCRIPTIONS, folder / "subscriptions" / PART) as write:
-            for first, piece in _recut(topics, ROWS_AT_ONCE):
-                digest.update(piece)
-                slots = np.arange(first, first + len(piece))
-                nodes = (np.searchsorted(node_ptr, slots, side="right") - 1).astype(np.int32)
-                write(pa.table([from_numpy(nodes), from_numpy(piece)], schema=SUBSCRIPTIONS))
-        write_table(aside, folder / "quarantine" / PART)
-        stated = {
-            "nodes": len(node_names),
-            "topics": len(topic_names),
-            "subscriptions": int(node_ptr[-1]),
-            **counts,
-            "quarantined": aside.num_rows,
-        }
-        content = {
-            "counts": stated,
-            "sources": list(sources),
-            "made_by": dict(made_by or {}),
-            "fingerprint": digest.hexdigest(),
-        }
-        write_header(folder, DATASET, content)
+    stated = {"nodes": len(node_names), "topics": len(topic_names), "subscriptions": len(topics)}
+    with new_dataset(path) as made:
+        digests: dict[str, list[bytes]] = {}
+        for kind, (width, parts) in part_sizes(stated).items():
+            digests[kind] = []
+            for part in range(parts):
+                begin, end = part * width, (part + 1) * width
+                with new_part(made.place, kind, part) as writer:
+                    if kind == "subscriptions":
+                        ends = node_ptr[begin : end + 1]
+                        writer.add_subscriptions(begin, np.diff(ends), topics[int(ends[0]) : int(ends[-1])])
+                    else:
+                        writer.add_names(begin, (node_names if kind == "nodes" else topic_names)[begin:end])
+                digests[kind].append(writer.digest.digest())
+        with new_part(made.place, "quarantine", 0) as writer:
+            writer.add_records(aside)
+        made.finish(
+            manifest(
+                stated | dict(counts) | {"quarantined": aside.num_rows},
+                fold_digests(stated, digests),
+                sources=sources,
+                made_by=made_by,
+                topic_kind=topic_kind or guess_topic_kind(topic_names),
+            )
+        )
     return Path(path)
 
 
-def _recut(pieces: Iterable[NDArray[Any]], length: int) -> Iterator[tuple[int, NDArray[np.int32]]]:
-    """Yield the same numbers in pieces of equal length (the last may be shorter), each with its offset."""
-    first, held = 0, np.zeros(0, dtype=np.int32)
-    for piece in pieces:
-        held = np.concatenate((held, piece.astype(np.int32, copy=False)))
-        while len(held) >= length:
-            yield first, held[:length]
-            first, held = first + length, held[length:]
-    if len(held) or not first:
-        yield first, held
+def manifest(
+    counts: Mapping[str, int],
+    fingerprint: str,
+    *,
+    sources: Iterable[str] = (),
+    made_by: Mapping[str, Any] | None = None,
+    topic_kind: str = PLAIN,
+) -> dict[str, Any]:
+    """Return the contents of a manifest, which is written last and makes the dataset valid."""
+    return {
+        "counts": dict(counts),
+        "sources": list(sources),
+        "made_by": dict(made_by or {}),
+        "topic_kind": topic_kind,
+        "fingerprint": fingerprint,
+    }
+
+
+def guess_topic_kind(topic_names: pa.Array) -> str:
+    """Return `mqtt` if some topic has a level that is a wildcard, else `plain`."""
+    if not pa.types.is_string(topic_names.type) and not pa.types.is_large_string(topic_names.type):
+        return PLAIN
+    wild = pc.match_substring_regex(topic_names, r"(^|/)(\+(/|$)|#$)")
+    return MQTT if pc.any(wild, min_count=0).as_py() else PLAIN
+
+
+def check_topic_kind(kind: str | None) -> None:
+    """Refuse an unknown kind of topics.
+
+    Raises
+    ------
+    InputError
+        If it is neither `mqtt` nor `plain` nor None.
+    """
+    if kind not in (None, *TOPIC_KINDS):
+        raise InputError(f"no topic kind {kind!r}: choose {' or '.join(TOPIC_KINDS)}")
+
+
+def read_topic_kind(path: str | Path) -> str | None:
+    """Return the kind of topics that a dataset records; None for other folders, files, and older datasets.
+
+    Raises
+    ------
+    FormatError
+        If the manifest is damaged.
+    """
+    folder = Path(path)
+    if not folder.is_dir() or not holds(folder, DATASET):
+        return None
+    kind = read_header(folder, DATASET).get("topic_kind")
+    if kind not in (None, *TOPIC_KINDS):
+        raise damaged(folder / DATASET.file, f"topic_kind is {kind!r}")
+    return None if kind is None else str(kind)
 
 
 def read_dataset(path: str | Path) -> Interest:
@@ -140,9 +180,9 @@ def read_dataset(path: str | Path) -> Interest:
     FormatError
         If the folder is of another kind, has a newer schema, or is damaged.
     """
-    folder = Path(path)
-    manifest = read_header(folder, DATASET)
-    counts = manifest.get("counts", {})
+    folder = require_local(path)
+    header = read_header(folder, DATASET)
+    counts = header.get("counts", {})
     if not isinstance(counts, dict):
         raise damaged(folder / DATASET.file, "it has no counts")
     declared = counts.get("subscriptions", 0)
@@ -162,7 +202,8 @@ def read_dataset(path: str | Path) -> Interest:
         row = int(np.argmax(keys[1:] <= keys[:-1])) + 1
         raise damaged(folder / "subscriptions", f"row {row + 1} is out of order or repeated")
     interest = Interest.from_ids(node_names, topic_names, node_ids, topic_ids)
-    if manifest.get("fingerprint", interest.fingerprint) != interest.fingerprint:
+    found = interest.whole_fingerprint if header["schema"] == 1 else interest.fingerprint
+    if header.get("fingerprint", found) != found:
         raise damaged(folder, "its fingerprint does not match its content")
     return interest
 
@@ -172,7 +213,7 @@ def _names(folder: Path, kind: str, counts: Mapping[str, Any]) -> pa.Array:
     _check_count(folder, kind, table.num_rows, counts)
     if not np.array_equal(to_numpy(table.column("id")), np.arange(table.num_rows)):
         raise damaged(folder / kind, "ids are not 0, 1, 2 … in order")
-    names = table.column("name").combine_chunks()
+    names = join_text(table.column("name"))
     if not pc.all(pc.less(names[:-1], names[1:]), min_count=0).as_py():
         raise damaged(folder / kind, "names are not distinct and sorted by their UTF-8 bytes")
     return names

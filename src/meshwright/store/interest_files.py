@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import csv
+import gzip
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +15,35 @@ import pyarrow as pa
 from meshwright.arrow import from_strings
 from meshwright.errors import FormatError, InputError, first_five
 from meshwright.files.header import parse_json
+from meshwright.files.urls import local_copy
 from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
 from meshwright.store.datasets import read_dataset
-from meshwright.store.tables import check_names, errors_name_file, read_csv, read_parquet
+from meshwright.store.tables import check_names, csv_names, errors_name_file, read_csv, read_parquet
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    Reader: TypeAlias = Callable[[Path, str, str], pa.Table]
+    Reader: TypeAlias = Callable[[Path, "Columns"], pa.Table]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where a file has its nodes and topics."""
+
+    node: str = "node"
+    topic: str = "topic"
+    delimiter: str | None = None
+    """The separator of CSV columns; by default a tab for `.tsv` and a comma otherwise."""
+    header: bool = True
+    """Whether the first line of a CSV file names its columns; otherwise node comes first, then topic."""
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise InputError(f"delimiter {self.delimiter!r} is not one character: give one, or tab")
+
+    def delimiter_of(self, path: Path) -> str:
+        """Return the separator of a file."""
+        return self.delimiter or ("\t" if ".tsv" in path.name.lower() else ",")
 
 
 def read_json_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
@@ -69,18 +94,28 @@ def _name(record: dict[str, object], column: str, number: int) -> str:
     return text
 
 
-def load_interest(source: Any, *, node: str = "node", topic: str = "topic") -> Interest:
+def load_interest(
+    source: Any,
+    *,
+    node: str = "node",
+    topic: str = "topic",
+    delimiter: str | None = None,
+    header: bool = True,
+) -> Interest:
     """Make an interest from a Python object, a table, a file or a dataset folder.
 
     Parameters
     ----------
     source
-        An `Interest`, a mapping of nodes to topics, a scipy sparse matrix, anything with
-        `__arrow_c_stream__` (pandas, polars, DuckDB, Arrow), or a path: a dataset folder, or a file ending in
-        .csv, .csv.gz, .jsonl, .ndjson or .parquet. Names in files are strings, even if they look like
+        An `Interest`, a mapping of nodes to topics, a networkx graph, a scipy sparse matrix, anything with
+        `__arrow_c_stream__` (pandas, polars, DuckDB, Arrow), or a path or URL: a dataset folder, or a file in
+        .csv, .tsv, .csv.gz, .jsonl, .ndjson or .parquet. Names in files are strings, even if they look like
         numbers.
     node, topic
         The columns to read from tables and files.
+    delimiter, header
+        The separator of CSV columns, and whether the first line names them; without a header, the first
+        column has the nodes and the second the topics.
 
     Raises
     ------
@@ -89,47 +124,136 @@ def load_interest(source: Any, *, node: str = "node", topic: str = "topic") -> I
     FormatError
         If the content of a file does not match its format.
     """
-    if isinstance(source, Interest):
-        return source
-    if isinstance(source, Mapping):
-        return Interest.from_dict(source)
-    if hasattr(source, "tocoo"):
-        return Interest.from_scipy(source)
     if hasattr(source, "__arrow_c_stream__"):
         return Interest.from_arrow(source, node=node, topic=topic)
     if not isinstance(source, (str, Path)):
-        raise InputError(
-            f"cannot make an interest from {type(source).__name__}: "
-            "give a table, a mapping, a sparse matrix or a path"
-        )
-    path = Path(source)
-    if not path.exists():
-        raise InputError(f"no file or folder {path}: nothing is there")
-    return read_dataset(path) if path.is_dir() else _read_file(path, node, topic)
+        return Interest.of(source)
+    columns = Columns(node, topic, delimiter, header)
+    with local_copy(source) as path:
+        if not path.exists():
+            raise InputError(f"no file or folder {path}: nothing is there")
+        return read_dataset(path) if path.is_dir() else _read_file(path, columns)
 
 
-def _read_file(path: Path, node: str, topic: str) -> Interest:
+def _read_file(path: Path, columns: Columns) -> Interest:
     read = next((reader for ending, reader in READERS.items() if path.name.lower().endswith(ending)), None)
+    if read is None and columns.delimiter is not None:
+        read = _read_csv
     if read is None:
         raise InputError(
-            f"{path} does not end in any of {', '.join(READERS)}: rename it, or give a dataset folder"
+            f"{path} does not end in any of {', '.join(READERS)}: rename it, give the --delimiter of its "
+            f"columns, or read it with {_ingest(path, columns)}"
         )
     with errors_name_file(path):
         if path.stat().st_size == 0:
-            raise InputError(f"{path} is empty: it needs the columns {node!r} and {topic!r}")
-        table = read(path, node, topic)
-        for column in (node, topic):
-            check_names(table.column(column), column)
-        return Interest.from_pairs(table.column(node), table.column(topic))
+            raise InputError(f"{path} is empty: it needs the columns {columns.node!r} and {columns.topic!r}")
+        table = read(path, columns)
+        for column in (columns.node, columns.topic):
+            try:
+                check_names(table.column(column), column)
+            except InputError as error:
+                raise InputError(
+                    f"{path}: {error}, or set them aside with {_ingest(path, columns)}"
+                ) from error
+        return Interest.from_pairs(table.column(columns.node), table.column(columns.topic))
 
 
-def _read_csv(path: Path, node: str, topic: str) -> pa.Table:
-    return read_csv(path, (node, topic))
+def _ingest(path: Path, columns: Columns) -> str:
+    """Return the command that reads a file and sets aside the rows that cannot be used."""
+    options = [
+        *([] if columns.node == "node" else [f"--node {columns.node}"]),
+        *([] if columns.topic == "topic" else [f"--topic {columns.topic}"]),
+        *([] if columns.delimiter is None else [f"--delimiter {columns.delimiter!r}"]),
+        *([] if columns.header else ["--no-header"]),
+    ]
+    return " ".join(["meshwright ingest", str(path), *options, "--out DATASET"])
 
 
-def _read_json_lines(path: Path, node: str, topic: str) -> pa.Table:
+def _read_csv(path: Path, columns: Columns) -> pa.Table:
+    delimiter = columns.delimiter_of(path)
+    try:
+        if columns.header:
+            check_header(csv_names(path, delimiter), columns, delimiter)
+        return read_csv(path, (columns.node, columns.topic), delimiter=delimiter, header=columns.header)
+    except pa.ArrowInvalid as error:
+        ragged = _first_ragged_line(path, delimiter)
+        if ragged is None:
+            raise
+        raise FormatError(
+            f"{path}: {ragged}: correct it, or set such lines aside with {_ingest(path, columns)}"
+        ) from error
+
+
+def _first_ragged_line(path: Path, delimiter: str) -> str | None:
+    """Describe the first line of a CSV file that has more or fewer columns than the first one."""
+    open_text = gzip.open if path.name.lower().endswith(".gz") else open
+    with (
+        open_text(path, "rt", encoding="utf-8-sig", newline="") as file,
+        suppress(csv.Error, UnicodeDecodeError, OSError),
+    ):
+        lines = csv.reader(file, delimiter=delimiter)
+        wanted = len(next(lines, []))
+        for line in lines:
+            if line and len(line) != wanted:
+                return f"line {lines.line_num} has {len(line)} columns, not {wanted}"
+    return None
+
+
+DELIMITERS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
+"""Usual separators, as the option --delimiter takes them."""
+
+
+def check_header(found: Sequence[str], columns: Columns, delimiter: str = ",") -> None:
+    """Raise an InputError that names the option to add, if a CSV header lacks a column.
+
+    >>> check_header(["Broker", "Topic"], Columns())
+    Traceback (most recent call last):
+    ...
+    meshwright.errors.InputError: no column 'node'; the columns are 'Broker', 'Topic': add --node Broker \
+--topic Topic
+    """
+    wanted = (columns.node, columns.topic)
+    absent = [column for column in wanted if column not in found]
+    if not absent:
+        return
+    start = f"no column {absent[0]!r}; the columns are {first_five(found)}"
+    other = next(
+        (mark for mark in DELIMITERS if mark != delimiter and any(mark in name for name in found)), None
+    )
+    if len(found) == 1 and other is not None:
+        raise InputError(f"{start}: add --delimiter {DELIMITERS[other]}")
+    guesses = _guess_columns(found, columns)
+    if guesses is not None:
+        raise InputError(f"{start}: add {guesses}")
+    raise InputError(
+        f"{start}: name them with --node and --topic, or add --no-header if line 1 is already a subscription"
+    )
+
+
+NODE_NAMES = ("node", "broker", "client", "clientid", "client_id", "subscriber", "user", "source")
+TOPIC_NAMES = ("topic", "filter", "subject", "channel", "subscription", "target")
+
+
+def _guess_columns(found: Sequence[str], columns: Columns) -> str | None:
+    """Return the options that name the columns, if the header has likely ones; letter case may differ."""
+    lower = {name.strip().lower(): name for name in reversed(found)}
+    options = []
+    for option, asked, usual in (
+        ("--node", columns.node, NODE_NAMES), ("--topic", columns.topic, TOPIC_NAMES)
+    ):  # fmt: skip
+        if asked in found:
+            continue
+        guess = next((lower[name] for name in (asked.lower(), *usual) if name in lower), None)
+        if guess is None:
+            return None
+        options.append(f"{option} {guess}" if guess.isalnum() else f"{option} '{guess}'")
+    return " ".join(options)
+
+
+def _read_json_lines(path: Path, columns: Columns) -> pa.Table:
     from pyarrow import json
 
+    node, topic = columns.node, columns.topic
     schema = pa.schema({node: pa.string(), topic: pa.string()})
     strict = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     try:
@@ -142,13 +266,15 @@ def _read_json_lines(path: Path, node: str, topic: str) -> pa.Table:
     return table
 
 
-def _read_parquet(path: Path, node: str, topic: str) -> pa.Table:
-    return read_parquet(path, (node, topic), MOST_SUBSCRIPTIONS)
+def _read_parquet(path: Path, columns: Columns) -> pa.Table:
+    return read_parquet(path, (columns.node, columns.topic), MOST_SUBSCRIPTIONS)
 
 
 READERS: dict[str, Reader] = {
     ".csv": _read_csv,
     ".csv.gz": _read_csv,
+    ".tsv": _read_csv,
+    ".tsv.gz": _read_csv,
     ".jsonl": _read_json_lines,
     ".ndjson": _read_json_lines,
     ".parquet": _read_parquet,

@@ -1,17 +1,19 @@
-"""Verifying a plan folder: what it states is read here, and checked by `meshwright.verify`."""
+"""Verifying a plan: what it states is gathered here, and checked by `meshwright.verify`."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from meshwright.files.header import PLAN, damaged
-from meshwright.store.plans import PRICES_FILE, read_plan, read_prices
+from meshwright.store.plans import PRICES_FILE, read_groups, read_plan, read_prices
 from meshwright.store.trees import read_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from meshwright.costs.link_costs import LinkCosts
+    from meshwright.designs import Plan
     from meshwright.interest import Interest
     from meshwright.progress import Progress
     from meshwright.store.plans import StoredPlan
@@ -40,12 +42,36 @@ def verify_stored_plan(
     from meshwright.verify.claims import verify_plan
 
     stored = read_plan(path)
-    claims, overlay = read_claims(stored), stored.overlay_on(interest)
+    stored.check_dataset(interest)
+    planned, faults = (interest, ()) if stored.choice is None else _derive_groups(stored, interest)
+    claims, overlay = read_claims(stored), stored.overlay_over(planned)
     proofs = read_proofs(stored)
     try:
-        return verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
+        report = verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
     except CertificateError as error:
         raise damaged(stored.path / PRICES_FILE, str(error)) from error
+    return replace(report, disagreements=(*faults, *report.disagreements))
+
+
+def _derive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, tuple[str, ...]]:
+    """Return the interest in groups of filters, derived again, and how the plan's own tables differ."""
+    from meshwright.verify.filter_groups import GroupTables, derive_groups, group_faults
+
+    derived = derive_groups(interest, stored.metadata["topics"])
+    faults = list(group_faults(derived, GroupTables(*read_groups(stored.path))))
+    if derived.interest.fingerprint != stored.metadata.get("planned"):
+        faults.append("the fingerprint of the planned groups is not as stated")
+    return derived.interest, tuple(faults)
+
+
+def verify_made_plan(plan: Plan, *, k: int | None = None) -> PlanReport:
+    """Recompute everything that a plan in memory states."""
+    from meshwright.store.plans import price_table
+    from meshwright.verify.claims import PlanClaims, PlanProofs, verify_plan
+
+    claims = PlanClaims(repr(plan), plan.algorithm, plan.stated_parameters, plan.figures)
+    proofs = PlanProofs(None if plan.prices is None else price_table(plan.prices))
+    return verify_plan(claims, plan.overlay, proofs, k=k, costs=plan.costs)
 
 
 def read_claims(stored: StoredPlan) -> PlanClaims:

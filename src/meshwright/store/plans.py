@@ -14,17 +14,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrays import is_whole
-from meshwright.arrow import from_numpy, to_numpy
-from meshwright.errors import InputError, first_five
+from meshwright.arrow import as_text, from_numpy, to_numpy
+from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
-from meshwright.files.header import PLAN, damaged, read_header, write_header
+from meshwright.files.header import PLAN, damaged, holds, read_header, write_header
+from meshwright.files.urls import require_local
+from meshwright.filters import FilterChoice, plan_filters
 from meshwright.overlay import Overlay
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from meshwright.arrays import Ids
     from meshwright.bounds import Prices
     from meshwright.designs import Plan
+    from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
 
 EDGES = pa.schema(
@@ -43,6 +48,15 @@ PRICES = pa.schema(
         pa.field("price", pa.int64(), nullable=False),
     ]
 )
+GROUPS_FILE, HOLDERS_FILE = "groups.parquet", "holders.parquet"
+GROUPS = pa.schema(
+    [pa.field("filter", pa.string(), nullable=False), pa.field("group", pa.string(), nullable=False)]
+)
+"""The group of each MQTT filter."""
+HOLDERS = pa.schema(
+    [pa.field("broker", pa.string(), nullable=False), pa.field("filter", pa.string(), nullable=False)]
+)
+"""The MQTT filters that each broker holds, as planned."""
 BUDGETS = ("max_edges", "max_degree")
 """Parameters that limit a plan: whole numbers, or null."""
 FIGURES = ("nodes", "topics", "edges", "average_degree", "max_degree", "support", "seconds")
@@ -79,8 +93,55 @@ class StoredPlan:
             raise damaged(self.path / PLAN.file, "'routes' is not an object with figures")
         return routes
 
+    @property
+    def choice(self) -> FilterChoice | None:
+        """What was chosen for the MQTT filters of the dataset; None for plain topics.
+
+        Raises
+        ------
+        FormatError
+            If that is damaged.
+        """
+        stated = self.metadata.get("topics")
+        if stated is None:
+            return None
+        try:
+            return FilterChoice.from_dict(stated)
+        except (KeyError, TypeError) as error:
+            raise damaged(self.path / PLAN.file, f"'topics' is not a choice of filters: {error}") from error
+
+    def planned_interest(self, interest: Interest) -> Interest:
+        """Return the interest that was planned: the dataset's own, or its groups of MQTT filters.
+
+        Raises
+        ------
+        InputError
+            If the plan was made for another dataset.
+        """
+        self.check_dataset(interest)
+        planned = self.metadata.get("planned")
+        if self.choice is None or (planned is not None and interest.has_fingerprint(planned)):
+            return interest
+        return plan_filters(interest, self.choice).groups
+
+    def check_dataset(self, interest: Interest) -> None:
+        """Refuse an interest that the plan was not made for.
+
+        Raises
+        ------
+        InputError
+            If the plan was made for another dataset.
+        """
+        stated = (self.metadata["dataset"], self.metadata.get("planned"))
+        if not any(one is not None and interest.has_fingerprint(one) for one in stated):
+            raise InputError(
+                f"plan {self.path} was made for another dataset (fingerprint "
+                f"{self.metadata['dataset'][:12]}…, this one has {interest.fingerprint[:12]}…): "
+                "give the one it was made for"
+            )
+
     def overlay_on(self, interest: Interest) -> Overlay:
-        """Return the overlay over the interest that it was made for.
+        """Return the overlay over what was planned of the interest that it was made for.
 
         Raises
         ------
@@ -89,13 +150,17 @@ class StoredPlan:
         FormatError
             If an edge names an unknown node or occurs twice.
         """
-        if self.metadata["dataset"] != interest.fingerprint:
-            raise InputError(
-                f"plan {self.path} was made for another dataset (fingerprint "
-                f"{self.metadata['dataset'][:12]}…, this one has {interest.fingerprint[:12]}…): "
-                "give the one it was made for"
-            )
-        names = interest.node_names.cast(pa.string())
+        return self.overlay_over(self.planned_interest(interest))
+
+    def overlay_over(self, interest: Interest) -> Overlay:
+        """Return the overlay over an interest, whether or not it was made for it.
+
+        Raises
+        ------
+        FormatError
+            If an edge names an unknown node or occurs twice.
+        """
+        names = as_text(interest.node_names)
         ends = [pc.index_in(self.edges.column(end), names).combine_chunks() for end in ("u", "v")]
         for end, ids in zip(("u", "v"), ends, strict=True):
             if ids.null_count:
@@ -122,8 +187,61 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
             "dataset": plan.overlay.interest.fingerprint,
             "figures": plan.figures,
         }
+        if plan.filters is not None:
+            content |= _write_filters(plan.filters, folder)
         write_header(folder, PLAN, content)
     return Path(path)
+
+
+def check_replaced(path: str | Path, dataset: str, algorithm: str, plan: Plan | None = None) -> None:
+    """Refuse to replace a plan of another dataset or algorithm or, once the new one is made, parameters.
+
+    Raises
+    ------
+    OutputError
+        If the plan that is there differs.
+    """
+    folder = Path(path)
+    if not holds(folder, PLAN):
+        return
+    there = read_header(folder, PLAN)
+    made: dict[str, Any] = {"dataset": dataset, "algorithm": algorithm}
+    if plan is not None:
+        choice = None if plan.filters is None else {"kind": "mqtt", **plan.filters.choice.to_dict()}
+        made |= {"parameters": plan.stated_parameters, "seed": plan.seed, "topics": choice}
+    other = [name for name, value in made.items() if there.get(name) != value]
+    if other:
+        raise OutputError(
+            f"{folder} holds a plan with another {' and '.join(other)}: choose another path, or "
+            "replace it with --force"
+        )
+
+
+def _write_filters(filters: PlannedFilters, folder: Path) -> dict[str, Any]:
+    """Write the groups of a plan's filters and who holds which; return what `plan.json` states of them."""
+    held = filters.held
+    write_table(filters.table().cast(GROUPS), folder / GROUPS_FILE)
+    columns = [
+        held.node_names.take(from_numpy(held.node_of_slot)),
+        held.topic_names.take(from_numpy(held.node_topics)),
+    ]
+    write_table(pa.table(columns, schema=HOLDERS), folder / HOLDERS_FILE)
+    return {
+        "dataset": filters.source.fingerprint,
+        "planned": filters.groups.fingerprint,
+        "topics": {"kind": "mqtt", **filters.choice.to_dict()},
+    }
+
+
+def read_groups(folder: Path) -> tuple[pa.Table, pa.Table]:
+    """Read the tables of a plan of MQTT filters: `filter, group` and `broker, filter`.
+
+    Raises
+    ------
+    FormatError
+        If a table is missing or damaged.
+    """
+    return read_table(folder / GROUPS_FILE, GROUPS), read_table(folder / HOLDERS_FILE, HOLDERS)
 
 
 def read_plan(path: str | Path) -> StoredPlan:
@@ -136,7 +254,7 @@ def read_plan(path: str | Path) -> StoredPlan:
     FormatError
         If it is something else, of a newer schema, or damaged.
     """
-    folder = Path(path)
+    folder = require_local(path)
     metadata = read_header(folder, PLAN, algorithm=str, parameters=dict, dataset=str, figures=dict)
     for name in FIGURES:
         if type(metadata["figures"].get(name)) not in (int, float):
@@ -174,13 +292,39 @@ def _edge_table(overlay: Overlay) -> pa.Table:
 
 def write_prices(prices: Prices, folder: Path) -> None:
     """Write a price for each subscription, in units of 1/2³⁰."""
+    write_table(price_table(prices), folder / PRICES_FILE)
+
+
+def price_table(prices: Prices) -> pa.Table:
+    """Return a table `node, topic, price` of all subscriptions, in units of 1/2³⁰."""
     interest = prices.interest
     columns = [
         interest.node_names.cast(pa.string()).take(from_numpy(interest.node_of_slot)),
         interest.topic_names.cast(pa.string()).take(from_numpy(interest.node_topics)),
         from_numpy(prices.scaled),
     ]
-    write_table(pa.table(columns, schema=PRICES), folder / PRICES_FILE)
+    return pa.table(columns, schema=PRICES)
+
+
+def prices_on(stored: StoredPlan, interest: Interest) -> NDArray[np.int64]:
+    """Return the prices of a stored plan in the order of the interest's subscriptions.
+
+    Raises
+    ------
+    FormatError
+        If they are missing, damaged, or not one for each subscription.
+    """
+    table = read_prices(stored.path)
+    places = [
+        pc.index_in(table.column(name), names.cast(pa.string()))
+        for name, names in (("node", interest.node_names), ("topic", interest.topic_names))
+    ]
+    if table.num_rows != interest.num_subscriptions or any(place.null_count for place in places):
+        raise damaged(stored.path / PRICES_FILE, "it does not have one price for each subscription")
+    node, topic = (to_numpy(place).astype(np.int64) for place in places)
+    order = np.lexsort((topic, node))
+    prices: NDArray[np.int64] = to_numpy(table.column("price"))[order]
+    return prices
 
 
 def read_prices(folder: Path) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,16 +32,6 @@ def write_table(table: pa.Table, file: Path) -> None:
 
     file.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(table, file, compression="zstd", row_group_size=ROWS_AT_ONCE)
-
-
-@contextmanager
-def open_table(schema: pa.Schema, file: Path) -> Iterator[Callable[[pa.Table], None]]:
-    """Yield a function that writes a Parquet file in pieces; pieces of `ROWS_AT_ONCE` give stable bytes."""
-    import pyarrow.parquet as pq
-
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        yield lambda table: writer.write_table(table, ROWS_AT_ONCE)
 
 
 def read_table(file: Path, schema: pa.Schema) -> pa.Table:
@@ -74,6 +64,12 @@ def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
     if not parts:
         raise damaged(folder, "it has no Parquet file")
     return pa.concat_tables([read_table(part, schema) for part in parts])
+
+
+def count_reasons(aside: pa.Table) -> dict[str, int]:
+    """Return the number of quarantined records for each reason, the most frequent first."""
+    counted = Counter(aside.column("reason").to_pylist())
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
 def first_line(error: Exception) -> str:
@@ -181,27 +177,39 @@ def _csv_source(path: Path) -> Any:
     return open_gzip(path) if path.name.lower().endswith(".gz") else path
 
 
-def csv_names(path: Path) -> list[str]:
-    """Return the column names of a CSV file."""
+def csv_names(path: Path, delimiter: str = ",") -> list[str]:
+    """Return the column names of a CSV file: its first line."""
     from pyarrow import csv
 
-    with csv.open_csv(_csv_source(path), parse_options=csv.ParseOptions(newlines_in_values=True)) as head:
+    parse = csv.ParseOptions(newlines_in_values=True, delimiter=delimiter)
+    with csv.open_csv(_csv_source(path), parse_options=parse) as head:
         names: list[str] = head.schema.names
     return names
 
 
-def read_csv(path: Path, columns: Sequence[str]) -> pa.Table:
-    """Read columns of a CSV file as strings: 007 stays 007, and "NULL" is a name."""
+def read_csv(path: Path, columns: Sequence[str], *, delimiter: str = ",", header: bool = True) -> pa.Table:
+    """Read columns of a CSV file as strings: 007 stays 007, and "NULL" is a name.
+
+    Without a header, the first columns of the file get these names.
+    """
     from pyarrow import csv
 
-    check_columns(csv_names(path), columns)
+    found = csv_names(path, delimiter)
+    if header:
+        check_columns(found, columns)
+    elif len(found) < len(columns):
+        raise InputError(f"line 1 has {len(found)} columns, not {len(columns)}: choose the right --delimiter")
+    names = [*columns, *(f"column {place}" for place in range(len(columns), len(found)))]
     convert = csv.ConvertOptions(
         include_columns=list(dict.fromkeys(columns)),
         column_types=dict.fromkeys(columns, pa.string()),
         strings_can_be_null=False,
     )
     return csv.read_csv(
-        _csv_source(path), parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=convert
+        _csv_source(path),
+        read_options=csv.ReadOptions() if header else csv.ReadOptions(column_names=names),
+        parse_options=csv.ParseOptions(newlines_in_values=True, delimiter=delimiter),
+        convert_options=convert,
     )
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, damaged, read_header, write_header
-from meshwright.store.datasets import QUARANTINE
+from meshwright.store.dataset_parts import QUARANTINE
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:

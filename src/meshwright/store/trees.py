@@ -18,15 +18,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrow import from_numpy, from_strings
+from meshwright.arrow import fill_null, from_numpy, from_strings, to_numpy
 from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder, one_writer
-from meshwright.files.header import PLAN, write_header
+from meshwright.files.header import PLAN, damaged, write_header
 from meshwright.store.plans import read_plan
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from meshwright.interest import Interest
+    from meshwright.overlay import Overlay
     from meshwright.routes import Trees
     from meshwright.store.plans import StoredPlan
 
@@ -74,6 +77,63 @@ def tree_ids(trees: pa.Table, interest: Interest) -> Iterator[tuple[int, int, in
     yield from zip(*(column.filter(known).to_pylist() for column in columns), strict=True)
 
 
+def trees_on(stored: StoredTrees, overlay: Overlay) -> Trees:
+    """Return stored trees over the overlay of their plan, without publishers; every topic has the rate 1.
+
+    Rows whose topic, broker or link the overlay does not have are left out: `verify` finds those.
+
+    Raises
+    ------
+    FormatError
+        If a broker comes before its parent.
+    """
+    from meshwright.routes import Trees
+
+    interest, size = overlay.interest, max(overlay.interest.num_nodes, 1)
+    topic, parent, child = (_ids(stored.trees, name, interest) for name in ("topic", "parent", "child"))
+    publishing = stored.roles.filter(pc.equal(stored.roles.column("role"), PUBLISHER))
+    attached = _ids(publishing, "topic", interest) * size + _ids(publishing, "broker", interest)
+    ends = np.minimum(parent, child) * size + np.maximum(parent, child)
+    link = _positions(overlay.u.astype(np.int64) * size + overlay.v, ends)
+    roots = to_numpy(stored.trees.column("parent").is_null())
+    keep = (topic >= 0) & (child >= 0) & ((link >= 0) | roots) & ~np.isin(topic * size + child, attached)
+    rows = np.flatnonzero(keep)[np.argsort(topic[keep], kind="stable")]
+    topic, parent, child, link = topic[rows], parent[rows], child[rows], link[rows]
+    ptr = np.concatenate(([0], np.cumsum(np.bincount(topic, minlength=interest.num_topics))))
+    place = _positions(topic * size + child, topic * size + parent)
+    if (place >= np.arange(len(rows))).any():
+        raise damaged(stored.plan.path / "trees.parquet", "a broker comes before its parent")
+    return Trees(
+        overlay=overlay,
+        objective=str(stored.described.get("objective", "hops")),
+        rates=np.ones(interest.num_topics),
+        ptr=ptr,
+        nodes=child,
+        above=np.where(place < 0, -1, place - ptr[topic]),
+        links=link,
+        unreachable=np.flatnonzero((np.diff(interest.topic_ptr) > 1) & (np.diff(ptr) == 0)),
+        publishers=np.zeros((0, 3), dtype=np.int32),
+    )
+
+
+def _ids(table: pa.Table, column: str, interest: Interest) -> NDArray[np.int64]:
+    """Return the ids of a column of names: topics in `topic`, brokers in others; -1 if unknown or null."""
+    names = interest.topic_names if column == "topic" else interest.node_names
+    found = fill_null(pc.index_in(table.column(column), names.cast(pa.string()), skip_nulls=True), -1)
+    return to_numpy(found).astype(np.int64)
+
+
+def _positions(keys: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the position of each asked key among distinct keys of zero or more; -1 if it is not there.
+
+    >>> _positions(np.array([7, 3]), np.array([3, 5, 7, -2])).tolist()
+    [1, -1, 0, -1]
+    """
+    order = np.append(np.argsort(keys), -1)
+    found = order[np.searchsorted(keys, asked, sorter=order[:-1])]
+    return np.where((found >= 0) & (np.append(keys, -1)[found] == asked), found, -1)
+
+
 def write_trees(trees: Trees, path: str | Path) -> Path:
     """Add trees to the plan that they were made for, or replace its trees; whole or not at all."""
     from meshwright.routes import figures
@@ -81,7 +141,8 @@ def write_trees(trees: Trees, path: str | Path) -> Path:
     with one_writer(path), new_folder(path, PLAN) as folder:
         stored = read_plan(path)
         stored.overlay_on(trees.overlay.interest)
-        shutil.copytree(stored.path, folder, dirs_exist_ok=True)
+        # A report of the plan would show the trees before these.
+        shutil.copytree(stored.path, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("report.html"))
         write_table(trees.to_arrow().cast(TREES), folder / "trees.parquet")
         write_table(roles_of(trees), folder / "roles.parquet")
         content = {

@@ -2,8 +2,10 @@
 
 Nothing here imports, directly or indirectly, a module that designs, grows, repairs, searches, routes or
 proves bounds. The functions take plain data and return reports; `meshwright.store` reads the folders.
+`meshwright.verify(plan)` calls `meshwright.face.verify`, which hands over what the plan states.
 """
 
+from meshwright.rooms import make_callable
 from meshwright.verify.certificate import CertificateError, check_price_table, check_prices, gap
 from meshwright.verify.claims import PlanClaims, PlanProofs, PlanReport, verify_plan
 from meshwright.verify.overlay_check import Verification, verify_overlay
@@ -23,3 +25,5 @@ __all__ = [
     "verify_overlay",
     "verify_plan",
 ]
+
+make_callable(__name__, "meshwright.face.verify")

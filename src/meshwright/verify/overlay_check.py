@@ -1,12 +1,11 @@
 """Find what is true of an overlay, from its edges alone: components, support, degrees and contributions.
 
-`verify_overlay` does it in one process. On a cluster, `examine_shard` does it for some of the topics and
-`merge_shards` adds up the findings: a shard has all subscriptions of its topics, and all edges.
+`verify_overlay` does it in one process. On a cluster, `examine_shard` does it for some of the topics: a shard
+has all subscriptions of its topics, and all edges. The findings of the shards add up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,7 +78,7 @@ def verify_overlay(overlay: Overlay, *, progress: Progress | None = None) -> Ver
     interest = overlay.interest
     joins = join_topics(interest, overlay.u, overlay.v, progress=progress)
     subscribers = np.bincount(interest.node_topics, minlength=interest.num_topics)
-    return conclude(overlay, subscribers - joins.merged, joins.gains)
+    return conclude(overlay, subscribers - joins.merged, *_compare(overlay, joins.gains))
 
 
 def join_topics(interest: Interest, u: Ids, v: Ids, *, progress: Progress | None = None) -> Joins:
@@ -99,15 +98,22 @@ def join_topics(interest: Interest, u: Ids, v: Ids, *, progress: Progress | None
     return Joins(gains, merged)
 
 
-def conclude(overlay: Overlay, of_topic: NDArray[np.int64], gains: Ids) -> Verification:
-    """Say what is true of an overlay, given the components of each topic and what each edge merges.
+def _compare(overlay: Overlay, gains: Ids) -> tuple[int, NDArray[np.int64]]:
+    """Return how much all edges merge, and the positions of those that state something else."""
+    return int(gains.sum(dtype=np.int64)), np.flatnonzero(gains != overlay.contribution)
+
+
+def conclude(
+    overlay: Overlay, of_topic: NDArray[np.int64], merges: int, wrong: NDArray[np.int64]
+) -> Verification:
+    """Say what is true of an overlay, given the components of each topic, and what its edges merge.
 
     Support is (TCC(∅) − TCC(E)) / (TCC(∅) − TCC(K)), where TCC counts components over all topics, ∅ is the
     overlay without links and K the complete one (icdcs16, section II). Every merge removes one component, and
     K leaves one for each topic that has subscribers. Where there is nothing to merge, the support is 1.
     """
     nodes = overlay.interest.num_nodes
-    total, merges = int(of_topic.sum()), int(gains.sum(dtype=np.int64))
+    total = int(of_topic.sum())
     possible = total + merges - int(np.count_nonzero(of_topic))
     of_node = np.bincount(np.concatenate((overlay.u, overlay.v)), minlength=nodes)
     return Verification(
@@ -119,7 +125,7 @@ def conclude(overlay: Overlay, of_topic: NDArray[np.int64], gains: Ids) -> Verif
             of_node=of_node,
             distribution=np.bincount(of_node),
         ),
-        wrong_contributions=np.flatnonzero(gains != overlay.contribution),
+        wrong_contributions=wrong,
     )
 
 
@@ -185,21 +191,6 @@ def examine_shard(task: ShardTask, node: Ids, topic: Ids) -> ShardFindings:
         weak_topics=present[weak.topics].astype(np.int32),
         weak_nodes=weak.nodes.astype(np.int32),
     )
-
-
-def merge_shards(overlay: Overlay, shards: Iterable[ShardFindings]) -> tuple[Verification, WeakTopics]:
-    """Add up what the shards found; together they have every topic of the overlay's interest once."""
-    of_topic = np.zeros(overlay.interest.num_topics, dtype=np.int64)
-    gains = np.zeros(len(overlay), dtype=np.int32)
-    topics, nodes = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
-    for found in shards:
-        of_topic[found.topics] = found.components
-        gains += found.gains
-        topics.append(found.weak_topics)
-        nodes.append(found.weak_nodes)
-    weak, cause = np.concatenate(topics).astype(np.int64), np.concatenate(nodes).astype(np.int64)
-    order = np.argsort(weak)
-    return conclude(overlay, of_topic, gains), WeakTopics(weak[order], cause[order])
 
 
 def _interest_of_pairs(nodes: int, topics: int, node: Ids, topic: Ids) -> Interest:

@@ -279,3 +279,34 @@ def test_steps_show_the_first_three_lines() -> None:
     )
     assert str(Step(RELOAD, "b")) == "reload b; for changed passwords and access"
     assert (str(Step(RELOAD, "b", bridges={})), str(Step(STOP, "b"))) == ("reload b", "stop b")
+
+
+def group_wiring(links: list[tuple[str, str]], held: dict[str, set[str]]) -> Wiring:
+    """Return the bridges of one group of filters on a tree."""
+    filters = {broker: frozenset(own) for broker, own in held.items()}
+    tree = TopicTree(tuple(links), frozenset(held), filters=filters)
+    return wire(NamedTrees(tuple(sorted(held)), {"group": tree}))
+
+
+def test_overlapping_filters_wait_for_each_other() -> None:
+    """Nobody adds a filter before all others have removed those that overlap it: another name, same loop."""
+    held = {"a": {"m/#"}, "b": {"m/+"}, "c": {"m/n"}}
+    old = group_wiring([("a", "b"), ("b", "c")], held)
+    new = group_wiring([("a", "b"), ("a", "c")], held)
+    waves = compute_delta(old, new).waves
+    assert next({step.broker for step in wave if step.removed} for wave in waves) >= {"c"}
+    apart = group_wiring([("b", "a"), ("c", "a")], {"a": {"m/+"}, "b": {"m/#"}, "c": {"m/n"}})
+    for delta in (compute_delta(old, new), compute_delta(old, apart)):
+        for number, wave in enumerate(delta.waves):
+            later = {step.broker for after in delta.waves[number + 1 :] for step in after if step.removed}
+            for step in wave:
+                assert not (step.added and later - {step.broker})
+
+
+def test_filters_on_a_tree_that_stays_change_in_one_wave() -> None:
+    """Where the links of a group stay, no order can make a loop, and all brokers change at once."""
+    links = [("a", "b"), ("b", "c"), ("c", "d")]
+    held = {"a": {"m/#"}, "b": {"m/+"}, "c": {"m/n"}, "d": {"m/o"}}
+    delta = compute_delta(group_wiring(links, held), group_wiring(links, {**held, "d": {"m/#"}}))
+    assert len(delta.waves) == 1
+    assert {step.broker for step in delta.steps} == {"b", "c", "d"}

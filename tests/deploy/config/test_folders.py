@@ -10,8 +10,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 import yaml
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings
 
 import meshwright as mw
 from meshwright.deploy import (
@@ -29,7 +28,6 @@ from meshwright.deploy.config.manifest import manifest_text
 from meshwright.deploy.config.settings import bridge_identity, fingerprint
 from meshwright.deploy.config.wiring import client_id, folder_of
 from meshwright.errors import FormatError, InputError
-from meshwright.filters.mqtt import covers, overlapping
 from meshwright.interest import Interest
 from meshwright.routes import Trees, route
 from routed_plans import named_trees, parse_configuration, routed_plans
@@ -85,37 +83,6 @@ def test_parsed_back_every_topic_is_a_spanning_tree(made: tuple[Interest, Trees]
         for sender, receiver in one_way.get(str(name), set()):
             assert sender not in wanted
             assert receiver in wanted
-
-
-FILTERS = ("a/#", "a/+", "a/b", "a/b/c", "c/+", "c/d", "e", "f/+/g", "f/h/#")
-
-
-@settings(max_examples=25)
-@given(st.lists(st.sets(st.sampled_from(FILTERS)), min_size=1, max_size=6))
-def test_no_overlaps_are_left(held: list[set[str]]) -> None:
-    """Merged, the files' filters do not overlap, and each is a tree of all who subscribe to part of it."""
-    hub = set().union(*held)
-    groups = overlapping(hub)
-    assume(all(any(all(covers(wide, each) for each in group) for wide in group) for group in groups))
-    brokers = {"hub": hub} | {f"b{number}": own for number, own in enumerate(held)}
-    trees = route(mw.design(Interest.from_dict(brokers), "gm").overlay)
-    named = named_trees(trees).deployable(overlaps="merge")
-    wiring = wire(named)
-    graphs: dict[str, nx.Graph] = {}
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "out"
-        write_federation(named, wiring, Inventory.on_loopback(wiring.order), BrokerSettings(), folder)
-        at = {f"127.0.0.1:{18830 + i}": broker for i, broker in enumerate(wiring.order)}
-        for broker in wiring.order:
-            for bridge in parse_configuration(folder / folder_of(broker) / "mosquitto.conf")[1]:
-                for topic, _ in bridge.topics:
-                    graphs.setdefault(topic, nx.Graph()).add_edge(broker, at[bridge.options["address"]])
-    assert not overlapping(graphs)
-    for topic, graph in graphs.items():
-        assert nx.is_tree(graph)
-        asked = {broker for broker, own in brokers.items() if any(covers(topic, each) for each in own)}
-        assert set(graph) == asked
-    assert set(hub) == {each for each in hub if any(covers(topic, each) for topic in named.trees)}
 
 
 @settings(max_examples=10)

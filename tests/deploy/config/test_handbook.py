@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -86,14 +87,17 @@ def test_exact_trees_reach_no_other_broker() -> None:
     assert "Relays" not in text
 
 
-def test_merged_filters_are_listed() -> None:
-    """Each group of merged filters is listed, and the promise refers to the list."""
-    tree = TopicTree((("a", "b"),), frozenset("ab"), merged=("m/#", "m/n"))
-    other = TopicTree((("b", "c"),), frozenset("bc"), merged=("n/+", "n/o"))
-    text = page(NamedTrees(tuple("abc"), {"m/#": tree, "n/+": other}))
+def test_relays_of_groups_are_listed() -> None:
+    """The page says which broker relays which filters of a group, and towards whom."""
+    held = {"a": frozenset({"m/+"}), "b": frozenset({"m/n"}), "c": frozenset({"m/#", "m/n"})}
+    tree = TopicTree((("a", "b"), ("b", "c")), frozenset("abc"), filters=held)
+    text = page(NamedTrees(tuple("abc"), {"m/#": tree}))
     assert "no other broker" not in text
     assert "once, and other brokers only where stated below." in text
-    assert "carries the messages of all: `m/#`, `m/n`; `n/+`, `n/o`." in text
+    assert "| b | `m/+` | a | `m/#` |\n| b | `m/#` | c | `m/#` |\n" in text
+    assert "\n| a |" not in text.split("## Starting")[0]
+    same = replace(tree, filters=dict.fromkeys("abc", frozenset({"m/#", "m/n"})))
+    assert "no broker relays" in page(NamedTrees(tuple("abc"), {"m/#": same}))
 
 
 def test_relays_are_listed() -> None:

@@ -1,4 +1,4 @@
-"""Trees by name: read from a plan's tables, and refused or merged where brokers could not run them."""
+"""Trees by name: read from a plan's tables, and refused where brokers could not run them."""
 
 from __future__ import annotations
 
@@ -48,43 +48,25 @@ def test_tables_give_every_role() -> None:
     assert found.subscriptions() == {"a": {"y"}, "c": {"y"}, "q": {"x"}}
 
 
-def test_overlaps_are_refused_or_merged() -> None:
-    """Overlapping filters are refused, or share one tree under the filter that covers the others."""
+def test_filters_planned_as_plain_names_are_refused() -> None:
+    """Overlapping filters with trees of their own would deliver twice: they must be planned as a group."""
     named = NamedTrees(
         tuple("pqrs"), {"a/b": chain("r", "s"), "a/#": chain("p", "q", "r"), "c": chain("p", "q")}
     )
-    with pytest.raises(InputError, match=r"'a/#', 'a/b' overlap, .* --overlaps merge"):
+    with pytest.raises(InputError, match=r"'a/#', 'a/b' overlap .* --topic-kind mqtt"):
         named.deployable()
-    merged = named.deployable(overlaps="merge")
-    assert list(merged.trees) == ["a/#", "c"]
-    assert merged.trees["c"] == named.trees["c"]
-    tree = merged.trees["a/#"]
-    assert tree.links == (("p", "q"), ("q", "r"), ("r", "s"))
-    assert tree.subscribers == frozenset("pqrs")
-    assert tree.merged == ("a/#", "a/b")
-    assert not tree.relays
-    with pytest.raises(InputError, match="choose refuse or merge"):
-        named.deployable(overlaps="ignore")
 
 
-def test_merged_trees_keep_relays_and_publishers() -> None:
-    """In a merged tree, a subscriber of any filter is no relay, and a publisher in the tree none either."""
-    wide = TopicTree((("p", "q"), ("q", "r")), frozenset("pr"), frozenset("q"), {"s": "p", "t": "r"})
-    named = NamedTrees(tuple("pqrst"), {"a/#": wide, "a/b": chain("r", "s")})
-    merged = named.deployable(overlaps="merge", allow_relays=True).trees["a/#"]
-    assert merged.relays == frozenset("q")
-    assert merged.subscribers == frozenset("prs")
-    assert merged.publishers == {"t": "r"}
-
-
-def test_trees_that_cannot_be_merged_are_refused() -> None:
-    """Overlapping filters whose trees do not connect, or of which none covers the others, are refused."""
-    apart = NamedTrees(tuple("pqrs"), {"a/#": chain("p", "q"), "a/b": chain("r", "s")})
-    with pytest.raises(InputError, match="do not connect: plan them as one topic"):
-        apart.deployable(overlaps="merge")
-    crossed = NamedTrees(tuple("pq"), {"a/+/c": chain("p", "q"), "a/b/+": chain("p", "q")})
-    with pytest.raises(InputError, match="no one of them covers"):
-        crossed.deployable(overlaps="merge")
+def test_filters_of_a_group_are_attached_to_its_tree() -> None:
+    """A group of several filters knows who holds which; a group of one filter stays a plain topic."""
+    named = NamedTrees(tuple("pqr"), {"a/#": chain("p", "q", "r"), "c": chain("p", "q")})
+    holders = [("p", "a/#"), ("q", "a/b"), ("r", "a/b"), ("p", "c"), ("q", "c")]
+    found = named.with_filters({"a/#": "a/#", "a/b": "a/#", "c": "c"}, holders)
+    assert found.trees["c"] == named.trees["c"]
+    assert found.trees["a/#"].filters == {"p": {"a/#"}, "q": {"a/b"}, "r": {"a/b"}}
+    assert found.tree_of == {"a/#": "a/#", "a/b": "a/#"}
+    assert found.held_filters() == {"p": {"a/#", "c"}, "q": {"a/b", "c"}, "r": {"a/b"}}
+    assert found.deployable() == found
 
 
 def test_relays_are_refused_unless_allowed() -> None:

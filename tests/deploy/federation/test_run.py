@@ -31,17 +31,18 @@ from meshwright.deploy import (
 )
 from meshwright.deploy.config.wiring import folder_of
 from meshwright.deploy.federation.logs import Logs, bridge_up_lines
+from meshwright.deploy.federation.prediction import publications
 from meshwright.deploy.federation.run import (
     Storm,
-    publications,
     publish_everywhere,
     run_federation,
     run_storm,
     wire_without_trees,
 )
+from meshwright.filters import plan_filters
 from meshwright.interest import Interest
 from meshwright.workloads import zipf
-from routed_plans import named_trees
+from routed_plans import grouped_trees, named_trees
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 SECRET = b"0123456789abcdef"
@@ -54,19 +55,21 @@ def routed(interest: Interest, algorithm: str = "low", **options: object) -> Nam
 
 
 def test_every_broker_publishes_on_each_of_its_topics() -> None:
-    """Each subscriber and publisher of a topic publishes on it, under each merged filter; relays do not."""
+    """Each subscriber and publisher of a topic publishes on it; in a group, each carrier on each name."""
     trees = NamedTrees(
         tuple("abcp"),
         {
-            "m/#": TopicTree((("a", "b"),), frozenset("ab"), merged=("m/#", "m/n")),
+            "m/+": TopicTree(
+                (("a", "b"),), frozenset("ab"), filters={"a": frozenset({"m/+"}), "b": frozenset({"m/n"})}
+            ),
             "x": TopicTree((("b", "c"), ("c", "a")), frozenset("ba"), frozenset("c"), {"p": "a"}),
         },
     )
     assert publications(trees) == [
-        ("a", "m/#", "m/any"),
-        ("b", "m/#", "m/any"),
-        ("a", "m/#", "m/n"),
-        ("b", "m/#", "m/n"),
+        ("a", "m/+", "m/any"),
+        ("b", "m/+", "m/any"),
+        ("a", "m/+", "m/n"),
+        ("b", "m/+", "m/n"),
         ("a", "x", "x"),
         ("b", "x", "x"),
         ("p", "x", "x"),
@@ -206,18 +209,21 @@ def test_a_broker_that_does_not_start_is_named(tmp_path: Path) -> None:
 
 
 @needs_broker
-def test_merged_filters_and_relays(tmp_path: Path) -> None:
-    """With filters that share a tree, and a topic that needs a relay, still every message arrives once."""
+def test_groups_and_relays(tmp_path: Path) -> None:
+    """With a group of filters, and a topic that needs a relay, still every message arrives once."""
     subscriptions = {"a": {"m/#", "x"}, "b": {"m/#", "m/n"}, "c": {"m/n", "x"}, "d": {"m/n"}}
-    interest = Interest.from_dict(subscriptions)
+    planned = plan_filters(Interest.from_dict(subscriptions))
+    interest = planned.groups
     path = mw.Overlay(interest, np.array([0, 1, 2]), np.array([1, 2, 3]), np.zeros(3, np.int32))
-    trees = named_trees(mw.route(path)).deployable(overlaps="merge", allow_relays=True)
+    trees = grouped_trees(planned, mw.route(path)).deployable(allow_relays=True)
     assert trees.trees["x"].relays == {"b"}
-    assert trees.trees["m/#"].merged == ("m/#", "m/n")
+    assert trees.trees["m/#"].all_filters == ("m/#", "m/n")
     with run_federation(trees, tmp_path / "run") as federation:
         verdict = publish_everywhere(trees, federation)
     assert verdict.passed
-    assert verdict.published == 10
+    # Four brokers on m, m/any, m/any/any and m/n, and two on x.
+    assert verdict.published == 4 * 4 + 2
+    assert verdict.relayed == verdict.predicted_relayed > 0
 
 
 CERTIFICATE = """

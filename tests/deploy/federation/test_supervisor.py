@@ -98,17 +98,13 @@ def test_a_request_says_everything_and_is_answered(
             with pytest.raises(InputError, match="no such plan"):
                 supervisor.request_update(tmp_path, plan, INVENTORY)
         else:
-            changed = supervisor.request_update(
-                tmp_path, plan, INVENTORY, overlaps="merge", allow_relays=True
-            )
+            changed = supervisor.request_update(tmp_path, plan, INVENTORY, allow_relays=True)
             assert changed == ["a/b"]
-    merged = "error" not in answer
     assert seen == [
         {
             "number": seen[0]["number"],
             "plan": str(plan.absolute()),
-            "overlaps": "merge" if merged else "refuse",
-            "relays": merged,
+            "relays": "error" not in answer,
             "places": {"a": {"host": "127.0.0.1", "port": 1, "tls": True}},
         }
     ]

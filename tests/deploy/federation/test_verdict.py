@@ -18,12 +18,12 @@ def message(origin: str, seen: str, *, delay: float = 0.5) -> Message:
 
 def test_exact_delivery_passes() -> None:
     """Relays and publishers are no leaks, and the broker of the publisher is due a delivery."""
-    verdict = judge([message("a", "abc"), message("p", "pabc"), message("c", "ca")], {"x": CHAIN})
+    verdict = judge([message("a", "abc"), message("p", "pabc"), message("c", "cba")], {"x": CHAIN})
     assert verdict.passed
-    assert (verdict.published, verdict.expected) == (3, 7)
+    assert (verdict.published, verdict.expected, verdict.relayed) == (3, 7, 3)
     assert verdict.latency == {
         0: (3, 0.5, 0.5),
-        1: (2, 0.5, 0.5),
+        1: (3, 0.5, 0.5),
         2: (3, 0.5, 0.5),
         3: (1, 0.5, 0.5),
     }
@@ -64,5 +64,21 @@ def test_figures_keep_their_keys() -> None:
         "missing": 1,
         "duplicate": 2,
         "leaked": 3,
+        "relayed": 0,
+        "predicted_relayed": 0,
         "latency": [{"hops": 1, "deliveries": 4, "mean_ms": 500.0, "usual_ms": 250.0}],
     }
+
+
+def test_relayed_messages_are_counted_against_the_prediction() -> None:
+    """In a group, a broker between others relays what it did not ask for; one that saw nothing is wrong."""
+    held = {"a": frozenset({"m/#"}), "b": frozenset({"m/x"}), "c": frozenset({"m/#"})}
+    tree = TopicTree((("a", "b"), ("b", "c")), frozenset("abc"), filters=held)
+    sent = Message("m/#", "a", 0.0, Counter("abc"), {}, "m/y")
+    verdict = judge([sent], {"m/#": tree})
+    assert (verdict.expected, verdict.relayed, verdict.predicted_relayed) == (2, 1, 1)
+    assert verdict.passed
+    jumped = Message("m/#", "a", 0.0, Counter("ac"), {}, "m/y")
+    assert not judge([jumped], {"m/#": tree}).passed
+    wanted = Message("m/#", "a", 0.0, Counter("abc"), {}, "m/x")
+    assert judge([wanted], {"m/#": tree}).relayed == 0

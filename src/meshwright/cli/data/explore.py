@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.options import Json, Seed, ShowProgress, Source
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.options import (
+    Delimiter,
+    Json,
+    NodeColumn,
+    NoHeader,
+    Seed,
+    ShowProgress,
+    Source,
+    TopicColumn,
+    file_columns,
+)
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,9 +45,14 @@ def profile(
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Draw both distributions: a .png, .svg or .pdf file."),
     ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     seed: Seed = 0,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -46,19 +61,24 @@ def profile(
     The overlap is measured on a random sample of 2000 brokers.
     """
     from meshwright.cli import output
-    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
     from meshwright.pipeline.dataset.profile import profile as profile_dataset
-    from meshwright.pipeline.dataset.subscriptions import subscriptions
+    from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
     from meshwright.pipeline.session.stages import report_stages
     from meshwright.report.charts import ccdf_chart
     from meshwright.report.sheet import check_chart
 
     if chart is not None:
         check_chart(chart)
-    spark = open_session(master, conf)
+    columns = file_columns(node, topic, delimiter, no_header)
     named = [source] if against is None else [source, against]
+    spark = (
+        None
+        if not wants_spark(master, conf) and all(map(fits_here, named))
+        else open_session(master, conf, connect_timeout)
+    )
     with StageDrawing(forced=progress) as drawing, report_stages(spark, "profiling", drawing):
-        profiles = {name: profile_dataset(subscriptions(spark, name), seed=seed) for name in named}
+        profiles = {name: profile_dataset(subscriptions(spark, name, columns), seed=seed) for name in named}
     if chart is not None:
         sizes = {name: (made.sizes.values, made.sizes.ccdf) for name, made in profiles.items()}
         popularity = {name: (made.popularity.values, made.popularity.ccdf) for name, made in profiles.items()}
@@ -112,7 +132,9 @@ def sample(
     source: Source,
     *,
     nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="The number of brokers to take.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DATASET", help="The folder to write the sample to.")],
+    out: Annotated[
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the sample to.")
+    ],
     start: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,6 +152,7 @@ def sample(
     seed: Seed = 0,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -137,14 +160,18 @@ def sample(
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
-    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
     from meshwright.pipeline.dataset.sample import sample as sample_dataset
-    from meshwright.pipeline.dataset.subscriptions import subscriptions
+    from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
     from meshwright.pipeline.session.stages import report_stages
     from meshwright.store import write_dataset
 
     check_target(out, "dataset")
-    spark = open_session(master, conf)
+    spark = (
+        None
+        if not wants_spark(master, conf) and fits_here(source)
+        else open_session(master, conf, connect_timeout)
+    )
     with StageDrawing(forced=progress) as drawing, report_stages(spark, "sampling", drawing):
         made = sample_dataset(subscriptions(spark, source), nodes, start=start or (), by=by, seed=seed)
     made_by = {"command": "sample", "nodes": nodes, "by": made.by, "from": made.seeds, "seed": seed}

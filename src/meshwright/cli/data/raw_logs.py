@@ -1,5 +1,6 @@
 """Commands that read raw logs on Spark: `ingest`, `follow` and `traffic`."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from meshwright.cli.options import (
     TimeColumn,
     TopicColumn,
 )
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from meshwright.pipeline.follow import BatchOutcome
@@ -42,7 +43,7 @@ def ingest(
     ],
     *,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DATASET", help="The folder to write the dataset to.")
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the dataset to.")
     ],
     kind: Annotated[
         str | None,
@@ -67,6 +68,10 @@ def ingest(
     ] = None,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="CSV without a header: node, then topic.")
+    ] = False,
+    quoted_newlines: Annotated[
+        bool,
+        typer.Option("--quoted-newlines", help="CSV: quoted values may have line breaks; slower."),
     ] = False,
     both_ways: Annotated[
         bool, typer.Option("--both-ways", help="Edges: each end subscribes to the other.")
@@ -94,6 +99,7 @@ def ingest(
     max_bad: MaxBad = 0.1,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -104,11 +110,13 @@ def ingest(
     """
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
     from meshwright.errors import InputError
     from meshwright.pipeline.dataset import ingest as pipeline
-    from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format, parse_time
+    from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format
+    from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
     from meshwright.pipeline.readers.sources import list_files
+    from meshwright.pipeline.readers.times import parse_time
 
     moment = None if as_of is None else parse_time(as_of)
     if as_of is not None and moment is None:
@@ -117,11 +125,15 @@ def ingest(
         )
     check_target(out, "dataset")
     if kind is not None:
-        # Refuse an unknown format before Spark starts.
-        Reading(kind)
-    spark = open_session(master, conf)
+        Reading(kind)  # an unknown format is an error before anything is read
+    remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
+    if kind is None and remote:
+        # A service lists the files itself.
+        files = list_files(open_session(master, conf, connect_timeout), sources, exclude=out)
+    else:
+        files = [] if remote else list_files(None, sources, exclude=out)
     reading = Reading(
-        kind or common_format(list_files(spark, sources, exclude=out)),
+        kind or common_format(files),
         node=node,
         topic=topic,
         time=time,
@@ -133,18 +145,23 @@ def ingest(
         as_of=moment,
         node_from=node_from,
         bridges=BRIDGES if bridges is None else bridges,
+        quoted_newlines=quoted_newlines,
     )
+    check_headers(files[:CHECKED_HEADERS], reading)
+    # Java takes longer to start than a small file to read.
+    small = not wants_spark(master, conf) and fits_here(files)
+    spark = None if small else open_session(master, conf, connect_timeout)
     with StageDrawing(forced=progress) as drawing:
         outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
-    reasons = pipeline.quarantine_reasons(out)
     if json:
-        output.answer_json({**outcome.described(), "reasons": reasons, "dataset": str(out)})
+        output.answer_json({**outcome.described(), "dataset": str(out)})
         return
     output.answer(
         f"{outcome.nodes:,} brokers, {outcome.topics:,} topics, {outcome.kept:,} subscriptions",
         f"read {outcome.read:,} rows = {outcome.kept:,} kept + {outcome.duplicates:,} duplicates + "
         f"{outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
-        *output.format_reasons(reasons),
+        *output.format_reasons(outcome.reasons),
+        *(f"cleaned {count:,} × {what}" for what, count in outcome.cleaned.items()),
         f"written to {out}",
     )
 
@@ -166,6 +183,19 @@ def follow(
     every: Annotated[
         float, typer.Option("--every", metavar="S", help="Seconds between two checks for new files.")
     ] = 5.0,
+    max_files: Annotated[
+        int | None,
+        typer.Option("--max-files", metavar="N", min=1, help="The most files in a batch; all by default."),
+    ] = None,
+    forget: Annotated[
+        float,
+        typer.Option(
+            "--forget",
+            metavar="DAYS",
+            min=0.0,
+            help="Unsubscribes older than this, by their times, are forgotten.",
+        ),
+    ] = 30.0,
     node: NodeColumn = "node",
     topic: TopicColumn = "topic",
     time: TimeColumn = None,
@@ -173,6 +203,7 @@ def follow(
     sequence: SequenceColumn = None,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     json: Json = False,
 ) -> None:
     """Turn the rows of a folder into join, leave, subscribe and unsubscribe events, each exactly once.
@@ -199,8 +230,18 @@ def follow(
                 f"{batch.quarantined:,} quarantined; {batch.events:,} events"
             )
 
-    spark = open_session(master, conf)
-    follow_folder(spark, source, out, reading, start=start, every=None if once else every, report=report)
+    spark = open_session(master, conf, connect_timeout)
+    follow_folder(
+        spark,
+        source,
+        out,
+        reading,
+        start=start,
+        every=None if once else every,
+        max_files=max_files,
+        forget=forget * 86400,
+        report=report,
+    )
     counts = {
         name: sum(getattr(batch, name) for batch in done)
         for name in ("read", "applied", "unchanged", "superseded", "quarantined", "events")
@@ -247,6 +288,7 @@ def traffic(
     max_bad: MaxBad = 0.1,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -254,10 +296,7 @@ def traffic(
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.spark import StageDrawing, open_session
-    from meshwright.pipeline.dataset.publications import Publications
-    from meshwright.pipeline.dataset.publications import traffic as sum_traffic
-    from meshwright.pipeline.readers.rows import count_reasons
-    from meshwright.store.traffic import write_traffic
+    from meshwright.pipeline.dataset.publications import Publications, sum_traffic
 
     asked = Publications(
         format=kind,
@@ -272,24 +311,18 @@ def traffic(
         seconds=seconds,
     )
     check_target(out, "traffic")
-    spark = open_session(master, conf)
+    spark = open_session(master, conf, connect_timeout)
     with StageDrawing(forced=progress) as drawing:
-        made = sum_traffic(spark, sources, asked, max_bad=max_bad, progress=drawing)
-    write_traffic(made, out)
+        made = sum_traffic(spark, sources, out, asked, max_bad=max_bad, progress=drawing)
     counts = made.described["counts"]
-    reasons = {} if made.quarantine is None else count_reasons(made.quarantine)
     if json:
-        found = {
-            "publishers": len(made.publishers),
-            "channels": made.channels.num_rows,
-            "reasons": reasons,
-        }
+        found = {"publishers": made.publishers, "channels": made.channels, "reasons": made.reasons}
         output.answer_json({**counts, **found, "seconds": made.described["seconds"], "traffic": str(out)})
     else:
         output.answer(
-            f"{len(made.publishers):,} publishers, {made.channels.num_rows:,} channels, "
+            f"{made.publishers:,} publishers, {made.channels:,} channels, "
             f"{counts['kept']:,} messages in {made.described['seconds']:,.1f} s",
             f"read {counts['read']:,} rows = {counts['kept']:,} kept + {counts['quarantined']:,} quarantined",
-            *output.format_reasons(reasons),
+            *output.format_reasons(made.reasons),
             f"written to {out}",
         )

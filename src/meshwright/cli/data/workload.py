@@ -39,8 +39,12 @@ def workload(
         typer.Option("--topics", metavar="N", help="The number of topics; social has one per broker."),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DATASET", help="The folder to write the dataset to.")
+        str, typer.Option("--out", metavar="DATASET", help="The folder or URL to write the dataset to.")
     ],
+    raw: Annotated[
+        Path | None,
+        typer.Option("--raw", metavar="DIR", help="Also write logs with the usual dirt, for ingest."),
+    ] = None,
     size: Annotated[
         int | None, typer.Option("--size", metavar="S", help="Topics of each broker; 10 by default.")
     ] = None,
@@ -100,7 +104,9 @@ def workload(
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
+    from meshwright.errors import InputError
     from meshwright.store import write_dataset
+    from meshwright.workloads import write_raw_events
 
     asked: dict[str, Any] = {
         **{"nodes": nodes, "topics": topics, "alpha": alpha, "size": size, "min_size": min_size},
@@ -110,17 +116,24 @@ def workload(
     special: dict[str, Any] = {"case": case, "k": k, "m": m, "sets": sets}
     given = {name: value for name, value in (asked | special).items() if value is not None}
     check_target(out, "dataset")
+    if raw is not None and raw.exists() and any(raw.iterdir()):
+        raise InputError(f"--raw {raw} is not empty: name a new folder")
     with output.working("generating subscriptions"):
         if popularity == "hard":
             interest, made_by = _hard_case(**given)
         else:
             interest, made_by = _synthetic(popularity, seed, given)
     write_dataset(interest, out, made_by=made_by)
+    if raw is not None:
+        raw.mkdir(parents=True, exist_ok=True)
+        write_raw_events(interest, raw, seed=seed)
     if json:
         counts = {"nodes": interest.num_nodes, "topics": interest.num_topics}
-        output.answer_json({**counts, "subscriptions": interest.num_subscriptions, "dataset": str(out)})
+        made = {"dataset": str(out), "raw": raw and str(raw)}
+        output.answer_json({**counts, "subscriptions": interest.num_subscriptions, **made})
     else:
-        output.answer(design_runs.format_size(interest), f"written to {out}")
+        logs = [] if raw is None else [f"logs of them in {raw}"]
+        output.answer(design_runs.format_size(interest), f"written to {out}", *logs)
 
 
 def _synthetic(popularity: str, seed: int, given: dict[str, Any]) -> "tuple[Interest, dict[str, Any]]":

@@ -1,1 +1,1 @@
-"""Commands from a plan to running brokers: route, export, diff, apply, federation."""
+"""Commands from a plan to running brokers: route, export, lint, diff, apply, federation."""

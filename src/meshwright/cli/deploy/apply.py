@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from meshwright.cli.options import AllowRelays, Insecure, InventoryFile, Json, Overlaps, Secret, read_settings
+from meshwright.cli.options import AllowRelays, Insecure, InventoryFile, Json, Secret, read_settings
 
 DIFF_EXAMPLES = (
     "meshwright diff plan new-plan",
@@ -52,7 +52,6 @@ def diff(
             help="List what was changed by hand in OLD, a federation's folder; exit code 1 if anything was.",
         ),
     ] = False,
-    overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
     json: Json = False,
 ) -> None:
@@ -74,7 +73,7 @@ def diff(
     from meshwright.errors import InputError
     from meshwright.files.header import FEDERATION, holds
 
-    trees = deploy.read_named_trees(new, overlaps=overlaps, allow_relays=allow_relays)
+    trees = deploy.read_named_trees(new, allow_relays=allow_relays)
     found: list[str] = []
     if holds(old, FEDERATION):
         deployed = deploy.read_federation(old)
@@ -89,7 +88,7 @@ def diff(
         raise InputError(f"{old} is not a federation's folder: --drift compares the files of one")
     else:
         settings = deploy.BrokerSettings(profile or "plain", mosquitto or "2.0")
-        before = deploy.wire(deploy.read_named_trees(old, overlaps=overlaps, allow_relays=allow_relays))
+        before = deploy.wire(deploy.read_named_trees(old, allow_relays=allow_relays))
         secured, repairs = False, {}
     delta = compute_delta(
         before, deploy.rewire(trees, before), version=settings.version, secured=secured,
@@ -153,7 +152,6 @@ def apply(
             help="Write the files of every wave to this folder; change nothing else.",
         ),
     ] = None,
-    overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Explain the changes, and change nothing.")
@@ -183,11 +181,12 @@ def apply(
         raise InputError(
             f"{federation} has passwords: give the --secret that it was written with, or a new one"
         )
+    known = deployed.settings
     settings = read_settings(
-        profile or deployed.settings.profile, mosquitto or deployed.settings.version, secret
+        profile or known.profile, mosquitto or known.version, secret, fragment=known.fragment
     )
     settings = replace(settings, identity=deployed.settings.identity)
-    trees = deploy.read_named_trees(plan, overlaps=overlaps, allow_relays=allow_relays)
+    trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
     endpoints = None if inventory is None else deploy.read_inventory(inventory)
     with federation_lock(federation):
         running = is_supervised(federation)
@@ -206,7 +205,7 @@ def apply(
         elif not dry_run and running:
             chosen = {"profile": profile, "mosquitto": mosquitto, "secret": secret and str(secret.absolute())}
             changed = request_update(
-                federation, plan, change.inventory, overlaps=overlaps, allow_relays=allow_relays,
+                federation, plan, change.inventory, allow_relays=allow_relays,
                 chosen={name: value for name, value in chosen.items() if value},
             )  # fmt: skip
         elif not dry_run:

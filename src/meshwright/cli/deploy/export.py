@@ -11,7 +11,6 @@ from meshwright.cli.options import (
     InventoryFile,
     Json,
     MosquittoVersion,
-    Overlaps,
     Profile,
     Secret,
     read_inventory_or_default,
@@ -20,6 +19,7 @@ from meshwright.cli.options import (
 
 EXAMPLES = (
     "meshwright export plan --to mosquitto --inventory brokers.csv --out federation",
+    "meshwright export plan --to mosquitto --inventory brokers.csv --fragment --out bridges",
     "meshwright export plan --to graphml --out graph",
 )
 
@@ -36,26 +36,33 @@ def export(
     mosquitto: MosquittoVersion = "2.0",
     secret: Secret = None,
     insecure: Insecure = False,
-    overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
+    fragment: Annotated[
+        bool,
+        typer.Option(
+            "--fragment",
+            help="For brokers that are already configured: one file with bridges only, for include_dir.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write a plan as the configuration of Mosquitto brokers, one folder for each, or for other programs.
 
-    Every link becomes one bridge, which one of its ends dials. It carries exactly the topics whose trees use
-    the link. Mosquitto needs the trees that `meshwright route` adds to the plan.
+    Every link becomes one bridge, which one of its ends dials. In each direction it carries exactly the
+    topics and filters that are wanted behind it. Mosquitto needs the trees that `meshwright route` adds to
+    the plan.
     """
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.deploy.config.exposure import require_protected
+    from meshwright.deploy.config.existing import check_existing
     from meshwright.deploy.federation.supervisor import require_stopped
 
     if to != "mosquitto":
         _refuse_broker_options(
             to, inventory=inventory, profile=profile != "plain", mosquitto=mosquitto != "2.0", secret=secret,
-            insecure=insecure,
-            overlaps=overlaps != "refuse", allow_relays=allow_relays,
+            insecure=insecure, allow_relays=allow_relays, fragment=fragment,
         )  # fmt: skip
         file = deploy.export(plan, to, out)
         if json:
@@ -65,7 +72,7 @@ def export(
         return
     check_target(out, "federation")
     require_stopped(out)
-    trees = deploy.read_named_trees(plan, overlaps=overlaps, allow_relays=allow_relays)
+    trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
     # An existing federation keeps its order of brokers, and with it who dials whom.
     there = out.exists() and any(out.iterdir())
     wiring = deploy.rewire(trees, deploy.read_federation(out).wiring) if there else None
@@ -74,21 +81,27 @@ def export(
         given = read_inventory_or_default(inventory, trees.brokers).endpoints
         wiring = deploy.wire(trees, sorted(trees.brokers, key=lambda broker: -given[broker].trust))
     endpoints = read_inventory_or_default(inventory, wiring.order)
-    settings = read_settings(profile, mosquitto, secret)
+    settings = read_settings(profile, mosquitto, secret, fragment=fragment)
     for line in require_protected(endpoints, settings, insecure=insecure):
         output.note(line)
     deploy.write_federation(trees, wiring, endpoints, settings, out)
-    merged = [list(tree.merged) for tree in trees.trees.values() if tree.merged]
+    checked = check_existing(wiring, endpoints, settings) if fragment else {}
     figures = {
         "brokers": len(wiring.order), "bridges": len(wiring.bridges), "topic_lines": wiring.topic_lines
     }  # fmt: skip
     if json:
-        output.answer_json({"plan": str(plan), "to": to, **figures, "merged": merged, "out": str(out)})
+        found = {"required": checked} if fragment else {}
+        output.answer_json({"plan": str(plan), "to": to, **figures, **found, "out": str(out)})
         return
     output.answer(
         f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.topic_lines:,} topic lines",
-        *(f"merged: brokers that subscribe to one carry all of {', '.join(group)}" for group in merged),
-        f"written to {out}; plan.md there explains how to start and change the brokers",
+        *(f"{broker}: {line}" for broker, lines in checked.items() for line in lines),
+        f"written to {out}; "
+        + (
+            "required.md in each folder says what its broker must provide"
+            if fragment
+            else "plan.md there explains how to start and change the brokers"
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meshwright.cli.deploy.federation_run import FederationRun, run_churn, run_proof
-from meshwright.cli.options import AllowRelays, Json, Overlaps, Secret, Seed, ShowProgress, read_settings
+from meshwright.cli.options import AllowRelays, Json, Secret, Seed, ShowProgress, read_settings
 
 if TYPE_CHECKING:
     from meshwright.deploy.federation.federation_plan import FederationPlan
@@ -87,7 +87,6 @@ def federation(
     tls: Annotated[
         bool, typer.Option("--tls", help="Use TLS, with a certificate authority for this run; needs openssl.")
     ] = False,
-    overlaps: Overlaps = "refuse",
     allow_relays: AllowRelays = False,
     seed: Seed = 0,
     progress: ShowProgress = False,
@@ -95,9 +94,10 @@ def federation(
 ) -> None:
     """Start real Mosquitto brokers on loopback from a plan, publish everywhere, and count.
 
-    Every broker publishes on each of its topics, and all messages at all brokers are observed. Missing,
-    duplicate and leaked messages must all be 0; otherwise the exit code is 1. All brokers are stopped at the
-    end, even after an error.
+    Every broker publishes on each of its topics, and all messages at all brokers are observed. For a group of
+    MQTT filters, every broker of its tree publishes on topics drawn from each filter and from what two
+    filters share. Missing, duplicate and leaked messages must all be 0, and messages relayed as predicted;
+    otherwise the exit code is 1. All brokers are stopped at the end, even after an error.
     """
     import tempfile
     from dataclasses import replace
@@ -128,7 +128,7 @@ def federation(
         check_target(out, "federation")
         require_stopped(out)
     planned = _read_or_make_plan(plan, brokers, seed, loops=storm)
-    trees = planned.trees.deployable(overlaps=overlaps, allow_relays=allow_relays)
+    trees = planned.trees.deployable(allow_relays=allow_relays)
     if len(trees.brokers) > (brokers or MOST_BROKERS):
         raise InputError(
             f"the plan has {len(trees.brokers)} brokers, more than {brokers or MOST_BROKERS}: "

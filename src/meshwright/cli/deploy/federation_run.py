@@ -135,7 +135,7 @@ def run_churn(run: FederationRun, events: int, *, rate: float, seed: int, ingest
             shutil.copy(log, logs / f"{log.parent.name}.log")
 
     verdict = churn_federation(
-        plan, _random_events(plan.live_overlay.interest(), events, seed), run.folder, run.settings,
+        plan, _random_events(plan.interest(), events, seed), run.folder, run.settings,
         rate=rate, seed=seed, authority=run.authority, before_stop=copy_logs, progress=run.progress,
     )  # fmt: skip
     figures = {
@@ -155,7 +155,7 @@ def run_churn(run: FederationRun, events: int, *, rate: float, seed: int, ingest
     ]
     passed = verdict.passed
     if ingest:
-        same = _ingested_interest_is(plan.live_overlay.interest(), logs, run.temporary / "dataset")
+        same = _ingested_interest_is(plan.interest(), logs, run.temporary / "dataset")
         figures["interest_from_logs"] = same
         compared = "equals" if same else "does NOT equal"
         lines.append(f"the interest that Spark reads from the brokers' logs {compared} the live interest")
@@ -204,16 +204,15 @@ def _format_window(window: Window) -> str:
 
 
 def _ingested_interest_is(expected: Interest, logs: Path, dataset: Path) -> bool:
-    """Read logs with Spark into a dataset, and return whether its subscriptions are the expected ones."""
+    """Read logs into a dataset, and return whether its subscriptions are the expected ones."""
     from urllib.parse import unquote
 
-    from meshwright.cli.spark import open_session
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.pipeline.readers.formats import Reading
     from meshwright.store import load_interest
 
     reading = Reading("mosquitto-log", node_from="broker", bridges=NOT_SUBSCRIBERS)
-    ingest(open_session(None, None), [logs], dataset, reading)
+    ingest(None, [logs], dataset, reading)
     found = load_interest(dataset).to_arrow()
     pairs = zip(found.column("node").to_pylist(), found.column("topic").to_pylist(), strict=True)
     wanted = expected.to_arrow()
@@ -229,8 +228,10 @@ def format_verdict(verdict: Verdict) -> list[str]:
     lines = [
         f"{verdict.published:,} messages, {verdict.expected:,} deliveries due: "
         f"{len(verdict.missing):,} missing, {len(verdict.duplicate):,} duplicate, "
-        f"{len(verdict.leaked):,} leaked"
+        f"{len(verdict.leaked):,} leaked" + (f"; {verdict.relayed:,} relayed" if verdict.relayed else "")
     ]
+    if verdict.relayed != verdict.predicted_relayed:
+        lines.append(f"  relayed: {verdict.predicted_relayed:,} were predicted")
     for kind, faults in (
         ("missing", verdict.missing), ("duplicate", verdict.duplicate), ("leaked", verdict.leaked)
     ):  # fmt: skip

@@ -5,9 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from meshwright.cli.options import Json, Source
+from meshwright.cli.options import (
+    Delimiter,
+    Json,
+    NodeColumn,
+    NoHeader,
+    Source,
+    TopicColumn,
+    file_columns,
+)
 
 if TYPE_CHECKING:
+    from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
     from meshwright.routes import Trees
 
@@ -40,20 +49,28 @@ def route(
             "--today", metavar="PLAN", help="With stable: the plan whose trees are in use; default: PLAN."
         ),
     ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     json: Json = False,
 ) -> None:
     """Choose a tree for each topic, inside the overlay, and store the trees in the plan.
 
-    A tree contains exactly the topic's subscribers. Where a partial plan leaves them apart, relays are added,
-    as few as an approximate Steiner tree needs. With --rates, brokers that publish on a topic without
-    subscribing to it are attached by one-way links. The exit code is 1 if a topic cannot be spanned.
+    A tree contains exactly the topic's subscribers. The tree of a group of MQTT filters contains the brokers
+    that hold one of them; among trees of the same depth, it is one with few relayed deliveries. Where a
+    partial plan leaves subscribers apart, relays are added, as few as an approximate Steiner tree needs. With
+    --rates, brokers that publish on a topic without subscribing to it are attached by one-way links. The exit
+    code is 1 if a topic cannot be spanned.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
+    from meshwright.filters import plan_filters
     from meshwright.routes import OBJECTIVES, figures, stretch
     from meshwright.routes import route as choose
+    from meshwright.routes.few_relays import prefer_few_relays
     from meshwright.store import read_plan, read_trees, write_trees
     from meshwright.store.trees import tree_ids
 
@@ -62,12 +79,19 @@ def route(
     if today is not None and objective != "stable":
         raise InputError("--today needs --objective stable: add it, or omit --today")
     stored = read_plan(plan)
-    interest = design_runs.load(source)
-    overlay = stored.overlay_on(interest)
-    given, unknown = ({}, 0) if rates is None else _read_rates(rates, interest)
+    loaded = design_runs.load(source, file_columns(node, topic, delimiter, no_header))
+    planned = None
+    if stored.choice is not None:
+        stored.check_dataset(loaded)
+        planned = plan_filters(loaded, stored.choice)
+    overlay = stored.overlay_on(loaded if planned is None else planned.groups)
+    interest = overlay.interest
+    given, unknown = ({}, 0) if rates is None else _read_rates(rates, interest, planned)
     if objective == "stable":
         given["today"] = tree_ids(read_trees(today or plan).trees, interest)
     trees = choose(overlay, objective, **given)
+    if planned is not None and objective == "hops":
+        trees = prefer_few_relays(trees, planned)
     write_trees(trees, plan)
     ratio = stretch(trees)
     measured = {
@@ -85,23 +109,46 @@ def route(
         raise typer.Exit(ANSWER_IS_NO)
 
 
-def _read_rates(rates: Path, interest: "Interest") -> tuple[dict[str, Any], int]:
-    """Return the topics' rates and publishers, and the number of publishers that are not brokers."""
+def _read_rates(
+    rates: Path, interest: "Interest", planned: "PlannedFilters | None"
+) -> tuple[dict[str, Any], int]:
+    """Return the topics' rates and publishers, and the number of publishers that are not brokers.
+
+    A published topic counts for the topic of its name or, with MQTT filters, for the group that it matches.
+    """
+    import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     from meshwright.store.traffic import read_traffic
 
     traffic = read_traffic(rates)
-    brokers, topics = interest.node_names.cast(pa.string()), interest.topic_names.cast(pa.string())
-    channel = pc.index_in(topics, traffic.channels.column("channel"))
-    by_topic = pc.fill_null(traffic.channels.column("rate").take(channel), 0.0).to_numpy()
-    broker = pc.index_in(traffic.rates.column("publisher"), brokers)
-    topic = pc.index_in(traffic.rates.column("channel"), topics)
-    known = pc.and_(broker.is_valid(), topic.is_valid())
-    pairs = zip(broker.filter(known).to_pylist(), topic.filter(known).to_pylist(), strict=True)
-    unknown = traffic.rates.column("publisher").filter(broker.is_null()).unique()
-    return {"rates": by_topic, "publishers": list(pairs)}, len(unknown)
+    channels = traffic.channels.column("channel").to_pylist()
+    if planned is None:
+        known = {str(name): number for number, name in enumerate(interest.topic_names.to_pylist())}
+        topic_of = {channel: known[channel] for channel in channels if channel in known}
+    else:
+        topic_of = planned.groups_of(channels)
+    by_topic = np.zeros(interest.num_topics)
+    for channel, rate in zip(channels, traffic.channels.column("rate").to_pylist(), strict=True):
+        if channel in topic_of:
+            by_topic[topic_of[channel]] += rate
+    number_of = {
+        name: number for number, name in enumerate(interest.node_names.cast(pa.string()).to_pylist())
+    }
+    pairs = list(
+        zip(
+            traffic.rates.column("publisher").to_pylist(),
+            traffic.rates.column("channel").to_pylist(),
+            strict=True,
+        )
+    )
+    attached = {
+        (number_of[publisher], topic_of[channel])
+        for publisher, channel in pairs
+        if publisher in number_of and channel in topic_of
+    }
+    unknown = {publisher for publisher, _ in pairs if publisher not in number_of}
+    return {"rates": by_topic, "publishers": sorted(attached)}, len(unknown)
 
 
 def _figures_by_topic(trees: "Trees") -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """`meshwright compare` and `meshwright advise`: designs side by side, and the one that fits."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,24 +12,36 @@ from meshwright.cli.options import (
     Costs,
     CoverageGreedy,
     CoverageRandom,
+    Delimiter,
+    ExcludeTopic,
+    Expand,
+    Force,
     Json,
     K,
     Literal,
     MaxDegree,
     MaxEdges,
     Metric,
+    NodeColumn,
+    NoHeader,
     Objective,
+    PublishedTopics,
     Ratio,
     Rounds,
     Seconds,
     Seed,
     ShowProgress,
+    SkipUnusable,
     Source,
     Steps,
     Strict,
     Threads,
     TimeLimit,
+    TopicColumn,
+    TopicKind,
+    file_columns,
 )
+from meshwright.cli.plans.report import ReportFile, check_page, write_page
 
 if TYPE_CHECKING:
     from meshwright.designs import Plan
@@ -43,7 +56,7 @@ COMPARE_EXAMPLES = (
 
 ADVISE_EXAMPLES = (
     "meshwright advise subscriptions.csv --chart advice.png",
-    "meshwright advise subscriptions.csv --max-degree 8 --out plan",
+    "meshwright advise subscriptions.csv --max-degree 8 --out plan --report advice.html",
     "meshwright advise dataset --resilient",
 )
 
@@ -75,6 +88,15 @@ def compare(
     costs: Costs = None,
     metric: Metric = False,
     certify: Certify = False,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    topic_kind: TopicKind = None,
+    exclude_topic: ExcludeTopic = None,
+    expand: Expand = None,
+    skip_unusable: SkipUnusable = False,
+    rates: PublishedTopics = None,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
@@ -111,7 +133,11 @@ def compare(
     design_runs.check_parameters(names, given)
     if chart is not None:
         check_chart(chart)
-    interest = design_runs.load(source)
+    given_topics = design_runs.load_planned(
+        source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
+        expand=expand, skip_unusable=skip_unusable, rates=rates,
+    )  # fmt: skip
+    interest = given_topics.interest
     link_costs = design_runs.load_costs(costs, interest, metric=metric)
     reference = design_runs.ratio_reference(interest, given, threads=threads, progress=progress)
     plans: list[Plan] = []
@@ -127,9 +153,11 @@ def compare(
         degree_and_support(plans, chart, title=title)
     if json:
         described = [design_runs.described(plan) for plan in plans]
-        output.answer_json({"source": source, "plans": described, "chart": chart and str(chart)})
+        files = {"chart": chart and str(chart)}
+        output.answer_json({"source": source, **given_topics.fields, "plans": described, **files})
     else:
-        output.answer(title, comparison(plans), *([] if chart is None else [f"chart: {chart}"]))
+        files_written = [] if chart is None else [f"chart: {chart}"]
+        output.answer(title, comparison(plans), *given_topics.lines, *files_written)
 
 
 def advise(
@@ -161,8 +189,19 @@ def advise(
         Path | None,
         typer.Option("--chart", metavar="FILE", help="Draw links against degree: a .png, .svg or .pdf file."),
     ] = None,
+    report: ReportFile = None,
     seconds: Seconds = None,
     steps: Steps = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    topic_kind: TopicKind = None,
+    exclude_topic: ExcludeTopic = None,
+    expand: Expand = None,
+    skip_unusable: SkipUnusable = False,
+    rates: PublishedTopics = None,
+    force: Force = False,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
@@ -170,46 +209,71 @@ def advise(
 ) -> None:
     """Try the designs that fit, and say which one to take and why.
 
+    With --out the chosen plan has its page, report.html, in its folder; --report writes it elsewhere.
+
     Every figure of the table is measured; "links to spare" counts the links that could each be removed alone.
     The exit code is 1 if no design meets the requirements.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
     from meshwright.cli.plans import design_runs
-    from meshwright.designs.advice import Wishes
-    from meshwright.designs.advice import advise as ask
+    from meshwright.designs import Wishes, front
+    from meshwright.designs import advise as ask
+    from meshwright.errors import InputError
     from meshwright.report import advice_table, trade_off
     from meshwright.report.sheet import check_chart
     from meshwright.store import write_plan
+    from meshwright.store.plans import check_replaced
 
     wishes = Wishes(max_degree, max_edges, resilient, diameter)
     if out is not None:
         check_target(out, "plan")
+    elif report is not None:
+        raise InputError("--report shows the chosen plan: add --out PLAN to keep it, or leave --report out")
+    if out is not None:
+        check_page(report)
     if chart is not None:
         check_chart(chart)
-    interest = design_runs.load(source)
+    given_topics = design_runs.load_planned(
+        source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
+        expand=expand, skip_unusable=skip_unusable, rates=rates,
+    )  # fmt: skip
+    interest = given_topics.interest
 
     def make(interest: "Interest", algorithm: str, **given: Any) -> "Plan":
         running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices")}
         return design_runs.make(interest, algorithm, given, progress=progress, **running)
 
+    def trade_off_of(interest: "Interest", **given: Any) -> "tuple[Plan, ...]":
+        with output.ProgressDrawing("Under the degree limit", forced=progress) as drawing:
+            return front(interest, progress=drawing, **given)
+
     timing = {} if seconds is None else {"seconds": seconds}
-    advice = ask(interest, wishes, **timing, steps=steps, seed=seed, threads=threads, make=make)
+    advice = ask(
+        interest, wishes, **timing, steps=steps, seed=seed, threads=threads, make=make, trade_off=trade_off_of
+    )
     title = f"{source}: {design_runs.format_size(interest)}"
     chosen = None if advice.chosen is None else advice.chosen.plan
     with output.working("measuring"):
         table = advice_table(advice)
     if chart is not None:
         trade_off(chart, others=[own.plan for own in advice.tried], chosen=chosen, title=title)
+    page = None
     if out is not None and chosen is not None:
+        chosen = replace(chosen, filters=given_topics.filters)
+        if not force:
+            check_replaced(out, given_topics.dataset, chosen.algorithm, chosen)
         write_plan(chosen, out)
+        page, _ = write_page(out, interest, report, progress=progress)
     if json:
         written = {"plan": str(out) if out and chosen else None, "chart": chart and str(chart)}
-        output.answer_json({"source": source, **_advice_fields(advice), **written})
+        written["report"] = page and str(page)
+        output.answer_json({"source": source, **given_topics.fields, **_advice_fields(advice), **written})
     else:
         files = [f"chart: {chart}"] if chart else []
+        files += [f"report: {page}"] if page else []
         files += [f"written to {out}"] if out is not None and chosen is not None else []
-        output.answer(title, table, *_advice_lines(advice), *files)
+        output.answer(title, table, *given_topics.lines, *_advice_lines(advice), *files)
     if chosen is None:
         raise typer.Exit(ANSWER_IS_NO)
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from meshwright.cli.output import ProgressDrawing, note, working
+import typer
+
+from meshwright.cli.output import ANSWER_IS_NO, ProgressDrawing, note, working
 
 if TYPE_CHECKING:
     from meshwright.bounds import Prices
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs import Plan
     from meshwright.designs.plan import Parameter
+    from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.pipeline.planning.construct import Construction
+    from meshwright.store.interest_files import Columns
 
 WAYS_ON_SPARK = {
     "driver": "on this machine only",
@@ -26,15 +30,88 @@ WAYS_ON_SPARK = {
 """How a plan was made on Spark, in words."""
 
 
-def load(source: str) -> Interest:
+def load(source: str, columns: Columns | None = None) -> Interest:
     """Load the interest, and print a note about repeated subscriptions."""
     from meshwright.store import load_interest
 
     with working(f"reading {source}"):
-        interest = load_interest(source)
+        interest = load_interest(source, **({} if columns is None else vars(columns)))
     if interest.duplicates:
         note(f"dropped {interest.duplicates:,} repeated subscriptions of {source}")
     return interest
+
+
+class PlannedSource(NamedTuple):
+    """What is planned for a dataset or file."""
+
+    interest: Interest
+    """The brokers and their topics, or their groups of overlapping MQTT filters."""
+    filters: PlannedFilters | None
+    """The filters and their groups; None for plain topics."""
+    guessed: bool = False
+    """Whether topics count as filters only because some have wildcards."""
+
+    @property
+    def dataset(self) -> str:
+        """The fingerprint of the dataset."""
+        return (self.interest if self.filters is None else self.filters.source).fingerprint
+
+    @property
+    def lines(self) -> list[str]:
+        """What to tell people about the filters."""
+        if self.filters is None:
+            return []
+        guessed = "topics have wildcards, so they are MQTT filters; for plain names add --topic-kind plain"
+        return [*([guessed] if self.guessed else []), *self.filters.report()]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a JSON answer about the filters."""
+        return {} if self.filters is None else {"topics_planned": self.filters.figures()}
+
+
+def load_planned(
+    source: str,
+    columns: Columns | None = None,
+    *,
+    kind: str | None = None,
+    exclude: Sequence[str] | None = None,
+    expand: Sequence[str] | None = None,
+    skip_unusable: bool = False,
+    rates: Path | None = None,
+    allow_empty: bool = True,
+) -> PlannedSource:
+    """Load an interest and, if its topics are MQTT filters, join those that overlap into groups.
+
+    An interest without subscriptions ends the command with exit code 1, unless that is allowed.
+    """
+    from meshwright.errors import InputError
+    from meshwright.filters import FilterChoice, plan_filters
+    from meshwright.store.datasets import MQTT, check_topic_kind, guess_topic_kind, read_topic_kind
+    from meshwright.store.traffic import read_traffic
+
+    check_topic_kind(kind)
+    if rates is not None and not expand:
+        raise InputError("--rates names published topics for --expand: add it, or leave --rates out")
+    published = () if rates is None else read_traffic(rates).channels.column("channel").to_pylist()
+    interest = load(source, columns)
+    if not interest.num_subscriptions and not allow_empty:
+        note(f"{source} has no subscriptions: nothing to plan; to plan it anyway, add --allow-empty")
+        raise typer.Exit(ANSWER_IS_NO)
+    stated = known = kind or read_topic_kind(source)
+    if known is None:
+        known = guess_topic_kind(interest.topic_names)
+    if known != MQTT:
+        if exclude or expand or skip_unusable:
+            raise InputError(
+                "--exclude-topic, --expand and --skip-unusable apply to MQTT filters: add --topic-kind mqtt, "
+                "or leave them out"
+            )
+        return PlannedSource(interest, None)
+    choice = FilterChoice(tuple(exclude or ()), tuple(expand or ()), skip_unusable, tuple(published))
+    with working("comparing filters"):
+        filters = plan_filters(interest, choice)
+    return PlannedSource(filters.groups, filters, guessed=stated is None)
 
 
 def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
@@ -207,6 +284,7 @@ def make_on_spark(
     *,
     master: str | None,
     conf: Sequence[str] | None,
+    connect_timeout: float,
     parts: int | None,
     coverage: int | None,
     seed: int,
@@ -222,7 +300,7 @@ def make_on_spark(
         return construct(
             interest,
             algorithm,
-            lambda: open_session(master, conf),
+            lambda: open_session(master, conf, connect_timeout),
             parameters=given,
             parts=parts,
             coverage=coverage,

@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from meshwright.cli.options import (
+    AllowEmpty,
     Arbitrary,
     Certify,
     Costs,
     CoverageGreedy,
     CoverageRandom,
+    Delimiter,
+    ExcludeTopic,
+    Expand,
+    Force,
     Json,
     K,
     Literal,
     MaxDegree,
     MaxEdges,
     Metric,
+    NodeColumn,
+    NoHeader,
     Objective,
+    PublishedTopics,
     Ratio,
     Rounds,
     Seconds,
     Seed,
     ShowProgress,
+    SkipUnusable,
     Source,
     Steps,
     Strict,
     Threads,
     TimeLimit,
+    TopicColumn,
+    TopicKind,
+    file_columns,
 )
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.plans.report import ReportFile, check_page, write_page
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
     from meshwright.designs.plan import Parameter
@@ -102,9 +116,12 @@ EXAMPLES = (
     "meshwright plan dataset --algorithm randomm --max-degree 8 --arbitrary --out plan",
     "meshwright plan subscriptions.csv --costs places.csv --out plan",
     "meshwright plan subscriptions.csv --algorithm best --steps 2000 --certify --out plan",
+    "meshwright plan subscriptions.csv --out plan --report plan.html",
     "meshwright plan subscriptions.csv --algorithm best --front --seconds 60 --out front",
     "meshwright plan dataset --master spark://head:7077 --out plan",
     "meshwright plan dataset --parts 8 --coverage 3 --out plan",
+    "meshwright plan filters.csv --topic-kind mqtt --expand '#' --skip-unusable --out plan",
+    "meshwright plan export.txt --delimiter ';' --node Broker --topic Filter --out plan",
 )
 
 
@@ -138,12 +155,14 @@ def plan(
     costs: Costs = None,
     metric: Metric = False,
     certify: Certify = False,
+    report: ReportFile = None,
     front: Annotated[
         bool,
         typer.Option("--front", help="Best: one plan per maximum degree on the trade-off, and a chart."),
     ] = False,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     parts: Annotated[
         int | None,
         typer.Option(
@@ -162,6 +181,17 @@ def plan(
             help="With parts: representatives per topic of a part; 3 by default.",
         ),
     ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    topic_kind: TopicKind = None,
+    exclude_topic: ExcludeTopic = None,
+    expand: Expand = None,
+    skip_unusable: SkipUnusable = False,
+    rates: PublishedTopics = None,
+    allow_empty: AllowEmpty = False,
+    force: Force = False,
     seed: Seed = 0,
     threads: Threads = 1,
     progress: ShowProgress = False,
@@ -171,6 +201,8 @@ def plan(
 
     With --master, gm, minmax, low, gpa and gpm run on Spark: exactly, with the same links, as long as the
     memory of this machine allows; otherwise, or with --parts, by divide and conquer. The output says why.
+
+    MQTT filters that overlap are planned as one topic: a group, whose brokers share one tree.
     """
     from meshwright.cli import output
     from meshwright.cli.output import check_target
@@ -178,6 +210,7 @@ def plan(
     from meshwright.designs import find
     from meshwright.errors import InputError
     from meshwright.store import write_plan
+    from meshwright.store.plans import check_replaced
 
     find(algorithm)  # reject misspelled names and unwritable paths before long work
     check_target(out, "front" if front else "plan")
@@ -198,14 +231,22 @@ def plan(
         "steps": steps,
     }
     if front:
-        check_front(algorithm, objective=objective, k=k)
+        check_front(algorithm, objective=objective, k=k, report=None if report is None else str(report))
+    if report is not None:
+        check_page(report)
     design_runs.check_parameters([algorithm], {**given, "costs": None if costs is None else str(costs)})
     if coverage is not None and parts is None and master is None:
         raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
     on_spark = any(option is not None for option in (master, conf, parts, coverage))
     if on_spark:
         design_runs.check_on_spark(algorithm, given, parts, coverage, costs)
-    interest = design_runs.load(source)
+    given_topics = design_runs.load_planned(
+        source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
+        expand=expand, skip_unusable=skip_unusable, rates=rates, allow_empty=allow_empty,
+    )  # fmt: skip
+    interest = given_topics.interest
+    if not force and not front:
+        check_replaced(out, given_topics.dataset, algorithm)
     link_costs = design_runs.load_costs(costs, interest, metric=metric)
     if front:
         plan_front(
@@ -223,7 +264,8 @@ def plan(
         return
     if on_spark:
         done = design_runs.make_on_spark(
-            interest, algorithm, given, master=master, conf=conf, parts=parts, coverage=coverage,
+            interest, algorithm, given, master=master, conf=conf,
+            connect_timeout=connect_timeout, parts=parts, coverage=coverage,
             seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
         made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan
@@ -234,8 +276,15 @@ def plan(
             certify=certify,
         )  # fmt: skip
         way, lines = {}, []
+    made = replace(made, filters=given_topics.filters)
+    if not force:
+        check_replaced(out, given_topics.dataset, algorithm, made)
     write_plan(made, out)
+    if report is not None:
+        write_page(out, interest, report, costs=link_costs, progress=progress)
     if json:
-        output.answer_json({**design_runs.described(made), **way, "plan": str(out)})
+        files = {"plan": str(out), "report": report and str(report)}
+        output.answer_json({**design_runs.described(made), **given_topics.fields, **way, **files})
     else:
-        output.answer(made.summary(), *lines, f"written to {out}")
+        page = [] if report is None else [f"report: {report}"]
+        output.answer(made.summary(), *given_topics.lines, *lines, *page, f"written to {out}")

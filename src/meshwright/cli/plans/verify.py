@@ -5,10 +5,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.options import Costs, Json, ShowProgress, Source
-from meshwright.cli.spark import Conf, Master
+from meshwright.cli.options import (
+    Costs,
+    Delimiter,
+    Json,
+    NodeColumn,
+    NoHeader,
+    ShowProgress,
+    Source,
+    TopicColumn,
+    file_columns,
+)
+from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
+    from meshwright.store.interest_files import Columns
     from meshwright.verify import PlanReport
 
 VERIFY_EXAMPLES = (
@@ -33,8 +44,13 @@ def verify(
         ),
     ] = None,
     costs: Costs = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     master: Master = None,
     conf: Conf = None,
+    connect_timeout: ConnectTimeout = 30.0,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -42,7 +58,7 @@ def verify(
 
     Connectivity and every figure are recomputed, by code other than that which made the plan. The exit code
     is 1 if something is not as stated, if a plan without a budget leaves a topic split, or if --k is not met.
-    A plan made by resilient must meet its own k.
+    A plan made by resilient must meet its own k. Groups of MQTT filters are derived again.
 
     With --master topics are verified on Spark, and the subscriptions of a dataset stay on the cluster.
     """
@@ -51,10 +67,11 @@ def verify(
     from meshwright.cli.plans import design_runs
     from meshwright.store.plan_check import verify_stored_plan
 
+    columns = file_columns(node, topic, delimiter, no_header)
     if master is not None or conf is not None:
-        report = _on_spark(plan, source, k, costs, master, conf, progress)
+        report = _on_spark(plan, source, columns, k, costs, master, conf, connect_timeout, progress)
     else:
-        interest = design_runs.load(source)
+        interest = design_runs.load(source, columns)
         link_costs = design_runs.load_costs(costs, interest)
         with ProgressDrawing("Verification", forced=progress) as drawing:
             report = verify_stored_plan(plan, interest, k=k, costs=link_costs, progress=drawing)
@@ -69,21 +86,28 @@ def verify(
 def _on_spark(
     plan: Path,
     source: str,
+    columns: "Columns",
     k: int | None,
     costs: Path | None,
     master: str | None,
     conf: list[str] | None,
+    connect_timeout: float,
     progress: bool,
 ) -> "PlanReport":
     from meshwright.cli.plans import design_runs
     from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.errors import InputError
     from meshwright.pipeline.dataset.subscriptions import subscriptions
     from meshwright.pipeline.sharded_verify import verify_on_cluster
     from meshwright.store import read_plan
 
-    read_plan(plan)  # reject a bad plan before Spark starts
-    spark = open_session(master, conf)
-    given = subscriptions(spark, source)
+    # Reject a bad plan before Spark starts.
+    if read_plan(plan).choice is not None:
+        raise InputError(
+            f"plan {plan} has groups of MQTT filters, which are derived on this machine: omit --master"
+        )
+    spark = open_session(master, conf, connect_timeout)
+    given = subscriptions(spark, source, columns)
     link_costs = design_runs.load_costs(costs, given.names)
     with StageDrawing(forced=progress) as drawing:
         return verify_on_cluster(spark, plan, given, k=k, costs=link_costs, progress=drawing)

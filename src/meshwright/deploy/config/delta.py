@@ -1,7 +1,7 @@
 """The delta between two wirings: what changes on which broker, in which order, and by which action.
 
-- For each topic, removals happen before additions: the other order makes a loop for a moment, and messages
-  arrive twice.
+- For each topic, or group of filters that overlap, removals happen before additions: the other order makes a
+  loop for a moment, and messages arrive twice.
 - A broker that joins dials all its neighbours, so no other broker acts.
 - Mosquitto 2.0 loads changed bridges when the dialling broker restarts. 2.1 loads them on a reload: no client
   is disconnected, and only changed bridges are interrupted. But after a reload a durable bridge has lost the
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.config.wiring import LOCAL, Wiring, client_id, local_client_id
+from meshwright.filters import has_wildcard, overlap_groups
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -234,18 +235,21 @@ def _order_changes(
     to_remove = {broker: set(removed) for broker, (removed, _) in changes.items() if removed}
     to_add = {broker: set(added) for broker, (_, added) in changes.items()}
     reachable = (here & there) - set(must_restart)
+    group, safe = _overlap_groups(old, new, changes)
     waves: list[tuple[Step, ...]] = []
     while to_add:
         removers: dict[str, set[str]] = {}
         for broker, removed in to_remove.items():
             for _, topic, _ in removed:
-                removers.setdefault(topic, set()).add(broker)
-        # A broker is ready if its listeners are reachable and nobody else has yet to remove its new topics.
+                if group[topic] not in safe:
+                    removers.setdefault(group[topic], set()).add(broker)
+        # A broker is ready if its listeners are reachable and nobody else has yet to remove topics that are,
+        # or overlap, its new ones.
         ready = [
             broker
             for broker, added in to_add.items()
             if all(
-                removers.get(topic, set()) <= {broker} and listener in reachable
+                removers.get(group[topic], set()) <= {broker} and listener in reachable
                 for listener, topic, _ in added
             )
         ]
@@ -268,6 +272,43 @@ def _order_changes(
         waves.append(tuple(wave))
         reachable |= {step.broker for step in wave}
     return waves
+
+
+def _overlap_groups(
+    old: Wiring, new: Wiring, changes: Mapping[str, tuple[set[TopicLine], set[TopicLine]]]
+) -> tuple[dict[str, str], set[str]]:
+    """Return the group of each topic that changes, and the groups whose lines may change in any order.
+
+    A group is named after the first of the topics that overlap. Its order does not matter if its links before
+    and after have no loop together, as where a broker of the tree takes up one more filter.
+    """
+    changing = {topic for lines in changes.values() for part in lines for _, topic, _ in part}
+    if not any(map(has_wildcard, changing)):
+        return {topic: topic for topic in changing}, set()
+    links: dict[str, set[frozenset[str]]] = {}
+    for wiring in (old, new):
+        for pair, topics in wiring.bridges.items():
+            for topic in topics:
+                links.setdefault(topic, set()).add(frozenset(pair))
+    group: dict[str, str] = {}
+    safe: set[str] = set()
+    for members in overlap_groups(links.keys() | changing):
+        group |= dict.fromkeys(members, members[0])
+        if len(members) > 1 and _is_forest(set().union(*(links.get(topic, set()) for topic in members))):
+            safe.add(members[0])
+    return group, safe
+
+
+def _is_forest(links: Iterable[frozenset[str]]) -> bool:
+    """Return whether links have no loop."""
+    piece: dict[str, set[str]] = {}
+    for a, b in links:
+        one, other = piece.setdefault(a, {a}), piece.setdefault(b, {b})
+        if one is other:
+            return False
+        one |= other
+        piece.update(dict.fromkeys(other, one))
+    return True
 
 
 def explain_delta(delta: Delta) -> Sequence[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.brokers.processes import CONFIGURATION, USER
+from meshwright.deploy.config.fragments import FRAGMENT
 from meshwright.deploy.config.handbook import handbook
 from meshwright.deploy.config.manifest import (
     DeployedFederation,
@@ -83,6 +84,7 @@ def _refuse_other_settings(folder: Path, settings: BrokerSettings) -> BrokerSett
         for what, differs in (
             ("profile", deployed.settings.profile != settings.profile),
             ("Mosquitto version", deployed.settings.version != settings.version),
+            ("kind of files", deployed.settings.fragment != settings.fragment),
             ("secret", deployed.fingerprint != fingerprint(settings.secret)),
         )
         if differs
@@ -114,7 +116,8 @@ def describe(
 
 def mode_of(name: str, secured: bool) -> int:
     """Return the mode of a file: only its owner reads passwords, and others never anything."""
-    return 0o600 if secured and Path(name).name in SECRET_FILES else 0o640
+    private = Path(name).name == FRAGMENT or (secured and Path(name).name in SECRET_FILES)
+    return 0o600 if private else 0o640
 
 
 def update_folders(
@@ -218,13 +221,13 @@ def federation_files(
         for broker in wiring.order
         for name, text in (
             *broker_files(wiring, inventory, settings, broker).items(),
-            ("mosquitto.service", systemd_unit(broker)),
+            *([] if settings.fragment else [("mosquitto.service", systemd_unit(broker))]),
         )
     }
     return {
         **files,
         "start-order.txt": "".join(f"{folder_of(broker)}\n" for broker in wiring.order),
-        "docker-compose.yml": _docker_compose(wiring, settings),
+        **({} if settings.fragment else {"docker-compose.yml": _docker_compose(wiring, settings)}),
         "plan.md": handbook(trees, wiring, inventory, settings),
     }
 

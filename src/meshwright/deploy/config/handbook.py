@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import CONFIGURATION, USER
+from meshwright.deploy.config.fragments import FRAGMENT, REQUIREMENTS
 from meshwright.deploy.config.mosquitto import UNUSED_PREFIX
+from meshwright.deploy.config.named_trees import filters_by_link
 from meshwright.deploy.config.wiring import client_id, folder_of, local_client_id
 from meshwright.escape import markdown, markdown_code
+from meshwright.filters import covers
 
 if TYPE_CHECKING:
     from meshwright.deploy.config.inventory import Inventory
-    from meshwright.deploy.config.named_trees import NamedTrees
+    from meshwright.deploy.config.named_trees import NamedTrees, TopicTree
     from meshwright.deploy.config.settings import BrokerSettings
     from meshwright.deploy.config.wiring import Wiring
 
@@ -20,7 +23,7 @@ MOST_ROWS = 200
 SHARED_PORT = " Bridges share the port of clients; `bridge_port` in the inventory gives them their own."
 """Said where bridges have no port of their own."""
 MOST_RELAYED = 50
-"""Topics whose relays are listed."""
+"""Relays that are listed."""
 
 
 def handbook(trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: BrokerSettings) -> str:
@@ -30,14 +33,7 @@ def handbook(trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: 
         _overview(trees, wiring),
         _delivery(settings),
         *_exceptions(trees),
-        "## Starting it",
-        "Copy each folder to its broker, as `/etc/meshwright/FOLDER`, and start the brokers in the order of "
-        "`start-order.txt`: each broker dials only brokers that started before it. `mosquitto.service` in "
-        "each folder is a systemd unit. `docker-compose.yml` runs all brokers on one machine. To run one by "
-        f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
-        f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
-        "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
-        f"with `chown -hR {USER} FOLDER`.",
+        *(_adopting() if settings.fragment else _starting()),
         "## Changing it",
         "Never add a bridge or a topic line by hand: one more link in a tree is a loop, and messages circle "
         "in a loop for ever. Make a new plan, check it with `meshwright diff`, then run `meshwright apply`. "
@@ -49,15 +45,41 @@ def handbook(trees: NamedTrees, wiring: Wiring, inventory: Inventory, settings: 
     return "\n\n".join(parts) + "\n"
 
 
+def _starting() -> list[str]:
+    """Explain how to start brokers whose whole configuration is here."""
+    return [
+        "## Starting it",
+        "Copy each folder to its broker, as `/etc/meshwright/FOLDER`, and start the brokers in the order of "
+        "`start-order.txt`: each broker dials only brokers that started before it. `mosquitto.service` in "
+        "each folder is a systemd unit. `docker-compose.yml` runs all brokers on one machine. To run one by "
+        f"hand: `cd FOLDER && mosquitto -c {CONFIGURATION}`.",
+        f"Started by root, Mosquitto becomes the user `{USER}`, who must own the folder to read passwords "
+        "and to store queues. The systemd unit and the compose file set the owner; by hand, root does it "
+        f"with `chown -hR {USER} FOLDER`.",
+    ]
+
+
+def _adopting() -> list[str]:
+    """Explain how to add bridges to brokers that have a configuration of their own."""
+    return [
+        "## Adding the bridges",
+        f"Copy `{FRAGMENT}` of each folder to a folder on its broker that the broker's own configuration "
+        f"includes with `include_dir`, and restart the broker, in the order of `start-order.txt`. "
+        f"`{REQUIREMENTS}` in each folder states what the configuration must provide. Nothing else changes: "
+        "the file has bridges only. To take them away, remove the file and restart.",
+    ]
+
+
 def _overview(trees: NamedTrees, wiring: Wiring) -> str:
     """Count the parts, and say which brokers a message reaches."""
     linked = sum(bool(tree.links) for tree in trees.trees.values())
-    relaxed = any(tree.merged or tree.relays for tree in trees.trees.values())
+    relaxed = any(tree.filters or tree.relays for tree in trees.trees.values())
+    groups = " and groups of filters" if any(tree.filters for tree in trees.trees.values()) else ""
     others = "other brokers only where stated below" if relaxed else "no other broker"
     return (
         f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.topic_lines:,} topic lines "
-        f"for {linked:,} topics. Every topic has one tree: each message reaches every subscribing broker "
-        f"once, and {others}."
+        f"for {linked:,} topics{groups}. Every topic has one tree: each message reaches every subscribing "
+        f"broker once, and {others}."
     )
 
 
@@ -89,13 +111,29 @@ def _delivery(settings: BrokerSettings) -> str:
 def _exceptions(trees: NamedTrees) -> list[str]:
     """List which brokers carry messages of topics that they did not subscribe to."""
     parts = []
-    merged = [tree.merged for tree in trees.trees.values() if tree.merged]
-    if merged:
-        listed = "; ".join(", ".join(map(markdown_code, group)) for group in merged)
+    groups = {topic: tree for topic, tree in trees.trees.items() if tree.filters and tree.links}
+    if groups:
         parts.append(
-            "Overlapping topics share one tree, so a broker that subscribes to one of them carries the "
-            f"messages of all: {listed}."
+            "## Groups of filters\n\nFilters that can match a common topic form a group and share one tree. "
+            "In each direction, a bridge carries only the filters that are wanted behind it. So a broker "
+            "sees messages that it did not ask for only where it lies on the tree between others: it relays "
+            "them."
         )
+        rows = [row for topic, tree in groups.items() for row in _relay_rows(topic, tree)]
+        shown = rows[:MOST_RELAYED]
+        if rows:
+            parts.append(
+                "\n".join(
+                    ["| broker | relays | towards | group |", "| --- | --- | --- | --- |", *shown]
+                    + (
+                        [f"| … | and {len(rows) - MOST_RELAYED:,} more | | |"]
+                        if len(rows) > len(shown)
+                        else []
+                    )
+                )
+            )
+        else:
+            parts.append("In this federation no broker relays a message.")
     relayed = [(topic, sorted(tree.relays)) for topic, tree in trees.trees.items() if tree.relays]
     if relayed:
         listed = "; ".join(
@@ -105,6 +143,24 @@ def _exceptions(trees: NamedTrees) -> list[str]:
         more = f"; and {len(relayed) - MOST_RELAYED:,} more" if len(relayed) > MOST_RELAYED else ""
         parts.append(f"Relays carry messages of topics that they do not subscribe to: {listed}{more}.")
     return parts
+
+
+def _relay_rows(topic: str, tree: TopicTree) -> list[str]:
+    """Return the rows of a table: which filters a broker relays that it does not hold, and towards whom."""
+    lines = {(sender, receiver): filters for sender, receiver, filters in filters_by_link(topic, tree)}
+    senders: dict[str, set[str]] = {}
+    for sender, receiver in lines:
+        senders.setdefault(receiver, set()).add(sender)
+    rows = []
+    for (broker, receiver), filters in sorted(lines.items()):
+        others = senders.get(broker, set()) - {receiver}
+        own = tree.filters.get(broker, frozenset())
+        relayed = [one for one in filters if not any(covers(wide, one) for wide in own)]
+        if others and relayed and broker not in tree.publishers:
+            more = f" and {len(relayed) - 5} more" if len(relayed) > 5 else ""
+            listed = ", ".join(f"`{one}`" for one in relayed[:5])
+            rows.append(f"| {broker} | {listed}{more} | {receiver} | `{topic}` |")
+    return rows
 
 
 def _how_bridges_change(settings: BrokerSettings) -> str:

@@ -14,6 +14,8 @@ from meshwright.errors import FormatError, InputError, MissingDependencyError, f
 from meshwright.files.limits import check_inventory_size
 
 COLUMNS = ("broker", "host", "port")
+OPTIONAL_COLUMNS = ("user", "password_file", "ca_file", "config")
+"""Columns for brokers that have a configuration of their own."""
 BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 """Spellings of the column `tls`, in lower case."""
 
@@ -29,21 +31,24 @@ class Endpoint:
     """The port for bridges alone, used with a secret; without it, bridges share the port of clients."""
     trust: int = 0
     """How far the broker is trusted: of two brokers, the less trusted one dials."""
+    user: str | None = None
+    """For fragments: the user as whom bridges log in here."""
+    password_file: str | None = None
+    """For fragments: the file, on this machine, with the password of that user."""
+    ca_file: str | None = None
+    """For fragments: the certificate, on the machines that dial this broker, that signs its own."""
+    config: str | None = None
+    """For fragments: the broker's own configuration, if it can be read here, to check it."""
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Endpoint:
         """Return the endpoint that a record of the manifest states."""
-        return cls(
-            record["host"],
-            record["port"],
-            record["tls"],
-            record.get("bridge_port"),
-            record.get("trust", 0),
-        )
+        more = {name: record[name] for name in ("bridge_port", "trust", *OPTIONAL_COLUMNS) if name in record}
+        return cls(record["host"], record["port"], record["tls"], **more)
 
     def record(self) -> dict[str, Any]:
         """Return the endpoint as a record for the manifest."""
-        optional = {"bridge_port": self.bridge_port, "trust": self.trust}
+        optional = {name: getattr(self, name) for name in ("bridge_port", "trust", *OPTIONAL_COLUMNS)}
         given = {name: value for name, value in optional.items() if value}
         return {"host": self.host, "port": self.port, "tls": self.tls, **given}
 
@@ -151,7 +156,9 @@ def read_inventory(path: str | Path) -> Inventory:
 
     Optional columns are tls, bridge_port and trust.
 
-    YAML is a list of such records, or a mapping from each broker to its host, port and tls.
+    YAML is a list of such records, or a mapping from each broker to its host, port and tls. For fragments
+    there may also be user, password_file, ca_file and config; relative paths of files that are read here
+    start in the inventory's folder.
 
     Raises
     ------
@@ -174,7 +181,7 @@ def read_inventory(path: str | Path) -> Inventory:
     records = _csv_records(file, text) if ending == ".csv" else _yaml_records(file, text)
     endpoints: dict[str, Endpoint] = {}
     for place, record in records:
-        broker, endpoint = _parse_record(f"{file}: {place}", record)
+        broker, endpoint = _parse_record(f"{file}: {place}", record, file.absolute().parent)
         if broker in endpoints:
             raise InputError(f"{file}: {place}: broker {broker!r} occurs twice: keep one")
         endpoints[broker] = endpoint
@@ -229,7 +236,7 @@ def _yaml_records(file: Path, text: str) -> list[tuple[str, dict[str, Any]]]:
     return [(f"record {number}", record) for number, record in enumerate(content, start=1)]
 
 
-def _parse_record(place: str, record: Mapping[str, Any]) -> tuple[str, Endpoint]:
+def _parse_record(place: str, record: Mapping[str, Any], folder: Path) -> tuple[str, Endpoint]:
     """Return a record's broker and endpoint; `place` is where errors say it is."""
     broker, host, port = (str(record.get(column) or "").strip() for column in COLUMNS)
     if not broker:
@@ -250,7 +257,14 @@ def _parse_record(place: str, record: Mapping[str, Any]) -> tuple[str, Endpoint]
         )
     if bridge_port == int(port):
         raise InputError(f"{place}: broker {broker!r} has the same port twice: give bridges their own")
-    return broker, Endpoint(host, int(port), tls, bridge_port, trust or 0)
+    more = {name: str(record.get(name) or "").strip() or None for name in OPTIONAL_COLUMNS}
+    for name, value in more.items():
+        if value is not None and any(ord(letter) < 32 for letter in value):
+            raise InputError(f"{place}: broker {broker!r} has a {name} with control characters: correct it")
+    for name in ("password_file", "config"):
+        if more[name] is not None:
+            more[name] = str(folder / str(more[name]))
+    return broker, Endpoint(host, int(port), tls, bridge_port, trust or 0, **more)
 
 
 def _whole_number(place: str, broker: str, record: Mapping[str, Any], name: str) -> int | None:

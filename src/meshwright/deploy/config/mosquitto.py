@@ -2,7 +2,9 @@
 
 Tests with real brokers led to every choice here. A `plain` bridge uses:
 
-- MQTT 5, whose no-local flag prevents echoes;
+- MQTT 5, whose no-local flag prevents echoes, unless filters of one direction overlap: an MQTT 5 broker sends
+  a message once for each filter that it matches, an MQTT 3.1.1 broker sends it once;
+- with MQTT 3.1.1, `try_private`, which prevents echoes too;
 - explicit client ids, because two bridges with the same id disconnect each other;
 - QoS 1 and a clean session.
 
@@ -30,6 +32,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from meshwright.brokers.processes import CONFIGURATION, USER
+from meshwright.deploy.config.fragments import FRAGMENT, REQUIREMENTS, remote_password, requirements
 from meshwright.deploy.config.settings import (
     CLIENT_USER,
     bridge_identity,
@@ -37,10 +40,11 @@ from meshwright.deploy.config.settings import (
     derive,
     password,
 )
-from meshwright.deploy.config.wiring import BOTH, OUT, client_id, folder_of
+from meshwright.deploy.config.wiring import BOTH, IN, OUT, client_id, folder_of, local_client_id
+from meshwright.filters import group_numbers, has_wildcard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from meshwright.deploy.config.inventory import Inventory
     from meshwright.deploy.config.settings import BrokerSettings
@@ -66,6 +70,11 @@ def broker_files(
     wiring: Wiring, inventory: Inventory, settings: BrokerSettings, broker: str
 ) -> dict[str, str]:
     """Return the files of a broker's folder by name; paths in them are relative to that folder."""
+    if settings.fragment:
+        return {
+            FRAGMENT: fragment(wiring, inventory, settings, broker),
+            REQUIREMENTS: requirements(wiring, inventory, settings, broker),
+        }
     files = {CONFIGURATION: configuration(wiring, inventory, settings, broker)}
     if settings.durable:
         files["data/README"] = DATA_README
@@ -115,6 +124,12 @@ def configuration(wiring: Wiring, inventory: Inventory, settings: BrokerSettings
     return "".join(parts)
 
 
+def fragment(wiring: Wiring, inventory: Inventory, settings: BrokerSettings, broker: str) -> str:
+    """Return the file that an existing configuration includes: the broker's bridges, and nothing else."""
+    parts = [_bridge(wiring, inventory, settings, broker, other) for other in wiring.dialled_by(broker)]
+    return "\n".join([HEADER, *parts])
+
+
 def _bridge(
     wiring: Wiring, inventory: Inventory, settings: BrokerSettings, dialler: str, listener: str
 ) -> str:
@@ -123,24 +138,27 @@ def _bridge(
     name = bridge_identity(settings.identity_key, client_id(dialler, listener))
     apart = settings.secret is not None and endpoint.bridge_port is not None
     ends = [f"address {endpoint.bridge_address if apart else endpoint.address}", f"remote_clientid {name}"]
-    if settings.durable:
-        options = ["bridge_protocol_version mqttv311", "try_private true", "cleansession false"]
+    topics = wiring.bridges[dialler, listener]
+    options = [f"cleansession {'false' if settings.durable else 'true'}"]
+    if settings.durable or lines_overlap(topics):
+        options = ["bridge_protocol_version mqttv311", "try_private true", *options]
     else:
-        options = ["bridge_protocol_version mqttv50", "cleansession true"]
+        options = ["bridge_protocol_version mqttv50", *options]
     # After a reload, 2.1 waits this long before a new bridge dials for the first time: keep it short.
     restart_timeout = "1" if settings.reloads else "1 5"
     options += ["notifications_local_only true", f"restart_timeout {restart_timeout}"]
     if settings.secret is not None:
         options += [f"remote_username {name}", f"remote_password {password(settings.secret, name)}"]
+    if settings.fragment and endpoint.user is not None:
+        options += [f"remote_username {endpoint.user}", *remote_password(endpoint)]
     if endpoint.tls:
-        options.append("bridge_cafile certs/ca.crt")
+        options.append(f"bridge_cafile {endpoint.ca_file or 'certs/ca.crt'}")
         if apart:
             options += ["bridge_certfile certs/broker.crt", "bridge_keyfile certs/broker.key"]
     if settings.durable:
         # When it connects, a bridge unsubscribes at the listener from topics that it only sends.
         former = wiring.former_topics.get((dialler, listener), ())
         options += [f'topic {topic} {OUT} {settings.qos} {UNUSED_PREFIX} ""' for topic in former]
-    topics = wiring.bridges[dialler, listener]
     options += [f'topic {topic} {direction} {settings.qos} "" ""' for topic, direction in topics.items()]
     suffix = f".{_digest([*ends, *options])}" if settings.reloads else ""
     lines = (
@@ -150,6 +168,19 @@ def _bridge(
         *options,
     )
     return "".join(f"{line}\n" for line in lines)
+
+
+def lines_overlap(topics: Mapping[str, str]) -> bool:
+    """Return whether two topics that a bridge carries in the same direction overlap.
+
+    >>> lines_overlap({"a/#": "both", "a/b": "out"}), lines_overlap({"a/#": "in", "a/b": "out"})
+    (True, False)
+    """
+    for direction in (IN, OUT):
+        filters = [topic for topic, way in topics.items() if way in (BOTH, direction)]
+        if any(map(has_wildcard, filters)) and group_numbers(filters) != list(range(len(filters))):
+            return True
+    return False
 
 
 def _digest(lines: Iterable[str]) -> str:

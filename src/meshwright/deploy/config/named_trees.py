@@ -1,14 +1,14 @@
-"""The trees of a plan by name: which brokers carry each topic, and over which links."""
+"""The trees of a plan by name: which brokers carry each topic or group of filters, and over which links."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from meshwright.errors import InputError, first_five
-from meshwright.filters.mqtt import check_filters, overlapping, widest
+from meshwright.filters import check_filters, has_wildcard, overlap_groups, without_covered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,40 +23,80 @@ RELAY, PUBLISHER, ALONE = "relay", "publisher", "alone"
 
 @dataclass(frozen=True)
 class TopicTree:
-    """The tree of one topic."""
+    """The tree of one topic, or of a group of MQTT filters that overlap."""
 
     links: tuple[tuple[str, str], ...]
-    """Links as (parent, child)."""
+    """Links as (parent, child), from the root outwards."""
     subscribers: frozenset[str]
     relays: frozenset[str] = frozenset()
     """Brokers that pass messages on without subscribing."""
     publishers: Mapping[str, str] = field(default_factory=dict)
     """Brokers that only publish, each with the carrier that takes its messages."""
-    merged: tuple[str, ...] = ()
-    """The overlapping filters that share this tree, including its own; empty if it has just one."""
+    filters: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The filters of the group that each subscriber holds; empty if all hold the one topic of the tree."""
 
     @property
     def carriers(self) -> frozenset[str]:
-        """Brokers that see the topic's messages: subscribers and relays."""
+        """Brokers that may see the topic's messages: subscribers and relays."""
         return self.subscribers | self.relays
+
+    @cached_property
+    def all_filters(self) -> tuple[str, ...]:
+        """The filters of the group, sorted; empty for a single topic."""
+        return tuple(sorted(frozenset().union(*self.filters.values())))
+
+
+def filters_by_link(topic: str, tree: TopicTree) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield sender, receiver and filters for each link and direction: what is wanted behind the receiver.
+
+    Covered filters are dropped. So a topic matches a filter of a direction if and only if some broker behind
+    the link wants it.
+    """
+    if not tree.filters:
+        for parent, child in tree.links:
+            yield parent, child, (topic,)
+            yield child, parent, (topic,)
+        for publisher, carrier in tree.publishers.items():
+            yield publisher, carrier, (topic,)
+        return
+    nothing: frozenset[str] = frozenset()
+    below: dict[str, frozenset[str]] = {}
+    children: dict[str, list[str]] = {}
+    for parent, child in reversed(tree.links):
+        below[child] = tree.filters.get(child, nothing).union(
+            *(below[near] for near in children.get(child, ()))
+        )
+        children.setdefault(parent, []).append(child)
+    above: dict[str, frozenset[str]] = {}
+    for parent, child in tree.links:
+        siblings = [below[near] for near in children[parent] if near != child]
+        above[child] = tree.filters.get(parent, nothing).union(above.get(parent, nothing), *siblings)
+        yield parent, child, without_covered(below[child])
+        yield child, parent, without_covered(above[child])
+    for publisher, carrier in tree.publishers.items():
+        yield publisher, carrier, without_covered(tree.all_filters)
 
 
 @dataclass(frozen=True)
 class NamedTrees:
-    """All brokers, including those in no tree, and the tree of each topic; both sorted."""
+    """All brokers, including those in no tree, and the tree of each topic or group; both sorted."""
 
     brokers: tuple[str, ...]
     trees: Mapping[str, TopicTree]
 
     @classmethod
     def from_plan(cls, stored: StoredTrees) -> NamedTrees:
-        """Return the trees of a stored plan.
+        """Return the trees of a stored plan, with the filters that brokers hold.
 
         Raises
         ------
         InputError
             If the plan is not topic-connected and some topic has no tree.
+        FormatError
+            If the tables of groups are missing or damaged.
         """
+        from meshwright.store.plans import read_groups
+
         edges = stored.plan.edges
         ends = [*edges.column("u").to_pylist(), *edges.column("v").to_pylist()]
         unreachable = stored.described.get("figures", {}).get("unreachable", 0)
@@ -65,7 +105,14 @@ class NamedTrees:
                 f"plan {stored.plan.path} is not topic-connected: {unreachable} topics have no tree; "
                 "make a plan that connects every topic"
             )
-        return cls.from_tables(stored.trees, stored.roles, brokers=ends)
+        named = cls.from_tables(stored.trees, stored.roles, brokers=ends)
+        if stored.plan.choice is None:
+            return named
+        groups, holders = read_groups(stored.plan.path)
+        return named.with_filters(
+            dict(zip(groups.column("filter").to_pylist(), groups.column("group").to_pylist(), strict=True)),
+            zip(holders.column("broker").to_pylist(), holders.column("filter").to_pylist(), strict=True),
+        )
 
     @classmethod
     def from_tables(cls, trees: pa.Table, roles: pa.Table, brokers: Iterable[str] = ()) -> NamedTrees:
@@ -107,26 +154,62 @@ class NamedTrees:
         }
         return cls(tuple(sorted(everyone)), by_topic)
 
+    def with_filters(self, group_of: Mapping[str, str], holders: Iterable[tuple[str, str]]) -> NamedTrees:
+        """Return the trees with the filters that each broker holds; groups of one filter stay as they are."""
+        sizes: dict[str, int] = {}
+        for group in group_of.values():
+            sizes[group] = sizes.get(group, 0) + 1
+        held: dict[str, dict[str, set[str]]] = {}
+        for broker, one in holders:
+            if sizes[group_of[one]] > 1:
+                held.setdefault(group_of[one], {}).setdefault(broker, set()).add(one)
+        trees = {
+            topic: replace(tree, filters={broker: frozenset(of) for broker, of in held[topic].items()})
+            if topic in held
+            else tree
+            for topic, tree in self.trees.items()
+        }
+        return replace(self, trees=trees)
+
+    @cached_property
+    def tree_of(self) -> dict[str, str]:
+        """The topic of the tree that carries each filter of a group."""
+        return {one: topic for topic, tree in self.trees.items() for one in tree.all_filters}
+
     def subscriptions(self) -> dict[str, set[str]]:
-        """Return the topics that each broker subscribes to; brokers without any are left out."""
+        """Return the topics and groups that each broker subscribes to; brokers without any are left out."""
         topics: dict[str, set[str]] = {}
         for topic, tree in self.trees.items():
             for broker in tree.subscribers:
                 topics.setdefault(broker, set()).add(topic)
         return topics
 
-    def deployable(self, *, overlaps: str = "refuse", allow_relays: bool = False) -> NamedTrees:
-        """Return the trees in a form that brokers can run; `overlaps="merge"` joins overlapping filters.
+    def held_filters(self) -> dict[str, set[str]]:
+        """Return the filters that each broker holds; brokers without any are left out."""
+        held: dict[str, set[str]] = {}
+        for topic, tree in self.trees.items():
+            for broker in tree.subscribers:
+                held.setdefault(broker, set()).update(tree.filters.get(broker, (topic,)))
+        return held
+
+    def deployable(self, *, allow_relays: bool = False) -> NamedTrees:
+        """Return the trees if brokers can run them.
 
         Raises
         ------
         InputError
-            For invalid filters, for overlapping filters that are not merged or that no filter of the group
-            covers, and for relays unless they are allowed.
+            For filters that no bridge can carry, for overlapping filters that were planned apart, and for
+            brokers outside of a tree that relay, unless they are allowed.
         """
-        if overlaps not in ("refuse", "merge"):
-            raise InputError(f"cannot treat overlaps by {overlaps!r}: choose refuse or merge")
-        check_filters(self.trees)
+        check_filters(
+            dict.fromkeys(
+                one
+                for topic, tree in self.trees.items()
+                if tree.links or tree.publishers
+                for _, _, filters in filters_by_link(topic, tree)
+                for one in filters
+            )
+        )
         relayed = [topic for topic, tree in self.trees.items() if tree.relays]
         if relayed and not allow_relays:
             raise InputError(
@@ -134,23 +217,18 @@ class NamedTrees:
                 "subscribe to them; make a plan that connects every topic, or accept relays with "
                 "--allow-relays"
             )
-        groups = overlapping(self.trees)
-        if groups and overlaps == "refuse":
-            raise InputError(
-                f"topics {first_five(groups[0])} overlap, so messages would arrive twice: "
-                "rename them, or let them share one tree with --overlaps merge"
-            )
-        trees = dict(self.trees)
-        for group in groups:
-            widest_filter = widest(group)
-            merged = _merge_trees(group, trees)
-            for topic in group:
-                del trees[topic]
-            trees[widest_filter] = merged
-        return replace(self, trees=dict(sorted(trees.items())))
+        names = [topic for topic, tree in self.trees.items() if not tree.filters]
+        if any(map(has_wildcard, names)):
+            apart = next((group for group in overlap_groups(names) if len(group) > 1), None)
+            if apart is not None:
+                raise InputError(
+                    f"topics {first_five(apart)} overlap but were planned as plain names, so messages would "
+                    "arrive twice: plan again with --topic-kind mqtt"
+                )
+        return self
 
 
-def read_named_trees(plan: str | Path, *, overlaps: str = "refuse", allow_relays: bool = False) -> NamedTrees:
+def read_named_trees(plan: str | Path, *, allow_relays: bool = False) -> NamedTrees:
     """Read the trees of a plan's folder in a form that brokers can run.
 
     Raises
@@ -165,7 +243,7 @@ def read_named_trees(plan: str | Path, *, overlaps: str = "refuse", allow_relays
 
     stored = read_trees(plan)
     require_sound(stored)
-    return NamedTrees.from_plan(stored).deployable(overlaps=overlaps, allow_relays=allow_relays)
+    return NamedTrees.from_plan(stored).deployable(allow_relays=allow_relays)
 
 
 def neighbours(links: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -175,29 +253,3 @@ def neighbours(links: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
         near.setdefault(a, []).append(b)
         near.setdefault(b, []).append(a)
     return near
-
-
-def _merge_trees(group: list[str], trees: Mapping[str, TopicTree]) -> TopicTree:
-    """Return one tree for overlapping filters: breadth first over the links of all their trees."""
-    carriers = sorted(frozenset().union(*(trees[topic].carriers for topic in group)))
-    near = neighbours(link for topic in group for link in trees[topic].links)
-    links, seen, queue = [], {carriers[0]}, deque(carriers[:1])
-    while queue:
-        here = queue.popleft()
-        for there in near.get(here, ()):
-            if there not in seen:
-                seen.add(there)
-                links.append((here, there))
-                queue.append(there)
-    if len(seen) < len(carriers):
-        raise InputError(
-            f"topics {first_five(group)} overlap, but their trees do not connect: plan them as one topic"
-        )
-    publishers = {
-        broker: carrier
-        for topic in group
-        for broker, carrier in trees[topic].publishers.items()
-        if broker not in seen
-    }
-    subscribers = frozenset().union(*(trees[topic].subscribers for topic in group))
-    return TopicTree(tuple(links), subscribers, frozenset(seen) - subscribers, publishers, tuple(group))

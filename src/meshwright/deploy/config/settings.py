@@ -41,12 +41,18 @@ class BrokerSettings:
     identity: str | None = None
     """The key of the bridges' ids, if it is not that of the secret: ids outlive a change of the secret, as
     the sessions do that carry them."""
+    fragment: bool = False
+    """Whether brokers have a configuration of their own, which includes a file with the bridges only."""
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
             raise InputError(f"no profile {self.profile!r}: choose one of {', '.join(PROFILES)}")
         if self.version not in VERSIONS:
             raise InputError(f"no Mosquitto {self.version!r}: choose one of {', '.join(VERSIONS)}")
+        if self.fragment and self.secret is not None:
+            raise InputError(
+                "a fragment has no passwords of its own: omit the secret, and give users in the inventory"
+            )
         if self.secret is not None and len(self.secret) < SHORTEST_SECRET:
             raise InputError(
                 f"the secret is shorter than {SHORTEST_SECRET} bytes: make one with openssl rand -hex 32"

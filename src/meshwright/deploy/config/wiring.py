@@ -1,8 +1,9 @@
 """Wiring: which broker dials which, and the topics of each bridge.
 
-Every link of a tree becomes one bridge. All brokers have a total order, and of the two ends of a link the
-later one dials. A broker that joins comes last in the order: it dials all its neighbours, and no other
-broker changes.
+Every link of a tree becomes one bridge. In each direction it carries only what is wanted behind it. All
+brokers have a total order, and of the two ends of a link the later one dials. A broker that joins comes last
+in the order: it dials all its neighbours. No other broker changes, unless the newcomer holds filters that
+other links have to carry too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from meshwright.deploy.config.named_trees import filters_by_link
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
@@ -86,16 +88,13 @@ def wire(trees: NamedTrees, order: Iterable[str] = ()) -> Wiring:
     rank = {broker: place for place, broker in enumerate(total)}
     bridges: dict[tuple[str, str], dict[str, str]] = {}
 
-    def add(sender: str, receiver: str, topic: str, *, one_way: bool) -> None:
-        dialler, listener = dialler_and_listener(sender, receiver, rank)
-        direction = BOTH if not one_way else OUT if dialler == sender else IN
-        bridges.setdefault((dialler, listener), {})[topic] = direction
-
     for topic, tree in trees.trees.items():
-        for parent, child in tree.links:
-            add(parent, child, topic, one_way=False)
-        for publisher, carrier in tree.publishers.items():
-            add(publisher, carrier, topic, one_way=True)
+        for sender, receiver, filters in filters_by_link(topic, tree):
+            dialler, listener = dialler_and_listener(sender, receiver, rank)
+            lines = bridges.setdefault((dialler, listener), {})
+            direction = OUT if dialler == sender else IN
+            for line in filters:
+                lines[line] = direction if lines.get(line, direction) == direction else BOTH
     ordered = sorted(bridges, key=lambda pair: (rank[pair[0]], rank[pair[1]]))
     return Wiring(total, {pair: dict(sorted(bridges[pair].items())) for pair in ordered})
 

@@ -28,7 +28,8 @@ from meshwright.deploy.config.folders import update_folders
 from meshwright.deploy.config.inventory import Endpoint, Inventory
 from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.deploy.federation.churn_verdict import ChurnVerdict, Window, judge_churn
-from meshwright.deploy.federation.run import publications, publish_all, run_federation
+from meshwright.deploy.federation.prediction import publications, wanted_at
+from meshwright.deploy.federation.run import publish_all, run_federation
 from meshwright.deploy.federation.traffic import Message, Observers, load_aiomqtt
 from meshwright.deploy.federation.update import apply_wave
 
@@ -119,7 +120,7 @@ class _ChurnRun:
     ) -> ChurnVerdict:
         """Apply the events while messages flow, then publish everywhere, and judge everything."""
         began = time.monotonic()
-        await self.observers.attach_all(self.endpoints, self.plan.trees.subscriptions())
+        await self.observers.attach_all(self.endpoints, self.plan.trees.held_filters())
         traffic = asyncio.gather(*(self._publish_steadily(number) for number in range(PUBLISHERS)))
         for number, event in enumerate(events, start=1):
             self.windows.append(await self._apply_event(event))
@@ -171,7 +172,9 @@ class _ChurnRun:
         end = time.monotonic() + QUEUE_PATIENCE
         while queued and window.durable and time.monotonic() < end:
             queued = [
-                message for message in queued if not trees[message.topic].subscribers <= message.seen.keys()
+                message
+                for message in queued
+                if not wanted_at(trees[message.topic], message.name) <= message.seen.keys()
             ]
             await asyncio.sleep(0.02)
 
@@ -214,6 +217,7 @@ class _ChurnRun:
             changed_topics=_changed_topics(trees, plan.trees),
             disturbed_brokers=frozenset(step.broker for step in delta.steps if step.action in disturbing),
             interrupted_links=delta.interrupted_links,
+            relined=_relined_links(delta, trees, plan.trees),
             restarts=delta.restarts,
             reloads=sorted({step.broker for step in delta.steps if step.action == RELOAD}),
             waves=len(delta.waves),
@@ -232,28 +236,47 @@ class _ChurnRun:
         """Apply one wave after the other, and record which topics each affected, and when."""
         federation, observers = self.federation, self.observers
         inventory = Inventory(dict(self.endpoints))
-        topics_before, topics = before.subscriptions(), self.plan.trees.subscriptions()
+        topics_before, held = before.subscriptions(), self.plan.trees.held_filters()
         for wave in delta.waves:
             began = time.monotonic()
             await asyncio.to_thread(apply_wave, wave, delta, inventory, federation)
-            affected = delta.affected_by(wave)
+            affected = {
+                self.plan.trees.tree_of.get(topic) or before.tree_of.get(topic, topic)
+                for topic in delta.affected_by(wave)
+            }
             for broker in sorted({step.broker for step in wave if step.action in (START, RESTART)}):
                 connect = observers.attach
                 if broker in observers.attached:
                     connect = observers.reconnect
                     affected |= topics_before.get(broker, set())
-                await connect(broker, inventory.endpoints[broker], topics.get(broker, set()))
+                await connect(broker, inventory.endpoints[broker], held.get(broker, set()))
             window.affect(affected, began, time.monotonic())
         update_folders(
             self.plan.trees, self.plan.wiring, inventory, federation.settings, federation.brokers.folder
         )
 
 
+def _relined_links(delta: Delta, old: NamedTrees, new: NamedTrees) -> dict[str, frozenset[frozenset[str]]]:
+    """Return, by group, the links that stay in its tree and then carry other filters of it."""
+    links: dict[str, set[frozenset[str]]] = {}
+    for pair in delta.old.bridges.keys() & delta.new.bridges.keys():
+        before, after = delta.old.bridges[pair].items(), delta.new.bridges[pair].items()
+        groups = [
+            {named.tree_of[line] for line, _ in lines if line in named.tree_of}
+            for named, lines in ((old, before), (new, after))
+        ]
+        for line, _ in before ^ after:
+            group = new.tree_of.get(line) or old.tree_of.get(line)
+            if group is not None and group in groups[0] & groups[1]:
+                links.setdefault(group, set()).add(frozenset(pair))
+    return {group: frozenset(found) for group, found in links.items()}
+
+
 def _changed_topics(old: NamedTrees, new: NamedTrees) -> frozenset[str]:
-    """Return the topics whose tree has other links or other brokers."""
+    """Return the topics whose tree has other links, other brokers, or other filters."""
 
     def shape(named: NamedTrees, topic: str) -> object:
         tree = named.trees.get(topic)
-        return tree and (frozenset(map(frozenset, tree.links)), tree.carriers)
+        return tree and (frozenset(map(frozenset, tree.links)), tree.carriers, tree.filters)
 
     return frozenset(topic for topic in {*old.trees, *new.trees} if shape(old, topic) != shape(new, topic))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.config.named_trees import neighbours
+from meshwright.deploy.federation.prediction import wanted_at
 from meshwright.deploy.federation.verdict import Verdict, judge
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ class Window:
     """Brokers that stop, or restart and keep nothing: messages that pass them may be lost."""
     interrupted_links: frozenset[frozenset[str]] = frozenset()
     """Links that a reload interrupts: messages on the way there may be lost."""
+    relined: Mapping[str, frozenset[frozenset[str]]] = field(default_factory=dict)
+    """By group: links that stay and carry other filters of the group afterwards.
+
+    Messages on the way there may be lost, and the brokers that dial these links act.
+    """
     restarts: list[str] = field(default_factory=list)
     reloads: list[str] = field(default_factory=list)
     waves: int = 1
@@ -90,7 +96,7 @@ class Window:
     @property
     def in_time(self) -> bool:
         """Whether the change ended within the time limit of its waves."""
-        return self.ended - self.began <= WAVE_LIMIT * self.waves
+        return self.ended - self.began <= WAVE_LIMIT * max(1, self.waves)
 
     @property
     def missing(self) -> int:
@@ -141,11 +147,12 @@ class ChurnVerdict:
         """Whether the federation kept its promises.
 
         - Messages outside of windows and at the end arrive exactly once, and nothing leaks.
-        - A join disconnects no client, restarts no broker, and loses or duplicates no message.
+        - A join disconnects no client, restarts no broker, and loses or duplicates no message, unless the
+          newcomer holds filters of a group that other links have to carry as well.
         - In windows, no delivery on an undisturbed path is missing or duplicate.
         - Every change ends in time.
         """
-        joins = [window for window in self.windows if window.is_join]
+        joins = [window for window in self.windows if window.is_join and not window.relined]
         return (
             self.outside.passed
             and self.final.passed
@@ -182,6 +189,8 @@ def judge_churn(
         tuple(fault for part in verdicts for fault in part.duplicate),
         tuple(fault for part in verdicts for fault in part.leaked),
         {},
+        sum(part.relayed for part in verdicts),
+        sum(part.predicted_relayed for part in verdicts),
     )
     return joined, leaked + len(joined.leaked)
 
@@ -194,7 +203,7 @@ def _count_in_window(
     began, ended = min(version, covering[0]), covering[-1] + 1
     spanned = [v for v in range(began, ended + 1) if message.topic in paths.versions[v].trees]
     trees = [paths.versions[v].trees[message.topic] for v in spanned]
-    due = frozenset.intersection(*(tree.subscribers for tree in trees)) | {message.origin}
+    due = frozenset.intersection(*(wanted_at(tree, message.name) for tree in trees)) | {message.origin}
     allowed = frozenset().union(*(tree.carriers for tree in trees))
     # Joins must lose nothing: blame them last.
     window = max((windows[number] for number in covering), key=lambda it: (not it.is_join, it.began))
@@ -207,7 +216,10 @@ def _count_in_window(
     count.missing += len(missing)
     count.duplicate += len(duplicate)
     disturbed = frozenset().union(*(windows[number].disturbed_brokers for number in covering))
-    interrupted = frozenset().union(*(windows[number].interrupted_links for number in covering))
+    interrupted = frozenset().union(
+        *(windows[number].interrupted_links for number in covering),
+        *(windows[number].relined.get(message.topic, ()) for number in covering),
+    )
     # A message queued for a removed link still crosses it, and then travels on over the new link as well.
     for broker in missing if changed and window.durable else missing | duplicate:
         found = {paths.between(v, message.topic, message.origin, broker) for v in spanned}

@@ -21,10 +21,11 @@ from meshwright.deploy.config.manifest import read_federation
 from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.deploy.config.wiring import BOTH, Wiring, dialler_and_listener, folder_of, wire
 from meshwright.deploy.federation.logs import Logs, bridge_up_lines
+from meshwright.deploy.federation.prediction import predict, publications
 from meshwright.deploy.federation.supervisor import hold_running
 from meshwright.deploy.federation.traffic import Observers, load_aiomqtt
 from meshwright.deploy.federation.verdict import judge
-from meshwright.filters.mqtt import example
+from meshwright.filters import example
 
 if TYPE_CHECKING:
     from meshwright.brokers.certificates import Authority
@@ -139,7 +140,8 @@ async def publish_all(
     due, messages = observers.deliveries, []
     for number, (broker, topic, name) in enumerate(planned, start=1):
         messages.append(await observers.publish(broker, topic, name))
-        due += len(trees.trees[topic].carriers | {broker})
+        expected = predict(trees.trees[topic], broker, name)
+        due += len(expected.due) + len(expected.relays)
         # Wait for deliveries to catch up; without any for two seconds, the missing ones are lost.
         while due - observers.deliveries > MAX_OUTSTANDING and time.monotonic() < observers.latest + 2.0:
             await asyncio.sleep(0.01)
@@ -147,20 +149,6 @@ async def publish_all(
             progress(number, number / len(planned), "publishing")
     await observers.wait_for_deliveries(due)
     return judge(messages, trees.trees)
-
-
-def publications(trees: NamedTrees) -> list[tuple[str, str, str]]:
-    """Return the messages to publish: one from each broker on each of its topics.
-
-    Each is the broker, the planned topic, and the name under which to publish. They are ordered by topic, so
-    that consecutive messages come from different brokers.
-    """
-    return [
-        (broker, topic, example(name))
-        for topic, tree in trees.trees.items()
-        for name in tree.merged or (topic,)
-        for broker in sorted(tree.subscribers | set(tree.publishers))
-    ]
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,6 @@ def request_update(
     plan: Path,
     inventory: Inventory,
     *,
-    overlaps: str = "refuse",
     allow_relays: bool = False,
     chosen: Mapping[str, str] | None = None,
 ) -> list[str]:
@@ -99,7 +98,6 @@ def request_update(
     request = {
         "number": number,
         "plan": str(plan.absolute()),
-        "overlaps": overlaps,
         "relays": allow_relays,
         "places": {broker: endpoint.record() for broker, endpoint in inventory.endpoints.items()},
         **(chosen or {}),
@@ -210,9 +208,7 @@ def _apply_request(
 ) -> tuple[RunningFederation, dict[str, Any]]:
     """Apply a request to the running brokers and their folders; return the federation and the answer."""
     try:
-        trees = read_named_trees(
-            request["plan"], overlaps=request["overlaps"], allow_relays=request["relays"]
-        )
+        trees = read_named_trees(request["plan"], allow_relays=request["relays"])
         places = {broker: Endpoint.from_record(fields) for broker, fields in request["places"].items()}
         known = federation.settings
         settings = BrokerSettings(
@@ -220,6 +216,7 @@ def _apply_request(
             request.get("mosquitto", known.version),
             read_secret(Path(request["secret"])) if "secret" in request else known.secret,
             known.identity,
+            known.fragment,
         )
         change = plan_change(federation.brokers.folder, trees, settings, Inventory(places))
         federation = replace(federation, settings=settings, inventory=change.inventory)

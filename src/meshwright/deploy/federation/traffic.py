@@ -48,6 +48,8 @@ class Message:
     """Deliveries at each broker."""
     first: dict[str, float] = field(default_factory=dict)
     """Time of the first delivery at each broker."""
+    name: str = ""
+    """The name under which it was published."""
 
 
 def load_aiomqtt() -> Any:
@@ -227,7 +229,7 @@ class Observers:
 
     async def publish(self, broker: str, topic: str, name: str) -> Message:
         """Publish at a broker under a name that matches a planned topic, and wait until the broker has it."""
-        message = Message(topic, broker, time.monotonic())
+        message = Message(topic, broker, time.monotonic(), name=name)
         self.messages.append(message)
         payload = str(len(self.messages) - 1).encode()
         await self._clients[broker].publish(name, payload, qos=self.settings.qos, timeout=PATIENCE)

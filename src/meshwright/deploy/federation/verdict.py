@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from meshwright.deploy.config.named_trees import neighbours
+from meshwright.deploy.federation.prediction import Prediction, paths_from, predict
 
 if TYPE_CHECKING:
     from meshwright.deploy.config.named_trees import TopicTree
@@ -27,14 +26,18 @@ class Verdict:
     missing: tuple[Fault, ...]
     duplicate: tuple[Fault, ...]
     leaked: tuple[Fault, ...]
-    """Deliveries at brokers that neither subscribe nor relay."""
+    """Deliveries at brokers that neither want the message nor lie on its way to others."""
     latency: Mapping[int, tuple[int, float, float]]
     """By hops: the number of deliveries, their mean and their 95th percentile in seconds."""
+    relayed: int = 0
+    """Deliveries at brokers that do not want the message and pass it on to others."""
+    predicted_relayed: int = 0
+    """As many were predicted from the trees."""
 
     @property
     def passed(self) -> bool:
-        """Whether every message reached every subscriber once, and no other broker."""
-        return not (self.missing or self.duplicate or self.leaked)
+        """Whether every message reached every broker that wants it once, and others only as predicted."""
+        return not (self.missing or self.duplicate or self.leaked) and self.relayed == self.predicted_relayed
 
     def figures(self) -> dict[str, Any]:
         """Return the figures for a JSON answer."""
@@ -44,6 +47,8 @@ class Verdict:
             "missing": len(self.missing),
             "duplicate": len(self.duplicate),
             "leaked": len(self.leaked),
+            "relayed": self.relayed,
+            "predicted_relayed": self.predicted_relayed,
             "latency": [
                 {"hops": hops, "deliveries": count, "mean_ms": 1000 * mean, "usual_ms": 1000 * usual}
                 for hops, (count, mean, usual) in self.latency.items()
@@ -57,19 +62,25 @@ def judge(messages: Iterable[Message], trees: Mapping[str, TopicTree]) -> Verdic
     duplicate: list[Fault] = []
     leaked: list[Fault] = []
     times: dict[int, list[float]] = {}
-    published = expected = 0
+    published = expected = relayed = predicted_relayed = 0
+    predictions: dict[tuple[str, str, str], Prediction] = {}
     hops: dict[tuple[str, str], dict[str, int]] = {}
     for message in messages:
         topic, origin = message.topic, message.origin
         tree = trees[topic]
-        due = tree.subscribers | {origin}
+        key = topic, origin, message.name
+        if key not in predictions:
+            predictions[key] = predict(tree, origin, message.name)
+        due, relays = predictions[key]
+        predicted_relayed += len(relays)
+        relayed += len(relays & message.seen.keys())
         published += 1
         expected += len(due)
         missing += [(topic, origin, broker) for broker in sorted(due - set(message.seen))]
         for broker, count in sorted(message.seen.items()):
             if count > 1:
                 duplicate.append((topic, origin, broker))
-            if broker not in due | tree.relays:
+            if broker not in due and broker not in relays:
                 leaked.append((topic, origin, broker))
         if (topic, origin) not in hops:
             hops[topic, origin] = hops_from(tree, origin)
@@ -77,7 +88,16 @@ def judge(messages: Iterable[Message], trees: Mapping[str, TopicTree]) -> Verdic
             if broker in hops[topic, origin]:
                 times.setdefault(hops[topic, origin][broker], []).append(when - message.sent)
     latency = {distance: _latency(seconds) for distance, seconds in sorted(times.items())}
-    return Verdict(published, expected, tuple(missing), tuple(duplicate), tuple(leaked), latency)
+    return Verdict(
+        published,
+        expected,
+        tuple(missing),
+        tuple(duplicate),
+        tuple(leaked),
+        latency,
+        relayed,
+        predicted_relayed,
+    )
 
 
 def _latency(seconds: list[float]) -> tuple[int, float, float]:
@@ -89,15 +109,8 @@ def _latency(seconds: list[float]) -> tuple[int, float, float]:
 
 def hops_from(tree: TopicTree, origin: str) -> dict[str, int]:
     """Return the number of links from the broker where a message is published to each carrier."""
-    near = neighbours(tree.links)
-    hops, queue = {origin: 0}, deque([origin])
-    if origin in tree.publishers:
-        hops[tree.publishers[origin]] = 1
-        queue.append(tree.publishers[origin])
-    while queue:
-        here = queue.popleft()
-        for there in near.get(here, []):
-            if there not in hops:
-                hops[there] = hops[here] + 1
-                queue.append(there)
+    hops: dict[str, int] = {}
+    # Brokers come after the one before them.
+    for broker, previous in paths_from(tree, origin).items():
+        hops[broker] = 0 if broker == previous else hops[previous] + 1
     return hops

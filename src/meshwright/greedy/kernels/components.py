@@ -224,7 +224,7 @@ def merge(state: State, first: Int, second: Int) -> None:
         close(state, a)
     # A component that owns no bit row gets one when it becomes large.
     elif row == topic_row and topic_row >= 0 and state.size[a] >= state.large[topic]:
-        give_row(state, topic, a)
+        give_row(state, np.int64(topic), np.int64(a))
 
 
 @inlined

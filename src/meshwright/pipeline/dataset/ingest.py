@@ -1,4 +1,4 @@
-"""Ingest: raw subscription data to a dataset, by reading, quarantine, folding, encoding and writing.
+"""Ingest: raw subscription data to a dataset, by reading, quarantine, numbering, folding and writing.
 
 Every row ends in exactly one of four ways. The events of a node and topic are ordered by time, then sequence,
 then position:
@@ -7,58 +7,48 @@ then position:
 - *superseded*: the row is not after the last unsubscribe, or it is later than the requested time.
 - *kept*: one of the subscribes after the last unsubscribe.
 - *duplicate*: the other ones.
+
+Nothing that grows with the rows or the names passes through the driver: only counts, digests and samples.
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
 from meshwright.formatting import percentage
-from meshwright.pipeline.dataset.encode import Encoded, Names, collect_names, encode
-from meshwright.pipeline.readers.formats import BROKER_FORMATS, Reading, common_format, read_rows
-from meshwright.pipeline.readers.name_blocks import cache_blocks, encode_blocks
-from meshwright.pipeline.readers.parquet_files import pair_blocks
-from meshwright.pipeline.readers.rows import count_reasons, name_reasons, quarantine_table
-from meshwright.pipeline.readers.sources import SourceFile, check_unchanged, list_files
+from meshwright.pipeline.dataset.blocks import read_blocks, table_blocks
+from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
+from meshwright.pipeline.dataset.relation import Relation, drop_unused, relate
+from meshwright.pipeline.dataset.write import Aside, write_parts
+from meshwright.pipeline.readers import shares
+from meshwright.pipeline.readers.formats import BROKER_FORMATS, TABLE, Reading, common_format
+from meshwright.pipeline.readers.page_sets import choose_nodes
+from meshwright.pipeline.readers.reading import cut_shares
+from meshwright.pipeline.readers.sources import check_unchanged, list_files
+from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
-from meshwright.store.datasets import QUARANTINE, write_relation
-from meshwright.store.tables import read_parts
+from meshwright.store.dataset_folders import new_dataset
+from meshwright.store.dataset_parts import QUARANTINE
+from meshwright.store.datasets import manifest
+from meshwright.store.tables import count_reasons, read_parts
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from meshwright.pipeline.flow import Flow
     from meshwright.progress import Progress
 
-
-def fold_events(rows: DataFrame, as_of: float | None = None) -> DataFrame:
-    """Return the rows that hold at `as_of` (seconds since 1970), or at the end; the others are superseded.
-
-    Duplicates are all returned; a later step counts and drops them. Rows without a time come before all rows
-    with one.
-    """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as sf
-
-    seen = rows if as_of is None else rows.where(sf.col("time").isNull() | (sf.col("time") <= as_of))
-    latest_first = [
-        sf.col(name).desc_nulls_last() for name in ("time", "sequence", "source", "block", "place")
-    ]
-    of_the_same = Window.partitionBy("broker", "node", sf.coalesce("held", "topic")).orderBy(*latest_first)
-    leaves = sf.coalesce("leaves", sf.lit(False))
-    undone = sf.max(leaves).over(of_the_same.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    return seen.withColumn("undone", undone).where(~sf.col("undone")).drop("undone")
-
-
-ROLE_COLUMNS = {"time": "time", "operation": "leaves", "sequence": "sequence"}
-"""The optional roles, each with the column that is not null if a row states it."""
 MOST_BAD = 0.1
 """The default for the largest share of rows that may be quarantined."""
+OPTIONAL_ROLES = ("time", "operation", "sequence")
 
 
 @dataclass(frozen=True)
@@ -74,6 +64,10 @@ class Outcome:
     topics: int
     format: str
     node_from: str | None
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """The number of quarantined rows by reason, the most frequent first."""
+    cleaned: Mapping[str, int] = field(default_factory=dict)
+    """The number of rows that were changed, by rule."""
 
     def described(self) -> dict[str, Any]:
         """Return all fields, for a JSON answer."""
@@ -82,16 +76,18 @@ class Outcome:
     @property
     def counts(self) -> dict[str, int]:
         """The counts that the manifest has in addition to those of the dataset itself."""
-        return {
+        counted = {
             "read": self.read,
             "kept": self.kept,
             "duplicates": self.duplicates,
             "superseded": self.superseded,
+            "quarantined": self.quarantined,
         }
+        return counted | ({"cleaned": sum(self.cleaned.values())} if self.cleaned else {})
 
 
 def ingest(
-    spark: SparkSession,
+    spark: SparkSession | None,
     sources: Sequence[str | Path],
     out: str | Path,
     reading: Reading | None = None,
@@ -106,11 +102,11 @@ def ingest(
     Parameters
     ----------
     spark
-        The Spark session, as `session` returns it.
+        The Spark session, as `session` returns it; None: run in this process.
     sources
-        Files, folders and globs, plain or compressed.
+        Files, folders and globs, plain or compressed, as paths or URLs.
     out
-        The dataset folder to write.
+        The dataset folder to write, as a path or URL.
     reading
         How to read the sources; by default, the format follows from the file names.
     max_bad
@@ -127,176 +123,171 @@ def ingest(
     """
     if not 0 <= max_bad <= 1:
         raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
-    with spark_errors(), report_stages(spark, "reading", progress):
+    with spark_errors(), report_stages(spark, "reading", progress), ExitStack() as kept:
         files = list_files(spark, sources, exclude=out)
         chosen = reading or Reading(common_format(files))
+        cut = cut_shares(files, chosen, shares.BYTES_IN_A_SHARE)
+        if chosen.format in BROKER_FORMATS:
+            chosen = replace(chosen, node_from=choose_nodes(spark, files, cut, chosen))
+        blocks = read_blocks(spark, files, cut, chosen).keep()
+        kept.callback(blocks.release)
         given = sorted(str(source) for source in sources)
-        if chosen.format == "parquet" and chosen.as_of is None:
-            done = _ingest_clean_pairs(spark, files, chosen, Path(out), given)
-            if done is not None:
-                return done
-        rows = read_rows(spark, files, chosen)
-        if chosen.format != "parquet":
-            rows = rows.persist()
-        try:
-            return _ingest_rows(rows, files, chosen, max_bad, Path(out), given)
-        finally:
-            rows.unpersist()
+        found = Found(blocks, [file.path for file in files])
+        if not found.read:
+            raise InputError(f"no rows in {', '.join(given[:5])}: give files that have some")
+        found.check(chosen, max_bad)
+        relation = relate_found(found, chosen, cores=1 if spark is None else tasks_at_once(spark))
+        kept.callback(relation.release)
+        check_unchanged(spark, files)
+        return write_found(found, relation, chosen, out, given)
 
 
-def _ingest_rows(
-    rows: DataFrame,
-    files: Sequence[SourceFile],
+def ingest_table(
+    table: DataFrame,
+    out: str | Path,
     reading: Reading,
-    max_bad: float,
-    out: Path,
-    sources: list[str],
+    *,
+    max_bad: float = MOST_BAD,
+    progress: Progress | None = None,
 ) -> Outcome:
-    """Ingest rows of any format."""
-    from pyspark.sql import functions as sf
+    """Ingest a table of a Spark session; see `ingest`.
 
-    # Rows without a place are not records of a log, so they do not count.
-    seen = rows.agg(
-        sf.count("place").alias("read"),
-        sf.count(sf.when(sf.col("place").isNotNull(), sf.col("reason"))).alias("bad"),
-        *(sf.count(column).alias(what) for what, column in ROLE_COLUMNS.items()),
-        sf.coalesce(sf.max("leaves"), sf.lit(False)).alias("leaves"),
-        sf.min("broker").alias("first"),
-        sf.max("broker").alias("last"),
-    ).collect()[0]
-    if not seen.read:
-        raise InputError(f"no rows in {', '.join(sources[:5])}: give files that have some")
-    check_bad(rows, files, seen.read, seen.bad, max_bad, both_ways=reading.both_ways)
-    check_columns_used(reading, seen.asDict())
-    aside = quarantine_table(rows, files) if seen.bad else QUARANTINE.empty_table()
-    chosen = reading
-    if reading.format in BROKER_FORMATS and reading.node_from is None:
-        chosen = replace(reading, node_from="client" if seen.first == seen.last else "broker")
-    good = rows.where(sf.col("reason").isNull())
-    folds = seen.leaves or chosen.as_of is not None
-    standing = fold_events(good, chosen.as_of) if folds else good
-    node = sf.col("broker" if chosen.node_from == "broker" else "node")
-    with cache_blocks(encode_blocks(standing.select(node.alias("node"), "topic"))) as blocks:
-        encoded = encode(blocks, collect_names(blocks))
-    outcome = _outcome(seen.read, seen.bad, encoded, chosen, folds=folds)
-    return _write(encoded, files, outcome, aside, chosen, out, sources)
-
-
-def _ingest_clean_pairs(
-    spark: SparkSession, files: Sequence[SourceFile], reading: Reading, out: Path, sources: list[str]
-) -> Outcome | None:
-    """Ingest Parquet pairs by checking distinct names only; return None if that is not possible.
-
-    It is not possible for events, and for files in which some name cannot be used.
+    Rows of a table have no order. Give events different times or sequences: of events with the same ones,
+    any may come last. In the quarantine, the line of a row is its number in the table as Spark reads it.
     """
-    pairs = pair_blocks(spark, files, reading)
-    if pairs is None:
-        return None
-    with cache_blocks(pairs) as blocks:
-        names = collect_names(blocks)
-        if not names.rows or not _all_usable(names):
-            return None
-        encoded = encode(blocks, names)
-    outcome = _outcome(names.rows, 0, encoded, reading, folds=False)
-    return _write(encoded, files, outcome, QUARANTINE.empty_table(), reading, out, sources)
+    if not 0 <= max_bad <= 1:
+        raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
+    spark = table.sparkSession
+    with spark_errors(), report_stages(spark, "reading", progress), ExitStack() as kept:
+        blocks = table_blocks(table, reading).keep()
+        kept.callback(blocks.release)
+        found = Found(blocks, [TABLE])
+        if not found.read:
+            raise InputError("the table has no rows: give one that has some")
+        found.check(reading, max_bad)
+        relation = relate_found(found, reading, cores=tasks_at_once(spark))
+        kept.callback(relation.release)
+        return write_found(found, relation, reading, out, [TABLE])
 
 
-def _all_usable(names: Names) -> bool:
-    """Return whether every name can be used."""
-    import pyarrow as pa
+class Found:
+    """What all blocks together have: the first look of the driver at the data."""
 
-    try:
-        for column in (names.nodes, names.topics):
-            column.validate(full=True)
-    except pa.ArrowInvalid:
-        # Some name is not UTF-8.
-        return False
-    reasons = (name_reasons(names.nodes, "node"), name_reasons(names.topics, "topic"))
-    return all(found.null_count == len(found) for found in reasons)
+    def __init__(self, blocks: Flow, sources: Sequence[str]) -> None:
+        self.blocks, self.sources = blocks, sources
+        rows = blocks.select("share", "chunk", "rows", "stats", "samples").collect()
+        stats = {(row.share, row.chunk): json.loads(row.stats) for row in rows}
+        # Blocks in the order of files: the order of the quarantine.
+        self.order = sorted(stats, key=lambda key: (stats[key]["file"], *key))
+        self.stats = [stats[key] for key in self.order]
+        self.samples = [row.samples for row in rows]
+        self.shares = max((row.share for row in rows), default=0) + 1
+        self.rows = sum(row.rows for row in rows)
+        self.read = sum(each["read"] for each in self.stats)
+        self.bad = sum(each["bad"] for each in self.stats)
+        self.leaves = any(each["leaves"] for each in self.stats)
+        self.stated = self._sum("stated")
+        self.cleaned = self._sum("cleaned")
+        counted = self._sum("reasons")
+        self.reasons = dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+    def _sum(self, name: str) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for each in self.stats:
+            total.update(each[name])
+        return total
+
+    @property
+    def name_bytes(self) -> dict[str, int]:
+        """The bytes of the names of all blocks, by kind."""
+        return {kind: sum(each["names"][kind][1] for each in self.stats) for kind in ("nodes", "topics")}
+
+    def aside(self) -> Aside:
+        """Return where the records of each block stand in the quarantine, and the lines before stretches."""
+        ranks, before = {}, 0
+        lines: Counter[tuple[int, int]] = Counter()
+        for key, each in zip(self.order, self.stats, strict=True):
+            ranks[key] = before
+            before += each["bad"]
+            for file, begin, count in each["lines"]:
+                lines[file, begin] += count
+        so_far: dict[tuple[int, int], int] = {}
+        at, total = -1, 0
+        for (file, begin), count in sorted(lines.items()):
+            at, total = file, (total if file == at else 0)
+            so_far[file, begin] = total
+            total += count
+        return Aside(self.sources, so_far, ranks, self.bad)
+
+    def check(self, reading: Reading, max_bad: float) -> None:
+        """Refuse too large a share of bad rows, and columns that no row has.
+
+        With `both_ways`, a good line makes two rows, so lines are counted instead.
+
+        Raises
+        ------
+        InputError
+            If there are too many: the message names the first one. Or if a column has no value in any row.
+        """
+        records = self.bad + (self.read - self.bad) // 2 if reading.both_ways else self.read
+        if self.bad > max_bad * records:
+            file, begin, place, reason = next(each["first"] for each in self.stats if each["first"])
+            line = self.aside().lines.get((file, begin), 0) + place + 1
+            raise InputError(
+                f"{self.bad} of {records} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
+                f"the first is line {line} of {self.sources[file]} ({reason}); "
+                "correct them, or raise --max-bad"
+            )
+        check_columns_used(reading, self.stated)
 
 
-def _write(
-    encoded: Encoded,
-    files: Sequence[SourceFile],
-    outcome: Outcome,
-    aside: pa.Table,
-    reading: Reading,
-    out: Path,
-    sources: list[str],
+def check_columns_used(reading: Reading, counts: Mapping[str, int]) -> None:
+    """Refuse a column given by name, or a time to fold at, if no row has a value for it."""
+    for what in OPTIONAL_ROLES:
+        column = getattr(reading, what)
+        if column is not None and not counts.get(what):
+            option = "size" if reading.publications and what == "sequence" else what
+            raise InputError(f"no row has a value in {column!r}: name the right column with --{option}")
+    if reading.as_of is not None and not counts.get("time"):
+        raise InputError("--as-of needs times, and no row has one: name its column, or leave it out")
+
+
+def relate_found(found: Found, reading: Reading, *, cores: int) -> Relation:
+    """Give all names their ids, and fold all rows to a relation."""
+    names = number_names(found.blocks, choose_cuts(found.samples, found.name_bytes, cores))
+    folds = found.leaves or reading.as_of is not None
+    relation = relate(
+        found.blocks, names, found.shares, found.rows, folds=folds, as_of=reading.as_of, cores=cores
+    )
+    return drop_unused(relation) if relation.standing < relation.given else relation
+
+
+def write_found(
+    found: Found, relation: Relation, reading: Reading, out: str | Path, sources: Sequence[str]
 ) -> Outcome:
-    """Write the dataset, unless a source changed meanwhile."""
-    try:
-        check_unchanged(encoded.pieces.sparkSession, files)
-        write_relation(
-            out,
-            encoded.node_names,
-            encoded.topic_names,
-            encoded.node_ptr,
-            encoded.topics(),
-            counts=outcome.counts,
-            sources=sources,
-            made_by={"command": "ingest", **reading.described()},
-            quarantine=aside,
-        )
-    finally:
-        encoded.release()
-    return outcome
-
-
-def _outcome(read: int, bad: int, encoded: Encoded, reading: Reading, *, folds: bool) -> Outcome:
-    """Return the counts, which must add up."""
-    kept = int(encoded.node_ptr[-1])
-    superseded = read - bad - kept - encoded.duplicates
-    if superseded and not folds:
-        raise AssertionError(f"{superseded} rows were lost: this is a bug in Meshwright, please report it")
-    return Outcome(
-        read=read,
-        kept=kept,
-        duplicates=encoded.duplicates,
-        superseded=superseded,
-        quarantined=bad,
-        nodes=len(encoded.node_names),
-        topics=len(encoded.topic_names),
+    """Write the dataset, and return the counts, which add up."""
+    counts = {**relation.names.counts, "subscriptions": relation.kept}
+    duplicates = relation.standing - relation.kept
+    outcome = Outcome(
+        read=found.read,
+        kept=relation.kept,
+        duplicates=duplicates,
+        superseded=found.read - found.bad - relation.kept - duplicates,
+        quarantined=found.bad,
+        nodes=counts["nodes"],
+        topics=counts["topics"],
         format=reading.format,
         node_from=reading.node_from,
+        reasons=found.reasons,
+        cleaned=dict(sorted(found.cleaned.items())),
     )
+    with new_dataset(out) as made:
+        fingerprint = write_parts(made.place, relation, found.blocks, found.aside(), counts)
+        made_by = {"command": "ingest", **reading.described()}
+        made.finish(manifest(counts | outcome.counts, fingerprint, sources=sources, made_by=made_by))
+    return outcome
 
 
 def quarantine_reasons(dataset: str | Path) -> dict[str, int]:
     """Return the number of quarantined records for each reason, the most frequent first."""
     return count_reasons(read_parts(Path(dataset) / "quarantine", QUARANTINE))
-
-
-def check_bad(
-    rows: DataFrame,
-    files: Sequence[SourceFile],
-    read: int,
-    bad: int,
-    max_bad: float,
-    *,
-    both_ways: bool = False,
-) -> None:
-    """Refuse too large a share of bad rows, and name the first one.
-
-    With `both_ways`, a good line makes two rows, so lines are counted instead.
-    """
-    records = bad + (read - bad) // 2 if both_ways else read
-    if bad <= max_bad * records:
-        return
-    first = quarantine_table(rows, files, most=1).to_pylist()[0]
-    raise InputError(
-        f"{bad} of {records} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
-        f"the first is line {first['line']} of {first['source']} ({first['reason']}); "
-        "correct them, or raise --max-bad"
-    )
-
-
-def check_columns_used(reading: Reading, counts: Mapping[str, int]) -> None:
-    """Refuse a column given by name, or a time to fold at, if no row has a value for it."""
-    for what in ROLE_COLUMNS:
-        column = getattr(reading, what)
-        if column is not None and not counts[what]:
-            option = "size" if reading.publications and what == "sequence" else what
-            raise InputError(f"no row has a value in {column!r}: name the right column with --{option}")
-    if reading.as_of is not None and not counts["time"]:
-        raise InputError("--as-of needs times, and no row has one: name its column, or leave it out")

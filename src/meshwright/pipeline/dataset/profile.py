@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.dataset.subscriptions import Subscriptions
+from meshwright.interest import Interest
+from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
+from meshwright.pipeline.flow import make_batch
 from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
@@ -18,12 +21,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids
+    from meshwright.pipeline.flow import Batches
 
 SAMPLED_NODES = 2000
 """The overlap of nodes is measured on a random sample of this size."""
 HOT_TOPICS = 10
 QUANTILES = (0.5, 0.9, 0.99)
-SEEN = ("sizes", "popularity", "nodes", "topics")
+KINDS = ("nodes", "topics")
+IDS_IN_A_SLOT = 1 << 20
+"""One task adds up the counts of this many nodes or topics."""
+COUNTED = "slot int, numbers binary"
+SUMMED = "what string, numbers binary"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,87 +126,120 @@ class Profile:
         }
 
 
-def profile(source: Subscriptions, *, seed: int = 0) -> Profile:
-    """Profile a dataset in one pass on Spark; the overlap comes from a random sample of nodes."""
-    names = source.names
-    if not source.count:
+def profile(source: Subscriptions | Interest, *, seed: int = 0) -> Profile:
+    """Profile a dataset in one pass; the overlap comes from a random sample of nodes.
+
+    The counts of nodes and topics stay where they are made: only how many have each value is collected.
+
+    Raises
+    ------
+    InputError
+        If there are no subscriptions.
+    FormatError
+        If the dataset is damaged.
+    """
+    given = from_interest(None, source) if isinstance(source, Interest) else source
+    if not given.count:
         raise InputError("the dataset has no subscriptions: profile one that has some")
     rng = np.random.Generator(np.random.PCG64(seed))
-    sampled = min(SAMPLED_NODES, names.num_nodes)
-    drawn = np.sort(rng.choice(names.num_nodes, size=sampled, replace=False)).astype(np.int32)
+    nodes, topics = given.counts["nodes"], given.counts["topics"]
+    sampled = min(SAMPLED_NODES, nodes)
+    drawn = np.sort(rng.choice(nodes, size=sampled, replace=False)).astype(np.int32)
     with spark_errors():
-        seen = _count_on_executors(source, drawn)
-    source.check(int(seen.sizes.sum()))
-    hot = [(names.topic_names[topic].as_py(), count) for topic, count in _hottest(seen.popularity)]
+        seen = _count(given, drawn)
+    sizes, popularity = (_distribution(seen.histograms[kind], given.counts[kind]) for kind in KINDS)
+    given.check(int(sizes.values @ sizes.counts))
+    hottest = sorted(seen.hot, key=lambda each: (-each[1], each[0]))[:HOT_TOPICS]
+    names = given.topic_names(np.array([topic for topic, _ in hottest], dtype=np.int32))
+    hot = [(name, count) for name, (_, count) in zip(names, hottest, strict=True)]
     related, shared = _overlap(sampled, np.searchsorted(drawn, seen.nodes), seen.topics)
-    return Profile(
-        names.num_nodes,
-        names.num_topics,
-        source.count,
-        _distribution(seen.sizes),
-        _distribution(seen.popularity),
-        hot,
-        related,
-        shared,
-    )
+    return Profile(nodes, topics, given.count, sizes, popularity, hot, related, shared)
 
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """Topics per node, subscribers per topic, and the subscriptions of the sampled nodes."""
+    """How many nodes and topics have each count, the hottest topics, and the pairs of the sampled nodes."""
 
-    sizes: NDArray[np.int64]
-    popularity: NDArray[np.int64]
+    histograms: dict[str, Counter[int]]
+    hot: list[tuple[int, int]]
     nodes: Ids
     topics: Ids
 
 
-def _count_on_executors(source: Subscriptions, drawn: Ids) -> _Counts:
-    """Count all subscriptions on the executors; each task returns one count per node and topic."""
-    names = source.names
-    count = partial(_count_batches, names.num_nodes, names.num_topics, drawn)
-    parts = source.packed(1).mapInArrow(count, ", ".join(f"{name} binary" for name in SEEN)).toArrow()
-    columns = {name: [part.as_buffer() for part in parts.column(name)] for name in SEEN}
-    counted = (np.sum([np.frombuffer(part, "<i8") for part in columns[name]], axis=0) for name in SEEN[:2])
-    picked = (np.concatenate([np.frombuffer(part, "<i4") for part in columns[name]]) for name in SEEN[2:])
-    return _Counts(*counted, *picked)
+def _count(given: Subscriptions, drawn: Ids) -> _Counts:
+    """Count all subscriptions by ranges of ids."""
+    limits = given.counts["nodes"], given.counts["topics"]
+    slots = [max(-(-limit // IDS_IN_A_SLOT), 1) for limit in limits]
+    counted = given.groups().map(partial(count_groups, limits, slots[0], drawn), COUNTED)
+    summed = counted.exchange(sum(slots) + 1, "slot").map(partial(sum_counts, slots[0], sum(slots)), SUMMED)
+    histograms: dict[str, Counter[int]] = {kind: Counter() for kind in KINDS}
+    hot: list[tuple[int, int]] = []
+    picked = [np.zeros((2, 0), dtype=np.int32)]
+    for row in summed.collect():
+        numbers = np.frombuffer(row.numbers, "<i8").reshape(2, -1)
+        if row.what == "picked":
+            picked.append(numbers.astype(np.int32))
+        elif row.what == "hot":
+            hot += zip(*numbers.tolist(), strict=True)
+        else:
+            histograms[row.what].update(dict(zip(*numbers.tolist(), strict=True)))
+    nodes, topics = np.concatenate(picked, axis=1)
+    return _Counts(histograms, hot, nodes, topics)
 
 
-def _count_batches(
-    nodes: int, topics: int, drawn: Ids, batches: Iterator[pa.RecordBatch]
+def count_groups(
+    limits: tuple[int, int], topic_slot: int, drawn: Ids, batches: Batches
 ) -> Iterator[pa.RecordBatch]:
-    """Count nodes and topics in packed subscriptions, and collect those of the sampled nodes."""
-    import pyarrow as pa
+    """Count nodes and topics in groups, by ranges of ids, and collect the pairs of the sampled nodes."""
+    last = topic_slot + max(-(-limits[1] // IDS_IN_A_SLOT), 1)
+    for columns in group_arrays(batches):
+        for ids, limit, first in zip(columns, limits, (0, topic_slot), strict=True):
+            if ids.min(initial=0) < 0 or ids.max(initial=-1) >= limit:
+                raise FormatError(
+                    "the dataset is damaged: some subscriptions have unknown ids; make it again"
+                )
+            found, counts = np.unique(ids, return_counts=True)
+            slot_of = found // IDS_IN_A_SLOT
+            for slot in np.unique(slot_of).tolist():
+                chosen = slot_of == slot
+                numbers = np.stack((found[chosen], counts[chosen])).astype("<i8")
+                yield make_batch(COUNTED, slot=[first + slot], numbers=[numbers])
+        place = np.searchsorted(drawn, columns[0])
+        is_drawn = drawn[np.minimum(place, len(drawn) - 1)] == columns[0]
+        if is_drawn.any():
+            pairs = np.stack([column[is_drawn] for column in columns]).astype("<i8")
+            yield make_batch(COUNTED, slot=[last], numbers=[pairs])
 
-    is_drawn = np.zeros(nodes, dtype=bool)
-    is_drawn[drawn] = True
-    sizes, popularity = np.zeros(nodes, dtype="<i8"), np.zeros(topics, dtype="<i8")
-    picked: list[tuple[Ids, Ids]] = [(drawn[:0], drawn[:0])]
+
+def sum_counts(topic_slot: int, last: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Add up the counts of each range of ids; yield how many have each count, and the hottest topics."""
+    sums: dict[int, NDArray[np.int64]] = {}
     for batch in batches:
-        for packed in zip(batch.column("nodes"), batch.column("topics"), strict=True):
-            node, topic = (np.frombuffer(ids.as_buffer(), "<i4") for ids in packed)
-            for ids, known in ((node, nodes), (topic, topics)):
-                if ids.min(initial=0) < 0 or ids.max(initial=-1) >= known:
-                    raise FormatError(
-                        "the dataset is damaged: some subscriptions have unknown ids; make it again"
-                    )
-            sizes += np.bincount(node, minlength=nodes)
-            popularity += np.bincount(topic, minlength=topics)
-            chosen = is_drawn[node]
-            picked.append((node[chosen], topic[chosen]))
-    columns = (sizes, popularity, *map(np.concatenate, zip(*picked, strict=True)))
-    yield pa.record_batch([pa.array([column.tobytes()], pa.binary()) for column in columns], [*SEEN])
+        for slot, cell in zip(batch.column("slot").to_pylist(), batch.column("numbers"), strict=True):
+            numbers = np.frombuffer(cell.as_buffer(), "<i8").reshape(2, -1)
+            if slot == last:
+                yield make_batch(SUMMED, what=["picked"], numbers=[numbers])
+                continue
+            total = sums.setdefault(slot, np.zeros(IDS_IN_A_SLOT, dtype=np.int64))
+            # The ids of one group are distinct.
+            total[numbers[0] % IDS_IN_A_SLOT] += numbers[1]
+    for slot, total in sums.items():
+        values, counts = np.unique(total[total > 0], return_counts=True)
+        kind = KINDS[int(slot >= topic_slot)]
+        yield make_batch(SUMMED, what=[kind], numbers=[np.stack((values, counts)).astype("<i8")])
+        if slot >= topic_slot:
+            hottest = np.argsort(-total, kind="stable")[:HOT_TOPICS]
+            hottest = hottest[total[hottest] > 0]
+            ids = hottest + (slot - topic_slot) * IDS_IN_A_SLOT
+            yield make_batch(SUMMED, what=["hot"], numbers=[np.stack((ids, total[hottest])).astype("<i8")])
 
 
-def _distribution(counts: NDArray[np.int64]) -> Distribution:
-    how_many = np.bincount(counts)
-    values = np.flatnonzero(how_many)
-    return Distribution(values, how_many[values])
-
-
-def _hottest(counts: NDArray[np.int64]) -> list[tuple[int, int]]:
-    hottest = np.argsort(-counts, kind="stable")[:HOT_TOPICS]
-    return [(int(topic), int(counts[topic])) for topic in hottest if counts[topic]]
+def _distribution(histogram: Counter[int], items: int) -> Distribution:
+    """Return a distribution; items without any count have the value 0."""
+    idle = items - sum(histogram.values())
+    found = dict(histogram) | ({0: idle} if idle else {})
+    values = np.array(sorted(found), dtype=np.int64)
+    return Distribution(values, np.array([found[value] for value in values.tolist()], dtype=np.int64))
 
 
 def _overlap(nodes: int, rows: NDArray[np.int64], topics: Ids) -> tuple[float, float]:

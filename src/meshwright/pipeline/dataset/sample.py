@@ -1,27 +1,38 @@
 """Samples of large datasets: breadth-first search from a few seeds (icdcs16).
 
-A sample keeps all relations among its nodes. The frontier is on the driver and the relations stay on the
-executors: each level is a semi-join with a small table.
+A sample keeps all relations among its nodes. The frontier and the sample are on the driver; the relations
+stay where they are. Each level asks all groups of subscriptions for the neighbours of the frontier. If a
+level has more neighbours than the sample has room for, those with the smallest keyed hashes are taken, so
+no group returns more than there is room for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from meshwright.errors import InputError, first_five
 from meshwright.interest import Interest
-from meshwright.pipeline.dataset.subscriptions import Subscriptions
+from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
+from meshwright.pipeline.flow import Flow, make_batch
 from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame
+
+    from meshwright.arrays import Ids
+    from meshwright.pipeline.flow import Batches
 
 RANDOM_SEEDS = 3
+IDS = "ids binary"
+PAIRS = "pairs binary, rows long"
+ALL = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +46,7 @@ class Sample:
 
 
 def sample(
-    source: Subscriptions,
+    source: Subscriptions | Interest,
     nodes: int,
     *,
     start: Sequence[str] = (),
@@ -47,7 +58,7 @@ def sample(
     Parameters
     ----------
     source
-        The dataset, as `subscriptions` opens it.
+        The dataset, as `subscriptions` opens it, or an interest.
     nodes
         The size of the sample; the result is smaller if the given seeds reach fewer nodes.
     start
@@ -63,62 +74,76 @@ def sample(
         raise InputError(f"a sample of {nodes} nodes is empty: ask for at least one")
     if by not in (None, "follow", "topics"):
         raise InputError(f"--by {by!r}: choose follow or topics")
-    people = People(source.names)
-    chosen = by or ("follow" if people.shared * 2 >= source.names.num_topics else "topics")
+    given = from_interest(None, source.canonical()) if isinstance(source, Interest) else source
+    people = People(given.names)
+    chosen = by or ("follow" if people.shared * 2 >= given.counts["topics"] else "topics")
     with spark_errors():
-        table = source.table.persist()
+        groups = given.groups().keep()
         try:
-            source.check(table.count())
-            search = Search(table, people, chosen, nodes, seed)
+            search = Search(groups, people, chosen, nodes, seed)
             search.run(people.numbers_of(start, len(search.taken)))
-            interest = search.to_interest()
+            interest = search.to_interest(given)
         finally:
-            table.unpersist()
-    return Sample(interest, [people.names[number].as_py() for number in search.seeds], search.levels, chosen)
+            groups.release()
+    return Sample(interest, people.names_of(search.seeds), search.levels, chosen)
 
 
 class People:
-    """Names of nodes and topics in one numbering: a name may belong to a node, a topic or both."""
+    """Nodes and topics in one numbering: a name may belong to a node, a topic or both."""
 
     def __init__(self, names: Interest) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         self.interest = names
-        only_topics = names.topic_names.filter(pc.invert(pc.is_in(names.topic_names, names.node_names)))
-        self.shared = names.num_topics - len(only_topics)
-        self.names = pa.concat_arrays([names.node_names, only_topics])
-        self.of_topic: NDArray[np.int64] = (
-            pc.index_in(names.topic_names, self.names).to_numpy().astype(np.int64)
-        )
-        self.topic_of: NDArray[np.int64] = np.full(len(self.names), -1, dtype=np.int64)
+        found = pc.index_in(names.topic_names, names.node_names)
+        only = found.is_null().to_numpy(zero_copy_only=False)
+        self.shared = names.num_topics - int(only.sum())
+        self.of_topic: NDArray[np.int64] = found.fill_null(-1).to_numpy().astype(np.int64)
+        self.of_topic[only] = names.num_nodes + np.arange(only.sum())
+        self.count = names.num_nodes + int(only.sum())
+        self.topic_of: NDArray[np.int64] = np.full(self.count, -1, dtype=np.int64)
         self.topic_of[self.of_topic] = np.arange(names.num_topics)
+
+    def names_of(self, numbers: Sequence[int]) -> list[str]:
+        """Return the names of some numbers."""
+        nodes, topics = self.interest.node_names, self.interest.topic_names
+        return [
+            (nodes[number] if number < len(nodes) else topics[int(self.topic_of[number])]).as_py()
+            for number in numbers
+        ]
 
     def numbers_of(self, start: Sequence[str], eligible: int) -> NDArray[np.int64]:
         """Return the numbers of names, which must be below `eligible`."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        numbers = pc.index_in(pa.array(start, pa.string()), self.names[:eligible])
-        unknown = [name for name, number in zip(start, numbers.to_pylist(), strict=True) if number is None]
+        wanted = pa.array(start, pa.string())
+        numbers: NDArray[np.int64]
+        numbers = pc.index_in(wanted, self.interest.node_names).fill_null(-1).to_numpy().astype(np.int64)
+        topics = pc.index_in(wanted, self.interest.topic_names).fill_null(-1).to_numpy()
+        numbers = (
+            np.where((numbers < 0) & (topics >= 0), self.of_topic[topics], numbers)
+            if len(topics)
+            else numbers
+        )
+        unknown = [name for name, number in zip(start, numbers, strict=True) if not 0 <= number < eligible]
         if unknown:
             raise InputError(f"no node is named {first_five(unknown)}: give other names with --from")
-        found: NDArray[np.int64] = numbers.to_numpy().astype(np.int64)
-        return found
+        return numbers
 
 
 class Search:
     """A breadth-first search that stops at the wanted number of nodes."""
 
-    def __init__(self, table: DataFrame, people: People, by: str, wanted: int, seed: int) -> None:
-        self.table, self.people, self.by, self.wanted = table, people, by, wanted
+    def __init__(self, groups: Flow, people: People, by: str, wanted: int, seed: int) -> None:
+        self.groups, self.people, self.by, self.wanted, self.seed = groups, people, by, wanted, seed
         self.rng = np.random.Generator(np.random.PCG64(seed))
         # With `follow`, names that are only topics can be taken too: users who follow nobody.
-        eligible = len(people.names) if by == "follow" else people.interest.num_nodes
+        eligible = people.count if by == "follow" else people.interest.num_nodes
         self.taken = np.zeros(eligible, dtype=bool)
         self.asked = np.zeros(people.interest.num_topics, dtype=bool)
         self.seeds: list[int] = []
         self.levels = 0
+
+    @property
+    def room(self) -> int:
+        """How many nodes can still be taken."""
+        return self.wanted - int(self.taken.sum())
 
     def run(self, start: NDArray[np.int64]) -> None:
         """Search until enough nodes are found."""
@@ -138,56 +163,96 @@ class Search:
             frontier = self._take(self._neighbours(frontier))
 
     def _take(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Take the new nodes or, if they are too many, a random choice of them."""
+        """Take the new nodes or, if they are too many, those with the smallest hashes."""
         new = np.unique(found)
-        new = new[~self.taken[new]]
-        room = self.wanted - int(self.taken.sum())
-        if len(new) > room:
-            new = np.sort(self.rng.choice(new, size=room, replace=False))
+        new = smallest(new[~self.taken[new]], self.room, self.seed)
         self.taken[new] = True
         return new
 
     def _neighbours(self, frontier: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the neighbours of the frontier; some of them may be taken already."""
         nodes = frontier[frontier < self.people.interest.num_nodes]
-        topics = self._reached(self.table, "node", nodes, "topic")
+        topics = self._reached(0, nodes, ALL)
+        # Nodes that are taken already may fill a group's share of the room.
+        most = self.room + int(self.taken.sum())
         if self.by == "topics":
             fresh = topics[~self.asked[topics]]
             self.asked[fresh] = True
-            return self._reached(self.table, "topic", fresh, "node")
+            return self._reached(1, fresh, most)
         own = self.people.topic_of[frontier]
-        followers = self._reached(self.table, "topic", own[own >= 0], "node")
+        followers = self._reached(1, own[own >= 0], most)
         return np.concatenate((self.people.of_topic[topics], followers))
 
-    @staticmethod
-    def _reached(table: DataFrame, column: str, ids: NDArray[np.int64], other: str) -> NDArray[np.int64]:
-        """Return the distinct values of the other column in rows with these ids."""
-        found: NDArray[np.int64] = (
-            _rows_with(table, column, ids).select(other).distinct().toArrow().column(0).to_numpy()
-        )
-        return found.astype(np.int64)
+    def _reached(self, column: int, ids: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+        """Return the distinct values of the other column in pairs with these ids, at most so many a group."""
+        wanted = np.unique(ids).astype(np.int32)
+        if not len(wanted):
+            return np.zeros(0, dtype=np.int64)
+        rows = self.groups.map(partial(find_reached, column, wanted, most, self.seed), IDS).collect()
+        found = [np.frombuffer(row.ids, "<i4") for row in rows]
+        return np.unique(np.concatenate([np.zeros(0, "<i4"), *found])).astype(np.int64)
 
-    def to_interest(self) -> Interest:
+    def to_interest(self, given: Subscriptions) -> Interest:
         """Return the interest of the nodes taken."""
         names = self.people.interest
-        nodes = np.flatnonzero(self.taken[: names.num_nodes])
-        rows = _rows_with(self.table, "node", nodes)
+        nodes = np.flatnonzero(self.taken[: names.num_nodes]).astype(np.int32)
+        topics = None
         if self.by == "follow":
-            rows = _rows_with(rows, "topic", np.flatnonzero(self.taken[self.people.of_topic]))
-        found = rows.select("node", "topic").toArrow()
+            topics = np.flatnonzero(self.taken[self.people.of_topic]).astype(np.int32)
+        rows = self.groups.map(partial(find_pairs, nodes, topics), PAIRS).collect()
+        given.check(sum(row.rows for row in rows))
+        pairs = np.concatenate(
+            [np.zeros((2, 0), "<i4"), *(np.frombuffer(row.pairs, "<i4").reshape(2, -1) for row in rows)],
+            axis=1,
+        )
         return Interest.from_pairs(
-            names.node_names.take(found.column("node").combine_chunks()),
-            names.topic_names.take(found.column("topic").combine_chunks()),
-            all_nodes=names.node_names.take(nodes),
+            names.node_names.take(pa.array(pairs[0])),
+            names.topic_names.take(pa.array(pairs[1])),
+            all_nodes=names.node_names.take(pa.array(nodes)),
         )
 
 
-def _rows_with(table: DataFrame, column: str, ids: NDArray[np.int64]) -> DataFrame:
-    """Return the rows whose column has one of these ids."""
-    import pyarrow as pa
-    from pyspark.sql import functions as sf
+def smallest(ids: NDArray[Any], most: int, seed: int) -> NDArray[Any]:
+    """Return the ids with the smallest keyed hashes, ascending; all if they are not too many.
 
-    # The schema is explicit because there may be no ids.
-    column_ids = pa.table({column: pa.array(ids.astype(np.int32))})
-    wanted = table.sparkSession.createDataFrame(column_ids, f"{column} int")
-    return table.join(sf.broadcast(wanted), column, "left_semi")
+    >>> smallest(np.arange(100), 3, 0).tolist() == sorted(smallest(np.arange(100), 3, 0).tolist())
+    True
+    """
+    if len(ids) <= most:
+        return ids
+    # The finaliser of SplitMix64 is a bijection: no two ids have the same hash.
+    mixed = ids.astype(np.uint64) + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return np.sort(ids[np.argpartition(mixed, most)[:most]]) if most else ids[:0]
+
+
+def _is_in(values: Ids, sorted_ids: Ids) -> NDArray[np.bool_]:
+    if not len(sorted_ids):
+        return np.zeros(len(values), dtype=bool)
+    place = np.minimum(np.searchsorted(sorted_ids, values), len(sorted_ids) - 1)
+    found: NDArray[np.bool_] = sorted_ids[place] == values
+    return found
+
+
+def find_reached(
+    column: int, wanted: Ids, most: int, seed: int, batches: Batches
+) -> Iterator[pa.RecordBatch]:
+    """Find the values of the other column next to the wanted ones, on an executor."""
+    found: NDArray[Any] = np.zeros(0, dtype=np.int32)
+    for pair in group_arrays(batches):
+        new = pair[1 - column][_is_in(pair[column], wanted)]
+        found = smallest(np.unique(np.concatenate((found, new))), most, seed)
+    yield make_batch(IDS, ids=[found.astype("<i4")])
+
+
+def find_pairs(nodes: Ids, topics: Ids | None, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Find the pairs of the wanted nodes and topics (None: all), on an executor; count all pairs."""
+    for node, topic in group_arrays(batches):
+        chosen = _is_in(node, nodes)
+        if topics is not None:
+            chosen &= _is_in(topic, topics)
+        yield make_batch(
+            PAIRS, pairs=[np.stack((node[chosen], topic[chosen])).astype("<i4")], rows=[len(node)]
+        )

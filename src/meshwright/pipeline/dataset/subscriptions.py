@@ -1,46 +1,99 @@
-"""The subscriptions of a dataset on a cluster: names on the driver, rows packed into shards on executors."""
+"""The subscriptions of a dataset as a flow: executors read its row groups, and the driver only its counts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from meshwright.arrow import join_text
 from meshwright.errors import FormatError, InputError
 from meshwright.files.header import DATASET, damaged, read_header
+from meshwright.files.urls import local_path
 from meshwright.interest import Interest
-from meshwright.store.datasets import NAMES
+from meshwright.pipeline.flow import Flow, LocalFlow, SparkFlow, make_batch, numbers
+from meshwright.store.dataset_parts import NAMES
 from meshwright.store.interest_files import load_interest
 from meshwright.store.tables import first_line, read_parts
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from pyspark.sql import DataFrame, SparkSession
 
     from meshwright.arrays import Ids
+    from meshwright.pipeline.flow import Batches
+    from meshwright.store.interest_files import Columns
+
+GROUP = "nodes binary, topics binary"
+SHARD = "shard int, first long, nodes binary, topics binary"
+ROWS_IN_A_GROUP = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class Subscriptions:
-    """The names of nodes and topics, and how the cluster reads their subscriptions."""
+    """A dataset: its counts, and how to read its names and subscriptions; see `subscriptions`."""
 
-    names: Interest
-    """The names and the fingerprint; the subscriptions may be left out."""
-    count: int
-    """The number of subscriptions that the dataset states."""
-    packed: Callable[[int], DataFrame]
-    """Returns the subscriptions packed into the given number of shards."""
-    read: Callable[[], DataFrame]
-    """Returns the subscriptions as rows."""
+    spark: SparkSession | None
+    """None: everything runs in this process."""
+    counts: Mapping[str, int]
+    folder: Path | None
+    interest: Interest | None
+    """The whole relation, if it is in this process."""
+    fingerprint: str | None = None
+    schema: int = 2
 
     @property
-    def table(self) -> DataFrame:
-        """The subscriptions as a Spark table with the columns `node, topic`."""
-        return self.read()
+    def count(self) -> int:
+        """The number of subscriptions that the dataset states."""
+        return self.counts["subscriptions"]
+
+    @cached_property
+    def names(self) -> Interest:
+        """The names and the fingerprint; the subscriptions may be left out."""
+        if self.interest is not None:
+            return self.interest
+        assert self.folder is not None
+        columns = [read_parts(self.folder / kind, NAMES).column("name") for kind in ("nodes", "topics")]
+        found = dict(zip(("nodes", "topics"), map(len, columns), strict=True))
+        if any(self.counts[kind] != count for kind, count in found.items()):
+            raise damaged(self.folder / DATASET.file, f"it does not state {found} as its counts")
+        nothing = np.zeros(0, dtype=np.int32)
+        node_names, topic_names = map(join_text, columns)
+        made = Interest(node_names, topic_names, np.zeros(found["nodes"] + 1, dtype=np.int64), nothing)
+        # The cached properties must be those of the subscriptions that are left out here.
+        made.__dict__["fingerprint"] = str(self.fingerprint)
+        made.__dict__["whole_fingerprint"] = str(self.fingerprint) if self.schema == 1 else ""
+        return made
+
+    def topic_names(self, topics: Ids) -> list[str]:
+        """Return the names of a few topics, without reading those of the others."""
+        if self.interest is not None:
+            found: list[str] = self.interest.topic_names.take(pa.array(topics)).to_pylist()
+            return found
+        assert self.folder is not None
+        return read_few_names(self.folder / "topics", topics)
+
+    def groups(self) -> Flow:
+        """Return the subscriptions as groups of pairs, in order."""
+        if self.interest is not None:
+            return _send(self.spark, self.interest)
+        assert self.folder is not None
+        pieces = row_groups(self.folder / "subscriptions")
+        return numbers(self.spark, len(pieces)).map(partial(read_groups, pieces), GROUP)
+
+    def packed(self, shards: int) -> Flow:
+        """Return the subscriptions packed into shards: all of a topic are in one shard."""
+        return self.groups().map(partial(pack_groups, shards), SHARD).exchange(shards, "shard", "first")
+
+    def table(self, spark: SparkSession) -> DataFrame:
+        """Return the subscriptions as a Spark table with the columns `node, topic`."""
+        assert self.folder is not None
+        return spark.read.parquet((self.folder / "subscriptions").as_uri()).select("node", "topic")
 
     def check(self, found: int) -> None:
         """Check that the number of subscriptions is the stated one.
@@ -54,8 +107,12 @@ class Subscriptions:
             raise damaged(Path("the dataset"), f"{found} subscriptions instead of the stated {self.count}")
 
 
-def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
+def subscriptions(
+    spark: SparkSession | None, source: str | Path, columns: Columns | None = None
+) -> Subscriptions:
     """Open a dataset folder, whose subscriptions stay on the cluster, or a file, which this process reads.
+
+    `columns` says where a file has its nodes and topics.
 
     Raises
     ------
@@ -64,49 +121,57 @@ def subscriptions(spark: SparkSession, source: str | Path) -> Subscriptions:
     FormatError
         If it is not a dataset, or damaged.
     """
-    folder = Path(source)
-    if not folder.is_dir():
-        return from_interest(spark, load_interest(str(source)))
+    local = local_path(source)
+    folder = Path("" if local is None else local)
+    if local is None or not folder.is_dir():
+        return from_interest(spark, load_interest(str(source), **({} if columns is None else vars(columns))))
     manifest = read_header(folder, DATASET)
-    node_names, topic_names = (
-        read_parts(folder / kind, NAMES).column("name") for kind in ("nodes", "topics")
-    )
-    found = {"nodes": len(node_names), "topics": len(topic_names)}
     counts = manifest.get("counts", {})
-    if not isinstance(counts, dict) or any(counts.get(kind) != count for kind, count in found.items()):
-        raise damaged(folder / DATASET.file, f"it does not state {found} as its counts")
-    names = Interest(
-        node_names.combine_chunks(),
-        topic_names.combine_chunks(),
-        np.zeros(len(node_names) + 1, dtype=np.int64),
-        np.zeros(0, dtype=np.int32),
-    )
-    # The cached property must be the fingerprint of the subscriptions that are left out here.
-    names.__dict__["fingerprint"] = str(manifest.get("fingerprint"))
-    pieces = row_groups((folder / "subscriptions").resolve())
-    numbers = spark.range(len(pieces))
+    kinds = ("nodes", "topics", "subscriptions")
+    if not isinstance(counts, dict) or not all(isinstance(counts.get(kind), int) for kind in kinds):
+        raise damaged(folder / DATASET.file, "it does not state its counts")
+    stated = {kind: int(counts[kind]) for kind in kinds}
     return Subscriptions(
-        names,
-        int(counts.get("subscriptions", 0)),
-        lambda shards: numbers.mapInArrow(partial(read_packed, pieces, shards), SCHEMA),
-        lambda: spark.read.parquet((folder / "subscriptions").resolve().as_uri()).select("node", "topic"),
+        spark, stated, folder.resolve(), None, manifest.get("fingerprint"), int(manifest["schema"])
     )
 
 
-def from_interest(spark: SparkSession, interest: Interest) -> Subscriptions:
-    """Return the subscriptions of an interest, sent to the cluster."""
-    columns = interest.node_of_slot, interest.node_topics
-    return Subscriptions(
-        interest,
-        interest.num_subscriptions,
-        lambda shards: spark.createDataFrame(pa.Table.from_batches(pack(shards, *columns)), SCHEMA),
-        lambda: spark.createDataFrame(
-            pa.table({"node": columns[0], "topic": columns[1]}), "node int, topic int"
-        ),
-    )
+SUBSCRIPTIONS_HERE = 50_000_000
+"""Datasets of this size are explored in this process, unless the user asks for Spark."""
 
 
-SCHEMA = "shard int, nodes binary, topics binary"
+def fits_here(source: str | Path) -> bool:
+    """Return whether a dataset is so small that this process explores it faster than Spark starts.
+
+    Files that are not datasets are read by this process anyway.
+    """
+    local = local_path(source)
+    if local is None or not Path(local).is_dir():
+        return True
+    return subscriptions(None, source).count <= SUBSCRIPTIONS_HERE
+
+
+def from_interest(spark: SparkSession | None, interest: Interest) -> Subscriptions:
+    """Return the subscriptions of an interest; with a session, they are sent to the cluster."""
+    counts = {
+        "nodes": interest.num_nodes,
+        "topics": interest.num_topics,
+        "subscriptions": interest.num_subscriptions,
+    }
+    return Subscriptions(spark, counts, None, interest)
+
+
+def _send(spark: SparkSession | None, interest: Interest) -> Flow:
+    """Return the subscriptions of an interest as groups."""
+    columns = interest.node_of_slot.astype("<i4"), interest.node_topics.astype("<i4")
+    begins = range(0, max(interest.num_subscriptions, 1), ROWS_IN_A_GROUP)
+    groups = [[column[begin : begin + ROWS_IN_A_GROUP] for column in columns] for begin in begins]
+    made = [
+        pa.Table.from_batches([make_batch(GROUP, nodes=[node], topics=[topic])]) for node, topic in groups
+    ]
+    if spark is None:
+        return LocalFlow(made)
+    return SparkFlow(spark.createDataFrame(pa.concat_tables(made), GROUP))
 
 
 def row_groups(folder: Path) -> list[tuple[Path, int]]:
@@ -120,10 +185,8 @@ def row_groups(folder: Path) -> list[tuple[Path, int]]:
         raise FormatError(f"{folder} cannot be read as Parquet: {first_line(error)}") from error
 
 
-def read_packed(
-    pieces: Sequence[tuple[Path, int]], shards: int, batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Read the row groups with the given numbers, on an executor, and pack them.
+def read_groups(pieces: Sequence[tuple[Path, int]], batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Read the row groups with the given numbers, on an executor.
 
     Reading them with Spark would convert all values from columns to rows and back.
     """
@@ -137,21 +200,52 @@ def read_packed(
                     table = parquet.read_row_group(group, columns=["node", "topic"])
             except FileNotFoundError as error:
                 raise InputError(
-                    f"a worker cannot find {file}: put the dataset where all workers can read it"
+                    f"workers cannot see {file}: put the dataset where every worker has it under this path"
                 ) from error
             except (pa.ArrowException, OSError) as error:
                 raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
-            yield from pack(shards, table.column("node").to_numpy(), table.column("topic").to_numpy())
+            columns = (table.column(name).to_numpy().astype("<i4", copy=False) for name in ("node", "topic"))
+            yield make_batch(
+                GROUP, **{name: [ids] for name, ids in zip(("nodes", "topics"), columns, strict=True)}
+            )
 
 
-def pack(shards: int, node: Ids, topic: Ids) -> Iterator[pa.RecordBatch]:
-    """Yield one record per shard; all subscriptions of a topic go to the same shard."""
-    shard_of = topic % shards
-    for shard in range(shards):
-        chosen = shard_of == shard
-        columns = {"nodes": node[chosen], "topics": topic[chosen]}
-        packed = {
-            name: pa.array([column.astype(np.int32).tobytes()], pa.binary())
-            for name, column in columns.items()
-        }
-        yield pa.record_batch({"shard": pa.array([shard], pa.int32())} | packed)
+def group_arrays(batches: Batches) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Yield the nodes and topics of each group."""
+    for batch in batches:
+        for group in zip(batch.column("nodes"), batch.column("topics"), strict=True):
+            node, topic = (np.frombuffer(ids.as_buffer(), "<i4") for ids in group)
+            yield node, topic
+
+
+def pack_groups(shards: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Pack groups into shards."""
+    for node, topic in group_arrays(batches):
+        shard_of = topic % shards
+        order = np.argsort(shard_of, kind="stable")
+        ends = np.searchsorted(shard_of[order], np.arange(shards + 1))
+        for shard in range(shards):
+            chosen = order[ends[shard] : ends[shard + 1]]
+            if len(chosen) or not len(node):
+                first = int(node[chosen[0]]) if len(chosen) else -1
+                columns = {"nodes": [node[chosen]], "topics": [topic[chosen]]}
+                yield make_batch(SHARD, shard=[shard], first=[first], **columns)
+
+
+def read_few_names(folder: Path, ids: Ids) -> list[str]:
+    """Return the names with the given ids, reading only the row groups that have them."""
+    import pyarrow.parquet as pq
+
+    found: dict[int, str] = {}
+    begin = 0
+    wanted = np.unique(ids)
+    for file in sorted(folder.glob("*.parquet")):
+        with pq.ParquetFile(file) as parquet:
+            for group in range(parquet.num_row_groups):
+                end = begin + parquet.metadata.row_group(group).num_rows
+                here = wanted[(wanted >= begin) & (wanted < end)]
+                if len(here):
+                    names = parquet.read_row_group(group, columns=["name"]).column("name")
+                    found |= zip(here.tolist(), names.take(pa.array(here - begin)).to_pylist(), strict=True)
+                begin = end
+    return [found[int(each)] for each in ids]

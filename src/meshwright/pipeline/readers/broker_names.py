@@ -91,3 +91,17 @@ def topic_of(held: str) -> str:
 def is_private(topic: str) -> bool:
     """Return whether an MQTT topic never leaves its broker: `$SYS/…`."""
     return PRIVATE.match(topic) is not None
+
+
+def is_filter(topic: str) -> bool:
+    """Return whether the wildcards of an MQTT filter are where they may be.
+
+    >>> is_filter("a/+/b/#"), is_filter("a/b#"), is_filter("a+/b"), is_filter("#/a")
+    (True, False, False, False)
+    """
+    if "#" not in topic and "+" not in topic:
+        return True
+    *inner, last = topic.split("/")
+    return all("#" not in level for level in inner) and all(
+        level in ("+", "#") or not ("+" in level or "#" in level) for level in (*inner, last)
+    )

@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+
 from meshwright.errors import FormatError, first_five
-from meshwright.pipeline.readers import rows
-from meshwright.pipeline.readers.broker_names import is_private, topic_of
-from meshwright.pipeline.readers.rows import check_names
-from meshwright.pipeline.readers.sources import STRICT, escape_glob
-from meshwright.pipeline.session.failures import readable_path
+from meshwright.pipeline.readers.broker_names import is_filter, is_private, topic_of
+from meshwright.pipeline.readers.fields import INVALID_FILTER, MISSING, why_unusable
+from meshwright.pipeline.readers.rows import Bad, Rows, make_rows
+from meshwright.pipeline.readers.text import open_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, Row, SparkSession
-
     from meshwright.pipeline.readers.formats import Reading
+    from meshwright.pipeline.readers.shares import Stretch
     from meshwright.pipeline.readers.sources import SourceFile
 
 
@@ -155,73 +155,77 @@ def _subjects(connection: dict[str, Any], source: str) -> Iterator[object]:
     yield from subjects
 
 
-SPANS = "series string, begin long, end long, total long"
+class Span(NamedTuple):
+    """The position of a page among all pages, and the first and last of its brokers."""
+
+    series: str
+    begin: int
+    end: int
+    total: int
+    first: str | None
+    last: str | None
 
 
-def read_connz(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
-    """Return the rows of NATS connz pages; the pages of each server must cover all its connections."""
-    pages = _pages(spark, files)
-    spans = _spans(pages, CONNZ)
+SPANS = "series string, begin long, end long, total long, first string, last string"
+
+
+def read_span(path: str, kind: Kind) -> Span:
+    """Return the position of the page in a file."""
+    page = _load(path, kind)
+    found = page.brokers
+    return Span(
+        page.series, page.begin, page.end, page.total, min(found, default=None), max(found, default=None)
+    )
+
+
+def check_complete(spans: Sequence[Any], kind: Kind) -> None:
+    """Check that no page is missing.
+
+    Raises
+    ------
+    FormatError
+        If one is: the message says which.
+    """
+    if kind is EMQX:
+        numbers = {page.begin for page in spans}
+        last = max(page.total for page in spans if page.begin == max(numbers)) - 1
+        missing = next((number for number in range(1, last + 1) if number not in numbers), None)
+        if missing is not None:
+            raise FormatError(
+                f"page {missing} of the EMQX subscriptions is missing: add it, with page={missing}"
+            )
+        return
     for server in sorted({page.series for page in spans}):
         mine = [page for page in spans if page.series == server]
-        held, missing = _coverage(mine)
+        held, begins = _coverage(mine)
         total = max(page.total for page in mine)
         if held < total:
             raise FormatError(
                 f"the pages of NATS server {server} hold {held} of {total} connections: "
-                f"add the page that begins with offset={missing}"
+                f"add the page that begins with offset={begins}"
             )
-    return _page_rows(pages, CONNZ)
 
 
-def read_emqx(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
-    """Return the rows of EMQX subscription pages; no page may be missing."""
-    pages = _pages(spark, files)
-    spans = _spans(pages, EMQX)
-    numbers = {page.begin for page in spans}
-    last = max(page.total for page in spans if page.begin == max(numbers)) - 1
-    missing = next((number for number in range(1, last + 1) if number not in numbers), None)
-    if missing is not None:
-        raise FormatError(f"page {missing} of the EMQX subscriptions is missing: add it, with page={missing}")
-    return _page_rows(pages, EMQX)
+def check_filled(files: Sequence[SourceFile]) -> None:
+    """Check that no file is empty.
 
-
-def _pages(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
-    """Return each file as one binary value, with its path."""
-    from pyspark.sql import functions as sf
-
+    Raises
+    ------
+    FormatError
+        If some are: the message names them.
+    """
     empty = [file.path for file in files if not file.size]
     if empty:
         raise FormatError(f"{first_five(empty)} is empty: fetch the page of subscriptions again")
-    paths = [escape_glob(file.path) for file in files]
-    return (
-        spark.read.options(**STRICT)
-        .text(paths, wholetext=True)
-        .select(sf.col("value").cast("binary").alias("value"), sf.col("_metadata.file_path").alias("source"))
-    )
 
 
-def _read_pages(batches: Iterator[pa.RecordBatch], kind: Kind) -> Iterator[tuple[str, Page]]:
-    """Yield the path and the contents of each page, on an executor."""
-    for batch in batches:
-        for value, source in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-            yield readable_path(source), read_page(value, readable_path(source), kind)
+def _load(path: str, kind: Kind) -> Page:
+    with open_text(path) as file:
+        content = file.read()
+    return read_page(content, path, kind)
 
 
-def _spans(pages: DataFrame, kind: Kind) -> list[Row]:
-    """Return the position of each page among all pages."""
-
-    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for _, page in _read_pages(batches, kind):
-            columns = {name: [getattr(page, name)] for name in ("series", "begin", "end", "total")}
-            yield pa.RecordBatch.from_pydict(columns)
-
-    return pages.mapInArrow(parse, SPANS).collect()
-
-
-def _coverage(pages: Sequence[Row]) -> tuple[int, int]:
+def _coverage(pages: Sequence[Any]) -> tuple[int, int]:
     """Return how many connections the pages cover, and the first one that they miss."""
     held, reached, missing = 0, 0, None
     for page in sorted(pages, key=lambda page: (page.begin, page.end)):
@@ -232,33 +236,31 @@ def _coverage(pages: Sequence[Row]) -> tuple[int, int]:
     return held, reached if missing is None else missing
 
 
-def _page_rows(pages: DataFrame, kind: Kind) -> DataFrame:
-    """Return the rows of all pages."""
-
-    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for source, page in _read_pages(batches, kind):
-            yield _records(page, source)
-            # A broker without subscriptions is still a node.
-            yield rows.batch(len(page.brokers), broker=page.brokers, reason=rows.NO_RECORD)
-
-    return pages.mapInArrow(parse, rows.SCHEMA)
-
-
-def _records(page: Page, source: str) -> pa.RecordBatch:
-    """Return the subscriptions of a page as rows."""
-    import pyarrow as pa
-
+def read_page_rows(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
+    """Yield the subscriptions of a page as rows."""
+    kind = PAGES[reading.format]
+    page = _load(stretch.path, kind)
     found = [tuple(None if name is None else str(name) for name in entry) for entry in page.entries]
     brokers, clients, held = ([entry[i] for entry in found] for i in range(3))
     topics = [None if name is None else topic_of(name) for name in held]
-    records = [json.dumps(entry).encode() for entry in found]
-    names = {"node": clients, "topic": topics, "broker": brokers, "held": held}
-    return check_names(
-        pa.array(records, pa.binary()),
-        pa.nulls(len(found), pa.string()),
-        source=source,
-        block=0,
-        place=pa.array(range(len(found)), pa.int64()),
-        leaves=False,
-        **{name: pa.array(column, pa.string()) for name, column in names.items()},
+    names = {"node": brokers if reading.node_from == "broker" else clients, "topic": topics}
+    # Both names must be usable, also the one that is not the node.
+    nameless = np.array(
+        [why_unusable(client, "node") == MISSING.format("node") for client in clients], dtype=bool
     )
+    invalid = np.array(
+        [kind is EMQX and name is not None and not is_filter(name) for name in topics], dtype=bool
+    )
+    yield make_rows(
+        stretch,
+        0,
+        np.arange(len(found), dtype=np.int64),
+        {what: pa.array(column, pa.string()) for what, column in names.items()},
+        lambda row: json.dumps(found[row]),
+        Bad(),
+        exact=True,
+        further=[(nameless, MISSING.format("node")), (invalid, INVALID_FILTER)],
+    )
+
+
+PAGES = {"nats-connz": CONNZ, "emqx": EMQX}

@@ -1,22 +1,16 @@
-"""The formats of sources: their file names, their readers, and the options of a reading."""
+"""The formats of sources: their file names, and the options of a reading."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, first_five
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
     from meshwright.pipeline.readers.sources import SourceFile
-
-Reader: TypeAlias = "Callable[[SparkSession, Sequence[SourceFile], Reading], DataFrame]"
 
 FORMATS: Mapping[str, tuple[str, ...]] = {
     "csv": (".csv", ".tsv"),
@@ -29,12 +23,12 @@ FORMATS: Mapping[str, tuple[str, ...]] = {
 }
 """The formats, each with its file extensions (before `.gz` or `.bz2`)."""
 UNREADABLE_PACKING = re.compile(r"\.(zst|zstd|xz|lzma|deflate|lz4|snappy|zip|7z|z)$", re.IGNORECASE)
-"""Extensions of files that Spark would read as plain text, or can read on some machines only."""
+"""Extensions of compressions that are not supported."""
+TABLE = "table"
+"""The format of a table of a Spark session, which no file has."""
 BROKER_FORMATS = ("mosquitto-log", "nats-connz", "emqx")
 BRIDGES = r"^(local|bridge|meshwright)[.\-_ ]|[.\-_]bridge$"
 """The default pattern for client ids of bridges between brokers."""
-MILLISECONDS_FROM = 1e11
-"""Numbers from here on are milliseconds: as seconds they would lie after the year 5000."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +48,18 @@ class Reading:
     as_of: float | None = None
     node_from: str | None = None
     bridges: str = BRIDGES
+    quoted_newlines: bool = False
+    """Whether quoted values of CSV files may have line breaks; then files are not split."""
     publications: bool = False
     """Whether rows are published messages, which have no operation."""
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
+        if self.format not in (*FORMATS, TABLE):
             raise InputError(f"no format {self.format!r}: choose one of {', '.join(FORMATS)}")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise InputError(f"delimiter {self.delimiter!r} is not one character: give one, or tab")
+        if self.quoted_newlines and self.format != "csv":
+            raise InputError(f"--quoted-newlines applies to csv only: leave it out for {self.format}")
         if self.both_ways and self.format != "edges":
             raise InputError(f"--both-ways applies to edges only: leave it out for {self.format}")
         if self.node_from not in (None, "broker", "client"):
@@ -101,25 +99,6 @@ def _bare(name: str) -> str:
     return UNREADABLE_PACKING.sub("", re.sub(r"\.(gz|bz2)$", "", name.lower()))
 
 
-def parse_time(text: str) -> float | None:
-    """Return the seconds since 1970 that a text states, or None if it is not a time.
-
-    >>> [parse_time(text) for text in ("2024-05-01T12:00:00Z", "1714564800", "1714564800000", "noon")]
-    [1714564800.0, 1714564800.0, 1714564800.0, None]
-    """
-    try:
-        number = float(text)
-    except ValueError:
-        try:
-            read = datetime.fromisoformat(text.strip())
-        except ValueError:
-            return None
-        return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
-    if not math.isfinite(number):
-        return None
-    return number / 1000 if abs(number) >= MILLISECONDS_FROM else number
-
-
 def common_format(files: Sequence[SourceFile]) -> str:
     """Return the format of all files, from their extensions.
 
@@ -141,41 +120,8 @@ def common_format(files: Sequence[SourceFile]) -> str:
     return kinds[0]
 
 
-def read_rows(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
-    """Return the rows of files, good and bad, by the reader of their format.
-
-    Raises
-    ------
-    InputError
-        If a file has a compression that Spark cannot read, or lacks a column.
-    FormatError
-        If a file is not of the format.
-    """
-    if reading.format != "parquet":
-        check_packing(files)
-    return _readers()[reading.format](spark, files, reading)
-
-
-def _readers() -> Mapping[str, Reader]:
-    """Return the reader of each format; imported here because readers use the options above."""
-    from meshwright.pipeline.readers.broker_pages import read_connz, read_emqx
-    from meshwright.pipeline.readers.mosquitto_logs import read_mosquitto_logs
-    from meshwright.pipeline.readers.parquet_files import read_parquet
-    from meshwright.pipeline.readers.text_formats import read_csv, read_edges, read_json_lines
-
-    return {
-        "csv": read_csv,
-        "jsonl": read_json_lines,
-        "parquet": read_parquet,
-        "edges": read_edges,
-        "mosquitto-log": read_mosquitto_logs,
-        "nats-connz": read_connz,
-        "emqx": read_emqx,
-    }
-
-
 def check_packing(files: Sequence[SourceFile]) -> None:
-    """Check that Spark can decompress files; it would read others as plain text.
+    """Check that files can be decompressed; they would be read as plain text.
 
     Raises
     ------

@@ -15,20 +15,24 @@ left out. Lines of an unknown kind go to the quarantine.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+
 from meshwright.errors import FormatError
-from meshwright.pipeline.readers import rows, text
-from meshwright.pipeline.readers.broker_names import is_private, log_files, topic_of
-from meshwright.pipeline.readers.formats import parse_time
-from meshwright.pipeline.readers.rows import NOT_UTF8, check_names
+from meshwright.pipeline.readers import text
+from meshwright.pipeline.readers.broker_names import is_filter, is_private, log_files, topic_of
+from meshwright.pipeline.readers.fields import INVALID_FILTER, NOT_UTF8, why_unusable
+from meshwright.pipeline.readers.rows import Bad, Rows
+from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.times import parse_time
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
-
     from meshwright.pipeline.readers.formats import Reading
     from meshwright.pipeline.readers.sources import SourceFile
 
@@ -245,54 +249,71 @@ def _bad_line(reason: str) -> Event:
     return Event(None, None, leaves=False, reason=reason)
 
 
-LINES = "source string, block long, place long, line binary"
-
-
-def read_mosquitto_logs(spark: SparkSession, files: Sequence[SourceFile], reading: Reading) -> DataFrame:
-    """Return the subscribes and unsubscribes of mosquitto logs; rows for ended sessions have no place."""
-    from pyspark.sql import functions as sf
-
-    bridges = re.compile(reading.bridges)
-
-    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from _parse_lines(batches, bridges)
-
+def log_shares(files: Sequence[SourceFile]) -> list[list[Stretch]]:
+    """Return one share for each broker, with its logs from the oldest to the newest."""
     logs = log_files([file.path for file in files])
-    brokers = sorted({log.broker for log in logs})
-    known = spark.createDataFrame([tuple(log) for log in logs], "source string, broker string, turn long")
-    lines = text.read_lines(spark, files).mapInArrow(_number_lines, LINES).join(sf.broadcast(known), "source")
-    order = ["broker", "turn", "source", "block", "place"]
-    ordered = lines.repartition(len(brokers), "broker").sortWithinPartitions(*order)
-    # A broker without a line in its log is still a node.
-    return ordered.mapInArrow(parse, rows.SCHEMA).union(rows.broker_rows(spark, brokers))
+    ordered = sorted(range(len(files)), key=lambda i: (logs[i].broker, logs[i].order, logs[i].path))
+    return [
+        [Stretch(files[i].path, 0, files[i].size, i, True) for i in group]
+        for _, group in groupby(ordered, key=lambda i: logs[i].broker)
+    ]
 
 
-def _number_lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Add file, block and place to lines, on an executor."""
-    import pyarrow as pa
+def read_log(broker: str, logs: Sequence[Stretch], reading: Reading) -> Iterator[Rows]:
+    """Yield the rows of the logs of a broker: the bad lines of each, and at the end what clients hold.
 
-    for run in text.runs(batches):
-        length = len(run.lines)
-        sources, blocks = pa.repeat(run.source, length), pa.repeat(run.block, length)
-        yield pa.record_batch([sources, blocks, run.places, run.lines], ["source", "block", "place", "line"])
+    A subscription stays as often as a client has asked for it since it dropped it last.
+    """
+    log = Log(re.compile(reading.bridges))
+    held: dict[tuple[str, str], int] = {}
+    for stretch in logs:
+        bad, read, timed, lines = Bad(), 0, 0, 0
+        for window in text.windows(stretch):
+            for place, line in enumerate(window.lines(), start=window.first):
+                for event in log.read(line[: text.LONGEST_LINE + 1]):
+                    reason = event.reason or _why_unusable(event)
+                    read += not event.derived
+                    if reason is not None:
+                        if not event.derived:
+                            bad.add(place, line, reason)
+                        continue
+                    timed += log.time is not None and not event.derived
+                    _apply(held, event, log.time, reading.as_of)
+            lines += len(window)
+        _check_known(log, stretch.path)
+        yield _rows(stretch, lines, [], bad, read, timed)
+    standing = [key for key, times in held.items() for _ in range(times)]
+    pairs = [
+        (broker if reading.node_from == "broker" else client, topic_of(name)) for client, name in standing
+    ]
+    yield _rows(logs[-1], 0, pairs, Bad(), 0, 0)
 
 
-def _parse_lines(batches: Iterator[pa.RecordBatch], bridges: re.Pattern[str]) -> Iterator[pa.RecordBatch]:
-    """Parse the lines of brokers, each in order, on an executor."""
-    broker, source = "", ""
-    log = Log(bridges)
-    for batch in batches:
-        made = _EventRows()
-        for line in batch.to_pylist():
-            if line["source"] != source:
-                _check_known(log, source)
-                source = line["source"]
-            if line["broker"] != broker:
-                broker, log = line["broker"], Log(bridges)
-            for event in log.read(line["line"]):
-                made.add(line, event, log)
-        yield made.batch()
-    _check_known(log, source)
+def _why_unusable(event: Event) -> str | None:
+    """Return why an event cannot be used: its names are checked, and its filter."""
+    topic = None if event.filter is None else topic_of(event.filter)
+    reason = why_unusable(event.client, "node") or why_unusable(topic, "topic")
+    return reason or (None if topic is None or is_filter(topic) else INVALID_FILTER)
+
+
+def _apply(held: dict[tuple[str, str], int], event: Event, time: float | None, as_of: float | None) -> None:
+    """Count the subscribes of a client to a filter since it dropped it last."""
+    if as_of is not None and time is not None and time > as_of:
+        return
+    key = (str(event.client), str(event.filter))
+    if event.leaves:
+        held.pop(key, None)
+    else:
+        held[key] = held.get(key, 0) + 1
+
+
+def _rows(
+    stretch: Stretch, lines: int, pairs: list[tuple[str, str]], bad: Bad, read: int, timed: int
+) -> Rows:
+    nodes, topics = (pa.array([pair[i] for pair in pairs], pa.string()).dictionary_encode() for i in (0, 1))
+    stated = {"time": timed, "operation": read - len(bad.places), "sequence": read - len(bad.places)}
+    places = np.zeros(len(pairs), dtype=np.int64)
+    return Rows(stretch, lines, places, nodes, topics, None, None, None, bad, read, stated, Counter())
 
 
 def _check_known(log: Log, source: str) -> None:
@@ -303,41 +324,3 @@ def _check_known(log: Log, source: str) -> None:
             "out, decompress it, or log again without log_timestamp_format"
         )
     log.known = log.strange = False
-
-
-class _EventRows:
-    """Builds the rows of a batch, column by column."""
-
-    def __init__(self) -> None:
-        self.columns: dict[str, list[object]] = {name: [] for name in rows.columns()}
-
-    def add(self, line: dict[str, object], event: Event, log: Log) -> None:
-        topic = None if event.filter is None else topic_of(event.filter)
-        values = {
-            "source": line["source"],
-            "block": line["block"],
-            "place": None if event.derived else line["place"],
-            "node": event.client,
-            "topic": topic,
-            "time": log.time,
-            "sequence": log.sequence,
-            "leaves": event.leaves,
-            "broker": line["broker"],
-            "held": event.filter,
-            "record": line["line"],
-            "reason": event.reason,
-        }
-        for name, column in self.columns.items():
-            column.append(values[name])
-
-    def batch(self) -> pa.RecordBatch:
-        import pyarrow as pa
-
-        kinds = rows.arrow_schema()
-        arrays = {
-            name: pa.array(column, kinds.field(name).type)
-            for name, column in self.columns.items()
-            if name != "record"
-        }
-        records, reasons = pa.array(self.columns["record"], pa.binary()), arrays.pop("reason")
-        return check_names(records, reasons, **arrays)

@@ -1,102 +1,92 @@
-"""The rows that every reader returns, the checks of their fields, and the quarantine of the bad ones.
+"""The rows that every reader returns: the fields of records, checked, and the records that cannot be used.
 
-| columns | meaning |
-| --- | --- |
-| `source`, `block`, `place` | where the record is: file, block of a large file, place in the block from 0 |
-| `node`, `topic` | names |
-| `time`, `sequence` | order of events; null if the record does not state them |
-| `leaves` | true for an unsubscribe, false for a subscribe, null for a record without an operation |
-| `broker`, `held` | broker logs only: the broker of the client, and the filter as the client wrote it |
-| `reason`, `record` | why the record cannot be used, and its text; null for good rows |
-
-A row without a place is not a record. It states which filter the end of a session drops or, with the reason
-`NO_RECORD`, that a broker exists.
+Positions are places in a stretch of a file, from 0. A row without a place is not a record: it states which
+filter the end of a session drops.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from meshwright.pipeline.readers.formats import parse_time
+import numpy as np
+import pyarrow as pa
+
+from meshwright.pipeline.readers.fields import (
+    BAD_SEQUENCE,
+    NO_OPERATION,
+    UNKNOWN_OPERATION,
+    Names,
+    read_names,
+    read_operations,
+    read_sequences,
+)
+from meshwright.pipeline.readers.times import CODES, parse_times
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from numpy.typing import NDArray
 
     from meshwright.pipeline.readers.formats import Reading
-    from meshwright.pipeline.readers.sources import SourceFile
-    from meshwright.pipeline.readers.text import Run
+    from meshwright.pipeline.readers.shares import Stretch
 
-
-SCHEMA = (
-    "source string, block long, place long, node string, topic string, time double, sequence long, "
-    "leaves boolean, broker string, held string, record string, reason string"
-)
-
-LONGEST_NAME = 65_535
-"""The longest name in bytes, as in MQTT."""
 LONGEST_RECORD = 1000
 """The quarantine keeps this many characters of a record."""
-
-MISSING = "no {} name"
-BLANK = "blank {} name"
-TOO_LONG = f"{{}} name longer than {LONGEST_NAME} bytes"
-CONTROL = "control character in {} name"
-NOT_UTF8 = "not UTF-8"
-BAD_TIME = "time is neither ISO 8601 nor a number of seconds"
-BAD_SEQUENCE = "sequence is not an integer"
-UNKNOWN_OPERATION = "unknown operation"
-NO_RECORD = "no record"
+OPTIONAL_ROLES = ("time", "operation", "sequence")
 
 
-def columns() -> list[str]:
-    """Return the column names, in order."""
-    return [field.split()[0] for field in SCHEMA.split(", ")]
+@dataclass
+class Bad:
+    """Records that cannot be used, each with its place, its text and the reason."""
+
+    places: list[int] = field(default_factory=list)
+    records: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+    def add(self, place: int, record: bytes | str, reason: str) -> None:
+        """Add a record."""
+        self.places.append(place)
+        self.records.append(shorten(record))
+        self.reasons.append(reason)
 
 
-def arrow_schema() -> pa.Schema:
-    """Return the schema in Arrow types."""
-    import pyarrow as pa
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Good rows in the order of their places, and the bad ones."""
 
-    kinds = {"string": pa.string(), "long": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
-    return pa.schema([(name, kinds[kind]) for name, kind in (field.split() for field in SCHEMA.split(", "))])
+    stretch: Stretch
+    lines: int
+    """The number of lines that these rows come from; 0 if places are those in the file."""
+    places: NDArray[np.int64]
+    """By row: its place in the stretch."""
+    node: pa.DictionaryArray
+    topic: pa.DictionaryArray
+    time: NDArray[np.float64] | None
+    """Seconds since 1970; NaN if a row does not state it. None if no row does."""
+    sequence: NDArray[np.int64] | None
+    """Rows without one come before those with one."""
+    leaves: NDArray[np.int8] | None
+    """1 for an unsubscribe, 0 for a subscribe, -1 for a row without an operation. None if no row has one."""
+    bad: Bad
+    read: int
+    """The number of records: good and bad ones."""
+    stated: Mapping[str, int]
+    """By optional role: how many good rows state it."""
+    cleaned: Counter[str]
+    """How many rows were cleaned in which way."""
 
 
-def batch(length: int, **given: Any) -> pa.RecordBatch:
-    """Return a batch of rows; a column is an Arrow array, a list or one value for all, by default null."""
-    import pyarrow as pa
-
-    arrays = []
-    for field in arrow_schema():
-        value = given.get(field.name)
-        if isinstance(value, pa.Array):
-            arrays.append(value.cast(field.type))
-        elif isinstance(value, list):
-            arrays.append(pa.array(value, field.type))
-        elif value is None:
-            arrays.append(pa.nulls(length, field.type))
-        else:
-            arrays.append(pa.repeat(pa.scalar(value, field.type), length))
-    return pa.record_batch(arrays, schema=arrow_schema())
-
-
-def broker_rows(spark: SparkSession, brokers: Sequence[str]) -> DataFrame:
-    """Return one row per broker, so that brokers without subscriptions are known too."""
-    made = [{"broker": broker, "reason": NO_RECORD} for broker in brokers]
-    return spark.createDataFrame([tuple(map(row.get, columns())) for row in made], SCHEMA)
+NO_SEQUENCE = -(2**63)
 
 
 def shorten(record: bytes | str) -> str:
     """Return the text of a record, cut to `LONGEST_RECORD` characters."""
-    text = record.decode("utf-8", "backslashreplace") if isinstance(record, bytes) else record
+    if isinstance(record, bytes):
+        text = record[: 4 * LONGEST_RECORD + 4].decode("utf-8", "backslashreplace")
+    else:
+        text = record.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= LONGEST_RECORD else f"{text[:LONGEST_RECORD]}…"
-
-
-OPTIONAL_ROLES = ("time", "operation", "sequence")
-OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
-"""The operations, in lower case, and whether each is an unsubscribe."""
 
 
 def column_roles(reading: Reading) -> list[tuple[str, str, bool]]:
@@ -111,178 +101,108 @@ def column_roles(reading: Reading) -> list[tuple[str, str, bool]]:
     return found
 
 
-class RowBuilder:
-    """Builds the rows of a run, record by record."""
+def make_rows(
+    stretch: Stretch,
+    lines: int,
+    places: NDArray[np.int64],
+    columns: Mapping[str, pa.Array],
+    record_of: Callable[[int], bytes | str],
+    bad: Bad,
+    *,
+    exact: bool = False,
+    further: Iterable[tuple[NDArray[np.bool_], str]] = (),
+) -> Rows:
+    """Check the fields of records, and return rows.
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.found: dict[str, list[Any]] = {
-            name: [] for name in ("place", "node", "topic", "time", "sequence", "leaves", "record", "reason")
-        }
-
-    def refuse(self, place: int, record: bytes | str, reason: str) -> None:
-        """Add a record that cannot be used."""
-        self._add(place=place, record=record, reason=reason)
-
-    def take(self, place: int, record: bytes | str, fields: Mapping[str, Any]) -> None:
-        """Add a record: names and sequence are strings or integers, the time is a string or a number."""
-        values: dict[str, Any] = {"time": None, "sequence": None, "leaves": None}
-        for what, read in (("time", _time), ("operation", _leaves), ("sequence", _sequence)):
-            given = fields.get(what)
-            if given is None or given == "":
-                continue
-            value, reason = read(given)
-            if reason is not None:
-                self.refuse(place, record, reason)
-                return
-            values["leaves" if what == "operation" else what] = value
-        names = {}
-        for what in ("node", "topic"):
-            name = fields.get(what)
-            if isinstance(name, bool) or not (name is None or isinstance(name, (str, int))):
-                self.refuse(place, record, f"{what} name is neither a string nor an integer")
-                return
-            names[what] = None if name is None else str(name)
-            if name is not None and not _is_text(names[what]):
-                self.refuse(place, record, NOT_UTF8)
-                return
-        self._add(place=place, record=record, **names, **values)
-
-    def _add(self, **given: Any) -> None:
-        for name, column in self.found.items():
-            column.append(given.get(name))
-
-    def batch(self) -> pa.RecordBatch:
-        """Return the rows, with their names checked."""
-        import pyarrow as pa
-
-        kinds = arrow_schema()
-        arrays = {
-            name: pa.array(column, kinds.field(name).type)
-            for name, column in self.found.items()
-            if name != "record"
-        }
-        reasons = arrays.pop("reason")
-        kept = pa.array([_bytes(record) for record in self.found["record"]], pa.binary())
-        return check_names(kept, reasons, source=self.run.source, block=self.run.block, **arrays)
-
-
-def _bytes(record: bytes | str) -> bytes:
-    return record if isinstance(record, bytes) else record.encode("utf-8", "surrogatepass")
-
-
-def _is_text(name: str | None) -> bool:
-    """Return whether a name can be encoded as UTF-8: JSON allows unpaired surrogates."""
-    return name is None or name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
-
-
-def _time(given: object) -> tuple[float | None, str | None]:
-    read = (
-        parse_time(str(given))
-        if isinstance(given, (str, int, float)) and not isinstance(given, bool)
-        else None
-    )
-    return read, BAD_TIME if read is None else None
-
-
-def _leaves(given: object) -> tuple[bool | None, str | None]:
-    leaves = OPERATIONS.get(given.strip().lower()) if isinstance(given, str) else None
-    return leaves, UNKNOWN_OPERATION if leaves is None else None
-
-
-def _sequence(given: object) -> tuple[int | None, str | None]:
-    try:
-        number = int(given) if isinstance(given, (str, int)) and not isinstance(given, bool) else None
-    except ValueError:
-        number = None
-    if number is None or abs(number) >= 2**63:
-        return None, BAD_SEQUENCE
-    return number, None
-
-
-def name_reasons(names: pa.Array, what: str) -> pa.Array:
-    """Return the reason why each name cannot be used, or null for a good name."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    reasons = pa.nulls(len(names), pa.string())
-    for bad, reason in (
-        (pc.match_substring_regex(names, r"[\x00-\x1f\x7f]"), CONTROL),
-        (pc.greater(pc.binary_length(names), LONGEST_NAME), TOO_LONG),
-        (pc.equal(pc.utf8_trim_whitespace(names), ""), BLANK),
-        (pc.is_null(names), MISSING),
-    ):
-        reasons = pc.if_else(pc.fill_null(bad, False), pa.scalar(reason.format(what)), reasons)
-    return reasons
-
-
-def name_reason(column: Column, what: str) -> Column:
-    """Return the same reasons as a Spark column."""
-    from pyspark.sql import functions as sf
-
-    return (
-        sf.when(column.isNull(), MISSING.format(what))
-        .when(~sf.is_valid_utf8(column), NOT_UTF8)
-        .when(column.rlike(r"(?U)^\s*$"), BLANK.format(what))
-        .when(sf.octet_length(column) > LONGEST_NAME, TOO_LONG.format(what))
-        .when(column.rlike(r"[\x00-\x1f\x7f]"), CONTROL.format(what))
-    )
-
-
-def check_names(records: pa.Array, reasons: pa.Array, **given: Any) -> pa.RecordBatch:
-    """Return rows with their names checked; bad rows get a reason and keep their record."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for what in ("node", "topic"):
-        reasons = pc.coalesce(reasons, name_reasons(given[what], what))
-    bad = pc.is_valid(reasons)
-    if pc.any(bad, min_count=0).as_py():
-        kept = [
-            shorten(text) if wrong else None
-            for text, wrong in zip(records.to_pylist(), bad.to_pylist(), strict=True)
-        ]
-        for name in ("node", "topic", "time", "sequence", "leaves"):
-            if isinstance(given.get(name), pa.Array):
-                given[name] = pc.if_else(bad, pa.scalar(None, given[name].type), given[name])
-    else:
-        kept = [None] * len(records)
-    return batch(len(records), record=kept, reason=reasons, **given)
-
-
-def quarantine_table(rows: DataFrame, files: Sequence[SourceFile], most: int | None = None) -> pa.Table:
-    """Return the records of bad rows in the order of files and lines; lines count from 1.
-
-    With `most`, return only the first ones.
+    Parameters
+    ----------
+    stretch, lines
+        Where the records come from.
+    places
+        The place of each record.
+    columns
+        The fields by role.
+    record_of
+        Returns the text of a record, given its number among these.
+    bad
+        Records that could not even be split into fields; the others that are bad are added.
+    exact
+        Whether names are exact, as brokers log them, and must not be cleaned.
+    further
+        Further reasons, with the records that they apply to.
     """
-    import numpy as np
-    import pyarrow as pa
-    from pyspark.sql import functions as sf
-
-    from meshwright.pipeline.readers import text
-    from meshwright.pipeline.session.failures import strip_scheme
-    from meshwright.store.datasets import QUARANTINE
-
-    order = ["source", "block", "place"]
-    bad = (
-        rows.where(sf.col("reason").isNotNull() & sf.col("place").isNotNull())
-        .select(*order, "record", "reason")
-        .orderBy(*order, "reason")
+    count = len(places)
+    wrong = np.zeros(count, dtype=bool)
+    found: list[tuple[NDArray[np.bool_], str]] = []
+    time = sequence = leaves = None
+    cleaned: Counter[str] = Counter()
+    if "time" in columns:
+        time, codes = parse_times(columns["time"])
+        found += [
+            (codes == code, reason) for code, reason in enumerate(CODES) if code and (codes == code).any()
+        ]
+    if "operation" in columns:
+        leaves, unknown = read_operations(columns["operation"])
+        found.append((unknown, UNKNOWN_OPERATION))
+    if "sequence" in columns:
+        given = read_sequences(columns["sequence"])
+        sequence = np.where(given.stated, given.values, NO_SEQUENCE)
+        found.append((given.wrong, BAD_SEQUENCE))
+    names = {what: read_names(columns[what], what, exact=exact) for what in ("node", "topic")}
+    found += [*further, *(each for read in names.values() for each in _name_reasons(read))]
+    reasons = np.full(count, -1, dtype=np.int32)
+    for number, (which, _) in enumerate(found):
+        if which.any():
+            reasons[which & ~wrong] = number
+            wrong |= which
+    good = ~wrong
+    if wrong.any():
+        for row in np.flatnonzero(wrong).tolist():
+            bad.add(int(places[row]), record_of(row), found[reasons[row]][1])
+        time = None if time is None else time[good]
+        sequence = None if sequence is None else sequence[good]
+        leaves = None if leaves is None else leaves[good]
+    stated = {
+        "time": 0 if time is None else int(np.count_nonzero(~np.isnan(time))),
+        "operation": 0 if leaves is None else int(np.count_nonzero(leaves >= 0)),
+        "sequence": 0 if sequence is None else int(np.count_nonzero(sequence != NO_SEQUENCE)),
+    }
+    for read in names.values():
+        cleaned.update(read.cleaned)
+    if leaves is not None and stated["operation"] < len(leaves) and not exact:
+        empty = _count_empty(columns["operation"], good)
+        cleaned.update({NO_OPERATION: empty} if empty else {})
+    return Rows(
+        stretch,
+        lines,
+        places if good.all() else places[good],
+        _encoded(names["node"], good),
+        _encoded(names["topic"], good),
+        time if stated["time"] else None,
+        sequence if stated["sequence"] else None,
+        leaves if stated["operation"] else None,
+        bad,
+        int(good.sum()) + len(bad.places),
+        stated,
+        cleaned,
     )
-    found = (bad if most is None else bad.limit(most)).toArrow()
-    sources = pa.array([strip_scheme(source) for source in found.column("source").to_pylist()], pa.string())
-    blocks, places = found.column("block").to_pylist(), found.column("place").to_numpy()
-    before = np.zeros(len(places), dtype=np.int64)
-    split = {source for source, block in zip(sources.to_pylist(), blocks, strict=True) if block}
-    if split:
-        earlier = text.lines_before(rows.sparkSession, [file for file in files if file.path in split])
-        at = zip(sources.to_pylist(), blocks, strict=True)
-        before = np.array([earlier.get(where, 0) for where in at], dtype=np.int64)
-    lines = pa.array(places + before + 1)
-    return pa.table([sources, lines, found.column("record"), found.column("reason")], schema=QUARANTINE)
 
 
-def count_reasons(aside: pa.Table) -> dict[str, int]:
-    """Return the number of records for each reason, the most frequent first."""
-    counted = Counter(aside.column("reason").to_pylist())
-    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+def _name_reasons(read: Names) -> Iterable[tuple[NDArray[np.bool_], str]]:
+    """Yield the rows whose names have each reason."""
+    for reason in dict.fromkeys(filter(None, read.reasons)):
+        has = np.array([each == reason for each in read.reasons], dtype=bool)
+        yield has[read.codes], reason
+
+
+def _encoded(read: Names, good: NDArray[np.bool_]) -> pa.DictionaryArray:
+    codes = read.codes if good.all() else read.codes[good]
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), read.names)
+
+
+def _count_empty(operations: pa.Array, good: NDArray[np.bool_]) -> int:
+    """Return how many good rows have an operation without a letter; a missing one is not empty."""
+    import pyarrow.compute as pc
+
+    blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(operations), ""), False)
+    return int(np.count_nonzero(blank.to_numpy(zero_copy_only=False) & good))

@@ -1,25 +1,34 @@
-"""The files to read: lists them with their sizes, and checks afterwards that they did not change."""
+"""The files to read: lists them with their sizes, and checks afterwards that they did not change.
+
+Listing needs no Spark, so wrong names are errors at once. Only a Spark Connect service lists files by
+itself: it may see others than this process.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from meshwright.errors import FormatError, InputError, first_five
-from meshwright.pipeline.session.failures import readable_path, spark_errors, strip_scheme
+from meshwright.files.urls import file_system, is_url, local_path
+from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
     from pyspark.sql import SparkSession
 
-
-STRICT = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
-"""Reader options: a truncated or missing file is an error, it never means fewer rows."""
 NEVER_EMPTY = (".gz", ".bz2", ".parquet")
 """Extensions of formats that take some bytes even without any content."""
+WILD = re.compile(r"[*?\[{]")
+LISTED = "path string, size long, modified string"
 
 
 @dataclass(frozen=True, order=True)
@@ -31,19 +40,10 @@ class SourceFile:
     modified: str
 
 
-def spark_path(source: str | Path) -> str:
-    """Return a source for Spark: paths absolute and escaped, URLs and globs unchanged."""
-    text = os.fspath(source)
-    if re.match(r"\w+:/", text):
-        return text
-    path = os.path.abspath(text)  # noqa: PTH100 -- a glob is not a Path
-    return escape_glob(path) if os.path.lexists(path) else path
-
-
 def list_files(
-    spark: SparkSession, sources: Sequence[str | Path], *, exclude: str | Path | None = None
+    spark: SparkSession | None, sources: Sequence[str | Path], *, exclude: str | Path | None = None
 ) -> list[SourceFile]:
-    """Return the files that paths, folders (with all subfolders) and globs match, sorted.
+    """Return the files that paths, URLs, folders (with all subfolders) and globs match, sorted.
 
     Files in the folder `exclude` are left out: the output may lie inside a source.
 
@@ -59,33 +59,159 @@ def list_files(
     hidden = [str(source) for source in sources if re.search(r"(^|/)[_.][^/.][^/]*/*$", str(source))]
     if hidden:
         raise InputError(
-            f"Spark skips names that begin with _ or a dot, such as {first_five(hidden)}: rename them"
+            f"names that begin with _ or a dot are skipped, such as {first_five(hidden)}: rename them"
         )
-    with spark_errors():
-        found = (
-            spark.read.format("binaryFile")
-            .options(**STRICT)
-            .option("recursiveFileLookup", "true")
-            .load([spark_path(source) for source in sources])
-        )
-        # Spark leaves out empty files here; `inputFiles` has them.
-        rows = found.selectExpr("path", "length", "cast(modificationTime as string) as modified").collect()
-        every = {readable_path(path) for path in found.inputFiles()}
-    files = {SourceFile(strip_scheme(row.path), row.length, row.modified) for row in rows}
-    if exclude is not None:
-        inside = f"{Path(exclude).absolute()}/"
-        files = {file for file in files if not file.path.startswith(inside)}
-        every = {path for path in every if not path.startswith(inside)}
-    empty = every - {file.path for file in files}
-    if not every:
+    named = [os.fspath(source) if is_url(source) else os.path.abspath(source) for source in sources]  # noqa: PTH100
+    files = _list(spark, named)
+    if exclude is not None and local_path(exclude) is not None:
+        inside = f"{Path(str(local_path(exclude))).absolute()}/"
+        files = [file for file in files if not file.path.startswith(inside)]
+    if not files:
         raise InputError(f"no file in {first_five(map(str, sources))}: give a folder or glob that has files")
-    cut_off = sorted(path for path in empty if path.lower().endswith(NEVER_EMPTY))
+    cut_off = [file.path for file in files if not file.size and file.path.lower().endswith(NEVER_EMPTY)]
     if cut_off:
         raise FormatError(f"empty files {first_five(cut_off)}: get the complete files, or leave them out")
-    return sorted(files | {SourceFile(path, 0, "") for path in empty})
+    return files
 
 
-def check_unchanged(spark: SparkSession, files: Sequence[SourceFile]) -> None:
+def _list(spark: SparkSession | None, sources: Sequence[str], *, literal: bool = False) -> list[SourceFile]:
+    """List files here, or on the service that will read them."""
+    from meshwright.pipeline.session.cluster import through_connect
+
+    if spark is None or not through_connect(spark):
+        return sorted(set(_find_all(sources, literal)))
+    with spark_errors():
+        listing = partial(_list_on_service, tuple(sources), literal)
+        rows = spark.range(0, 1, 1, 1).mapInArrow(listing, LISTED).collect()
+    return sorted({SourceFile(row.path, row.size, row.modified) for row in rows})
+
+
+def _list_on_service(
+    sources: Sequence[str], literal: bool, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for _ in batches:
+        found = sorted(set(_find_all(sources, literal)))
+        columns = {name: [getattr(file, name) for file in found] for name in ("path", "size", "modified")}
+        yield pa.RecordBatch.from_pydict(columns, schema=_schema())
+
+
+def _schema() -> pa.Schema:
+    return pa.schema({"path": pa.string(), "size": pa.int64(), "modified": pa.string()})
+
+
+def _find_all(sources: Sequence[str], literal: bool) -> Iterator[SourceFile]:
+    for source in sources:
+        local = local_path(source)
+        yield from _find_local(local, literal) if local is not None else _find_remote(source)
+
+
+def _find_local(path: str, literal: bool) -> Iterator[SourceFile]:
+    """Yield the files that a path or glob matches."""
+    matched = [path] if literal or os.path.lexists(path) else _expand(path)
+    if not matched:
+        raise InputError(f"{path} does not exist: check the path")
+    for match in matched:
+        if not Path(match).is_dir():
+            yield _stat(match)
+            continue
+        for folder, below, names in os.walk(match, followlinks=True):
+            below[:] = [name for name in below if not _is_hidden(name)]
+            for name in names:
+                if not _is_hidden(name):
+                    yield _stat(f"{folder.rstrip('/')}/{name}")
+
+
+def _stat(path: str) -> SourceFile:
+    try:
+        found = Path(path).stat()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    return SourceFile(path, found.st_size, str(found.st_mtime_ns))
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
+
+
+def _expand(pattern: str) -> list[str]:
+    """Return the paths that a glob matches; braces list alternatives."""
+    found = []
+    for each in _alternatives(pattern):
+        found += [path for path in glob.glob(each.replace("[^", "[!")) if not _is_hidden(Path(path).name)]  # noqa: PTH207
+    return sorted(set(found))
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """Yield a glob once for each alternative of its braces.
+
+    >>> list(_alternatives("a{b,c}d{e,f}"))
+    ['abde', 'abdf', 'acde', 'acdf']
+    """
+    found = re.search(r"\{([^{}]*)\}", pattern)
+    if found is None:
+        yield pattern
+        return
+    for word in found[1].split(","):
+        yield from _alternatives(pattern[: found.start()] + word + pattern[found.end() :])
+
+
+def _find_remote(url: str) -> Iterator[SourceFile]:
+    """Yield the files that a URL matches: a file, a folder, or a glob."""
+    from pyarrow import fs
+
+    bare, mark, options = url.partition("?") if re.search(r"\?\w+=", url) else (url, "", "")
+    wild = WILD.search(bare.partition("://")[2])
+    above = bare if wild is None else bare[: bare.rfind("/", 0, bare.find("://") + 3 + wild.start())]
+    system, path = file_system(f"{above}{mark}{options}")
+    try:
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.File:
+            yield _remote_file(info, url)
+            return
+        inside = [] if info.type == fs.FileType.NotFound else _files_below(system, path)
+    except (OSError, pa.ArrowException) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise InputError(f"{url} cannot be reached: {why}") from error
+    if info.type == fs.FileType.NotFound:
+        raise InputError(f"{url} does not exist: check the address")
+    begin = above[: len(above) - len(path)] if above.endswith(path) else f"{above.partition('://')[0]}://"
+    wanted = [_pattern(each) for each in _alternatives(bare)]
+    for found in inside:
+        address = f"{begin}{found.path}"
+        if wild is None or any(each.fullmatch(address) for each in wanted):
+            yield _remote_file(found, f"{address}{mark}{options}")
+
+
+def _pattern(wild: str) -> re.Pattern[str]:
+    """Return the pattern of a glob; its wildcards match within one level.
+
+    >>> [bool(_pattern("s3://b/*.csv").fullmatch(f"s3://b/{name}")) for name in ("a.csv", "c/a.csv")]
+    [True, False]
+    """
+    made = ""
+    for part in re.findall(r"\[[^\]]*\]|.", wild):
+        known = {"*": "[^/]*", "?": "[^/]"}.get(part)
+        made += known or (part.replace("[!", "[^") if part.startswith("[") else re.escape(part))
+    return re.compile(made)
+
+
+def _files_below(system: FileSystem, path: str) -> list[pa.fs.FileInfo]:
+    from pyarrow import fs
+
+    found = system.get_file_info(fs.FileSelector(path, recursive=True))
+    length = len(path.rstrip("/")) + 1
+    return [
+        info
+        for info in found
+        if info.type == fs.FileType.File and not any(map(_is_hidden, info.path[length:].split("/")))
+    ]
+
+
+def _remote_file(info: pa.fs.FileInfo, url: str) -> SourceFile:
+    return SourceFile(url, int(info.size or 0), str(info.mtime_ns))
+
+
+def check_unchanged(spark: SparkSession | None, files: Sequence[SourceFile]) -> None:
     """Check that files did not change while they were read, which would mix two states of the data.
 
     Raises
@@ -94,7 +220,7 @@ def check_unchanged(spark: SparkSession, files: Sequence[SourceFile]) -> None:
         If a file changed or vanished.
     """
     try:
-        now = set(list_files(spark, [escape_glob(file.path) for file in files]))
+        now = set(_list(spark, [file.path for file in files], literal=True))
     except InputError as error:
         raise FormatError(f"files were deleted while they were read ({error}): run this again") from error
     changed = [file.path for file in files if file not in now]
@@ -102,10 +228,9 @@ def check_unchanged(spark: SparkSession, files: Sequence[SourceFile]) -> None:
         raise FormatError(f"{first_five(changed)} changed while being read: run this again, or read a copy")
 
 
-def escape_glob(path: str) -> str:
-    r"""Escape the glob characters of a path.
-
-    >>> escape_glob("/logs/a[1].csv")
-    '/logs/a\\[1\\].csv'
-    """
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
+def spark_path(source: str | Path) -> str:
+    """Return a path for Spark: paths absolute and escaped, URLs unchanged."""
+    text = os.fspath(source)
+    if is_url(text):
+        return text
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", os.path.abspath(text))  # noqa: PTH100

@@ -1,128 +1,219 @@
-"""Lines of text files, plain or compressed, each with its position."""
+"""Lines of text files, plain or compressed: windows of complete lines of a stretch.
+
+A stretch has the lines whose first byte lies in it. Lines end with LF, CR LF or CR; in a window, all end
+with LF.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import bz2
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+from meshwright.errors import FormatError, InputError
+from meshwright.files.urls import open_input
+from meshwright.pipeline.readers.shares import Stretch
 
-    from meshwright.pipeline.readers.sources import SourceFile
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LONGEST_LINE = 1 << 18
 """The longest line in bytes; two names of the maximum length fit."""
 TOO_LONG = f"line longer than {LONGEST_LINE} bytes"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTES_AT_ONCE = 1 << 22
+"""The size of a window: if Python must parse one line by line, it is not for long."""
+COMPRESSED = (".gz", ".bz2")
 
 
-class Run(NamedTuple):
-    """Consecutive lines of one block of one file; `first` is the place of the first line in the block."""
+class Window:
+    """Consecutive lines: their bytes, each line with its LF, and the place of the first in the stretch."""
 
-    source: str
-    block: int
-    first: int
-    lines: pa.Array
+    def __init__(self, first: int, data: bytes, places: NDArray[np.int64] | None = None) -> None:
+        self.first, self.data = first, data
+        if places is not None:
+            self.__dict__["places"] = places
 
-    @property
-    def places(self) -> pa.Array:
-        """The place of each line in its block."""
-        import pyarrow as pa
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """The place of each line in the stretch."""
+        return np.arange(self.first, self.first + len(self), dtype=np.int64)
 
-        return pa.array(np.arange(self.first, self.first + len(self.lines), dtype=np.int64))
+    @cached_property
+    def ends(self) -> NDArray[np.int64]:
+        """The position of the LF of each line."""
+        return np.flatnonzero(np.frombuffer(self.data, np.uint8) == 10)
 
-    @property
-    def begins_file(self) -> bool:
-        """Whether the first line is also the first line of the file."""
-        return self.block == 0 and self.first == 0
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """The position of the first byte of each line."""
+        return np.concatenate(([0], self.ends[:-1] + 1))
 
-    def without_first(self) -> Run:
-        """Return the run without its first line."""
-        return self._replace(first=self.first + 1, lines=self.lines[1:])
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def line(self, number: int) -> bytes:
+        """Return a line, without its LF."""
+        return self.data[self.starts[number] : self.ends[number]]
+
+    def lines(self) -> list[bytes]:
+        """Return all lines, without their LFs."""
+        return self.data.split(b"\n")[:-1]
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """The length of each line, without its LF."""
+        return self.ends - self.starts
 
 
-def read_lines(spark: SparkSession, files: Sequence[SourceFile]) -> DataFrame:
-    """Return the lines of files as bytes, cut one byte above the maximum length, with file and block."""
-    from pyspark.sql import functions as sf
+def windows(stretch: Stretch) -> Iterator[Window]:
+    """Yield the lines of a stretch."""
+    first = 0
+    with open_text(stretch.path) as file:
+        compressed = stretch.path.lower().endswith(COMPRESSED)
+        raw = _read_all(file) if compressed else _read_range(file, stretch.begin, stretch.end)
+        for data in _complete_lines(raw):
+            text = data
+            if first == 0 and stretch.begin == 0 and data.startswith(BYTE_ORDER_MARK):
+                text = data[len(BYTE_ORDER_MARK) :]
+            window = Window(first, text)
+            yield window
+            first += len(window)
 
-    from meshwright.pipeline.readers.sources import STRICT, escape_glob
 
-    return (
-        spark.read.options(**STRICT)
-        .text([escape_glob(file.path) for file in files])
-        .select(
-            sf.substring(sf.col("value").cast("binary"), 1, LONGEST_LINE + 1).alias("line"),
-            sf.col("_metadata.file_path").alias("source"),
-            sf.col("_metadata.file_block_start").alias("block"),
-        )
+def first_line(path: str) -> bytes:
+    """Return the first line of a file, without its end and the byte order mark."""
+    with open_text(path) as file:
+        head: bytes = file.read(LONGEST_LINE)
+    return head.removeprefix(BYTE_ORDER_MARK).replace(b"\r", b"\n").partition(b"\n")[0]
+
+
+@contextmanager
+def open_text(path: str) -> Iterator[Any]:
+    """Open a file, decompress it, and turn errors into one line that names it."""
+    try:
+        with open_input(path) as file:
+            if path.lower().endswith(".gz"):
+                with gzip.open(file) as plain:
+                    yield plain
+            elif path.lower().endswith(".bz2"):
+                with bz2.open(file) as plain:
+                    yield plain
+            else:
+                yield file
+    except FileNotFoundError as error:
+        raise missing_error(path) from error
+    except EOFError as error:
+        raise FormatError(f"{path} is cut off: get the complete file, or leave it out") from error
+    except (OSError, zlib.error) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FormatError(f"{path} cannot be read ({why}): repair it, or leave it out") from error
+
+
+def missing_error(path: str) -> InputError:
+    """Return the error for a listed file that is not there for whoever reads it."""
+    return InputError(
+        f"workers cannot see {path}: put it where every worker has it under this path, or give a URL; "
+        "if it was deleted meanwhile, restore it"
     )
 
 
-def runs(batches: Iterator[pa.RecordBatch]) -> Iterator[Run]:
-    """Split the batches of a task where the file or the block changes, and number the places."""
-    from meshwright.pipeline.session.failures import readable_path
-
-    at, place = ("", -1), 0
-    for batch in batches:
-        sources = batch.column(1).to_pylist()
-        blocks = batch.column(2).to_numpy()
-        begins = [0] if batch.num_rows else []
-        begins += [
-            i for i in range(1, batch.num_rows) if sources[i] != sources[i - 1] or blocks[i] != blocks[i - 1]
-        ]
-        for begin, end in zip(begins, [*begins[1:], batch.num_rows], strict=True):
-            if at != (sources[begin], int(blocks[begin])):
-                at, place = (sources[begin], int(blocks[begin])), 0
-            yield _strip_mark(Run(readable_path(at[0]), at[1], place, batch.column(0)[begin:end]))
-            place += end - begin
+def _read_all(file: IO[bytes]) -> Iterator[bytes]:
+    while data := file.read(BYTES_AT_ONCE):
+        yield data
 
 
-def _strip_mark(run: Run) -> Run:
-    """Remove the byte order mark at the beginning of a file."""
-    import pyarrow as pa
-
-    if run.begins_file and run.lines[0].as_py().startswith(BYTE_ORDER_MARK):
-        first = pa.array([run.lines[0].as_py()[len(BYTE_ORDER_MARK) :]], run.lines.type)
-        return run._replace(lines=pa.concat_arrays([first, run.lines[1:]]))
-    return run
-
-
-def lines_before(spark: SparkSession, files: Sequence[SourceFile]) -> dict[tuple[str, int], int]:
-    """Return the number of lines before each block of each file."""
-    from pyspark.sql import functions as sf
-
-    from meshwright.pipeline.session.failures import readable_path
-
-    counted = read_lines(spark, files).groupBy("source", "block").agg(sf.count(sf.lit(1)).alias("lines"))
-    before: dict[tuple[str, int], int] = {}
-    so_far = ("", 0)
-    for row in sorted(counted.collect(), key=lambda row: (row.source, row.block)):
-        if so_far[0] != row.source:
-            so_far = (row.source, 0)
-        before[readable_path(row.source), row.block] = so_far[1]
-        so_far = (row.source, so_far[1] + row.lines)
-    return before
-
-
-def first_lines(spark: SparkSession, files: Sequence[SourceFile]) -> dict[str, bytes]:
-    """Return the first line of each file that Spark may read in several blocks: later blocks need it."""
-    at_once = min(
-        _bytes_setting(spark, "spark.sql.files.openCostInBytes", 4 << 20),
-        _bytes_setting(spark, "spark.sql.files.maxPartitionBytes", 128 << 20),
-    )
-    found = {}
-    for file in files:
-        if file.size > at_once:
-            head = read_lines(spark, [file]).limit(1).collect()
-            found[file.path] = bytes(head[0].line).removeprefix(BYTE_ORDER_MARK) if head else b""
-    return found
+def _read_range(file: IO[bytes], begin: int, end: int) -> Iterator[bytes]:
+    """Yield the bytes of the lines that begin from `begin` to `end`."""
+    at = begin
+    rest = b""
+    if begin:
+        # The byte before decides whether a line begins here.
+        found, rest = _skip_line(file, begin - 1)
+        if found is None or found >= end:
+            return
+        at = found
+    while True:
+        data = rest or file.read(BYTES_AT_ONCE)
+        rest = b""
+        if not data:
+            return
+        if at + len(data) < end:
+            yield data
+            at += len(data)
+            continue
+        cut = _line_end(data, max(end - at - 1, 0))
+        yield data[:cut] if cut else data
+        if cut:
+            return
+        at += len(data)
 
 
-def _bytes_setting(spark: SparkSession, name: str, default: int) -> int:
-    """Return a size setting in bytes: a number, or a number with the unit b, k, m or g."""
-    text = (spark.conf.get(name, str(default)) or str(default)).lower().rstrip("b")
-    scale = {"k": 2**10, "m": 2**20, "g": 2**30}.get(text[-1:], 1)
-    return int(text.rstrip("kmg")) * scale
+def _skip_line(file: IO[bytes], at: int) -> tuple[int | None, bytes]:
+    """Skip to the next beginning of a line; return its position, and the bytes that were read of it."""
+    file.seek(at)
+    while data := file.read(BYTES_AT_ONCE):
+        end = _line_end(data, 0)
+        if end:
+            if data[end - 1 : end] == b"\r":
+                data += file.read(1) if end == len(data) else b""
+                end += data[end : end + 1] == b"\n"
+            return at + end, data[end:]
+        at += len(data)
+    return None, b""
+
+
+def _line_end(data: bytes, begin: int) -> int:
+    """Return the position behind the first end of a line from `begin` on, or 0."""
+    found = [place for place in (data.find(b"\n", begin), data.find(b"\r", begin)) if place >= 0]
+    return min(found) + 1 if found else 0
+
+
+def _complete_lines(raw: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield pieces of complete lines that end with LF; of lines that are too long, drop the rest."""
+    tail = b""
+    for piece in raw:
+        data = tail + piece
+        held = b""
+        if data.endswith(b"\r"):
+            data, held = data[:-1], b"\r"  # the LF of a CR LF may come next
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            yield data[:cut]
+        tail = data[cut:][: LONGEST_LINE + 1] + held
+    if tail:
+        yield tail.replace(b"\r\n", b"\n").replace(b"\r", b"\n").removesuffix(b"\n") + b"\n"
+
+
+def records_of_lines(lines: Iterator[Window]) -> Iterator[Window]:
+    """Join lines that belong to one record, as a quote is open at their ends; yield windows of records.
+
+    Inside a record, line breaks become vertical tabs. The place of a record is that of its first line.
+    """
+    tail, places = b"", np.zeros(0, dtype=np.int64)
+    for window in lines:
+        data = tail + window.data
+        places = np.concatenate((places, window.places))
+        letters = np.frombuffer(data, np.uint8).copy()
+        ends = np.flatnonzero(letters == 10)
+        open_quote = np.cumsum(letters == 34)[ends] % 2 == 1
+        cut = int(ends[~open_quote][-1]) + 1 if (~open_quote).any() else 0
+        if not cut and len(data) > LONGEST_LINE:
+            cut = len(data)  # a quote without an end
+        begins = np.concatenate(([True], ~open_quote[:-1]))
+        inside = ends < cut
+        letters[ends[inside & open_quote]] = 11
+        if cut:
+            done = places[inside & begins]
+            yield Window(int(done[0]), letters[:cut].tobytes(), done)
+        tail, places = data[cut:], places[~inside]
+    if tail:
+        yield Window(int(places[0]), tail[:-1].replace(b"\n", b"\v") + b"\n", places[:1])

@@ -95,6 +95,18 @@ def through_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
+def tasks_at_once(spark: SparkSession) -> int:
+    """Return how many tasks the cluster runs at once, as far as it says."""
+    from pyspark.sql import functions
+
+    if not through_connect(spark):
+        return int(spark.sparkContext.defaultParallelism)
+    # A Spark Connect service does not say, but it cuts a range into that many partitions by default.
+    numbered = spark.range(1024).select(functions.spark_partition_id().alias("partition"))
+    [row] = numbered.agg(functions.max("partition")).collect()
+    return int(row[0]) + 1
+
+
 def check_workers(spark: SparkSession, seconds: float = WORK_SECONDS) -> None:
     """Check that the workers accept tasks and that their Python can run Meshwright.
 
@@ -153,7 +165,9 @@ ADDRESS = "spark.meshwright.master"
 """The session setting that holds the address of the service; `spark.master` is the master of the service."""
 
 
-def connect(master: str, conf: Mapping[str, str], defaults: Mapping[str, str]) -> SparkSession:
+def connect(
+    master: str, conf: Mapping[str, str], defaults: Mapping[str, str], seconds: float = REACH_SECONDS
+) -> SparkSession:
     """Open a session of a service; `defaults` apply where neither `conf` nor the service has a value.
 
     Raises
@@ -169,7 +183,7 @@ def connect(master: str, conf: Mapping[str, str], defaults: Mapping[str, str]) -
     from pyspark.sql import SparkSession
 
     try:
-        _check_answers(master)
+        _check_answers(master, seconds)
         opened: SparkSession = SparkSession.builder.remote(master).getOrCreate()
         check_version(opened.version)
         given = {key: value for key, value in defaults.items() if opened.conf.get(key, None) is None}
@@ -207,7 +221,7 @@ def check_version(version: str) -> None:
         raise ClusterError(f"the service runs Spark {version}, and {wanted} or newer is needed: upgrade it")
 
 
-def _check_answers(master: str) -> None:
+def _check_answers(master: str, seconds: float) -> None:
     """Check that the server speaks gRPC; Spark would retry any other server for minutes."""
     try:
         import grpc
@@ -217,9 +231,9 @@ def _check_answers(master: str) -> None:
             "Spark Connect needs more packages: pip install 'pyspark[connect]'"
         ) from error
     channel = DefaultChannelBuilder(master).toChannel()
-    check_reachable(master, REACH_SECONDS / 2)
+    check_reachable(master, seconds / 2)
     try:
-        grpc.channel_ready_future(channel).result(timeout=REACH_SECONDS / 2)
+        grpc.channel_ready_future(channel).result(timeout=seconds / 2)
     except grpc.FutureTimeoutError as error:
         raise unreachable_error(address(master)) from error
     finally:

@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +45,12 @@ SESSION_SETTINGS = {
 """Settings that affect how rows are read; applied on every master unless the user sets them."""
 
 
-def session(master: str | None = None, *, conf: Mapping[str, str] | None = None) -> SparkSession:
+def session(
+    master: str | None = None,
+    *,
+    conf: Mapping[str, str] | None = None,
+    connect_timeout: float = REACH_SECONDS,
+) -> SparkSession:
     """Return the running Spark session, or start one.
 
     Parameters
@@ -55,6 +61,8 @@ def session(master: str | None = None, *, conf: Mapping[str, str] | None = None)
         `local[*]`.
     conf
         Spark settings. They override the user's `spark-defaults.conf`, which overrides our defaults.
+    connect_timeout
+        The seconds that the master may take to answer; the time that Java takes to start does not count.
 
     Raises
     ------
@@ -77,8 +85,8 @@ def session(master: str | None = None, *, conf: Mapping[str, str] | None = None)
     if running is not None:
         return running
     if master is not None and master.startswith("sc://"):
-        return connect(master, conf or {}, SESSION_SETTINGS)
-    return _start(master, conf or {})
+        return connect(master, conf or {}, SESSION_SETTINGS, connect_timeout)
+    return _start(master, conf or {}, connect_timeout)
 
 
 def _running_session(master: str | None) -> SparkSession | None:
@@ -96,22 +104,25 @@ def _running_session(master: str | None) -> SparkSession | None:
     return found
 
 
-def _start(master: str | None, conf: Mapping[str, str]) -> SparkSession:
+def _start(master: str | None, conf: Mapping[str, str], connect_timeout: float) -> SparkSession:
     """Start Spark in a Java process that ends with this process."""
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    own = _user_settings()
+    own = user_settings()
     where = master or conf.get("spark.master") or own.get("spark.master") or LOCAL
     check_master(where)
-    check_reachable(where)
+    check_reachable(where, connect_timeout)
     ours = {key: value for key, value in _defaults(where).items() if key not in own}
     settings = SparkConf(loadDefaults=False).setAll([*(ours | dict(conf) | {"spark.master": where}).items()])
     with tempfile.NamedTemporaryFile(prefix="meshwright-spark-", suffix=".log") as log:
         try:
+            launched = time.monotonic()
             with _environment(where, {**own, **conf}), _java_gateway(settings, log) as gateway:
-                with _time_limit(where, gateway):
+                # Spark's own preparations take about as long as Java's start, or less, on any machine.
+                preparing = 3 * (time.monotonic() - launched)
+                with _time_limit(where, gateway, connect_timeout + preparing):
                     context = SparkContext(conf=settings, gateway=gateway)
                 context.setLogLevel("ERROR")
                 started = SparkSession(context)
@@ -165,7 +176,7 @@ def _delay_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def _time_limit(master: str, gateway: Any) -> Iterator[None]:
+def _time_limit(master: str, gateway: Any, seconds: float) -> Iterator[None]:
     """Kill Spark's Java if a standalone master accepts the connection but never answers.
 
     Spark itself would wait for a minute.
@@ -173,7 +184,7 @@ def _time_limit(master: str, gateway: Any) -> Iterator[None]:
     if not master.startswith("spark://"):
         yield
         return
-    timer = threading.Timer(REACH_SECONDS, gateway.proc.kill)
+    timer = threading.Timer(seconds, gateway.proc.kill)
     timer.daemon = True
     timer.start()
     try:
@@ -202,7 +213,6 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.app.name": "meshwright",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.driver.maxResultSize": "0",
         **SESSION_SETTINGS,
     }
     if master.startswith("local"):
@@ -221,7 +231,7 @@ def _memory_gibibytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**30
 
 
-def _user_settings() -> dict[str, str]:
+def user_settings() -> dict[str, str]:
     """Return the settings in the user's `spark-defaults.conf`, which Spark would rank below ours."""
     folder = os.environ.get("SPARK_CONF_DIR") or (
         os.environ.get("SPARK_HOME", "") and f"{os.environ['SPARK_HOME']}/conf"

@@ -19,9 +19,9 @@ EVERY_SECONDS = 0.5
 
 
 @contextmanager
-def report_stages(spark: SparkSession, phase: str, progress: Progress | None = None) -> Iterator[None]:
+def report_stages(spark: SparkSession | None, phase: str, progress: Progress | None = None) -> Iterator[None]:
     """Report the tasks of all jobs that run inside the block, as a count and as a share of all tasks."""
-    if progress is None:
+    if progress is None or spark is None:
         yield
         return
 

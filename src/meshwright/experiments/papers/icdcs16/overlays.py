@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from meshwright.experiments.checks import is_below
 from meshwright.experiments.papers.icdcs16.limits import most_support
 from meshwright.experiments.results import Results, Row, Spread
 
@@ -51,7 +52,7 @@ def synthetic(
 
 
 def under_budget(interest: Interest, max_edges: int, max_degree: int, seed: int) -> list[Row]:
-    """Measure all designs with given budgets, and the maximum degree of a complete MinMax-ODA."""
+    """Measure all designs with given budgets, the degree of a complete MinMax-ODA, and what is ours."""
     import meshwright as mw
 
     plans = {
@@ -59,8 +60,12 @@ def under_budget(interest: Interest, max_edges: int, max_degree: int, seed: int)
         "gpm": mw.design(interest, "gpm", max_degree=max_degree, literal=True),
         **at_random(interest, max_degree, seed),
         "minmax": mw.design(interest, "minmax"),
+        "gpm-useful": mw.design(interest, "gpm", max_degree=max_degree),
     }
-    return [{"design": name, **figures(plan.overlay)} for name, plan in plans.items()]
+    rows: list[Row] = [{"design": name, **figures(plan.overlay)} for name, plan in plans.items()]
+    if interest.num_nodes <= MOST_NODES:
+        rows.append({"design": "bound", **most_support(plans["gpm-useful"].overlay, max_edges, max_degree)})
+    return rows
 
 
 def at_random(interest: Interest, max_degree: int, seed: int) -> dict[str, Plan]:
@@ -132,13 +137,13 @@ def _below_degree(overlay: Overlay, limit: int) -> Overlay:
 
 def ordered(results: Results, x: str, *, label: str = "", above: Sequence[str] = ORDER) -> dict[str, float]:
     """Compare each design's mean support with the next one's, at each x: above it, or both complete."""
-    curves = {name: means(results.where(design=name), x) for name in above}
+    curves = {name: results.where(design=name).by(x, "support") for name in above}
     prefix = f"{label}, " if label else ""
     return {
-        f"{prefix}{TITLES[one]} above {TITLES[two]} at {at:g}": value > curves[two][at]
-        or curves[two][at] == 1
+        f"{prefix}{TITLES[one]} above {TITLES[two]} at {at:g}": min(curves[two][at]) == 1
+        or is_below(curves[two][at], values)
         for one, two in pairwise(above)
-        for at, value in curves[one].items()
+        for at, values in curves[one].items()
     }
 
 
@@ -156,13 +161,3 @@ def gaps(results: Results, upper: str, lower: str, x: str) -> dict[Any, list[flo
 def overall(curve: Mapping[Any, Sequence[float]]) -> Spread:
     """Return the mean and range over all points of a curve."""
     return Spread.of([value for values in curve.values() for value in values])
-
-
-def within(value: float, target: float, *, tight: float, loose: float, label: str) -> dict[str, float]:
-    """Compare a share with the paper's by their difference: it holds up to `tight`, partly up to `loose`.
-
-    >>> within(0.93, 0.95, tight=0.03, loose=0.08, label="GPM")
-    {'GPM 0.930 against 0.95': 1.0}
-    """
-    off = round(abs(value - target), 9)
-    return {f"{label} {value:.3f} against {target:g}": 1.0 if off <= tight else 0.5 if off <= loose else 0.0}

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
 
 NETWORKS = {"facebook": "Facebook", "twitter": "Twitter"}
+USERS = {"facebook": 200_000, "twitter": 20_000}
+"""Users of the synthetic graphs."""
 SEEDS = 3
 """Users from whom the search starts: 'a few' in the paper."""
 KINDS = {"followees": "topics per user", "followers": "users per topic"}
@@ -175,6 +177,11 @@ def _of(results: Results, kind: str, part: str, column: str) -> Spread:
     return Spread.of([own.where(seed=seed).column(column)[0] for seed in own.values("seed")])
 
 
+def _grid(wanted: int, seeds: int) -> tuple[Case, ...]:
+    networks = [grid(seeds=seeds, network=name, users=users, wanted=wanted) for name, users in USERS.items()]
+    return tuple(case for cases in networks for case in cases)
+
+
 DISTRIBUTIONS = Figure(
     "fig3",
     "Followees and followers: sample against whole",
@@ -183,11 +190,10 @@ DISTRIBUTIONS = Figure(
     draw_counts,
     counts_claims,
     counts_cell,
-    quick=grid(seeds=3, network=tuple(NETWORKS), users=20000, wanted=2000),
-    full=grid(seeds=5, network=tuple(NETWORKS), users=200000, wanted=10000),
+    quick=_grid(wanted=2000, seeds=3),
+    full=_grid(wanted=10000, seeds=5),
     panels=2,
     graphs=tuple(NETWORKS),
     weight=lambda case: case["users"] / 60000,
-    note=f"{GRAPHS} The paper's whole graphs have 3 and 41.7 million users; ours have 20,000, with --full "
-    "200,000.",
+    note=f"{GRAPHS} The paper's whole graphs have 3 and 41.7 million users; ours have 200,000 and 20,000.",
 )

@@ -1,0 +1,77 @@
+"""`meshwright lint`: find what storms, duplicates or does not work in existing configurations."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from meshwright.cli.options import InventoryFile, Json
+
+EXAMPLES = (
+    "meshwright lint /etc/mosquitto/mosquitto.conf",
+    "meshwright lint berlin.conf oslo.conf malmo/ --json",
+    "meshwright lint federation --dataset today",
+)
+
+
+def lint(
+    configurations: Annotated[
+        list[Path],
+        typer.Argument(metavar="CONF…", help="Configurations of Mosquitto, or folders with some."),
+    ],
+    *,
+    inventory: InventoryFile = None,
+    dataset: Annotated[
+        Path | None,
+        typer.Option(
+            "--dataset", metavar="DIR", help="Write what the bridges carry as a dataset, to plan from it."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Read existing Mosquitto configurations and report loops, duplicates, dead bridges and open listeners.
+
+    Bridges are followed by address and port to the other configurations. Every finding names file, line and
+    a way to mend it. The exit code is 1 if messages can circle or arrive twice.
+    """
+    from meshwright.cli import output
+    from meshwright.cli.output import ANSWER_IS_NO, check_target
+    from meshwright.deploy.config.inventory import read_inventory
+    from meshwright.deploy.lint.configuration import read_configurations
+    from meshwright.deploy.lint.findings import DUPLICATE, STORM
+    from meshwright.deploy.lint.findings import lint as find_faults
+    from meshwright.deploy.lint.network import Network
+    from meshwright.interest import Interest
+    from meshwright.store import write_dataset
+    from meshwright.store.datasets import MQTT
+
+    if dataset is not None:
+        check_target(dataset, "dataset")
+    hosts = {}
+    if inventory is not None:
+        endpoints = read_inventory(inventory).endpoints
+        hosts = {broker: (endpoint.host.lower(), endpoint.port) for broker, endpoint in endpoints.items()}
+    network = Network(read_configurations(configurations), hosts)
+    findings = find_faults(network)
+    if dataset is not None:
+        pairs = sorted(set(network.wanted()))
+        interest = Interest.from_pairs(
+            [broker for broker, _ in pairs],
+            [held for _, held in pairs],
+            all_nodes=[broker.name for broker in network.brokers],
+        )
+        sources = sorted(str(path) for path in configurations)
+        write_dataset(interest, dataset, sources=sources, made_by={"command": "lint"}, topic_kind=MQTT)
+    counts = {"brokers": len(network.brokers), "bridges": sum(len(one.bridges) for one in network.brokers)}
+    if json:
+        listed = [finding.to_dict() for finding in findings]
+        output.answer_json({**counts, "findings": listed, "dataset": dataset and str(dataset)})
+    else:
+        output.answer(
+            *map(str, findings),
+            f"{counts['brokers']:,} brokers, {counts['bridges']:,} bridges: "
+            + (f"{len(findings):,} findings" if findings else "nothing found"),
+            *([] if dataset is None else [f"what the bridges carry is written to {dataset}"]),
+        )
+    if any(finding.severity in (STORM, DUPLICATE) for finding in findings):
+        raise typer.Exit(ANSWER_IS_NO)

@@ -1,0 +1,113 @@
+"""Several designs of one interest side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from meshwright.designs.plan import Parameter, Plan
+from meshwright.designs.registry import design, find
+from meshwright.errors import InputError
+from meshwright.formatting import duration, excess, percentage
+from meshwright.interest import Interest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+USUAL = ("gm", "low", "minmax", "ring")
+"""The designs that are compared unless others are named."""
+HEAD = ("design", "links", "average degree", "highest degree", "support", "above the fewest, ≤", "time")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Plans of one interest, in the order in which they were asked for."""
+
+    plans: tuple[Plan, ...]
+
+    def __len__(self) -> int:
+        return len(self.plans)
+
+    def __iter__(self) -> Iterator[Plan]:
+        return iter(self.plans)
+
+    def __getitem__(self, algorithm: str) -> Plan:
+        """Return the plan of an algorithm."""
+        for plan in self.plans:
+            if plan.algorithm == algorithm:
+                return plan
+        raise KeyError(f"{algorithm}: compared were {', '.join(plan.algorithm for plan in self.plans)}")
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(f'{plan.algorithm}: {len(plan.overlay):,} links' for plan in self)})"
+
+    def table(self) -> pa.Table:
+        """Return the figures of all plans as an Arrow table, a row for each."""
+        import pyarrow as pa
+
+        names = list(dict.fromkeys(name for plan in self for name in plan.figures))
+        columns: dict[str, list[Any]] = {"algorithm": [plan.algorithm for plan in self]}
+        columns |= {name: [plan.figures.get(name) for plan in self] for name in names}
+        return pa.table(columns)
+
+    def plot(self) -> Any:
+        """Draw degrees and support of all plans, and return the matplotlib figure."""
+        import meshwright as mw
+
+        return mw.plot(*self.plans)
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_table
+
+        return html_table([_cells(plan) for plan in self], head=HEAD)
+
+
+def _cells(plan: Plan) -> Sequence[str]:
+    figures = plan.figures
+    return (
+        find(plan.algorithm).title,
+        f"{figures['edges']:,}",
+        f"{figures['average_degree']:.2f}",
+        f"{figures['max_degree']:,}",
+        percentage(figures["support"]),
+        excess(figures["gap"]) if "gap" in figures else "–",
+        duration(plan.seconds),
+    )
+
+
+def compare(
+    interest: Any,
+    algorithms: Sequence[str] = USUAL,
+    *,
+    certify: bool = False,
+    seed: int = 0,
+    threads: int = 1,
+    **parameters: Parameter,
+) -> Comparison:
+    """Design by several algorithms; each gets the parameters that it takes.
+
+    >>> import meshwright as mw
+    >>> mw.compare({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, ["gm", "ring"])
+    Comparison(gm: 2 links, ring: 2 links)
+
+    Raises
+    ------
+    InputError
+        If there is no such algorithm, none takes a parameter, or the interest is none.
+    """
+    if isinstance(algorithms, str):
+        algorithms = (algorithms,)
+    chosen = {name: find(name) for name in algorithms}
+    for name in parameters:
+        if not any(name in own.parameters for own in chosen.values()):
+            raise InputError(f"none of {', '.join(chosen)} takes a parameter {name!r}")
+    interest = Interest.of(interest)
+    plans: list[Plan] = []
+    for name, own in chosen.items():
+        given: dict[str, Any] = {key: parameters[key] for key in parameters if key in own.parameters}
+        prices = plans[0].prices if plans else None
+        plans.append(
+            design(interest, name, seed=seed, threads=threads, certify=certify, prices=prices, **given)
+        )
+    return Comparison(tuple(plans))

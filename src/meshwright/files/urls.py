@@ -1,0 +1,127 @@
+"""Places by path or URL: local files directly, others through Arrow's file systems."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from meshwright.errors import InputError
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+SCHEMES = ("file", "s3", "s3a", "hdfs", "gs", "gcs", "abfs", "abfss")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):/")
+
+
+def is_url(place: str | Path) -> bool:
+    """Return whether a place is a URL rather than a path.
+
+    >>> is_url("s3://bucket/key"), is_url("file:/tmp/a"), is_url("/tmp/a"), is_url("a:b.csv")
+    (True, True, False, False)
+    """
+    return _URL.match(os.fspath(place)) is not None
+
+
+def local_path(place: str | Path) -> str | None:
+    """Return the local path that a path or a `file:` URL means, or None for other URLs.
+
+    >>> local_path("file:///tmp/a%20b"), local_path("file:/tmp/a"), local_path("a/b"), local_path("s3://a/b")
+    ('/tmp/a b', '/tmp/a', 'a/b', None)
+    """
+    text = os.fspath(place)
+    if not is_url(text):
+        return text
+    if not text.lower().startswith("file:"):
+        return None
+    return unquote(re.sub(r"^file:/+(localhost/)?", "/", text, flags=re.IGNORECASE))
+
+
+def require_local(place: str | Path) -> Path:
+    """Return the local path that a path or a `file:` URL means.
+
+    Raises
+    ------
+    InputError
+        If it is another URL.
+    """
+    local = local_path(place)
+    if local is None:
+        raise InputError(f"{place} is a URL, and only datasets and sources may be: give a path")
+    return Path(local)
+
+
+@contextmanager
+def local_copy(place: str | Path) -> Iterator[Path]:
+    """Yield the local path of a place; a URL of another kind than `file:` is copied while the block runs.
+
+    Raises
+    ------
+    InputError
+        If there is nothing, or the place cannot be reached.
+    """
+    import tempfile
+
+    import pyarrow as pa
+    from pyarrow import fs
+
+    local = local_path(place)
+    if local is not None:
+        yield Path(local)
+        return
+    url = os.fspath(place).rstrip("/")
+    system, path = file_system(url)
+    with tempfile.TemporaryDirectory(prefix="meshwright-copy-") as folder:
+        target = Path(folder) / path.rpartition("/")[2]
+        try:
+            if system.get_file_info(path).type == fs.FileType.NotFound:
+                raise InputError(f"nothing is at {url}: check the address")
+            fs.copy_files(path, str(target), source_filesystem=system)
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{url} cannot be reached: {_first_line(error)[:200]}") from error
+        yield target
+
+
+def file_system(url: str) -> tuple[FileSystem, str]:
+    """Return the file system of a URL, and the path in it.
+
+    Raises
+    ------
+    InputError
+        If the scheme is unknown, or the address is invalid or cannot be reached.
+    """
+    import pyarrow as pa
+    from pyarrow import fs
+
+    found = _URL.match(url)
+    scheme = found[1].lower() if found else ""
+    if scheme not in SCHEMES:
+        raise InputError(f"{url} is a URL of an unknown kind: give a path, or one of {', '.join(SCHEMES)}:")
+    local = local_path(url)
+    if local is not None:
+        return fs.LocalFileSystem(), str(Path(local).absolute())
+    # Hadoop's names of schemes are Arrow's names, with a letter for the implementation.
+    known = re.sub(r"^s3a:", "s3:", url, flags=re.IGNORECASE)
+    try:
+        made: tuple[FileSystem, str] = fs.FileSystem.from_uri(known)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{url} cannot be reached: {_first_line(error)}") from error
+    return made
+
+
+def open_input(place: str) -> Any:
+    """Open a file by path or URL for reading bytes, at any position."""
+    local = local_path(place)
+    if local is not None:
+        return Path(local).open("rb")
+    system, path = file_system(place)
+    return system.open_input_file(path)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,190 @@
+"""Numbers for the names of all blocks, in the order of their UTF-8 bytes, computed on the executors.
+
+1. Each block cuts its names at the same few names, taken from samples, so that each part has all names of a
+   range. Which names these are affects only who does the work.
+2. Each part sorts its distinct names, and answers each block with the ranks of its names.
+3. The driver receives the number of names in each part. The id of a name is the sum of those before, plus
+   the rank of the name in its part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.errors import InputError
+from meshwright.pipeline.dataset.blocks import KINDS, pack_names, unpack, unpack_names
+from meshwright.pipeline.flow import Flow, make_batch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.pipeline.flow import Batches
+
+BYTES_IN_A_PART = 1 << 26
+"""One task sorts about this many bytes of names, counted once for each block that has them."""
+BYTES_IN_A_SLICE = 1 << 24
+MOST_NAMES = 2**31 - 1
+CUT = "slot int, share long, block string, codes binary, names binary"
+NUMBERED = (
+    "slot int, share long, block string, kind int, total long, first long, codes binary, ranks binary, "
+    "names binary"
+)
+"""Three kinds of rows of a part: its count; for each block, codes and ranks; and its names, in slices."""
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """The names of all blocks in parts, and the id of the first name of each part."""
+
+    flow: Flow
+    offsets: NDArray[np.int64]
+    """By slot: parts of nodes, then parts of topics."""
+    slots: Mapping[str, int]
+    """By kind: its first slot."""
+    counts: Mapping[str, int]
+    """By kind: the number of names."""
+
+    def release(self) -> None:
+        """Free the flow."""
+        self.flow.release()
+
+
+def choose_cuts(samples: Sequence[Any], sizes: Mapping[str, int], cores: int) -> dict[str, list[str]]:
+    """Return the names at which each kind is cut into parts, from samples and the bytes of all names."""
+    tables = [unpack(content) for content in samples]
+    made = {}
+    for kind in KINDS:
+        found = sorted({name for table in tables for name in table.column(kind)[0].as_py()}, key=str.encode)
+        wanted = max(-(-sizes[kind] // BYTES_IN_A_PART), 1)
+        if sizes[kind] > 1 << 20:
+            wanted = max(wanted, cores)
+        places = np.unique(np.arange(1, wanted) * len(found) // wanted)
+        made[kind] = [found[place] for place in places]
+    return made
+
+
+def number_names(blocks: Flow, cuts: Mapping[str, Sequence[str]]) -> Numbered:
+    """Give the names of all blocks their ids."""
+    slots = {"nodes": 0, "topics": len(cuts["nodes"]) + 1}
+    count = slots["topics"] + len(cuts["topics"]) + 1
+    cut = blocks.select("share", "block", *KINDS).map(partial(cut_blocks, cuts, slots), CUT)
+    flow = cut.exchange(count, "slot", "block").map(partial(rank_names, slots["topics"]), NUMBERED).keep()
+    try:
+        return count_parts(flow, slots, count)
+    except BaseException:
+        flow.release()
+        raise
+
+
+def count_parts(flow: Flow, slots: Mapping[str, int], parts: int) -> Numbered:
+    """Compute the parts, and sum up the counts of names."""
+    sizes = np.zeros(parts, dtype=np.int64)
+    for row in flow.select("slot", "total", having="total").collect():
+        sizes[row.slot] = row.total
+    offsets = np.zeros(parts, dtype=np.int64)
+    counts = {}
+    for kind in KINDS:
+        end = slots["topics"] if kind == "nodes" else parts
+        of_kind = sizes[slots[kind] : end]
+        offsets[slots[kind] : end] = np.cumsum(of_kind) - of_kind
+        counts[kind] = int(of_kind.sum())
+        if counts[kind] > MOST_NAMES:
+            raise InputError(f"{counts[kind]} {kind} are more than {MOST_NAMES} (2³¹ − 1): split the data")
+    return Numbered(flow, offsets, slots, counts)
+
+
+def cut_blocks(
+    cuts: Mapping[str, Sequence[str]], slots: Mapping[str, int], batches: Batches
+) -> Iterator[pa.RecordBatch]:
+    """Cut the names of blocks into parts."""
+    for batch in batches:
+        for row in range(batch.num_rows):
+            share, block = batch.column("share")[row].as_py(), batch.column("block")[row].as_py()
+            for kind in KINDS:
+                names = unpack_names(batch.column(kind)[row].as_buffer())
+                part_of = find_parts(names, cuts[kind])
+                for part in np.unique(part_of).tolist():
+                    codes = np.flatnonzero(part_of == part).astype("<i4")
+                    for begin, end in _slices(names, codes):
+                        chosen = codes[begin:end]
+                        yield make_batch(
+                            CUT,
+                            slot=[slots[kind] + part],
+                            share=[share],
+                            block=[block],
+                            codes=[chosen],
+                            names=[pack_names(names.take(pa.array(chosen)))],
+                        )
+
+
+def find_parts(names: pa.Array, cuts: Sequence[str]) -> NDArray[np.int64]:
+    """Return the part of each name: the number of cuts that are not after it, by binary search."""
+    low = np.zeros(len(names), dtype=np.int64)
+    high = np.full(len(names), len(cuts), dtype=np.int64)
+    bounds = pa.array(cuts, pa.string())
+    while (low < high).any():
+        middle = (low + high) // 2
+        open_ends = low < high
+        bound = bounds.take(pa.array(np.minimum(middle, len(cuts) - 1)))
+        after = pc.greater_equal(names, bound).to_numpy(zero_copy_only=False)
+        low = np.where(open_ends & after, middle + 1, low)
+        high = np.where(open_ends & ~after, middle, high)
+    return low
+
+
+def _slices(names: pa.Array, codes: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """Yield ranges of codes whose names have a bounded number of bytes."""
+    mean = max(names.nbytes // max(len(names), 1), 1)
+    step = max(BYTES_IN_A_SLICE // mean, 1)
+    for begin in range(0, len(codes), step):
+        yield begin, min(begin + step, len(codes))
+
+
+def rank_names(first_topic_slot: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Sort the distinct names of each part; yield its count, its names and the ranks for each block."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        for row in range(batch.num_rows):
+            one = batch.slice(row, 1)
+            if held and held[0].column("slot")[0] != one.column("slot")[0]:
+                yield from _rank_part(held, first_topic_slot)
+                held = []
+            held.append(one)
+    if held:
+        yield from _rank_part(held, first_topic_slot)
+
+
+def _rank_part(held: Sequence[pa.RecordBatch], first_topic_slot: int) -> Iterator[pa.RecordBatch]:
+    slot = held[0].column("slot")[0].as_py()
+    slices = [unpack_names(row.column("names")[0].as_buffer()).cast(pa.large_string()) for row in held]
+    encoded = pa.chunked_array(slices).dictionary_encode()
+    distinct = encoded.chunk(0).dictionary
+    order = pc.sort_indices(distinct)
+    ranks = np.empty(len(distinct), dtype="<i4")
+    ranks[order.to_numpy()] = np.arange(len(distinct), dtype="<i4")
+    yield make_batch(NUMBERED, slot=[slot], total=[len(distinct)])
+    for row, chunk in zip(held, encoded.chunks, strict=True):
+        yield make_batch(
+            NUMBERED,
+            slot=[slot],
+            share=row.column("share").to_pylist(),
+            block=row.column("block").to_pylist(),
+            kind=[int(slot >= first_topic_slot)],
+            codes=[row.column("codes")[0].as_buffer()],
+            ranks=[ranks[chunk.indices.to_numpy()]],
+        )
+    yield from slice_names(slot, distinct.take(order))
+
+
+def slice_names(slot: int, names: pa.Array) -> Iterator[pa.RecordBatch]:
+    """Yield the sorted names of a part in slices, each with the rank of its first name."""
+    for begin, end in _slices(names, np.arange(len(names), dtype=np.int32)):
+        piece = names[begin:end].cast(pa.string())
+        yield make_batch(NUMBERED, slot=[slot], first=[begin], names=[pack_names(piece)])

@@ -1,0 +1,310 @@
+"""The relation of all blocks: pairs of ids in order, folded and without duplicates; made on the executors.
+
+1. Each block gives its rows the ids of their names, and sends each row to the part of its node.
+2. Each part puts the events of a node and topic in order, drops what is superseded and repeated, and keeps
+   the rest as one piece: how many topics each of its nodes has, and which.
+3. Names that only superseded rows have are dropped, and the others are numbered again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright.errors import InputError
+from meshwright.interest import MOST_SUBSCRIPTIONS
+from meshwright.pipeline.dataset.blocks import unpack_names
+from meshwright.pipeline.dataset.numbering import NUMBERED, Numbered, count_parts, slice_names
+from meshwright.pipeline.flow import Flow, make_batch
+from meshwright.pipeline.readers.rows import NO_SEQUENCE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.pipeline.flow import Batches
+
+ROWS_IN_A_PART = 1 << 20
+"""One task sorts about this many rows."""
+STAMPS = {"times": "<f8", "sequences": "<i8", "leaves": "i1"}
+PART = "part int, share long, chunk long, keys binary, times binary, sequences binary, leaves binary"
+PIECE = "part int, standing long, given long, kept long, sizes binary, topics binary"
+USED = "slot int, share long, kind int, codes binary"
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """The numbered names, the pieces of the relation, and its counts."""
+
+    names: Numbered
+    pieces: Flow
+    kept: int
+    given: int
+    """The number of rows, with those that are repeated or superseded."""
+    standing: int
+    """The number of rows that are kept or repeat one that is."""
+    parts: int
+
+    def release(self) -> None:
+        """Free names and pieces."""
+        self.names.release()
+        self.pieces.release()
+
+
+def relate(
+    blocks: Flow, names: Numbered, shares: int, rows: int, *, folds: bool, as_of: float | None, cores: int
+) -> Relation:
+    """Return the relation of all blocks; with `folds`, rows are events."""
+    nodes = max(names.counts["nodes"], 1)
+    width = min(nodes * ROWS_IN_A_PART // max(rows, 1), -(-nodes // cores) if rows > 1 << 16 else nodes)
+    width = 1 << max(width.bit_length() - 1, 0) if width < nodes else nodes
+    coded = blocks.select("share", "chunk", "block", "node_codes", "topic_codes", *STAMPS)
+    ranks = names.flow.select("slot", "share", "block", "kind", "codes", "ranks", having="block")
+    number = partial(number_blocks, names.offsets, width, folds)
+    parts = -(-nodes // width)
+    split = coded.union(ranks).exchange(shares, "share", "block").map(number, PART)
+    merge = partial(merge_parts, as_of)
+    pieces = split.exchange(parts, "part", "share", "chunk").map(merge, PIECE).keep()
+    given = kept = standing = 0
+    for piece in pieces.select("given", "kept", "standing").collect():
+        given, kept, standing = given + piece.given, kept + piece.kept, standing + piece.standing
+    if given != rows:
+        pieces.release()
+        raise InputError(
+            f"the sources changed while they were read ({rows} rows, then {given}): run this again"
+        )
+    if kept > MOST_SUBSCRIPTIONS:
+        pieces.release()
+        raise InputError(
+            f"{kept} subscriptions are more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
+            "sample the data, or split it by topic"
+        )
+    return Relation(names, pieces, kept, given, standing, parts)
+
+
+def _groups(batches: Batches, column: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows that have the same value in a column, which are next to each other."""
+    held: list[dict[str, Any]] = []
+    for batch in batches:
+        for row in range(batch.num_rows):
+            one = {name: batch.column(name)[row] for name in batch.schema.names}
+            if held and held[0][column] != one[column]:
+                yield held
+                held = []
+            held.append(one)
+    if held:
+        yield held
+
+
+def _array(cell: Any, kind: str) -> NDArray[Any]:
+    return np.frombuffer(cell.as_buffer(), kind)
+
+
+def number_blocks(
+    offsets: NDArray[np.int64], width: int, folds: bool, batches: Batches
+) -> Iterator[pa.RecordBatch]:
+    """Give the rows of blocks the ids of their names; yield keys node · 2³² + topic, by part."""
+    for rows in _groups(batches, "block"):
+        ids = {}
+        for kind in (0, 1):
+            answers = [row for row in rows if row["kind"].as_py() == kind]
+            size = sum(len(_array(row["codes"], "<i4")) for row in answers)
+            ids[kind] = np.full(size, -1, dtype=np.int64)
+            for row in answers:
+                ids[kind][_array(row["codes"], "<i4")] = offsets[row["slot"].as_py()] + _array(
+                    row["ranks"], "<i4"
+                )
+        for block in (row for row in rows if row["kind"].as_py() is None):
+            codes = [_array(block[name], "<i4") for name in ("node_codes", "topic_codes")]
+            if any(len(ids[kind]) <= codes[kind].max(initial=-1) for kind in (0, 1)):
+                raise InputError("the sources changed while they were read: run this again")
+            keys = ids[0][codes[0]]
+            part_of = keys // width
+            keys <<= 32
+            keys += ids[1][codes[1]]
+            yield from _split(block, keys, part_of, folds)
+
+
+def _split(
+    block: Mapping[str, Any], keys: NDArray[np.int64], part_of: NDArray[np.int64], folds: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a block by part; events keep their order."""
+    stamps = {name: block[name] for name in STAMPS if folds and block[name].is_valid}
+    order = np.argsort(part_of, kind="stable") if folds else np.argsort(keys)
+    keys, part_of = keys[order], part_of[order]
+    columns = {name: _array(cell, STAMPS[name])[order] for name, cell in stamps.items()}
+    parts, begins = np.unique(part_of, return_index=True)
+    for part, begin, end in zip(parts.tolist(), begins, np.append(begins, len(keys))[1:], strict=True):
+        yield make_batch(
+            PART,
+            part=[part],
+            share=[block["share"].as_py()],
+            chunk=[block["chunk"].as_py()],
+            keys=[keys[begin:end].astype("<i8", copy=False)],
+            **{name: [values[begin:end]] for name, values in columns.items()},
+        )
+
+
+def merge_parts(as_of: float | None, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Merge the rows of each part into one piece."""
+    for rows in _groups(batches, "part"):
+        keys = np.concatenate([_array(row["keys"], "<i8") for row in rows])
+        given = len(keys)
+        stamps = {name: _join_stamps(rows, name) for name in STAMPS}
+        standing = fold_events(keys, **stamps, as_of=as_of)
+        kept = np.sort(standing)
+        kept = kept[np.diff(kept, prepend=-1) > 0]
+        nodes, topics = kept >> 32, (kept & 0xFFFFFFFF).astype("<i4")
+        found, sizes = np.unique(nodes, return_counts=True)
+        yield make_batch(
+            PIECE,
+            part=[rows[0]["part"].as_py()],
+            standing=[len(standing)],
+            given=[given],
+            kept=[len(kept)],
+            sizes=[np.stack((found, sizes)).astype("<i4")],
+            topics=[topics],
+        )
+
+
+def _join_stamps(rows: Sequence[Mapping[str, Any]], name: str) -> NDArray[Any] | None:
+    """Return times, sequences or operations of all rows; None if no row has any."""
+    if not any(row[name].is_valid for row in rows):
+        return None
+    default = {"times": np.nan, "sequences": NO_SEQUENCE, "leaves": -1}[name]
+    sizes = [len(_array(row["keys"], "<i8")) for row in rows]
+    return np.concatenate(
+        [
+            _array(row[name], STAMPS[name]) if row[name].is_valid else np.full(size, default, STAMPS[name])
+            for row, size in zip(rows, sizes, strict=True)
+        ]
+    )
+
+
+def fold_events(
+    keys: NDArray[np.int64],
+    times: NDArray[np.float64] | None,
+    sequences: NDArray[np.int64] | None,
+    leaves: NDArray[np.int8] | None,
+    as_of: float | None = None,
+) -> NDArray[np.int64]:
+    """Return the keys of the rows that stand: the subscribes after the last unsubscribe of their key.
+
+    Events are ordered by time, then sequence, then position. Rows without a time come first. With `as_of`,
+    later rows do not count.
+    """
+    if as_of is not None and times is not None:
+        seen = ~(times > as_of)
+        keys, times = keys[seen], times[seen]
+        sequences = None if sequences is None else sequences[seen]
+        leaves = None if leaves is None else leaves[seen]
+    if leaves is None or not (leaves == 1).any():
+        return keys
+    # Sorts are stable, and the last one counts most.
+    order = np.arange(len(keys))
+    if sequences is not None:
+        order = np.argsort(sequences, kind="stable")
+    if times is not None:
+        stamps = np.where(np.isnan(times), -np.inf, times)
+        order = order[np.argsort(stamps[order], kind="stable")]
+    order = order[np.argsort(keys[order], kind="stable")]
+    keys, ends = keys[order], leaves[order] == 1
+    begins = np.flatnonzero(np.diff(keys, prepend=-1) != 0)
+    last = np.maximum.reduceat(np.where(ends, np.arange(len(keys)), -1), begins)
+    lengths = np.diff(np.append(begins, len(keys)))
+    return keys[np.arange(len(keys)) > np.repeat(last, lengths)]
+
+
+def drop_unused(relation: Relation) -> Relation:
+    """Drop the names that no kept row has, and give the others new ids."""
+    names = relation.names
+    slots = len(names.offsets)
+    used = relation.pieces.select("part", "sizes", "topics").map(
+        partial(find_used, names.offsets, names.slots["topics"]), USED
+    )
+    named = names.flow.select("slot", "first", "names", having="names")
+    ranked = used.union(named).exchange(slots, "slot").map(partial(rank_used, names.offsets), NUMBERED).keep()
+    again = count_parts(ranked, names.slots, slots)
+    answers = ranked.select("slot", "share", "kind", "codes", "ranks", having="ranks")
+    pieces = relation.pieces.map(_with_share, f"{PIECE}, share long").union(answers)
+    renumbered = pieces.exchange(relation.parts, "share").map(partial(renumber, again.offsets), PIECE).keep()
+    made = Relation(again, renumbered, relation.kept, relation.given, relation.standing, relation.parts)
+    # Compute the pieces before what they are made of is freed.
+    found = sum(piece.kept for piece in renumbered.select("kept").collect())
+    relation.release()
+    if found != relation.kept:
+        raise InputError("the sources changed while they were read: run this again")
+    return made
+
+
+def _with_share(batches: Batches) -> Batches:
+    for batch in batches:
+        shares = batch.column("part").cast(pa.int64())
+        yield pa.record_batch([*batch.columns, shares], [*batch.schema.names, "share"])
+
+
+def find_used(offsets: NDArray[np.int64], topic_slot: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Yield the ids that the rows of each piece have, by the part of names that they belong to."""
+    ranges = (offsets[:topic_slot], offsets[topic_slot:])
+    for batch in batches:
+        for row in range(batch.num_rows):
+            part = batch.column("part")[row].as_py()
+            nodes = _array(batch.column("sizes")[row], "<i4").reshape(2, -1)[0]
+            topics = np.unique(_array(batch.column("topics")[row], "<i4"))
+            for kind, ids in enumerate((nodes, topics)):
+                # Parts without names begin where the next one does.
+                slot_of = np.searchsorted(ranges[kind], ids, side="right") - 1 + (topic_slot if kind else 0)
+                for slot in np.unique(slot_of).tolist():
+                    chosen = ids[slot_of == slot].astype("<i4")
+                    yield make_batch(USED, slot=[slot], share=[part], kind=[kind], codes=[chosen])
+
+
+def rank_used(offsets: NDArray[np.int64], batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Rank the names of each part that some piece uses; answer each piece with the ranks of its ids."""
+    for rows in _groups(batches, "slot"):
+        slot = rows[0]["slot"].as_py()
+        offset = int(offsets[slot])
+        asked = [row for row in rows if row["codes"].is_valid]
+        ids = [_array(row["codes"], "<i4") for row in asked]
+        used = np.unique(np.concatenate(ids)) if ids else np.zeros(0, dtype=np.int32)
+        slices = sorted((row for row in rows if row["names"].is_valid), key=lambda row: row["first"].as_py())
+        pieces = [unpack_names(row["names"].as_buffer()).cast(pa.large_string()) for row in slices]
+        every = pa.chunked_array(pieces, pa.large_string())
+        yield make_batch(NUMBERED, slot=[slot], total=[len(used)])
+        for row, of_row in zip(asked, ids, strict=True):
+            yield make_batch(
+                NUMBERED,
+                slot=[slot],
+                share=[row["share"].as_py()],
+                kind=[row["kind"].as_py()],
+                codes=[of_row],
+                ranks=[np.searchsorted(used, of_row).astype("<i4")],
+            )
+        if len(used):
+            yield from slice_names(slot, every.take(pa.array(used - offset)).combine_chunks())
+
+
+def renumber(offsets: NDArray[np.int64], batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Give the nodes and topics of each piece their new ids."""
+    for rows in _groups(batches, "share"):
+        old, new = {}, {}
+        for kind in (0, 1):
+            answers = [row for row in rows if row["kind"].is_valid and row["kind"].as_py() == kind]
+            ids = np.concatenate([np.zeros(0, "<i4"), *(_array(row["codes"], "<i4") for row in answers)])
+            ranks = [offsets[row["slot"].as_py()] + _array(row["ranks"], "<i4") for row in answers]
+            order = np.argsort(ids)
+            old[kind], new[kind] = ids[order], np.concatenate([np.zeros(0, np.int64), *ranks])[order]
+        for piece in (row for row in rows if row["sizes"].is_valid):
+            nodes, sizes = _array(piece["sizes"], "<i4").reshape(2, -1)
+            topics = _array(piece["topics"], "<i4")
+            renamed = [new[kind][np.searchsorted(old[kind], ids)] for kind, ids in enumerate((nodes, topics))]
+            yield make_batch(
+                PIECE,
+                **{name: [piece[name].as_py()] for name in ("part", "standing", "given", "kept")},
+                sizes=[np.stack((renamed[0], sizes)).astype("<i4")],
+                topics=[renamed[1].astype("<i4")],
+            )

@@ -1,0 +1,194 @@
+"""Writing a dataset: the executors write its parts at fixed ranges of ids, and the driver the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright.errors import OutputError
+from meshwright.fingerprint import KINDS, fold_digests, part_sizes
+from meshwright.pipeline.dataset.blocks import pack, pack_names, unpack, unpack_names
+from meshwright.pipeline.flow import Flow, make_batch
+from meshwright.store.dataset_folders import has_part, new_part
+from meshwright.store.dataset_parts import QUARANTINE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.pipeline.dataset.relation import Relation
+    from meshwright.pipeline.flow import Batches
+
+RECORDS_IN_A_PART = 1 << 20
+"""A part of the quarantine has this many records."""
+PIECES = "target int, first long, sizes binary, topics binary, names binary, records binary"
+WRITTEN = "target int, rows long, digest binary"
+
+
+class Target(NamedTuple):
+    """A file to write."""
+
+    kind: str
+    number: int
+
+
+class Aside(NamedTuple):
+    """What executors need to number the records of the quarantine."""
+
+    sources: Sequence[str]
+    """The paths of all files."""
+    lines: Mapping[tuple[int, int], int]
+    """By file and first byte of a stretch: the lines before it."""
+    ranks: Mapping[tuple[int, int], int]
+    """By share and chunk of a block: the records before it in the quarantine."""
+    records: int
+
+
+def write_parts(place: str, relation: Relation, blocks: Flow, aside: Aside, counts: Mapping[str, int]) -> str:
+    """Write all parts of a dataset, and return its fingerprint."""
+    layout = part_sizes(counts)
+    parts = {kind: number for kind, (_, number) in layout.items()}
+    parts["quarantine"] = max(-(-aside.records // RECORDS_IN_A_PART), 1)
+    targets = [Target(kind, number) for kind, many in parts.items() for number in range(many)]
+    firsts = {kind: targets.index(Target(kind, 0)) for kind in parts}
+    names = relation.names
+    named = names.flow.select("slot", "first", "names", having="names")
+    starts = firsts["nodes"], firsts["topics"]
+    pieces = named.map(
+        partial(cut_names, names.offsets, names.slots["topics"], starts, layout["nodes"][0]), PIECES
+    )
+    width = layout["subscriptions"][0]
+    pairs = relation.pieces.select("sizes", "topics").map(
+        partial(cut_pieces, firsts["subscriptions"], width), PIECES
+    )
+    pieces = pieces.union(pairs)
+    if aside.records:
+        bad = blocks.select("share", "chunk", "aside", having="aside")
+        pieces = pieces.union(bad.map(partial(cut_records, firsts["quarantine"], aside), PIECES))
+    written = pieces.exchange(len(targets), "target", "first").map(
+        partial(write_targets, place, targets), WRITTEN
+    )
+    digests: dict[int, bytes] = {}
+    rows = dict.fromkeys(parts, 0)
+    for row in written.collect():
+        digests[row.target] = bytes(row.digest)
+        rows[targets[row.target].kind] += row.rows
+    for number in sorted(set(range(len(targets))) - set(digests)):
+        with new_part(place, *targets[number]) as writer:
+            pass  # a table without rows
+        digests[number] = writer.digest.digest()
+    _check(place, targets, rows, {**counts, "quarantine": aside.records})
+    return fold_digests(
+        counts, {kind: [digests[firsts[kind] + number] for number in range(parts[kind])] for kind in KINDS}
+    )
+
+
+def _check(place: str, targets: Sequence[Target], rows: Mapping[str, int], counts: Mapping[str, int]) -> None:
+    """Check that executors wrote every row, and that this process sees the files."""
+    wrong = [kind for kind in rows if rows[kind] != counts[kind]]
+    if wrong:
+        raise AssertionError(
+            f"{rows} rows were written, not {dict(counts)}: this is a bug in Meshwright, please report it"
+        )
+    unseen = [f"{kind}/{number}" for kind, number in targets if not has_part(place, kind, number)]
+    if unseen:
+        raise OutputError(
+            f"workers wrote {len(unseen)} files to {place} that this machine does not see: choose a folder "
+            "that the driver and every worker share, or a URL"
+        )
+
+
+def cut_names(
+    offsets: NDArray[np.int64], topic_slot: int, starts: tuple[int, int], width: int, batches: Batches
+) -> Iterator[pa.RecordBatch]:
+    """Cut slices of names at the ranges of ids of the files."""
+    for batch in batches:
+        for row in range(batch.num_rows):
+            slot = batch.column("slot")[row].as_py()
+            names = unpack_names(batch.column("names")[row].as_buffer())
+            first = int(offsets[slot]) + batch.column("first")[row].as_py()
+            for begin, end in _ranges(first, first + len(names), width):
+                piece = names[begin - first : end - first]
+                target = starts[slot >= topic_slot] + begin // width
+                yield make_batch(PIECES, target=[target], first=[begin], names=[pack_names(piece)])
+
+
+def _ranges(begin: int, end: int, width: int) -> Iterator[tuple[int, int]]:
+    """Cut a range at the multiples of a width."""
+    while begin < end:
+        stop = min((begin // width + 1) * width, end)
+        yield begin, stop
+        begin = stop
+
+
+def cut_pieces(start: int, width: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Cut the pieces of the relation at the ranges of nodes of the files."""
+    for batch in batches:
+        for row in range(batch.num_rows):
+            nodes, sizes = np.frombuffer(batch.column("sizes")[row].as_buffer(), "<i4").reshape(2, -1)
+            topics = np.frombuffer(batch.column("topics")[row].as_buffer(), "<i4")
+            if not len(nodes):
+                continue
+            first = int(nodes[0])
+            ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+            for begin, end in _ranges(first, first + len(nodes), width):
+                low, high = begin - first, end - first
+                yield make_batch(
+                    PIECES,
+                    target=[start + begin // width],
+                    first=[begin],
+                    sizes=[np.ascontiguousarray(sizes[low:high])],
+                    topics=[topics[ends[low] : ends[high]]],
+                )
+
+
+def cut_records(start: int, aside: Aside, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Give the records of the quarantine their sources and lines, and cut them at the ranges of the files."""
+    sources = pa.array(aside.sources, pa.string())
+    for batch in batches:
+        for row in range(batch.num_rows):
+            key = batch.column("share")[row].as_py(), batch.column("chunk")[row].as_py()
+            table = unpack(batch.column("aside")[row].as_buffer())
+            stretches = zip(table.column("file").to_pylist(), table.column("begin").to_pylist(), strict=True)
+            before = np.array([aside.lines.get(stretch, 0) for stretch in stretches], dtype=np.int64)
+            lines = table.column("place").to_numpy() + before + 1
+            columns = [sources.take(table.column("file").combine_chunks()), pa.array(lines)]
+            made = pa.table([*columns, table.column("record"), table.column("reason")], schema=QUARANTINE)
+            first = aside.ranks[key]
+            for begin, end in _ranges(first, first + made.num_rows, RECORDS_IN_A_PART):
+                piece = pack(made[begin - first : end - first].combine_chunks())
+                target = start + begin // RECORDS_IN_A_PART
+                yield make_batch(PIECES, target=[target], first=[begin], records=[piece])
+
+
+def write_targets(place: str, targets: Sequence[Target], batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Write files from their pieces, which come in order."""
+    pieces = _pieces(batches)
+    piece = next(pieces, None)
+    while piece is not None:
+        number = piece["target"].as_py()
+        kind = targets[number].kind
+        with new_part(place, *targets[number]) as writer:
+            while piece is not None and piece["target"].as_py() == number:
+                _add(writer, kind, piece)
+                piece = next(pieces, None)
+        yield make_batch(WRITTEN, target=[number], rows=[writer.rows], digest=[writer.digest.digest()])
+
+
+def _pieces(batches: Batches) -> Iterator[dict[str, Any]]:
+    for batch in batches:
+        for row in range(batch.num_rows):
+            yield {name: batch.column(name)[row] for name in batch.schema.names}
+
+
+def _add(writer: Any, kind: str, piece: Mapping[str, Any]) -> None:
+    if kind == "subscriptions":
+        arrays = (np.frombuffer(piece[name].as_buffer(), "<i4") for name in ("sizes", "topics"))
+        writer.add_subscriptions(piece["first"].as_py(), *arrays)
+    elif kind == "quarantine":
+        writer.add_records(unpack(piece["records"].as_buffer()))
+    else:
+        writer.add_names(piece["first"].as_py(), unpack_names(piece["names"].as_buffer()))

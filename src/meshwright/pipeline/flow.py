@@ -1,0 +1,210 @@
+"""Flows: record batches that pass through functions, are exchanged by part, and are kept; in two engines.
+
+`SparkFlow` runs on the executors of a cluster. `LocalFlow` runs in this process, for data that is not worth
+starting Spark. Both call the same functions on the same batches, so both give the same bytes.
+
+The cells of a batch are mostly large binary values (packed names, arrays of ids): they are cheap to move.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from meshwright.arrays import Ids
+
+Batches: TypeAlias = "Iterator[pa.RecordBatch]"
+Function: TypeAlias = "Callable[[Batches], Batches]"
+
+BYTES_IN_A_BATCH = 1 << 26
+"""Spark hands executors' Python batches of about this size: the cells are large."""
+TYPES = {
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "boolean": pa.bool_(),
+}
+
+
+def arrow_schema(columns: str) -> pa.Schema:
+    """Return the Arrow schema for columns as Spark writes them, such as `part int, keys binary`."""
+    return pa.schema([(name, TYPES[kind]) for name, kind in (one.split() for one in columns.split(", "))])
+
+
+def make_batch(columns: str, **given: Any) -> pa.RecordBatch:
+    """Return a batch with these columns; the ones that are not given are null.
+
+    A value is a list. Binary columns take anything with a buffer.
+    """
+    length = max(len(values) for values in given.values())
+    arrays = []
+    for field in arrow_schema(columns):
+        values = given.get(field.name)
+        if values is None:
+            arrays.append(pa.nulls(length, field.type))
+        elif field.type == pa.binary():
+            arrays.append(pa.array([None if one is None else memoryview(one) for one in values], pa.binary()))
+        else:
+            arrays.append(pa.array(values, field.type))
+    return pa.record_batch(arrays, schema=arrow_schema(columns))
+
+
+class Flow(ABC):
+    """Batches in partitions."""
+
+    @abstractmethod
+    def map(self, function: Function, columns: str) -> Self:
+        """Pass each partition through a function that returns batches with these columns."""
+
+    @abstractmethod
+    def select(self, *columns: str, having: str | None = None) -> Self:
+        """Keep only these columns, and only the rows in which the column `having` is not null."""
+
+    @abstractmethod
+    def union(self, other: Self) -> Self:
+        """Return the partitions of both flows; columns are matched by name, and missing ones are null."""
+
+    @abstractmethod
+    def exchange(self, parts: int, by: str, *order: str) -> Self:
+        """Send each row to the partition that the column `by` names, and sort each by `order`."""
+
+    @abstractmethod
+    def keep(self) -> Self:
+        """Keep the batches once they are computed, until `release`."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Free the batches that are kept."""
+
+    @abstractmethod
+    def collect(self) -> list[Any]:
+        """Compute the batches, and return their rows; use it for few and small rows only."""
+
+
+class SparkFlow(Flow):
+    """A flow on the executors of a Spark session."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self.frame = frame
+
+    def map(self, function: Function, columns: str) -> SparkFlow:
+        """Pass each partition through a function on an executor."""
+        return SparkFlow(self.frame.mapInArrow(function, columns))
+
+    def select(self, *columns: str, having: str | None = None) -> SparkFlow:
+        """Keep only these columns and rows."""
+        from pyspark.sql import functions as sf
+
+        chosen = self.frame if having is None else self.frame.where(sf.col(having).isNotNull())
+        return SparkFlow(chosen.select(*columns))
+
+    def union(self, other: SparkFlow) -> SparkFlow:
+        """Return the partitions of both flows."""
+        return SparkFlow(self.frame.unionByName(other.frame, allowMissingColumns=True))
+
+    def exchange(self, parts: int, by: str, *order: str) -> SparkFlow:
+        """Shuffle the rows."""
+        from pyspark.sql import functions as sf
+
+        return SparkFlow(
+            self.frame.repartitionById(parts, sf.col(by).cast("int")).sortWithinPartitions(by, *order)
+        )
+
+    def keep(self) -> SparkFlow:
+        """Cache the batches, on disk if memory is short."""
+        from pyspark import StorageLevel
+
+        return SparkFlow(self.frame.persist(StorageLevel.MEMORY_AND_DISK))
+
+    def release(self) -> None:
+        """Free the cache."""
+        self.frame.unpersist()
+
+    def collect(self) -> list[Any]:
+        """Run a job, and return its rows."""
+        return list(self.frame.collect())
+
+
+class _Row(dict[str, Any]):
+    """A row whose fields are attributes, as rows of Spark are."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+class LocalFlow(Flow):
+    """A flow in this process: every step runs at once, partition by partition."""
+
+    def __init__(self, partitions: Sequence[pa.Table]) -> None:
+        self.partitions = partitions
+
+    def map(self, function: Function, columns: str) -> LocalFlow:
+        """Pass each partition through a function."""
+        schema = arrow_schema(columns)
+        made = (list(function(iter(one.to_batches()))) for one in self.partitions)
+        return LocalFlow([pa.Table.from_batches(batches, schema) for batches in made])
+
+    def select(self, *columns: str, having: str | None = None) -> LocalFlow:
+        """Keep only these columns and rows."""
+        chosen = (
+            self.partitions
+            if having is None
+            else [one.filter(one.column(having).is_valid()) for one in self.partitions]
+        )
+        return LocalFlow([one.select(list(columns)) for one in chosen])
+
+    def union(self, other: LocalFlow) -> LocalFlow:
+        """Return the partitions of both flows."""
+        return LocalFlow([*self.partitions, *other.partitions])
+
+    def exchange(self, parts: int, by: str, *order: str) -> LocalFlow:
+        """Send each row to its partition."""
+        import pyarrow.compute as pc
+
+        whole = pa.concat_tables(self.partitions, promote_options="default")
+        # Rows hold large values: sort their numbers, then take each row once.
+        keys = whole.select(list(dict.fromkeys((by, *order))))
+        places = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
+        sorted_parts = keys.column(by).take(places).to_numpy()
+        made = []
+        for part in range(parts):
+            begin, end = sorted_parts.searchsorted([part, part + 1])
+            made.append(_take_rows(whole, places[begin:end].to_numpy()))
+        return LocalFlow(made)
+
+    def keep(self) -> LocalFlow:
+        """Return the flow itself: its batches are computed already."""
+        return self
+
+    def release(self) -> None:
+        """Forget the batches."""
+        self.partitions = []
+
+    def collect(self) -> list[Any]:
+        """Return the rows."""
+        return [_Row(row) for one in self.partitions for row in one.to_pylist()]
+
+
+def _take_rows(whole: pa.Table, places: Ids) -> pa.Table:
+    """Return rows in the given order, without a copy of their values and with no limit on their size."""
+    if not len(places):
+        return whole.schema.empty_table()
+    return pa.concat_tables([whole.slice(int(place), 1) for place in places])
+
+
+def numbers(spark: SparkSession | None, count: int) -> Flow:
+    """Return the numbers from 0 in the column `id`, one in each partition: the tasks of a flow."""
+    if spark is None:
+        return LocalFlow([pa.table({"id": pa.array([number], pa.int64())}) for number in range(count)])
+    with suppress(Exception):  # a service may not let sessions change it; then its default applies
+        spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(BYTES_IN_A_BATCH))
+    return SparkFlow(spark.range(0, count, 1, max(count, 1)))

@@ -1,0 +1,96 @@
+"""Reading a share: the rows of its stretches, by the reader of the format; and how files become shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from meshwright.pipeline.readers.broker_names import log_files
+from meshwright.pipeline.readers.broker_pages import read_page_rows
+from meshwright.pipeline.readers.csv_files import read_csv, read_layout
+from meshwright.pipeline.readers.edge_lists import read_edges
+from meshwright.pipeline.readers.formats import Reading, check_packing
+from meshwright.pipeline.readers.json_lines import read_json_lines
+from meshwright.pipeline.readers.mosquitto_logs import log_shares, read_log
+from meshwright.pipeline.readers.parquet_files import read_columns, read_parquet
+from meshwright.pipeline.readers.rows import Rows
+from meshwright.pipeline.readers.shares import Stretch, shares
+from meshwright.pipeline.readers.sources import SourceFile
+from meshwright.pipeline.readers.text import COMPRESSED
+
+Reader: TypeAlias = "Callable[[Stretch, Reading], Iterator[Rows]]"
+
+READERS: Mapping[str, Reader] = {
+    "csv": read_csv,
+    "jsonl": read_json_lines,
+    "parquet": read_parquet,
+    "edges": read_edges,
+    "nats-connz": read_page_rows,
+    "emqx": read_page_rows,
+}
+"""The reader of each format whose stretches can be read one by one."""
+
+
+def cut_shares(files: Sequence[SourceFile], reading: Reading, most: int) -> list[list[Stretch]]:
+    """Divide files into the shares that tasks read, in the order of the files.
+
+    Raises
+    ------
+    InputError
+        If a file has a compression that cannot be read.
+    """
+    if reading.format != "parquet":
+        check_packing(files)
+    if reading.format == "mosquitto-log":
+        return log_shares(files)
+    whole = reading.quoted_newlines or reading.format in ("nats-connz", "emqx")
+    return shares(files, most, unsplittable=("",) if whole else COMPRESSED)
+
+
+def read_share(share: Sequence[Stretch], reading: Reading, brokers: Mapping[str, str]) -> Iterator[Rows]:
+    """Yield the rows of a share; `brokers` has the broker of each log."""
+    if reading.format == "mosquitto-log":
+        yield from read_log(brokers[share[0].path], share, reading)
+        return
+    for stretch in share:
+        yield from READERS[reading.format](stretch, reading)
+
+
+def brokers_of(files: Sequence[SourceFile], reading: Reading) -> dict[str, str]:
+    """Return the broker of each log, from the paths of all logs; other formats have none."""
+    if reading.format != "mosquitto-log":
+        return {}
+    return {log.path: log.broker for log in log_files([file.path for file in files])}
+
+
+CHECKED_HEADERS = 20
+"""So many files are opened before Java starts: a wrong column is an error at once."""
+BYTES_HERE = 1 << 27
+"""Files of this size together are read in this process, unless the user asks for Spark."""
+
+
+def check_headers(files: Sequence[SourceFile], reading: Reading) -> None:
+    """Check that files have the columns that are asked for; readers check all files again.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+    FormatError
+        If a file cannot be read.
+    """
+    check_packing(files) if reading.format != "parquet" else None
+    for file in files:
+        if reading.format == "csv" and file.size:
+            read_layout(file.path, reading)
+        elif reading.format == "parquet":
+            read_columns(file.path, reading)
+
+
+def fits_here(files: Sequence[SourceFile]) -> bool:
+    """Return whether files are so small that this process reads them faster than Spark starts."""
+    # Text has a tenth of its size when it is compressed.
+    sizes = (
+        file.size * (10 if file.path.lower().endswith((*COMPRESSED, ".parquet")) else 1) for file in files
+    )
+    return sum(sizes) <= BYTES_HERE

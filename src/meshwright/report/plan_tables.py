@@ -1,0 +1,172 @@
+"""The tables of a plan's page: busiest brokers, topics hard to connect, groups of filters, and trees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from meshwright.formatting import amount
+from meshwright.report.page import Cell, card, page_table, visible
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.report.graph_data import GraphData
+    from meshwright.report.plan_facts import PlanFacts, TopicEffort
+
+SHOWN = 10
+"""Rows of a table."""
+SHOWN_FILTERS = 3
+"""Filters of a group that are named."""
+
+
+def _largest(values: NDArray[Any]) -> list[int]:
+    """Return the positions of the largest values, descending; ties by position."""
+    found: list[int] = np.argsort(-values, kind="stable")[:SHOWN].tolist()
+    return found
+
+
+def _broker(facts: PlanFacts, graph: GraphData, node: int) -> Cell:
+    place = graph.broker(node)
+    link = "" if place is None else f'href="#graph" data-broker="{place}"'
+    return Cell(visible(facts.interest.node_names[node].as_py()), link)
+
+
+def _topic(facts: PlanFacts, graph: GraphData, topic: int) -> Cell:
+    place = graph.topic(topic)
+    link = "" if place is None else f'href="#graph" data-topic="{place}"'
+    return Cell(visible(facts.interest.topic_names[topic].as_py()), link)
+
+
+def broker_table(facts: PlanFacts, graph: GraphData) -> str:
+    """Return the brokers with the most links, with the topics that they want and pass on."""
+    trees = facts.trees
+    sizes = np.diff(facts.interest.node_ptr)
+    inner = np.unique(np.stack((trees.parents, trees.topics))[:, trees.parents >= 0], axis=1)[0]
+    forwarded = np.bincount(inner, minlength=facts.interest.num_nodes)
+    rows = [
+        [
+            [_broker(facts, graph, node)],
+            f"{facts.degrees[node]:,}",
+            f"{sizes[node]:,}",
+            f"{forwarded[node]:,}",
+        ]
+        for node in _largest(facts.degrees)
+        if facts.degrees[node]
+    ]
+    if not rows:
+        return "<p>No broker has a link.</p>"
+    return page_table(["broker", "links", "topics", "topics passed on"], rows)
+
+
+def split_first(effort: TopicEffort) -> list[int]:
+    """Return the topics by how hard they are to connect: split ones first, then by the links they need."""
+    order = np.lexsort((-effort.links, -np.maximum(effort.pieces, 1)))
+    return [topic for topic in order.tolist() if effort.links[topic] or effort.pieces[topic] > 1]
+
+
+def topic_table(facts: PlanFacts, effort: TopicEffort, topics: list[int], graph: GraphData) -> str:
+    """Return the topics that need the most links, and those that are split."""
+    if not topics:
+        return "<p>No topic has two brokers: there is nothing to connect.</p>"
+    subscribers = np.diff(facts.interest.topic_ptr)
+    rows = [
+        [
+            [_topic(facts, graph, topic)],
+            f"{subscribers[topic]:,}",
+            f"{effort.links[topic]:,.1f}",
+            "connected" if effort.pieces[topic] <= 1 else f"split into {effort.pieces[topic]:,}",
+        ]
+        for topic in topics
+    ]
+    note = (
+        '<p class="soft">A link that connects several topics counts in equal parts for each of them, so the '
+        "links of all topics add up to the plan's.</p>"
+    )
+    return page_table(["topic", "brokers", "links it needs", "state"], rows) + note
+
+
+def group_table(facts: PlanFacts, graph: GraphData) -> str:
+    """Return the groups with the most filters, if filters were planned in groups."""
+    if facts.groups is None or not facts.groups.num_rows:
+        return ""
+    names = facts.groups.column("group").to_pylist()
+    sizes = Counter(names)
+    members: dict[str, list[str]] = {}
+    for group, own in zip(names, facts.groups.column("filter").to_pylist(), strict=True):
+        members.setdefault(group, []).append(own)
+    topics = {name: topic for topic, name in enumerate(map(str, facts.interest.topic_names.to_pylist()))}
+    subscribers = np.diff(facts.interest.topic_ptr)
+    rows = []
+    for group, count in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]:
+        topic = topics.get(group)
+        named = ", ".join(visible(own) for own in sorted(members[group])[:SHOWN_FILTERS])
+        rows.append(
+            [
+                [Cell(visible(group)) if topic is None else _topic(facts, graph, topic)],
+                f"{count:,}",
+                "–" if topic is None else f"{subscribers[topic]:,}",
+                [Cell(f"{named} …" if count > SHOWN_FILTERS else named)],
+            ]
+        )
+    joined = sum(count for count in sizes.values() if count > 1)
+    alone = len(sizes) - sum(count > 1 for count in sizes.values())
+    note = f"<p>{len(sizes):,} groups; {joined:,} filters share one with others, {alone:,} are alone.</p>"
+    return note + page_table(["group", "filters", "brokers", "such as"], rows, stacked=True)
+
+
+def tree_section(facts: PlanFacts, graph: GraphData) -> str:
+    """Return the figures of the trees, the deepest ones and the busiest links."""
+    from meshwright.routes.trees import hops, loads
+
+    trees, figures = facts.trees, facts.tree_figures
+    if not len(trees):
+        return "<p>No topic has two brokers: there are no trees.</p>"
+    origin = (
+        f"The plan has one tree per topic, chosen by {trees.objective}."
+        if facts.routed
+        else "The plan has no trees yet: these are the ones that meshwright route would choose, by hops."
+    )
+    unit = "messages a second" if facts.messages else "topics"
+    cards = [
+        card("trees", f"{figures['trees']:,}", f"over {figures['links_used']:,} links"),
+        card("hops between subscribers", f"{figures['mean_hops']:.2f}", f"{figures['max_hops']:,} at most"),
+        card("busiest link", amount(figures["max_link_load"]), unit),
+        card("busiest broker", amount(figures["max_broker_load"]), f"{unit} passed on"),
+        card("relays", f"{figures['relays']:,}", "brokers that pass on what they did not ask for"),
+    ]
+    if figures.get("unreachable"):
+        cards.append(card("topics without a tree", f"{figures['unreachable']:,}", "their brokers are apart"))
+    depth = hops(trees)
+    relays = np.bincount(trees.topics[trees.relay], minlength=len(trees.ptr) - 1)
+    sizes = np.diff(trees.ptr)
+    deepest = [
+        [
+            [_topic(facts, graph, topic)],
+            f"{sizes[topic]:,}",
+            f"{depth.mean_of_topic[topic]:.2f}",
+            f"{depth.most_of_topic[topic]:,}",
+            f"{relays[topic]:,}",
+        ]
+        for topic in _largest(depth.most_of_topic)
+        if sizes[topic]
+    ]
+    carried = loads(trees).of_link
+    busiest = [
+        [
+            [_broker(facts, graph, int(end[link])) for end in (facts.overlay.u, facts.overlay.v)],
+            f"{carried[link]:,.0f}",
+        ]
+        for link in _largest(carried)
+        if carried[link]
+    ]
+    return (
+        f'<p>{origin}</p><div class="cards">{"".join(cards)}</div>'
+        '<div class="lists"><div><h3>Deepest trees</h3>'
+        + page_table(["topic", "brokers", "mean hops", "most hops", "relays"], deepest)
+        + "</div><div><h3>Links with the most topics</h3>"
+        + page_table(["link", "topics"], busiest)
+        + "</div></div>"
+    )

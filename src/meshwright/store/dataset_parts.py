@@ -1,0 +1,124 @@
+"""The files of a dataset: one Parquet file for each part of its tables, with fixed row groups.
+
+The contents of a file may come in pieces of any size: its bytes depend on the relation alone. So the process
+that calls `write_dataset` and the executors of a cluster write the same files.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from meshwright.arrow import from_numpy
+from meshwright.fingerprint import PartDigest, name_buffers
+from meshwright.store.tables import ROWS_AT_ONCE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyarrow.fs import FileSystem
+
+NAMES_AT_ONCE = 1 << 16
+"""Names per row group, unless they are long."""
+NAMES_IN_A_STEP = 1 << 10
+BYTES_AT_ONCE = 1 << 25
+"""A row group of names or records ends at the first step at which it has this many bytes."""
+
+
+def _columns(**types: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
+
+
+SUBSCRIPTIONS = _columns(node=pa.int32(), topic=pa.int32())
+NAMES = _columns(id=pa.int32(), name=pa.string())
+QUARANTINE = pa.schema(
+    {"source": pa.string(), "line": pa.int64(), "record": pa.string(), "reason": pa.string()}
+)
+SCHEMAS = {"nodes": NAMES, "topics": NAMES, "subscriptions": SUBSCRIPTIONS, "quarantine": QUARANTINE}
+"""The tables of a dataset, each in a folder of its own."""
+
+
+def part_name(number: int) -> str:
+    """Return the name of the file of a part.
+
+    >>> part_name(3)
+    'part-00003.parquet'
+    """
+    return f"part-{number:05}.parquet"
+
+
+class PartWriter:
+    """Writes one file of a dataset, and digests what it writes."""
+
+    def __init__(self, where: Any, kind: str, filesystem: FileSystem | None = None) -> None:
+        import pyarrow.parquet as pq
+
+        self.kind, self.rows = kind, 0
+        self.digest = PartDigest()
+        self._schema = SCHEMAS[kind]
+        self._writer = pq.ParquetWriter(where, self._schema, compression="zstd", filesystem=filesystem)
+        self._held: list[pa.Table] = []
+        self._held_rows = self._held_bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None and (self._held or not self.rows):
+                self._flush()
+        finally:
+            self._writer.close()
+
+    def add_names(self, first: int, names: pa.Array) -> None:
+        """Write the next names; `first` is the id of the first one."""
+        self.digest.add_names(names)
+        begin = 0
+        while begin < len(names):
+            # Steps begin at multiples of their size, so that row groups do not depend on the pieces.
+            end = min(begin + NAMES_IN_A_STEP - (first + begin) % NAMES_IN_A_STEP, len(names))
+            piece = names[begin:end]
+            ids = from_numpy(np.arange(first + begin, first + end, dtype=np.int32))
+            size = len(name_buffers(piece)[1])
+            self._hold(pa.table([ids, piece.cast(pa.string())], schema=self._schema), size)
+            if (first + end) % NAMES_IN_A_STEP == 0 and self._is_full(NAMES_AT_ONCE):
+                self._flush()
+            begin = end
+
+    def add_subscriptions(self, first: int, sizes: NDArray[Any], topics: NDArray[Any]) -> None:
+        """Write the topics of the next nodes; `first` is the first of these nodes."""
+        self.digest.add_subscriptions(sizes, topics)
+        nodes = np.repeat(np.arange(first, first + len(sizes), dtype=np.int32), sizes)
+        columns = [from_numpy(nodes), from_numpy(topics.astype(np.int32, copy=False))]
+        self._add_rows(pa.table(columns, schema=self._schema))
+
+    def add_records(self, records: pa.Table) -> None:
+        """Write the next rows of the quarantine."""
+        self._add_rows(records)
+
+    def _add_rows(self, table: pa.Table) -> None:
+        while table.num_rows:
+            room = ROWS_AT_ONCE - self._held_rows
+            self._hold(table[:room], 0)
+            table = table[room:]
+            if self._held_rows == ROWS_AT_ONCE:
+                self._flush()
+
+    def _hold(self, table: pa.Table, size: int) -> None:
+        self._held.append(table)
+        self._held_rows += table.num_rows
+        self._held_bytes += size
+
+    def _is_full(self, most: int) -> bool:
+        return self._held_rows >= most or self._held_bytes >= BYTES_AT_ONCE
+
+    def _flush(self) -> None:
+        """Write what is held as one row group."""
+        table = pa.concat_tables(self._held) if self._held else self._schema.empty_table()
+        self._writer.write_table(table.combine_chunks(), max(table.num_rows, 1))
+        self.rows += table.num_rows
+        self._held, self._held_rows, self._held_bytes = [], 0, 0

@@ -1,0 +1,34 @@
+"""`meshwright doctor`: what is there, and how to get what is not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from terminal import meshwright
+
+
+def test_it_names_what_is_there() -> None:
+    """Tests run, so Python, folders and the cache are found."""
+    answer = meshwright("doctor", "--json")
+    found = {one["name"]: one for one in json.loads(answer.out)["checks"]}
+    assert answer.code == 0
+    assert all(found[name]["ok"] for name in ("Python", "current folder", "temporary folder", "PySpark"))
+    assert set(found) >= {"Java", "Mosquitto", "browser", "kernel cache"}
+
+
+def test_what_is_missing_has_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Mosquitto and a browser, the lines say how to install them; designs still run."""
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    answer = meshwright("doctor")
+    assert answer.code == 0
+    assert "apt install mosquitto" in answer.out
+    assert "apt install chromium" in answer.out
+
+
+@pytest.mark.usefixtures("spark")
+def test_it_runs_a_spark_job() -> None:
+    """`--spark` really counts on Spark."""
+    assert "counted to 1000" in meshwright("doctor", "--spark").out

@@ -1,0 +1,161 @@
+"""Commands on MQTT filters: groups are planned, the choice stays in the plan, and mistakes are explained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from meshwright.interest import Interest
+from meshwright.store import load_interest, read_plan, write_dataset
+from meshwright.store.datasets import read_topic_kind
+from terminal import meshwright
+
+ROWS = """node,topic
+berlin,site1/#
+berlin,+/+/state
+oslo,site1/a/temp
+oslo,site2/a/state
+malmö,$share/g/site2/a/state
+malmö,wet rain
+hq,#
+hq,lone
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Return a CSV file with filters that overlap."""
+    path = tmp_path / "filters.csv"
+    path.write_text(ROWS, encoding="utf-8")
+    return path
+
+
+def test_groups_are_planned_routed_verified_and_exported(tmp_path: Path, file: Path) -> None:
+    """From a file to bridges, without a flag that is repeated: the plan keeps the choice."""
+    plan, out = tmp_path / "plan", tmp_path / "out"
+    answer = meshwright("plan", file, "--skip-unusable", "--expand", "#", "--out", plan)
+    assert answer.code == 0
+    assert "filters overlap, in 1 group: '+/+/state' joins 4 filters into one group" in answer.out
+    assert "skipped: 'wet rain'" in answer.out
+    assert "'#' stands for 5 filters; its brokers miss topics that nobody else asked for" in answer.out
+    assert "topics have wildcards, so they are MQTT filters" in answer.out
+    for words in (("route", plan, file), ("verify", plan, file), ("diff", plan, plan)):
+        assert meshwright(*words).code == 0
+    assert meshwright("export", plan, "--to", "mosquitto", "--out", out).code == 0
+    lines = "".join(conf.read_text() for conf in out.glob("*/mosquitto.conf"))
+    assert "topic site1/#" in lines
+    assert "topic #" not in lines
+    stored = read_plan(plan)
+    assert stored.metadata["topics"]["expanded"] == ["#"]
+    assert stored.planned_interest(load_interest(file)).topic_names.to_pylist() == ["+/+/state", "lone"]
+
+
+def test_a_monitor_is_linked(tmp_path: Path, file: Path) -> None:
+    """A broker that holds `#` is connected with all others; as plain names it would be linked to nobody."""
+    words = ("plan", file, "--out", tmp_path / "plan", "--json")
+    answer = meshwright(*words, "--skip-unusable").json
+    assert (answer["edges"], answer["topics"]) == (3, 1)
+    assert answer["topics_planned"]["joins_most"] == "#"
+    plain = meshwright(*words, "--topic-kind", "plain", "--force").json
+    assert plain["edges"] == 0
+
+
+def test_unusable_filters_are_reported(tmp_path: Path, file: Path) -> None:
+    """A filter that no bridge can carry is reported at plan, and refused where a bridge would need it."""
+    plan = tmp_path / "plan"
+    answer = meshwright("plan", file, "--out", plan)
+    assert "no bridge can carry these; leave them out with --skip-unusable: 'wet rain'" in answer.out
+    assert meshwright("route", plan, file).code == 0
+    refused = meshwright("export", plan, "--to", "mosquitto", "--out", tmp_path / "out")
+    assert "'wet rain'" in refused.complaint
+    assert "--skip-unusable" in refused.complaint
+
+
+def test_excluded_filters_are_left_out(tmp_path: Path, file: Path) -> None:
+    """Excluded filters are counted and recorded, and groups come apart without them."""
+    words = ["plan", file, "--skip-unusable", "--out", tmp_path / "plan"]
+    answer = meshwright(*words, "--exclude-topic", "#", "--exclude-topic", "+/+/state")
+    assert "excluded: 2 filters, '#', '+/+/state'" in answer.out
+    assert read_plan(tmp_path / "plan").metadata["topics"]["excluded"] == ["#", "+/+/state"]
+    unknown = meshwright(*words, "--exclude-topic", "none", "--force").complaint
+    assert "cannot exclude the filters 'none'" in unknown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--topic-kind", "x"], "no topic kind 'x': choose mqtt or plain"),
+        (["--topic-kind", "plain", "--expand", "#"], "apply to MQTT filters: add --topic-kind mqtt"),
+        (["--expand", "lone"], "it has no wildcard"),
+        (["--rates", "none"], "--rates names published topics for --expand"),
+    ],
+)
+def test_mistakes(tmp_path: Path, file: Path, words: list[str], said: str) -> None:
+    """Options that do not fit give one line, and no plan is written."""
+    assert said in meshwright("plan", file, *words, "--out", tmp_path / "plan").complaint
+    assert not (tmp_path / "plan").exists()
+
+
+def test_invalid_filters_name_the_way_out(tmp_path: Path) -> None:
+    """A filter that no broker matches is refused, skipped, or taken as a plain name."""
+    file = tmp_path / "a.csv"
+    file.write_text("node,topic\na,x/#/y\nb,x/#\n")
+    words = ["plan", file, "--out", tmp_path / "plan"]
+    assert "'x/#/y' is no MQTT filter: # must be the whole last level" in meshwright(*words).complaint
+    assert meshwright(*words, "--skip-unusable").code == 0
+    assert meshwright(*words, "--topic-kind", "plain", "--force").code == 0
+
+
+def test_datasets_record_the_kind(tmp_path: Path) -> None:
+    """A dataset says whether its topics are filters: as given, or as they look."""
+    for topics, given, kind in ((["a/#"], None, "mqtt"), (["a"], None, "plain"), (["a/#"], "plain", "plain")):
+        write_dataset(Interest.from_dict({"n": topics}), tmp_path / "dataset", topic_kind=given)
+        assert read_topic_kind(tmp_path / "dataset") == kind
+    answer = meshwright("plan", tmp_path / "dataset", "--out", tmp_path / "plan")
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_compare_and_advise_work_on_groups(file: Path) -> None:
+    """Designs are compared on groups, not on filters."""
+    words = ("--skip-unusable", "--json")
+    compared = meshwright("compare", file, "--algorithms", "gm,low", *words).json
+    assert [plan["topics"] for plan in compared["plans"]] == [1, 1]
+    advised = meshwright("advise", file, "--steps", "10", *words).json
+    assert {plan["topics"] for plan in advised["plans"]} == {1}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Broker;Filter\na;x\nb;x\n", ["--delimiter", ";", "--node", "Broker", "--topic", "Filter"]),
+        ("a\tx\nb\tx\n", ["--delimiter", "tab", "--no-header"]),
+    ],
+)
+def test_any_file_is_accepted(tmp_path: Path, text: str, words: list[str]) -> None:
+    """Names of columns, separators and missing headers are options of every command that reads a file."""
+    file, plan = tmp_path / "export.txt", tmp_path / "plan"
+    file.write_text(text)
+    assert meshwright("plan", file, *words, "--out", plan).code == 0
+    for command in ("route", "verify"):
+        assert meshwright(command, plan, file, *words).code == 0
+
+
+def test_an_empty_file_is_loud(tmp_path: Path) -> None:
+    """A plan of nothing has exit code 1, unless it is allowed."""
+    file = tmp_path / "a.csv"
+    file.write_text("node,topic\n")
+    answer = meshwright("plan", file, "--out", tmp_path / "plan")
+    assert answer.code == 1
+    assert "has no subscriptions" in answer.err
+    assert not (tmp_path / "plan").exists()
+    assert meshwright("plan", file, "--out", tmp_path / "plan", "--allow-empty").code == 0
+
+
+def test_a_different_plan_is_kept(tmp_path: Path, file: Path) -> None:
+    """Another plan is replaced only with --force; the same one is written again."""
+    words = ["plan", file, "--out", tmp_path / "plan"]
+    assert [meshwright(*words).code for _ in range(2)] == [0, 0]
+    for other in (["--algorithm", "ring"], ["--seed", "1"], ["--skip-unusable"]):
+        assert "replace it with --force" in meshwright(*words, *other).complaint
+    assert meshwright(*words, "--algorithm", "ring", "--force").code == 0

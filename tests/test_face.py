@@ -1,0 +1,192 @@
+"""What people meet in Python: public names at hand, anything as an interest, results that show themselves."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import meshwright as mw
+from meshwright.errors import InputError, MeshwrightError
+
+HELD = {"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}
+HOSTILE = "<script>alert(1)</script>"
+
+
+def test_every_public_name_is_there_and_documented() -> None:
+    """`dir` lists what `__all__` lists; each name exists, has a docstring, and is in the package's help."""
+    assert dir(mw) == sorted(mw.__all__)
+    for name in mw.__all__:
+        thing = getattr(mw, name)
+        assert inspect.getdoc(thing), name
+        if name != "__version__":
+            assert name in (mw.__doc__ or ""), name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        mw.nothing  # noqa: B018
+
+
+def test_version() -> None:
+    """The version is the installed package's."""
+    assert mw.__version__.count(".") == 2
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        HELD,
+        pa.table({"node": ["a", "a", "b", "c"], "topic": ["x", "y", "x", "y"]}),
+        mw.Interest.from_dict(HELD),
+    ],
+)
+def test_functions_take_what_can_become_an_interest(source: Any) -> None:
+    """Mappings, tables and interests give the same plans, comparisons and advice."""
+    assert mw.design(source, "gm").overlay.edges == [("a", "b"), ("a", "c")]
+    assert [len(plan.overlay) for plan in mw.compare(source, ["gm", "ring"])] == [2, 2]
+    taken = mw.advise(source, steps=0).plan
+    assert taken is not None
+    assert len(taken.overlay) == 2
+
+
+def test_data_frames() -> None:
+    """Pandas and polars frames are read by column name."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    columns = {"broker": ["a", "b"], "filter": ["x", "x"]}
+    for made in (
+        mw.Interest.from_pandas(pandas.DataFrame(columns), node="broker", topic="filter"),
+        mw.Interest.from_polars(polars.DataFrame(columns), node="broker", topic="filter"),
+    ):
+        assert made.fingerprint == mw.Interest.of({"a": {"x"}, "b": {"x"}}).fingerprint
+
+
+@settings(max_examples=30)
+@given(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=15))
+def test_graphs(pairs: set[tuple[int, int]]) -> None:
+    """A directed graph is who follows whom, an undirected one goes both ways, others have two sides."""
+    directed = nx.DiGraph(sorted(pairs))
+    found = mw.Interest.from_networkx(directed)
+    assert {(str(u), str(t)) for u in directed for t in found.topics_of(u)} == {
+        (str(u), str(v)) for u, v in pairs
+    }
+    both = mw.Interest.from_networkx(nx.Graph(sorted(pairs)))
+    assert both.num_subscriptions == len({pair for u, v in pairs for pair in ((u, v), (v, u))})
+    sides = nx.Graph()
+    sides.add_nodes_from((f"n{u}" for u, _ in pairs), bipartite=0)
+    sides.add_nodes_from((f"t{v}" for _, v in pairs), bipartite=1)
+    sides.add_edges_from((f"n{u}", f"t{v}") for u, v in sorted(pairs))
+    held: dict[str, set[str]] = {}
+    for u, v in pairs:
+        held.setdefault(f"n{u}", set()).add(f"t{v}")
+    assert mw.Interest.of(sides).fingerprint == mw.Interest.of(held).fingerprint
+
+
+def test_loading_and_saving(tmp_path: Path) -> None:
+    """Datasets, plans with their proofs, and trees come back as they were."""
+    interest = mw.workloads.zipf(30, 10, size=4, seed=1)
+    again = mw.load(mw.save(interest, tmp_path / "dataset"))
+    assert again.fingerprint == interest.fingerprint
+    plan = mw.certify(mw.design(interest, "low", k=2))
+    stored = mw.load(plan.save(tmp_path / "plan"), again)
+    assert stored.overlay.edges == plan.overlay.edges
+    assert (stored.algorithm, stored.parameters, stored.figures) == ("low", {"k": 2}, plan.figures)
+    assert stored.prices is not None
+    assert plan.prices is not None
+    assert np.array_equal(stored.prices.scaled, plan.prices.scaled)
+    trees = mw.route(plan)
+    mw.save(trees, tmp_path / "plan")
+    assert mw.read_trees(tmp_path / "plan").trees.num_rows == trees.to_arrow().num_rows
+    checked: Any = mw.verify
+    assert checked(plan).passed
+    assert checked(tmp_path / "plan", tmp_path / "dataset").passed
+
+
+def test_a_false_plan_is_refused() -> None:
+    """Verification of a plan in memory finds what is not true."""
+    plan = mw.design(HELD, "gm")
+    plan.figures["edges"] = 1
+    checked: Any = mw.verify
+    report = checked(plan)
+    assert not report.passed
+    assert any("edges" in line for line in report.disagreements)
+
+
+def test_results_show_themselves() -> None:
+    """Each result has a short text, and HTML in which names are escaped."""
+    interest = mw.Interest.of({HOSTILE: {"x"}, "b": {"x"}})
+    plan = mw.certify(mw.design(interest, "gm"))
+    shown: list[Any] = [interest, plan, mw.compare(interest, ["gm"]), mw.advise(interest, steps=0)]
+    for result in shown:
+        assert "\n" not in repr(result)
+        assert len(repr(result)) < 160
+        assert result._repr_html_().startswith("<table>")
+        assert HOSTILE not in result._repr_html_()
+    assert plan.edges_table().num_rows == plan.to_networkx().number_of_edges() == len(plan.to_pandas()) == 1
+    assert mw.compare(interest, ["gm"]).table().column("edges").to_pylist() == [1]
+    assert mw.advise(interest, steps=0).table().column("chosen").to_pylist().count(True) == 1
+
+
+def test_charts_are_figures() -> None:
+    """Plans, comparisons and advice draw themselves, and return the figure."""
+    from matplotlib.figure import Figure
+
+    interest = mw.workloads.zipf(20, 8, size=3, seed=1)
+    drawn = (
+        mw.design(interest).plot(),
+        mw.compare(interest, ["gm"]).plot(),
+        mw.advise(interest, steps=0).plot(),
+    )
+    assert all(isinstance(figure, Figure) for figure in drawn)
+
+
+def test_a_room_can_be_called() -> None:
+    """`mw.verify` is the room and a function at once."""
+    assert isinstance(mw.verify, ModuleType)
+    assert callable(mw.verify)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "next_step"),
+    [
+        (lambda: mw.design(7), "give an Interest"),
+        (lambda: mw.design("subs.csv"), r"give mw\.load"),
+        (lambda: mw.design({"a": "x"}), "give a set or list"),
+        (lambda: mw.compare(HELD, ["gn"]), "gm"),
+        (lambda: mw.compare(HELD, ["gm"], speed=1), "takes a parameter 'speed'"),
+        (lambda: mw.certify(HELD), r"give what mw\.design returns"),  # type: ignore[arg-type]
+        (lambda: mw.route(HELD), "give an overlay or a plan"),
+        (lambda: mw.save(HELD, "x"), "give an Interest, a Plan or Trees"),  # type: ignore[arg-type]
+        (lambda: mw.load("nowhere.csv"), "nothing is there"),
+        (lambda: mw.Interest.from_networkx(7), "give a Graph or a DiGraph"),
+        (lambda: mw.verify("plan"), r"mw\.verify\(path, interest\)"),  # type: ignore[operator]
+    ],
+)
+def test_mistakes_name_the_next_step(mistake: Any, next_step: str) -> None:
+    """A wrong argument gives one line that says what to give instead."""
+    with pytest.raises(MeshwrightError, match=next_step) as caught:
+        mistake()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_plan_needs_its_interest(tmp_path: Path) -> None:
+    """A plan's folder alone does not say who subscribes to what."""
+    mw.design(HELD).save(tmp_path / "plan")
+    with pytest.raises(InputError, match="is a plan: give what it was made for"):
+        mw.load(tmp_path / "plan")
+
+
+def test_graphs_with_unclear_sides() -> None:
+    """A bipartite graph says of each node on which side it is, and has no edge inside a side."""
+    graph = nx.Graph([("a", "x")])
+    graph.nodes["a"]["bipartite"] = 0
+    with pytest.raises(InputError, match=r"'x'.*set it on all"):
+        mw.Interest.from_networkx(graph)
+    graph.nodes["x"]["bipartite"] = 0
+    with pytest.raises(InputError, match="join nodes to topics"):
+        mw.Interest.from_networkx(graph)
