@@ -170,7 +170,7 @@ PROFILES = {
     "durable": "--profile durable",
     "durable-2.1": "--profile durable --mosquitto 2.1",
     "secret": "--profile durable --secret secret",
-    "inventory": "--inventory places-small-True.csv --secret secret",
+    "inventory": "--inventory places-small-True.csv --secret secret --insecure",
 }
 
 
@@ -178,7 +178,7 @@ PROFILES = {
 def federation(name: str) -> str:
     """Export a federation with one of the profiles, and return its folder."""
     inventory("small", tls=True)
-    written("secret", "0123456789abcdef0123456789abcdef\n")
+    Path(written("secret", "0123456789abcdef0123456789abcdef\n")).chmod(0o600)
     command(f"export {routed('small')} --to mosquitto --out federation-{name} {PROFILES[name]}")
     return f"federation-{name}"
 
@@ -192,7 +192,7 @@ def filters() -> Any:
     """Export overlapping filters, relays, and an inventory in YAML."""
     brokers = interest("levels").node_names.to_pylist()
     lines = "".join(f"{b}: {{host: h{i}.example, port: {1883 + i}}}\n" for i, b in enumerate(brokers))
-    merged = f"--overlaps merge --inventory {written('places.yaml', lines)} --json"
+    merged = f"--overlaps merge --inventory {written('places.yaml', lines)} --insecure --json"
     shown = command(f"export {routed('levels')} --to mosquitto --out merged {merged}")
     command(f"export {published()} --to mosquitto --allow-relays --out relayed")
     return shown, files("merged"), files("relayed")
@@ -225,6 +225,10 @@ def diffs() -> Any:
     return [command(f"diff {words} --json") for words in asked]
 
 
+WAVES = 8
+"""More waves than the changes here have."""
+
+
 @fixed("deploy/apply")
 def applied() -> Any:
     """Apply a new plan to each federation: as a dry run, for real, and once more."""
@@ -232,6 +236,8 @@ def applied() -> Any:
     for name, words in PROFILES.items():
         folder = shutil.copytree(federation(name), f"applied-{name}")
         own = f"--inventory {inventory('changed')} {'--secret secret' if 'secret' in words else ''}"
-        line = f"apply {changed()} {folder} {own} --json"
-        found += [command(f"{line} --dry-run"), command(line), command(line), files(folder)]
+        line = f"apply {changed()} {folder} {own} --insecure --json"
+        found.append(command(f"{line} --dry-run"))
+        found += [command(f"{line} --wave next") for _ in range(WAVES)]
+        found += [command(line), files(folder)]
     return found

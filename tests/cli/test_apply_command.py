@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from meshwright.deploy import read_federation
+from meshwright.deploy.config.manifest import federation_lock
+from meshwright.files import locks
 from routed_plans import write_routed_plan
 from terminal import meshwright
 
@@ -183,3 +191,22 @@ def test_a_profile_changes_by_waves(tmp_path: Path) -> None:
     assert f"the files of each wave are in {tmp_path / 'staged'}; {folder} was not changed" in staged.out
     assert "cleansession true" in (tmp_path / "staged" / "last" / "b5" / "mosquitto.conf").read_text()
     assert "exclude each other" in meshwright("apply", plan, folder, "--wave", "1", "--dry-run").complaint
+
+
+def test_three_changes_at_once(tmp_path: Path) -> None:
+    """Three applies at the same time follow one another, each whole; a holder that stays is named."""
+    plan, folder = write_routed_plan(tmp_path), tmp_path / "federation"
+    assert meshwright("export", plan, "--to", "mosquitto", "--out", folder).code == 0
+    words: list[str | Path] = [sys.executable, "-m", "meshwright", "apply", plan, folder, "--profile"]
+    started = [
+        subprocess.Popen([*words, profile], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for profile in ("durable", "plain", "durable")
+    ]
+    ended = [(*process.communicate(timeout=120), process.returncode) for process in started]
+    assert [(err, code) for _, err, code in ended] == [("", 0)] * 3
+    assert meshwright("diff", folder, plan, "--drift").code == 0
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as other, federation_lock(folder):
+        patch.setattr(locks, "PATIENCE", 0.1)
+        complaint = other.submit(meshwright, "apply", plan, folder).result().complaint
+    assert f"the federation in {folder} is in use by process {os.getpid()} on " in complaint
+    assert not list(folder.glob(".*"))

@@ -177,8 +177,8 @@ def test_kept_running_until_interrupted(tmp_path: Path, monkeypatch: pytest.Monk
     assert answer.err.splitlines() == [
         "meshwright: 4 messages, 9 deliveries due: 0 missing, 0 duplicate, 0 leaked; running in "
         f"{tmp_path / 'out'} until Ctrl-C",
-        "meshwright: applied: 3 files changed",
-        "meshwright: stopping all brokers",
+        "meshwright: 3 files changed",
+        "meshwright: stopping all brokers, which write their queues",
     ]
 
 

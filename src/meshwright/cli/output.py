@@ -61,8 +61,12 @@ def answer(*lines: RenderableType) -> None:
     if not console.is_terminal:
         console.width = max(console.width, WIDTH_WITHOUT_TERMINAL)
     for line in lines:
-        shown = console.render(line, console.options.update(no_wrap=True) if isinstance(line, str) else None)
-        parts = [Segment(escape.terminal(part.text), part.style, part.control) for part in shown]
+        if isinstance(line, str):
+            console.print(escape.terminal(line))
+            continue
+        parts = [
+            Segment(escape.terminal(part.text), part.style, part.control) for part in console.render(line)
+        ]
         console.print(Segments(parts), end="")
 
 

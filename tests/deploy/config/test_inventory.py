@@ -154,7 +154,7 @@ def test_an_alias_bomb_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="line 2 has an alias: write the record out"):
             read_inventory(file)
         assert time.process_time() - began < 1
-    file.write_text("[" * 5000)
+    file.write_text("[" * 2000)
     with pytest.raises(FormatError, match=r"nested too deeply|not YAML"):
         read_inventory(file)
 
@@ -171,3 +171,20 @@ def test_the_size_of_an_inventory_is_limited(tmp_path: Path, monkeypatch: pytest
         read_inventory(file)
     monkeypatch.setenv("MESHWRIGHT_MAX_INVENTORY", "100")
     assert list(read_inventory(file).endpoints) == ["a"]
+
+
+def test_ports_of_bridges_and_trust(tmp_path: Path) -> None:
+    """A broker may have a port for bridges, which nobody else uses, and a degree of trust."""
+    file = tmp_path / "brokers.csv"
+    file.write_text("broker,host,port,tls,bridge_port,trust\na,h,1,yes,2,3\nb,h,3,,,\n")
+    assert read_inventory(file).endpoints == {"a": Endpoint("h", 1, True, 2, 3), "b": Endpoint("h", 3)}
+    for row, message in (
+        ("b,h,2,,,", "'a' and 'b' are both at h:2"),
+        ("b,h,3,,3,", "has the same port twice"),
+        ("b,h,3,,x,", "has bridge_port 'x': give a whole number"),
+        ("b,h,3,,70000,", "has bridge_port 70000"),
+        ("b,h,3,,4,-1", "has trust '-1': give a whole number"),
+    ):
+        file.write_text(f"broker,host,port,tls,bridge_port,trust\na,h,1,yes,2,3\n{row}\n")
+        with pytest.raises(InputError, match=message):
+            read_inventory(file)

@@ -28,6 +28,7 @@ from meshwright.deploy.config.settings import bridge_identity, client_password, 
 from meshwright.deploy.config.wiring import client_id, folder_of
 from meshwright.deploy.federation.logs import Logs, bridge_up_lines
 from meshwright.deploy.federation.run import RunningFederation, publish_everywhere, run_federation
+from terminal import meshwright
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
 
@@ -233,6 +234,18 @@ def test_certificates_rotate_with_overlap(tmp_path: Path) -> None:
         for broker in wiring.order:
             brokers.start(broker)
         Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [[], ["--churn", "10", "--no-ingest"]])
+def test_twenty_brokers_with_everything(tmp_path: Path, words: list[str]) -> None:
+    """With TLS, passwords and access lists, 20 brokers lose, double and leak nothing on trees that stay."""
+    secret = tmp_path / "secret"
+    secret.write_bytes(SECRET)
+    secret.chmod(0o600)
+    answer = meshwright("federation", "--brokers", "20", "--tls", "--secret", secret, *words, "--json")
+    assert (answer.code, answer.json["passed"]) == (0, True)
+    assert answer.json["leaked"] == 0
 
 
 def test_trust_decides_who_dials() -> None:

@@ -114,6 +114,8 @@ def make_run(
         brokers=brokers,
         settings=settings or BrokerSettings("durable"),
         inventory=Inventory.on_loopback("abc"),
+        authority=None,
+        certificate=None,
     )
     plan: Any = FakePlan(CHAIN, after)
     observers: Any = FakeObservers()

@@ -84,6 +84,9 @@ def federation(
         ),
     ] = None,
     secret: Secret = None,
+    tls: Annotated[
+        bool, typer.Option("--tls", help="Use TLS, with a certificate authority for this run; needs openssl.")
+    ] = False,
     allow_relays: AllowRelays = False,
     seed: Seed = 0,
     progress: ShowProgress = False,
@@ -99,6 +102,7 @@ def federation(
     import tempfile
     from dataclasses import replace
 
+    from meshwright.brokers.certificates import Authority
     from meshwright.brokers.processes import installed_version
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
@@ -139,6 +143,7 @@ def federation(
             Path(temporary) / "federation" if out is None else out,
             Path(temporary),
             bar,
+            Authority(Path(temporary) / "authority") if tls else None,
         )
         if churn is None:
             outcome = run_proof(run, storm=storm, picture=picture, keep=keep)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from meshwright.brokers.certificates import Authority
     from meshwright.churn import Event
     from meshwright.deploy import BrokerSettings, Wiring
     from meshwright.deploy.federation.churn_verdict import Window
@@ -33,6 +34,8 @@ class FederationRun:
     temporary: Path
     """A folder that is deleted at the end."""
     progress: Progress
+    authority: Authority | None = None
+    """What signs the brokers' certificates, or None without TLS."""
 
 
 class Outcome(NamedTuple):
@@ -50,7 +53,9 @@ def run_proof(run: FederationRun, *, storm: bool, picture: Path | None, keep: bo
     from meshwright.deploy.federation.run import publish_everywhere, run_federation, run_storm
 
     trees = run.plan.trees
-    with run_federation(trees, run.folder, run.settings, progress=run.progress) as running:
+    with run_federation(
+        trees, run.folder, run.settings, authority=run.authority, progress=run.progress
+    ) as running:
         verdict = publish_everywhere(trees, running, progress=run.progress)
         if keep:
             _keep_running(running, verdict)
@@ -131,7 +136,7 @@ def run_churn(run: FederationRun, events: int, *, rate: float, seed: int, ingest
 
     verdict = churn_federation(
         plan, _random_events(plan.interest(), events, seed), run.folder, run.settings,
-        rate=rate, seed=seed, before_stop=copy_logs, progress=run.progress,
+        rate=rate, seed=seed, authority=run.authority, before_stop=copy_logs, progress=run.progress,
     )  # fmt: skip
     figures = {
         "profile": run.settings.profile,

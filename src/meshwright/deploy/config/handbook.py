@@ -193,9 +193,9 @@ def _security(inventory: Inventory, settings: BrokerSettings) -> list[str]:
             "\n\n"
             "What remains: access lists hold where a bridge is accepted, not where it dials. A broker "
             "that is dialled and was taken over can put messages on any topic into the brokers that dial it, "
-            "since Mosquitto does not filter what arrives through its own bridges. So of two brokers the less "
-            "trusted one should dial (`trust` in the inventory). Who steals the password of a bridge can "
-            "read and write the topics of that bridge, and take its place."
+            "since Mosquitto does not filter what arrives through its own bridges. So of two brokers the "
+            "less trusted one should dial (`trust` in the inventory). Who steals the password of a bridge "
+            "can read and write the topics of that bridge, and take its place."
             + ("" if _bridges_apart(inventory) else SHARED_PORT)
         )
     if any(endpoint.tls for endpoint in inventory.endpoints.values()):

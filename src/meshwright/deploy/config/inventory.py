@@ -58,6 +58,11 @@ class Endpoint:
         return f"{self.host}:{self.port}"
 
     @property
+    def ports(self) -> set[int]:
+        """The ports that the broker listens on."""
+        return {self.port} if self.bridge_port is None else {self.port, self.bridge_port}
+
+    @property
     def bridge_address(self) -> str:
         """Host and port that bridges dial."""
         return f"{self.host}:{self.bridge_port or self.port}"
@@ -84,9 +89,7 @@ class Inventory:
         for broker, endpoint in self.endpoints.items():
             # All loopback names and addresses are the same machine.
             host = "localhost" if endpoint.loopback else endpoint.host.lower()
-            for port in (endpoint.port, endpoint.bridge_port):
-                if port is None:
-                    continue
+            for port in sorted(endpoint.ports):
                 if (host, port) in taken:
                     raise InputError(
                         f"brokers {taken[host, port]!r} and {broker!r} are both at {endpoint.host}:{port}: "
@@ -138,7 +141,7 @@ def extend_inventory(inventory: Inventory, brokers: Iterable[str]) -> Inventory:
     new = [broker for broker in wanted if broker not in inventory.endpoints]
     if new and not all(endpoint.loopback for endpoint in inventory.endpoints.values()):
         raise InputError(f"the new brokers {first_five(new)} have no address: give an inventory")
-    used = {port for each in inventory.endpoints.values() for port in (each.port, each.bridge_port)}
+    used = set().union(*(endpoint.ports for endpoint in inventory.endpoints.values()))
     ports = (port for port in free_ports(2 * len(new) + len(used)) if port not in used)
     apart = any(endpoint.bridge_port for endpoint in inventory.endpoints.values())
     added = {
@@ -252,6 +255,8 @@ def _parse_record(place: str, record: Mapping[str, Any], folder: Path) -> tuple[
         raise InputError(
             f"{place}: broker {broker!r} has bridge_port {bridge_port}: give one from 1 to 65535"
         )
+    if bridge_port == int(port):
+        raise InputError(f"{place}: broker {broker!r} has the same port twice: give bridges their own")
     more = {name: str(record.get(name) or "").strip() or None for name in OPTIONAL_COLUMNS}
     for name, value in more.items():
         if value is not None and any(ord(letter) < 32 for letter in value):

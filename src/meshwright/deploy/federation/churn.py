@@ -34,6 +34,7 @@ from meshwright.deploy.federation.traffic import Message, Observers, load_aiomqt
 from meshwright.deploy.federation.update import apply_wave
 
 if TYPE_CHECKING:
+    from meshwright.brokers.certificates import Authority
     from meshwright.churn import Event
     from meshwright.deploy.config.delta import Delta
     from meshwright.deploy.config.named_trees import NamedTrees
@@ -59,6 +60,7 @@ def churn_federation(
     *,
     rate: float = RATE,
     seed: int = 0,
+    authority: Authority | None = None,
     before_stop: Callable[[RunningFederation], None] | None = None,
     progress: Progress | None = None,
 ) -> ChurnVerdict:
@@ -71,12 +73,16 @@ def churn_federation(
     async def churn(federation: RunningFederation) -> ChurnVerdict:
         persistent = federation.settings.durable
         async with Observers(
-            federation.settings, residents=True, persistent_sessions=persistent
+            federation.settings,
+            residents=True,
+            persistent_sessions=persistent,
+            certificate=federation.certificate,
         ) as observers:
             run = _ChurnRun(plan, federation, observers, rate, seed)
             return await run.judge(events, before_stop, progress)
 
-    with run_federation(plan.trees, folder, settings or BrokerSettings("durable")) as federation:
+    chosen = settings or BrokerSettings("durable")
+    with run_federation(plan.trees, folder, chosen, authority=authority) as federation:
         return asyncio.run(churn(federation))
 
 
@@ -103,9 +109,7 @@ class _ChurnRun:
 
     def __post_init__(self) -> None:
         self.endpoints = dict(self.federation.inventory.endpoints)
-        self.used_ports = {
-            port or 0 for each in self.endpoints.values() for port in (each.port, each.bridge_port)
-        }
+        self.used_ports = set().union(*(endpoint.ports for endpoint in self.endpoints.values()))
         self.versions = [self.plan.trees]
 
     async def judge(
@@ -194,9 +198,14 @@ class _ChurnRun:
         )
         if event.event == JOIN:
             free = (port for port in free_ports(len(self.used_ports) + 2) if port not in self.used_ports)
-            port, bridge_port = next(free), next(free)
-            self.endpoints[broker] = Endpoint("127.0.0.1", port, bridge_port=bridge_port if secured else None)
-            self.used_ports |= {port, bridge_port}
+            authority = federation.authority
+            new = Endpoint(
+                "127.0.0.1", next(free), authority is not None, bridge_port=next(free) if secured else None
+            )
+            if authority is not None:
+                authority.issue("127.0.0.1", federation.brokers.folder_of(broker) / "certs")
+            self.endpoints[broker] = new
+            self.used_ports |= new.ports
         elif event.event in (CRASH, LEAVE):
             del self.endpoints[broker]
         # With durable sessions a broker that restarts keeps its messages; one that stops does not.

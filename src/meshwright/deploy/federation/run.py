@@ -21,13 +21,14 @@ from meshwright.deploy.config.manifest import read_federation
 from meshwright.deploy.config.settings import BrokerSettings
 from meshwright.deploy.config.wiring import BOTH, Wiring, dialler_and_listener, folder_of, wire
 from meshwright.deploy.federation.logs import Logs, bridge_up_lines
-from meshwright.deploy.federation.supervisor import hold_running
 from meshwright.deploy.federation.prediction import predict, publications
+from meshwright.deploy.federation.supervisor import hold_running
 from meshwright.deploy.federation.traffic import Observers, load_aiomqtt
 from meshwright.deploy.federation.verdict import judge
 from meshwright.filters import example
 
 if TYPE_CHECKING:
+    from meshwright.brokers.certificates import Authority
     from meshwright.deploy.config.named_trees import NamedTrees
     from meshwright.deploy.federation.verdict import Verdict
     from meshwright.progress import Progress
@@ -49,6 +50,13 @@ class RunningFederation:
     settings: BrokerSettings
     seconds: float
     """Time from the start of the first broker until the last bridge was up."""
+    authority: Authority | None = None
+    """What signs the brokers' certificates, or None without TLS."""
+
+    @property
+    def certificate(self) -> Path | None:
+        """The certificate that clients check brokers by, or None without TLS."""
+        return None if self.authority is None else self.authority.certificate
 
 
 @contextmanager
@@ -58,12 +66,13 @@ def run_federation(
     settings: BrokerSettings | None = None,
     *,
     wiring: Wiring | None = None,
+    authority: Authority | None = None,
     progress: Progress | None = None,
 ) -> Iterator[RunningFederation]:
     """Write the folders, start all brokers on free ports, and wait until every bridge is up.
 
     All brokers are stopped on exit, even after an error. Pass `wiring` to run bridges other than those of
-    the trees.
+    the trees, and an `authority` to use TLS.
 
     Raises
     ------
@@ -79,12 +88,17 @@ def run_federation(
     apart = settings.secret is not None
     inventory = Inventory(
         {
-            broker: Endpoint("127.0.0.1", next(ports), bridge_port=next(ports) if apart else None)
+            broker: Endpoint(
+                "127.0.0.1", next(ports), authority is not None, bridge_port=next(ports) if apart else None
+            )
             for broker in wiring.order
         }
     )
     write_federation(trees, wiring, inventory, settings, folder)
     settings = replace(settings, identity=read_federation(folder).settings.identity)
+    if authority is not None:
+        for broker in wiring.order:
+            authority.issue("127.0.0.1", folder / folder_of(broker) / "certs")
     with hold_running(folder), Brokers(folder, folder_of) as brokers:
         began = time.monotonic()
         logs = Logs(brokers)
@@ -99,7 +113,8 @@ def run_federation(
         }
         logs.wait(listening, earlier)
         logs.wait(bridge_up_lines(wiring, wiring.bridges, settings.qos), earlier, seconds=60.0)
-        yield RunningFederation(brokers, logs, wiring, inventory, settings, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        yield RunningFederation(brokers, logs, wiring, inventory, settings, seconds, authority)
 
 
 def publish_everywhere(
@@ -108,7 +123,7 @@ def publish_everywhere(
     """Publish from every broker on each of its topics, observe all brokers, and judge."""
 
     async def publish() -> Verdict:
-        async with Observers(federation.settings) as observers:
+        async with Observers(federation.settings, certificate=federation.certificate) as observers:
             await observers.attach_all(federation.inventory.endpoints)
             verdict = await publish_all(observers, trees, progress=progress)
             federation.brokers.check()

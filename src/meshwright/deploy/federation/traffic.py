@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,7 @@ from meshwright.deploy.config.settings import CLIENT_USER, BrokerSettings, clien
 from meshwright.errors import MissingDependencyError
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
     from meshwright.deploy.config.inventory import Endpoint
@@ -66,9 +68,16 @@ def load_aiomqtt() -> Any:
 
 
 def client_of(
-    broker: str, endpoint: Endpoint, identifier: str, secret: bytes | None, *, clean_session: bool
+    broker: str,
+    endpoint: Endpoint,
+    identifier: str,
+    secret: bytes | None,
+    *,
+    clean_session: bool,
+    certificate: Path | None = None,
 ) -> Any:
-    """Return an MQTT client of a broker, not connected yet."""
+    """Return an MQTT client of a broker, not connected yet; with TLS, it checks the broker."""
+    tls = {"tls_context": ssl.create_default_context(cafile=certificate)} if endpoint.tls else {}
     login = {} if secret is None else {"username": CLIENT_USER, "password": client_password(secret, broker)}
     return load_aiomqtt().Client(
         endpoint.host,
@@ -79,6 +88,7 @@ def client_of(
         # Send small packets at once.
         socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         **login,
+        **tls,
     )
 
 
@@ -114,7 +124,9 @@ class Observers:
         *,
         residents: bool = False,
         persistent_sessions: bool = False,
+        certificate: Path | None = None,
     ) -> None:
+        self.certificate = certificate
         self.settings = settings or BrokerSettings()
         self.residents, self.persistent_sessions = residents, persistent_sessions
         self.messages: list[Message] = []
@@ -143,6 +155,7 @@ class Observers:
             f"{kind}-{endpoint.port}",
             self.settings.secret,
             clean_session=not self.persistent_sessions,
+            certificate=self.certificate,
         )
 
     @property

@@ -18,6 +18,8 @@ from meshwright.deploy.federation.logs import GONE, RELOADED, bridge_up_lines
 from meshwright.deploy.federation.traffic import client_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from meshwright.deploy.config.change import Change
     from meshwright.deploy.config.delta import Delta
     from meshwright.deploy.config.inventory import Inventory
@@ -70,12 +72,16 @@ def apply_wave(
         elif step.action == RELOAD:
             _reload(step, delta, federation)
     logs.wait(expected_log_lines(steps, delta, brokers.running, settings.qos), positions, seconds=30.0)
-    end_sessions(orphaned_sessions(delta, steps), inventory, settings)
+    orphans = orphaned_sessions(delta, steps)
+    end_sessions(orphans, inventory, settings, federation.certificate)
     return changed
 
 
 def end_sessions(
-    sessions: Mapping[str, Iterable[str]], inventory: Inventory, settings: BrokerSettings
+    sessions: Mapping[str, Iterable[str]],
+    inventory: Inventory,
+    settings: BrokerSettings,
+    certificate: Path | None = None,
 ) -> None:
     """End sessions at running brokers."""
     secret = settings.secret
@@ -85,7 +91,8 @@ def end_sessions(
         session = (
             f"{LOCAL if local else ''}{bridge_identity(settings.identity_key, name.removeprefix(LOCAL))}"
         )
-        async with client_of(broker, inventory.endpoints[broker], session, secret, clean_session=True):
+        place = inventory.endpoints[broker]
+        async with client_of(broker, place, session, secret, clean_session=True, certificate=certificate):
             pass
 
     async def end_all() -> None:
