@@ -227,7 +227,7 @@ def test_ties_and_late_rows_end_as_ingest_ends(
             f"{number}.csv",
             *(
                 f"{('subscribe', 'unsubscribe')[word]},n{node},t{topic},{time}"
-                for word, node, topic, time in rng.integers(0, [2, 4, 3, 3], (12, 4)) + [0, 0, 0, 1]
+                for word, node, topic, time in rng.integers([0, 0, 0, 1], [2, 4, 3, 4], (12, 4))
             ),
         )
         follow(spark, source, tmp_path / "out", READING)
