@@ -31,7 +31,7 @@ from meshwright.pipeline.readers.formats import BROKER_FORMATS, TABLE, Reading, 
 from meshwright.pipeline.readers.page_sets import choose_nodes
 from meshwright.pipeline.readers.reading import cut_shares
 from meshwright.pipeline.readers.shares import share_bytes
-from meshwright.pipeline.readers.sources import check_unchanged, list_files
+from meshwright.pipeline.readers.sources import check_unchanged, list_files, megabytes
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
@@ -123,8 +123,9 @@ def ingest(
     """
     if not 0 <= max_bad <= 1:
         raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
-    with spark_errors(), report_stages(spark, "reading", progress), ExitStack() as kept:
-        files = list_files(spark, sources, exclude=out)
+    files = list_files(spark, sources, exclude=out)
+    amount = megabytes(files)
+    with spark_errors(), report_stages(spark, "ingesting", progress, amount=amount), ExitStack() as kept:
         chosen = reading or Reading(common_format(files))
         cut = cut_shares(files, chosen, share_bytes(spark))
         if chosen.format in BROKER_FORMATS:
