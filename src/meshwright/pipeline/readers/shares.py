@@ -18,7 +18,7 @@ def share_bytes(spark: SparkSession | None) -> int:
     """Return the bytes in a share: ours, or Spark's setting for its own readers if that is smaller."""
     if spark is None:
         return BYTES_IN_A_SHARE
-    text = (spark.conf.get("spark.sql.files.maxPartitionBytes", "") or "128m").lower().rstrip("b")
+    text = str(spark.conf.get("spark.sql.files.maxPartitionBytes", "134217728")).lower().rstrip("b")
     scale = {"k": 2**10, "m": 2**20, "g": 2**30}.get(text[-1:], 1)
     return max(min(int(text.rstrip("kmg")) * scale, BYTES_IN_A_SHARE), 1)
 
