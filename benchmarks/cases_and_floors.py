@@ -88,6 +88,9 @@ class Case:
     rounds: int = 1000
     """Rounds of churn; for content cases, networks per row; for start-up cases, runs per command."""
     encode_over_duckdb: float | None = None
+    csv_over_duckdb: float | None = None
+    events_over_duckdb: float | None = None
+    json_over_duckdb: float | None = None
     profile_over_duckdb: float | None = None
     plain_over_routes: float | None = None
     load_over_hops: float | None = None
@@ -141,7 +144,17 @@ _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PROD
 _BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES), memory_mb=100.0)
 _TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE,), memory_mb=250.0)
 _TEN_MILLION = Case(  # ten million subscriptions
-    "social", 430_000, 430_000, (5, 150), 1.0, (DATA,), encode_over_duckdb=5.0, profile_over_duckdb=3.0
+    "social",
+    430_000,
+    430_000,
+    (5, 150),
+    1.0,
+    (DATA,),
+    encode_over_duckdb=3.0,
+    csv_over_duckdb=4.0,
+    events_over_duckdb=6.0,
+    json_over_duckdb=8.0,
+    profile_over_duckdb=2.0,
 )
 _FIFTY_MILLION = replace(_TEN_MILLION, nodes=5 * _TEN_MILLION.nodes, topics=5 * _TEN_MILLION.topics)
 _THREE_ROWS = Case("unif", 3, 2, (1, 1), tasks=(STARTUP, COMPILATION), rounds=7)
@@ -208,3 +221,5 @@ DATA_GROWTH = (_TEN_MILLION.name, _FIFTY_MILLION.name)
 """A pair of cases, the second with five times the rows."""
 MOST_DATA_GROWTH = 6.0
 """Maximum ratio of CPU times for five times the rows."""
+MOST_DRIVER_GROWTH = 1.3
+"""Maximum ratio of the driver's peak memory for five times the rows and names."""

@@ -6,6 +6,8 @@ The session and its workers start before anything is timed.
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +16,14 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import csv
 
-from benchmarks.cases_and_floors import DATA, DATA_GROWTH, MOST_DATA_GROWTH, Case
+from benchmarks.cases_and_floors import DATA, DATA_GROWTH, MOST_DATA_GROWTH, MOST_DRIVER_GROWTH, Case
 from benchmarks.engine import WARM_NODES
 from benchmarks.page import FLOOR, Page, figure, megabytes
 from benchmarks.resources import (
     cpu_seconds_of_descendants,
     descendants,
-    memory,
-    peak_memory,
     record_wall_time,
 )
 from meshwright.interest import Interest
@@ -36,39 +37,85 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MASTER = "local[2]"
+HEAP = {"spark.driver.memory": "2g"}
+"""Java has this much memory, however many rows there are."""
+FILES = {"encode": "pairs.parquet", "csv": "pairs.csv", "events": "events.csv", "json": "events.jsonl"}
+"""What is ingested: by the name of its figures, the file."""
+LEAVING = 5
+"""One of so many events is an unsubscribe."""
 
 
 def measure_data(case: Case) -> dict[str, Any]:
     """Return wall seconds of Spark and of DuckDB, and CPU seconds of Spark. The results must be the same."""
     interest, small = case.workload(), case.workload(seed=1, most_nodes=WARM_NODES)
-    spark = session(MASTER)
+    spark = session(MASTER, conf=HEAP)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         _compare(spark, small, place / "small", {})  # Warm the workers.
         record: dict[str, Any] = {"rows": interest.num_subscriptions}
         _compare(spark, interest, place / "large", record)
-    record["driver_mb"] = peak_memory()
-    java = _java_process()
-    record["java_mb"] = None if java is None else memory("VmHWM", java)
     return record
 
 
 def _compare(spark: SparkSession, interest: Interest, place: Path, record: dict[str, Any]) -> None:
     place.mkdir()
-    file = place / "pairs.parquet"
-    order = np.random.Generator(np.random.PCG64(1)).permutation(interest.num_subscriptions)
-    pq.write_table(interest.canonical().to_arrow().take(pa.array(order)), file, row_group_size=1 << 20)
-    before = cpu_seconds_of_descendants()
-    record_wall_time(record, "encode", lambda: ingest(spark, [file], place / "dataset"))
-    record["cpu"] = cpu_seconds_of_descendants() - before
-    record_wall_time(record, "duckdb_encode", lambda: _encode_in_duckdb(file, place / "duckdb"))
+    _write_files(interest, place)
+    for name, source in reversed(FILES.items()):
+        _ingest_both(spark, place / source, place, record, name)
+    record["driver_mb"], record["java_mb"] = _memory_of_ingest(place / "pairs.parquet", place / "again")
     read = read_dataset(place / "dataset")
-    _require_same_ids(read, place / "duckdb")
-    stored = place / "dataset" / "subscriptions" / "part-00000.parquet"
+    stored = place / "dataset" / "subscriptions" / "*.parquet"
     made = record_wall_time(record, "profile", lambda: profile(subscriptions(spark, place / "dataset")))
     figures = record_wall_time(record, "duckdb_profile", lambda: _profile_in_duckdb(stored, read.num_nodes))
     _require_same_profile(made, figures, read)
     shutil.rmtree(place)
+
+
+def _write_files(interest: Interest, place: Path) -> None:
+    """Write the subscriptions in random order: as pairs and as events, in three formats."""
+    rng = np.random.Generator(np.random.PCG64(1))
+    order = rng.permutation(interest.num_subscriptions)
+    pairs = interest.canonical().to_arrow().take(pa.array(order))
+    pq.write_table(pairs, place / "pairs.parquet", row_group_size=1 << 20)
+    plain = csv.WriteOptions(quoting_style="none")
+    csv.write_csv(pairs, place / "pairs.csv", plain)
+    words = np.where(rng.integers(0, LEAVING, len(order)) == 0, "unsubscribe", "subscribe")
+    times = pa.array(1_700_000_000 + np.arange(len(order)))
+    events = pairs.append_column("operation", pa.array(words)).append_column("time", times)
+    csv.write_csv(events, place / "events.csv", plain)
+    with duckdb.connect() as base:
+        base.register("events", events)
+        base.execute(f"copy events to '{place / 'events.jsonl'}' (format json)")
+
+
+def _ingest_both(spark: SparkSession, file: Path, place: Path, record: dict[str, Any], name: str) -> None:
+    """Ingest a file on Spark and in DuckDB, and require the same ids."""
+    for folder in ("dataset", "duckdb"):
+        shutil.rmtree(place / folder, ignore_errors=True)
+    before = cpu_seconds_of_descendants()
+    record_wall_time(record, name, lambda: ingest(spark, [file], place / "dataset"))
+    record["cpu"] = cpu_seconds_of_descendants() - before
+    record_wall_time(record, f"duckdb_{name}", lambda: _encode_in_duckdb(file, place / "duckdb"))
+    _require_same_ids(read_dataset(place / "dataset"), place / "duckdb")
+
+
+MEMORY = """
+import sys
+from benchmarks.resources import memory, peak_memory
+from benchmarks.spark_data import HEAP, MASTER, _java_process
+from meshwright.pipeline.dataset.ingest import ingest
+from meshwright.pipeline.session.session import session
+ingest(session(MASTER, conf=HEAP), [sys.argv[1]], sys.argv[2])
+print(peak_memory(), memory("VmHWM", _java_process()))
+"""
+
+
+def _memory_of_ingest(file: Path, out: Path) -> tuple[float, float]:
+    """Return the peak memory of the driver's Python and of Java, in a process that does nothing else."""
+    command = [sys.executable, "-c", MEMORY, str(file), str(out)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    driver, java = map(float, done.stdout.split()[-2:])
+    return driver, java
 
 
 def _require_same_ids(read: Interest, place: Path) -> None:
@@ -115,7 +162,14 @@ def _encode_in_duckdb(file: Path, place: Path) -> None:
     """Do the work of `ingest` in DuckDB: find distinct pairs, sort and number names, write sorted ids."""
     place.mkdir()
     with duckdb.connect(config={"threads": 2}) as base:
-        base.execute("create table pairs as select distinct node, topic from read_parquet(?)", [str(file)])
+        read = {".parquet": "read_parquet", ".csv": "read_csv", ".jsonl": "read_json"}[file.suffix]
+        rows = f"select node, topic from {read}('{file}')"
+        if file.name.startswith("events"):
+            rows = (
+                "select node, topic from (select node, topic, max_by(operation, time) as last from "
+                f"{read}('{file}') group by node, topic) where last = 'subscribe'"
+            )
+        base.execute(f"create table pairs as select distinct node, topic from ({rows})")
         for kind in ("node", "topic"):
             base.execute(
                 f"create table {kind}s as select {kind} as name, "
@@ -178,7 +232,14 @@ def add_tables(page: Page) -> None:
     rows = []
     for case, record in page.measured(DATA):
         cells = [case.name, f"{record['rows']:,}"]
-        for name, floor in (("encode", case.encode_over_duckdb), ("profile", case.profile_over_duckdb)):
+        floors = {
+            "encode": case.encode_over_duckdb,
+            "csv": case.csv_over_duckdb,
+            "events": case.events_over_duckdb,
+            "json": case.json_over_duckdb,
+            "profile": case.profile_over_duckdb,
+        }
+        for name, floor in floors.items():
             ratio = record[name] / record[f"duckdb_{name}"]
             cells += [*map(figure, (record[name], record[f"duckdb_{name}"], ratio))]
             cells += page.floor(ratio, "≤", floor)
@@ -186,11 +247,14 @@ def add_tables(page: Page) -> None:
     against = ["DuckDB s", "ratio", *FLOOR]
     page.table(
         "Data on Spark",
-        "Wall time of ingesting a Parquet file of names into a dataset, and of profiling it, on Spark "
-        "(`local[2]`), over DuckDB on two threads doing the same work. Ids and figures are identical, or "
-        "the case fails. The last columns are the peak memory of the driver's Python process and of the "
-        "JVM.",
-        ["case", "rows", "ingest s", *against, "profile s", *against, "driver MB", "Java MB"],
+        "Wall time of ingesting names into a dataset (pairs in Parquet and CSV, events in CSV and JSON "
+        "lines), and of profiling it, on Spark (`local[2]`), over DuckDB on two threads doing the same work. "
+        "Ids and figures are identical, or the case fails. The last columns are the peak memory of the "
+        "driver's Python process and of the JVM, which has a heap of 2 GB, for the pairs in Parquet.",
+        [
+            *("case", "rows", "Parquet s", *against, "CSV s", *against, "CSV events s", *against),
+            *("JSON events s", *against, "profile s", *against, "driver MB", "Java MB"),
+        ],
         rows,
     )
     _growth(page)
@@ -200,12 +264,18 @@ def _growth(page: Page) -> None:
     small, large = (page.get(name, DATA) for name in DATA_GROWTH)
     if not small or not large:
         return
-    ratio = large["cpu"] / small["cpu"]
-    cells = [f"{small['rows']:,}", f"{large['rows']:,}"]
-    cells += [*map(figure, (small["cpu"], large["cpu"], ratio))]
+    rows = []
+    for what, name, most in (
+        ("CPU s", "cpu", MOST_DATA_GROWTH),
+        ("driver MB", "driver_mb", MOST_DRIVER_GROWTH),
+    ):
+        ratio = large[name] / small[name]
+        cells = [what, *map(figure, (small[name], large[name], ratio))]
+        rows.append([*cells, *page.floor(ratio, "≤", most)])
     page.table(
         "Five times the data",
-        "CPU time of the Spark processes for ingesting five times the rows.",
-        ["rows before", "rows after", "CPU s before", "CPU s after", "ratio", *FLOOR],
-        [[*cells, *page.floor(ratio, "≤", MOST_DATA_GROWTH)]],
+        f"CPU time of the Spark processes, and peak memory of the driver's Python, for {large['rows']:,} "
+        f"pairs in Parquet over {small['rows']:,}, with five times the names.",
+        ["", "before", "after", "ratio", *FLOOR],
+        rows,
     )

@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,7 @@ from meshwright.pipeline.follow import follow
 from meshwright.pipeline.follow_files import BatchOutcome
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.store import write_dataset
+from standalone import wait
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -227,7 +230,7 @@ def test_ties_and_late_rows_end_as_ingest_ends(
             f"{number}.csv",
             *(
                 f"{('subscribe', 'unsubscribe')[word]},n{node},t{topic},{time}"
-                for word, node, topic, time in rng.integers(0, [2, 4, 3, 3], (12, 4)) + [0, 0, 0, 1]
+                for word, node, topic, time in rng.integers([0, 0, 0, 1], [2, 4, 3, 4], (12, 4))
             ),
         )
         follow(spark, source, tmp_path / "out", READING)
@@ -266,3 +269,60 @@ def test_unsubscribes_are_forgotten() -> None:
     rows = [Row((4.0, 0), "y", False), Row((6.0, 0), "x", True), Row((float("-inf"), 0), "z", False)]
     assert [change.event for change in node.take(rows, 10.0)] == ["leave", "join"]
     assert node.superseded == 1
+
+
+FOLLOW = """
+import sys
+from meshwright.pipeline.follow import follow
+from meshwright.pipeline.readers.formats import Reading
+from meshwright.pipeline.session.session import session
+
+spark = session("local[2]", conf={"spark.sql.shuffle.partitions": "2"})
+follow(spark, sys.argv[1], sys.argv[2], Reading("csv"), every=0.1, max_files=1)
+"""
+KILLS = 20
+
+
+@pytest.mark.slow
+def test_killed_again_and_again(tmp_path: Path) -> None:
+    """Killed 20 times while a batch is open, events are gapless and unique, and end as ingest ends."""
+    rng = np.random.default_rng(7)
+    source, place = tmp_path / "in", tmp_path / "out"
+    for number in range(3 * KILLS):
+        drop(
+            source,
+            f"{(number * 37) % 100:03}.csv",
+            *(
+                f"{('subscribe', 'unsubscribe')[word]},n{node},t{topic},{max(number // 4 + time, 1)}"
+                for word, node, topic, time in rng.integers([0, 0, 0, -2], [2, 9, 5, 2], (30, 4))
+            ),
+        )
+    for kill in range(KILLS):
+        # At least one more batch has begun, and is not over.
+        _kill_when(source, place, partial(_is_open, place, kill))
+    _kill_when(source, place, (place / "batches" / f"batch-{3 * KILLS - 1:08}.json").exists)
+    written = events(place)
+    assert [event["sequence"] for event in written] == list(range(len(written)))
+    ingest(None, [source], tmp_path / "whole", READING)
+    expected: dict[str, set[str]] = {}
+    for row in load_interest(tmp_path / "whole").to_arrow().to_pylist():
+        expected.setdefault(row["node"], set()).add(row["topic"])
+    assert replayed(written) == expected
+
+
+def _kill_when(source: Path, place: Path, ready: Callable[[], bool]) -> None:
+    """Follow in another process until a condition holds, then kill it."""
+    process = subprocess.Popen([sys.executable, "-c", FOLLOW, str(source), str(place)])
+    try:
+        wait(lambda: ready() or process.poll() is not None, 300.0)
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _is_open(place: Path, at_least: int) -> bool:
+    """Return whether so many batches have ended, and another one is open."""
+    done = {file.stem for file in (place / "batches").glob("batch-*.json")}
+    begun = {file.stem for file in (place / "batches").glob("batch-*.files")}
+    return len(done) >= at_least and bool(begun - done)

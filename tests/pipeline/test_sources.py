@@ -14,7 +14,10 @@ from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.formats import FORMATS, Reading, check_packing
 from meshwright.pipeline.readers.reading import cut_shares
+from meshwright.pipeline.readers.shares import Stretch
 from meshwright.pipeline.readers.sources import SourceFile, list_files
+from meshwright.pipeline.readers.text import windows
+from meshwright.store.dataset_folders import new_part
 from terminal import meshwright
 
 if TYPE_CHECKING:
@@ -125,3 +128,12 @@ def test_known_compressions() -> None:
     check_packing(
         [SourceFile(f"/p.xz/{name}", 1, "") for name in ("a.csv", "a.zip.csv.gz", "a.log.1.bz2", "zst")]
     )
+
+
+def test_paths_that_workers_do_not_see(tmp_path: Path) -> None:
+    """A file that is listed but not there for a worker, and an output folder that is not, are named."""
+    with pytest.raises(InputError, match=r"^workers cannot see .*/a\.csv: put it where every worker has it"):
+        list(windows(Stretch(str(tmp_path / "a.csv"), 0, 9, 0, True)))
+    writing = new_part(str(tmp_path / "out"), "nodes", 0)
+    with pytest.raises(InputError, match=r"^workers cannot see .*: choose a folder that every worker has"):
+        writing.__enter__()

@@ -66,15 +66,19 @@ def wants_spark(master: str | None, conf: Sequence[str] | None) -> bool:
 
 
 class StageDrawing(Drawing):
-    """A `Progress` callback that counts tasks: a bar on a terminal, or occasional lines if forced."""
+    """A `Progress` callback that counts rows, megabytes or tasks: a bar, or occasional lines if forced."""
 
     quiet_seconds, line_seconds = 3.0, 10.0
 
+    def __init__(self, *, unit: str = "tasks", forced: bool = False) -> None:
+        super().__init__(forced=forced)
+        self.unit = unit
+
     def __call__(self, done: int, share: float, phase: str) -> None:
-        """Draw how many tasks of a phase are done, as a count and as a share."""
+        """Draw how much of a phase is done, as a count and as a share."""
         if not self.due():
             return
-        count = f"{done} of {round(done / share)} tasks" if share else f"{done} tasks"
+        count = f"{done:,} of {round(done / share):,} {self.unit}" if share else f"{done:,} {self.unit}"
         if self.terminal:
             self.draw(phase, share, detail=count, left="")
         elif self.line_due():

@@ -94,7 +94,7 @@ def examine_on_cluster(
     slots = max(-(-len(overlay) // EDGES_IN_A_SLOT), 1)
     gains = examined.select("slot", "gains", having="gains").exchange(slots, "slot")
     compared = gains.map(partial(compare_gains, overlay.contribution), GAINS)
-    with report_stages(spark, f"verifying {names.num_topics:,} topics", progress):
+    with report_stages(spark, f"verifying {names.num_topics:,} topics", progress, amount=given.count):
         try:
             topics = examined.select("shard", *COUNTS, *TOPICS, having="shard").collect()
             edges = compared.collect()

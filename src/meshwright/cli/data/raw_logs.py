@@ -161,7 +161,7 @@ def ingest(
     # Java takes longer to start than a small file to read.
     small = not wants_spark(master, conf) and fits_here(files)
     spark = None if small else open_session(master, conf, connect_timeout)
-    with StageDrawing(forced=progress) as drawing:
+    with StageDrawing(unit="MB", forced=progress) as drawing:
         outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
     empty = not outcome.kept and not allow_empty
     if empty:
@@ -327,7 +327,7 @@ def traffic(
     )
     check_target(out, "traffic")
     spark = open_session(master, conf, connect_timeout)
-    with StageDrawing(forced=progress) as drawing:
+    with StageDrawing(unit="MB", forced=progress) as drawing:
         made = sum_traffic(spark, sources, out, asked, max_bad=max_bad, progress=drawing)
     counts = made.described["counts"]
     if json:

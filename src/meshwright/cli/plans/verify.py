@@ -109,7 +109,7 @@ def _on_spark(
     spark = open_session(master, conf, connect_timeout)
     given = subscriptions(spark, source, columns)
     link_costs = design_runs.load_costs(costs, given.names)
-    with StageDrawing(forced=progress) as drawing:
+    with StageDrawing(unit="subscriptions", forced=progress) as drawing:
         return verify_on_cluster(spark, plan, given, k=k, costs=link_costs, progress=drawing)
 
 

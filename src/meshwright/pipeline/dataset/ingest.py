@@ -27,11 +27,11 @@ from meshwright.pipeline.dataset.blocks import read_blocks, table_blocks
 from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
 from meshwright.pipeline.dataset.relation import Relation, drop_unused, relate
 from meshwright.pipeline.dataset.write import Aside, write_parts
-from meshwright.pipeline.readers import shares
 from meshwright.pipeline.readers.formats import BROKER_FORMATS, MQTT_FORMATS, TABLE, Reading, common_format
 from meshwright.pipeline.readers.page_sets import choose_nodes
 from meshwright.pipeline.readers.reading import EXCLUDED, cut_shares
-from meshwright.pipeline.readers.sources import check_unchanged, list_files
+from meshwright.pipeline.readers.shares import share_bytes
+from meshwright.pipeline.readers.sources import check_unchanged, list_files, megabytes
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
@@ -123,10 +123,11 @@ def ingest(
     """
     if not 0 <= max_bad <= 1:
         raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
-    with spark_errors(), report_stages(spark, "reading", progress), ExitStack() as kept:
-        files = list_files(spark, sources, exclude=out)
+    files = list_files(spark, sources, exclude=out)
+    amount = megabytes(files)
+    with spark_errors(), report_stages(spark, "ingesting", progress, amount=amount), ExitStack() as kept:
         chosen = reading or Reading(common_format(files))
-        cut = cut_shares(files, chosen, shares.BYTES_IN_A_SHARE)
+        cut = cut_shares(files, chosen, share_bytes(spark))
         if chosen.format in BROKER_FORMATS:
             chosen = replace(chosen, node_from=choose_nodes(spark, files, cut, chosen))
         blocks = read_blocks(spark, files, cut, chosen).keep()

@@ -17,7 +17,7 @@ from meshwright.formatting import percentage
 from meshwright.pipeline.dataset.ingest import MOST_BAD, check_columns_used
 from meshwright.pipeline.readers.formats import Reading, common_format
 from meshwright.pipeline.readers.row_frames import quarantine_frame, read_rows
-from meshwright.pipeline.readers.sources import check_unchanged, list_files
+from meshwright.pipeline.readers.sources import check_unchanged, list_files, megabytes
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
 from meshwright.store.dataset_parts import QUARANTINE
@@ -126,8 +126,8 @@ def sum_traffic(
         If a file is truncated or unreadable, or changes while it is read.
     """
     asked = asked or Publications()
-    with spark_errors(), report_stages(spark, "reading", progress):
-        files = list_files(spark, sources)
+    files = list_files(spark, sources)
+    with spark_errors(), report_stages(spark, "summing", progress, amount=megabytes(files)):
         reading = asked.reading(asked.format or common_format(files))
         made = _messages(read_rows(spark, files, reading), asked).persist()
         try:

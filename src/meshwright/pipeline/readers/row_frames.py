@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.pipeline.flow import arrow_schema
-from meshwright.pipeline.readers import shares, text
+from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.reading import cut_shares, read_share
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Rows
-from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.shares import Stretch, share_bytes
 from meshwright.store.dataset_parts import QUARANTINE
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def read_rows(spark: SparkSession, files: Sequence[SourceFile], reading: Reading
     FormatError
         If a file is not of the format.
     """
-    cut = cut_shares(files, reading, shares.BYTES_IN_A_SHARE)
+    cut = cut_shares(files, reading, share_bytes(spark))
     return spark.range(0, len(cut), 1, max(len(cut), 1)).mapInArrow(partial(_read, cut, reading), SCHEMA)
 
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from meshwright.pipeline.readers.sources import SourceFile
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 BYTES_IN_A_SHARE = 1 << 26
 """A share has at most this many bytes, unless a file cannot be split."""
+
+
+def share_bytes(spark: SparkSession | None) -> int:
+    """Return the bytes in a share: ours, or Spark's setting for its own readers if that is smaller."""
+    if spark is None:
+        return BYTES_IN_A_SHARE
+    text = str(spark.conf.get("spark.sql.files.maxPartitionBytes", "134217728")).lower().rstrip("b")
+    scale = {"k": 2**10, "m": 2**20, "g": 2**30}.get(text[-1:], 1)
+    return max(min(int(text.rstrip("kmg")) * scale, BYTES_IN_A_SHARE), 1)
 
 
 class Stretch(NamedTuple):

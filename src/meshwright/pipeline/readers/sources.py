@@ -211,6 +211,11 @@ def _remote_file(info: pa.fs.FileInfo, url: str) -> SourceFile:
     return SourceFile(url, int(info.size or 0), str(info.mtime_ns))
 
 
+def megabytes(files: Sequence[SourceFile]) -> int:
+    """Return the size of files together, in millions of bytes, at least one."""
+    return max(round(sum(file.size for file in files) / 1e6), 1)
+
+
 def check_unchanged(spark: SparkSession | None, files: Sequence[SourceFile]) -> None:
     """Check that files did not change while they were read, which would mix two states of the data.
 

@@ -19,15 +19,21 @@ EVERY_SECONDS = 0.5
 
 
 @contextmanager
-def report_stages(spark: SparkSession | None, phase: str, progress: Progress | None = None) -> Iterator[None]:
-    """Report the tasks of all jobs that run inside the block, as a count and as a share of all tasks."""
+def report_stages(
+    spark: SparkSession | None, phase: str, progress: Progress | None = None, *, amount: int | None = None
+) -> Iterator[None]:
+    """Report how much of each job that runs inside the block is done.
+
+    The share is that of its tasks. The count is that share of an amount, such as rows or megabytes, or else
+    the number of tasks.
+    """
     if progress is None or spark is None:
         yield
         return
 
     def report(done: int, tasks: int) -> None:
         if tasks:
-            progress(done, done / tasks, phase)
+            progress(done if amount is None else round(amount * done / tasks), done / tasks, phase)
 
     observe = _listen_to_service if through_connect(spark) else _poll_driver
     with observe(spark, report):
