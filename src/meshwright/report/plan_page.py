@@ -220,7 +220,7 @@ def _graph(facts: PlanFacts, graph: GraphData) -> str:
     target = BytesIO()
     graph_picture(graph.places, u, v).savefig(target, format="png", dpi=110, metadata=UNSTATED[".png"])
     picture = base64.b64encode(target.getvalue()).decode()
-    notes = "".join(f'<p class="soft note">{escape(note)}</p>' for note in graph.notes)
+    notes = f'<p class="soft note">{escape(" ".join(graph.notes))}</p>' if graph.notes else ""
     return f"""{notes}
 <div class="controls">{_field("broker", "Find a broker")}{_field("topic", "Show the tree of a topic")}
 <button type="button" id="zoom-in" aria-label="Zoom in">+</button>
