@@ -36,6 +36,7 @@ IN_OTHER_TESTS = {
     "test_deploying_page.py": "deploy.route deploy.export deploy.apply.DIFF deploy.apply.APPLY "
     "deploy.federation",
     "test_reproduce_command.py": "reproduce",
+    "test_report_command.py": "plans.report.REPORT",
 }
 """Whose examples these run."""
 PAGES = {
@@ -47,6 +48,7 @@ PAGES = {
     "docs/data.md": "test_data_page.py",
     "docs/deploying.md": "test_deploying_page.py",
     "docs/migration.md": "test_examples.py",
+    "docs/report.md": "test_report_command.py",
     "docs/routes.md": "test_deploying_page.py",
     "docs/spark.md": "",  # clusters that nobody has here
 }

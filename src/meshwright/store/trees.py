@@ -100,7 +100,7 @@ def trees_on(stored: StoredTrees, overlay: Overlay) -> Trees:
     rows = np.flatnonzero(keep)[np.argsort(topic[keep], kind="stable")]
     topic, parent, child, link = topic[rows], parent[rows], child[rows], link[rows]
     ptr = np.concatenate(([0], np.cumsum(np.bincount(topic, minlength=interest.num_topics))))
-    place = _positions(topic * size + child, topic * size + parent)
+    place = _positions(topic * size + child, np.where(parent < 0, -1, topic * size + parent))
     if (place >= np.arange(len(rows))).any():
         raise damaged(stored.plan.path / "trees.parquet", "a broker comes before its parent")
     return Trees(
