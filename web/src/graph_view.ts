@@ -145,7 +145,8 @@ export class GraphView {
   private fill(): void {
     const { brokers } = this.payload;
     const most = brokers.degrees.reduce((a, b) => Math.max(a, b), 1);
-    const scale = Math.min(11, Math.max(2.5, 110 / Math.sqrt(brokers.names.length + 1)));
+    const screen = Math.min(1, Math.max(0.4, this.container.clientWidth / 800));
+    const scale = screen * Math.min(11, Math.max(2.5, 110 / Math.sqrt(brokers.names.length + 1)));
     brokers.names.forEach((name, i) => {
       const size = scale * (0.3 + 0.7 * Math.sqrt(brokers.degrees[i]! / most));
       this.graph.addNode(i, { x: brokers.x[i], y: brokers.y[i], size, label: shorten(name) });
