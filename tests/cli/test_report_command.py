@@ -52,7 +52,9 @@ def test_plan_and_advise_write_one(source: Path) -> None:
     assert "report: p.html" in meshwright("plan", source, "--out", "plan", "--report", "p.html").out
     assert meshwright("advise", source, "--steps", "0", "--out", "taken").code == 0
     assert Path("taken/report.html").is_file()
-    found = meshwright("advise", source, "--steps", "0", "--out", "taken", "--report", "a.html", "--json").json
+    found = meshwright(
+        "advise", source, "--steps", "0", "--out", "taken", "--report", "a.html", "--json"
+    ).json
     assert found["report"] == "a.html"
     assert all(Path(name).read_text(encoding="utf-8").endswith("</html>\n") for name in ("p.html", "a.html"))
     assert not Path("taken/report.html").exists()  # the plan was written again
@@ -68,7 +70,10 @@ def test_bad_input(source: Path) -> None:
         (["report", "plan", source, "--out", "nowhere/page.html"], "make it first"),
         (["report", "plan", source, "--today", "none.csv"], "no bridges none.csv"),
         (["advise", source, "--report", "page.html"], "add --out PLAN"),
-        (["plan", source, "--out", "front", "--algorithm", "best", "--front", "--report", "r.html"], "--report"),
+        (
+            ["plan", source, "--out", "front", "--algorithm", "best", "--front", "--report", "r.html"],
+            "--report",
+        ),
         (["plan", source, "--out", "plan", "--report", "plan"], "is a folder"),
     ):
         assert line in meshwright(*words).complaint, words

@@ -1,4 +1,4 @@
-"""Layouts: every broker has a place in the unit square, linked brokers are near, equal overlays look equal."""
+"""Layouts: every broker has a place in the unit square, linked ones are near, equal overlays look equal."""
 
 from __future__ import annotations
 

@@ -43,7 +43,11 @@ def test_building_gives_the_bundle(tmp_path: Path) -> None:
         pytest.skip("npm is not installed: the bundle is checked by its digest only")
     copy = shutil.copytree(WEB, tmp_path / "web", ignore=shutil.ignore_patterns("node_modules"))
     there = subprocess.run(
-        [npm, "ci", "--no-audit", "--no-fund", "--prefer-offline"], cwd=copy, capture_output=True, text=True, check=False
+        [npm, "ci", "--no-audit", "--no-fund", "--prefer-offline"],
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if there.returncode:
         pytest.skip(f"npm ci failed, perhaps without a network: {there.stderr.strip().splitlines()[-1:]}")

@@ -1,4 +1,4 @@
-"""Bridges of today: the same from pairs, tables, files and plans; odd ones are left out, bad ones explained."""
+"""Bridges of today: the same from pairs, tables, files and plans; odd ones are left out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAIRS = [("b", "a"), ("a", "b"), ("c", "c"), ("c", "a"), ("a", "nobody")]
 
 
 def test_every_source_gives_the_same(tmp_path: Path) -> None:
-    """Pairs, an Arrow table, CSV and Parquet: each pair of brokers once, without loops and unknown brokers."""
+    """Pairs, an Arrow table, CSV and Parquet: each pair of brokers once, no loops, no unknown brokers."""
     table = pa.table({"u": [u for u, _ in PAIRS], "v": [v for _, v in PAIRS]})
     pq.write_table(table, tmp_path / "bridges.parquet")
     rows = "".join(f"{u},{v}\n" for u, v in PAIRS)

@@ -138,7 +138,7 @@ def test_trees_of_another_dataset_are_refused(plan: Path) -> None:
 @given(routed_plans())
 def test_stored_trees_come_back(drawn: tuple[Interest, Trees]) -> None:
     """The tables of trees give the same trees again, without publishers; unknown rows are left out."""
-    interest, made = drawn
+    _, made = drawn
     table = made.to_arrow().cast(TREES)
     if table.num_rows:
         odd = pa.table({"topic": ["nowhere"], "parent": [None], "child": ["nobody"]}, schema=TREES)
