@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-slow bench coverage docs clean
+.PHONY: help demo test test-slow bench coverage docs web chromium clean
 
 help: ## list what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -16,13 +16,13 @@ help: ## list what there is
 demo: $(READY) ## design, verify and draw a made-up federation of 2000 brokers
 	@$(BIN)/python -m meshwright demo --out out/demo
 
-test: $(READY) ## style, types, import contract, then unit, property and doc tests
+test: $(READY) chromium ## style, types, import contract, then unit, property and doc tests
 	@echo "== ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
 	@echo "== mypy --strict" && $(BIN)/mypy --strict
 	@echo "== import contract" && $(BIN)/lint-imports --no-logo
 	@echo "== pytest" && $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
-test-slow: $(READY) ## the tests that take minutes
+test-slow: $(READY) chromium ## the tests that take minutes
 	@$(BIN)/python -m pytest -m slow
 
 bench: $(READY) ## measure speed and memory on this machine, into benchmarks/RESULTS.md
@@ -37,8 +37,18 @@ docs: $(READY) ## write the generated parts of README.md and docs/ again, and bu
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[docs]'
 	@$(BIN)/python -m sphinx --fail-on-warning --keep-going -q docs docs/_build && echo "open docs/_build/index.html"
 
+web: ## build the graph view of reports with npm, into src/meshwright/report/assets
+	@command -v npm >/dev/null || { echo "make: error: no npm found: install Node.js 20 or newer" >&2; exit 1; }
+	@cd web && npm ci --no-audit --no-fund --silent && npm run --silent build
+
+chromium: # where root can install it, tests of pages need not be skipped
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	    { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update >/dev/null 2>&1 && \
+	      DEBIAN_FRONTEND=noninteractive apt-get -qq install -y chromium >/dev/null 2>&1; } || \
+	    echo "no Chromium to be had: tests of pages in a browser are skipped"
+
 clean: ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist out src/*.egg-info htmlcov .coverage .coverage.*
+	rm -rf $(VENV) build dist out web/node_modules src/*.egg-info htmlcov .coverage .coverage.*
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

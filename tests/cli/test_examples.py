@@ -37,6 +37,7 @@ IN_OTHER_TESTS = {
     "deploy.federation",
     "test_filters_page.py": "deploy.lint",
     "test_reproduce_command.py": "reproduce",
+    "test_report_command.py": "plans.report.REPORT",
 }
 """Whose examples these run."""
 PAGES = {
@@ -50,6 +51,7 @@ PAGES = {
     "docs/deploying.md": "test_deploying_page.py",
     "docs/filters.md": "test_filters_page.py",
     "docs/migration.md": "test_examples.py",
+    "docs/report.md": "test_report_command.py",
     "docs/routes.md": "test_deploying_page.py",
     "docs/spark.md": "",  # clusters that nobody has here
 }

@@ -118,3 +118,16 @@ def test_ends_of_different_number() -> None:
     """Columns of different length are rejected."""
     with pytest.raises(InputError, match="1 ends u but 2 ends v"):
         contributions(Interest.from_dict({"a": {"x"}}), np.array([0]), np.array([1, 2]))
+
+
+@settings(max_examples=35)
+@given(overlays(), st.sampled_from([1, 7, connectivity.SLOTS_AT_ONCE]))
+def test_merges_are_those_of_links_added_one_by_one(overlay: Overlay, batch: int) -> None:
+    """Each link merges the topics that the naive twin finds, in batches of any size."""
+    state, expected = naive.Components(overlay.interest), []
+    for link, (u, v) in enumerate(zip(overlay.u.tolist(), overlay.v.tolist(), strict=True)):
+        expected += [(link, topic) for topic in sorted(state.merged_topics(u, v))]
+        state.link(u, v)
+    with mock.patch.object(connectivity, "SLOTS_AT_ONCE", batch):
+        found = connectivity.merges(overlay)
+    assert list(zip(found.links.tolist(), found.topics.tolist(), strict=True)) == expected

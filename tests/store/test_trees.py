@@ -18,7 +18,8 @@ from meshwright.files.header import Kind
 from meshwright.overlay import Overlay
 from meshwright.routes import Trees, figures
 from meshwright.store import read_plan, read_trees, trees, write_plan, write_trees
-from meshwright.store.trees import ROLES, TREES, roles_of, tree_ids
+from meshwright.store.plans import StoredPlan
+from meshwright.store.trees import ROLES, TREES, StoredTrees, roles_of, tree_ids, trees_on
 from routed_plans import routed_plans
 
 INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y", "z"}, "d": {"z"}, "e": {"q"}})
@@ -35,7 +36,7 @@ def stated(plan: Path) -> dict[str, object]:
 
 
 def test_the_rest_of_the_plan_stays(plan: Path) -> None:
-    """Trees add `routes` to the description and two tables; everything else stays, but for an outdated report."""
+    """Trees add `routes` to the description and two tables; the rest stays, except the page, which is old."""
     before = stated(plan)
     edges = (plan / "edges.parquet").read_bytes()
     (plan / "report.html").write_text("a page of the plan without these trees")
@@ -134,3 +135,38 @@ def test_trees_of_another_dataset_are_refused(plan: Path) -> None:
     with pytest.raises(InputError, match="made for another dataset"):
         write_trees(route(design(other, "gm").overlay), plan)
     assert "routes" not in stated(plan)
+
+
+@settings(max_examples=30)
+@given(routed_plans())
+def test_stored_trees_come_back(drawn: tuple[Interest, Trees]) -> None:
+    """The tables of trees give the same trees again, without publishers; unknown rows are left out."""
+    _, made = drawn
+    table = made.to_arrow().cast(TREES)
+    if table.num_rows:
+        odd = pa.table({"topic": ["nowhere"], "parent": [None], "child": ["nobody"]}, schema=TREES)
+        table = pa.concat_tables([table, odd])
+    plan = read_plan_of(made)
+    found = trees_on(StoredTrees(plan, table, roles_of(made)), made.overlay)
+    for name in ("ptr", "nodes", "above"):
+        assert getattr(found, name).tolist() == getattr(made, name).tolist()
+    below = made.above >= 0
+    assert found.links[below].tolist() == made.links[below].tolist()
+    assert found.relay.tolist() == made.relay.tolist()
+    assert len(found.publishers) == 0
+
+
+def read_plan_of(made: Trees) -> StoredPlan:
+    """Return a plan as if it was read, with these trees."""
+    metadata = {"routes": {"objective": made.objective, "figures": figures(made)}}
+    return StoredPlan(Path("plan"), metadata, pa.table({}))
+
+
+def test_a_child_before_its_parent_is_damage(plan: Path) -> None:
+    """Trees are stored from the root outwards; another order is an error, not a wrong figure."""
+    made = route(design(INTEREST, "gm", seed=3).overlay)
+    write_trees(made, plan)
+    stored = read_trees(plan)
+    turned = stored.trees.take(list(range(stored.trees.num_rows))[::-1])
+    with pytest.raises(FormatError, match="before its parent"):
+        trees_on(StoredTrees(stored.plan, turned, stored.roles), made.overlay)

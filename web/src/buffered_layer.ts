@@ -41,6 +41,9 @@ export class BufferedLayer {
   private height = 0;
   private timer = 0;
   private run = 0;
+  private done: () => void = () => undefined;
+  /** Kept when all marks were drawn for the first time. */
+  readonly first = new Promise<void>((resolve) => (this.done = resolve));
 
   constructor(
     readonly canvas: HTMLCanvasElement,
@@ -57,6 +60,7 @@ export class BufferedLayer {
     if (this.marks <= FEW) {
       fit(this.target, frame);
       this.paint(this.target, frame, 0, this.marks);
+      this.done();
       return;
     }
     if (this.shownAt) this.move(frame.at, this.shownAt);
@@ -95,6 +99,7 @@ export class BufferedLayer {
       this.canvas.style.transform = "";
       this.shownAt = frame.at;
       this.wanted = null;
+      this.done();
     };
     step();
   }

@@ -11,6 +11,8 @@ import type { Payload } from "./payload";
 
 /** Above this, other links fade more when some are highlighted, and names hide while the view moves. */
 const MANY_LINKS = 4000;
+/** Above this, highlighted brokers are small dots. */
+const MANY_BROKERS = 300;
 /** Highlighted brokers get their names drawn up to this number. */
 const MOST_NAMES = 40;
 const LONGEST_LABEL = 32;
@@ -54,6 +56,8 @@ export class GraphView {
   private readonly y: Float64Array;
   private readonly sizes: Float64Array;
   private readonly layer: CanvasRenderingContext2D;
+  /** Kept when everything was drawn for the first time. */
+  readonly painted: Promise<unknown>;
   private highlight: Highlight | null = null;
   /** Whether the layer of highlights holds something. */
   private drawn = false;
@@ -91,7 +95,7 @@ export class GraphView {
     this.links = this.layerOf("links", payload.links.u.length, (...given) => this.paintLinks(...given));
     this.avoidWebGL();
     this.layer = this.highlightLayer();
-    this.applyColours();
+    this.painted = Promise.all([this.links.first, this.brokers.first]);
     this.sigma.on("clickNode", ({ node }) => this.onSelect(Number(node)));
     this.sigma.on("clickStage", () => this.onSelect(-1));
     this.sigma.on("enterNode", ({ node }) => this.pointAt(Number(node)));
@@ -100,6 +104,7 @@ export class GraphView {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.applyColours());
     container.addEventListener("keydown", (event) => this.key(event));
     this.leavePageScrolling();
+    this.applyColours();
   }
 
   /** Show one part, or everything. */
@@ -140,7 +145,8 @@ export class GraphView {
   private fill(): void {
     const { brokers } = this.payload;
     const most = brokers.degrees.reduce((a, b) => Math.max(a, b), 1);
-    const scale = Math.min(11, Math.max(2.5, 110 / Math.sqrt(brokers.names.length + 1)));
+    const screen = Math.min(1, Math.max(0.4, this.container.clientWidth / 800));
+    const scale = screen * Math.min(11, Math.max(2.5, 110 / Math.sqrt(brokers.names.length + 1)));
     brokers.names.forEach((name, i) => {
       const size = scale * (0.3 + 0.7 * Math.sqrt(brokers.degrees[i]! / most));
       this.graph.addNode(i, { x: brokers.x[i], y: brokers.y[i], size, label: shorten(name) });
@@ -255,11 +261,13 @@ export class GraphView {
   private drawBroker(broker: number, highlight: Highlight): void {
     const { layer, colours } = this;
     const { x, y } = this.place(broker);
-    const radius = this.radius(broker) + (broker === highlight.centre ? 3 : 0);
+    const crowd = highlight.brokers.length > MANY_BROKERS;
+    const radius = (crowd ? 2 : this.radius(broker)) + (broker === highlight.centre ? 3 : 0);
     layer.beginPath();
     layer.arc(x, y, radius, 0, 2 * Math.PI);
     layer.fillStyle = highlight.relays.has(broker) ? colours.page : colours.accent;
     layer.fill();
+    if (crowd && !highlight.relays.has(broker)) return;
     layer.lineWidth = 1.5;
     layer.strokeStyle = highlight.relays.has(broker) ? colours.relay : colours.page;
     layer.stroke();

@@ -14,7 +14,7 @@ function element<Kind extends HTMLElement>(id: string): Kind {
 }
 
 class Page {
-  private readonly view: GraphView;
+  readonly view: GraphView;
   private readonly brokers: Combobox;
   private readonly topics: Combobox;
   private readonly linksOf: number[][];
@@ -141,7 +141,7 @@ async function start(): Promise<void> {
   try {
     const payload = await readPayload(element("graph-data").textContent ?? "");
     section.classList.add("live");
-    new Page(payload);
+    await new Page(payload).view.painted;
     requestAnimationFrame(() => setTimeout(() => painted(section)));
   } catch (error) {
     section.classList.remove("live");

@@ -109,7 +109,8 @@ def _html_figure(section: Section) -> str:
             f"<h3>{escape(figure.key)}: {escape(figure.title)}</h3>",
             f"<p>{escape(figure.shows)}</p>{note}",
             f'<div class="panels">{panels}</div>',
-            f'<table class="stacked"><thead><tr>{heading}</tr></thead><tbody>{rows}</tbody></table></section>',
+            f'<table class="stacked"><thead><tr>{heading}</tr></thead>',
+            f"<tbody>{rows}</tbody></table></section>",
         ]
     )
 

@@ -75,11 +75,19 @@ def _costliest(plan: ContentPlan) -> str:
     workload, cost = plan.workload, plan.cost
     brokers, channels = workload.broker_names, workload.channel_names
     of_brokers = [
-        [visible(brokers[b].as_py()), amount(float(cost.of_broker[b])), f"{int((cost.broker_of == b).sum()):,}"]
+        [
+            visible(brokers[b].as_py()),
+            amount(float(cost.of_broker[b])),
+            f"{int((cost.broker_of == b).sum()):,}",
+        ]
         for b in _largest(cost.of_broker)
     ]
     of_channels = [
-        [visible(channels[c].as_py()), amount(float(cost.of_channel[c])), f"{int((cost.audience[c] > 0).sum()):,}"]
+        [
+            visible(channels[c].as_py()),
+            amount(float(cost.of_channel[c])),
+            f"{int((cost.audience[c] > 0).sum()):,}",
+        ]
         for c in _largest(cost.of_channel)
     ]
     traffic = link_traffic(cost)

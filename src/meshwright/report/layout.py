@@ -1,9 +1,9 @@
 """Place the brokers of an overlay on a plane, linked ones near each other: computed once, for any view.
 
-The start is PivotMDS (Brandes and Pich, 2006): distances to a few pivots, projected on the two main axes. Then
-forces refine it, as Fruchterman and Reingold (1991) do: links pull, brokers push. The push of all brokers is a
-convolution of their density with the force of one broker, so a round costs one FFT of a fixed grid, whatever
-the number of brokers.
+The start is PivotMDS (Brandes and Pich, 2006): distances to a few pivots, projected on the two main axes.
+Then forces refine it, as Fruchterman and Reingold (1991) do: links pull, brokers push. The push of all
+brokers is a convolution of their density with the force of one broker, so a round costs one FFT of a fixed
+grid, whatever the number of brokers.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def _unit(places: Places) -> Places:
     """Scale places into the unit square, centred, without changing their proportions."""
     low, high = places.min(axis=0), places.max(axis=0)
     extent = float((high - low).max()) or 1.0
-    return 0.5 + (places - (low + high) / 2) / extent
+    scaled: Places = 0.5 + (places - (low + high) / 2) / extent
+    return scaled
 
 
 def _pivot_mds(nodes: int, u: NDArray[Any], v: NDArray[Any]) -> Places:
@@ -90,7 +91,7 @@ def _pivot_mds(nodes: int, u: NDArray[Any], v: NDArray[Any]) -> Places:
     degrees = np.bincount(np.concatenate((u, v)), minlength=nodes)
     pivot, columns = int(degrees.argmax()), []
     for _ in range(min(PIVOTS, nodes)):
-        distances = dijkstra(graph, directed=False, indices=pivot, unweighted=True)
+        distances = dijkstra(graph, directed=False, indices=[pivot], unweighted=True)[0]
         columns.append(distances)
         nearest = np.minimum(nearest, distances)
         pivot = int(np.where(np.isfinite(nearest), nearest, -1).argmax())

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
+from typing import TypeAlias
 
 LONGEST_NAME = 120
 """Longer names are cut on pages."""
@@ -43,6 +44,10 @@ class Cell:
     """Attributes of a link, such as `href="#graph"`; trusted."""
 
 
+Row: TypeAlias = Sequence[str | Sequence[Cell]]
+"""The cells of a row: texts, or pieces that may lead somewhere."""
+
+
 def html_page(title: str, body: Iterable[str], *, head: str = "") -> str:
     """Return a page with the common style sheet; `head` is added to it, such as further styles."""
     return "\n".join(
@@ -57,12 +62,8 @@ def html_page(title: str, body: Iterable[str], *, head: str = "") -> str:
     )
 
 
-def page_table(
-    head: Sequence[str], rows: Iterable[Sequence[str | Sequence[Cell]]], *, stacked: bool = False
-) -> str:
+def page_table(head: Sequence[str], rows: Iterable[Row], *, stacked: bool = False) -> str:
     """Return a table: the first column is text, the others are figures; on a phone rows can be stacked.
-
-    A cell is a text, or pieces that may lead somewhere.
 
     >>> page_table(["name", "links"], [["<a>", "1"]]).count("&lt;a&gt;")
     1
@@ -116,4 +117,6 @@ def card(label: str, figure: str, remark: str = "") -> str:
 
 def definitions(pairs: Iterable[tuple[str, str]]) -> str:
     """Return a list of labels and values."""
-    return f"<dl>{''.join(f'<dt>{escape(label)}</dt><dd>{escape(value)}</dd>' for label, value in pairs)}</dl>"
+    return (
+        f"<dl>{''.join(f'<dt>{escape(label)}</dt><dd>{escape(value)}</dd>' for label, value in pairs)}</dl>"
+    )

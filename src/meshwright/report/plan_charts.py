@@ -1,4 +1,4 @@
-"""The charts of a plan's page: its degrees, its support with the 80 / 20 point, and a picture of the graph."""
+"""The charts of a plan's page: degrees, support with its 80 / 20 point, and a picture of the graph."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _draw_ranges(axes: Any, degrees: NDArray[Any]) -> None:
 
 
 def _range_label(place: int) -> str:
-    """Name a range of degrees: 0, 1, 2–3, 4–7 …
+    """Name a range of degrees.
 
     >>> [_range_label(place) for place in range(4)]
     ['0', '1', '2–3', '4–7']
@@ -115,11 +115,9 @@ def support_chart(overlay: Overlay, path: str | Path | None = None) -> Any:
         if point is not None:
             at = (point.links, curve[point.links])
             axes.plot(*at, marker="o", color=COLOURS[2], markersize=7)
-            label = f"{MOST:.0%} of it with\n{percentage(point.share_of_links)} of the links".replace("%", " %", 1)
+            label = f"{100 * MOST:.0f} % of it with\n{percentage(point.share_of_links)} of the links"
             # The curve rises fast and then slowly, so the lower right corner is free.
-            axes.text(
-                0.97, 0.06, label, transform=axes.transAxes, ha="right", va="bottom", color=COLOURS[2]
-            )
+            axes.text(0.97, 0.06, label, transform=axes.transAxes, ha="right", va="bottom", color=COLOURS[2])
         axes.set_ylim(0, 1.04)
         axes.set_xlim(0, max(len(curve) - 1, 1))
         percent_axis(axes.yaxis)
@@ -145,7 +143,9 @@ def graph_picture(
         from matplotlib.collections import LineCollection
 
         width = float(np.clip(300 / max(len(u), 1), 0.1, 1.2))
-        lines = LineCollection(np.stack((places[u], places[v]), axis=1), color=LINK_COLOUR, linewidth=width)
+        lines = LineCollection(
+            list(np.stack((places[u], places[v]), axis=1)), color=LINK_COLOUR, linewidth=width
+        )
         axes.add_collection(lines)
         size = float(np.clip(9000 / max(len(places), 1), 1.5, 60))
         axes.scatter(places[:, 0], places[:, 1], s=size, color=COLOURS[0], zorder=2, linewidth=0)

@@ -186,7 +186,9 @@ def topic_effort(overlay: Overlay) -> TopicEffort:
     shares = 1 / np.maximum(np.bincount(merges.links, minlength=len(overlay)), 1)
     links = np.bincount(merges.topics, weights=shares[merges.links], minlength=interest.num_topics)
     subscribers = np.diff(interest.topic_ptr)
-    return TopicEffort(links, subscribers - np.bincount(merges.topics, minlength=interest.num_topics))
+    return TopicEffort(
+        links.astype(np.float64), subscribers - np.bincount(merges.topics, minlength=interest.num_topics)
+    )
 
 
 def made_by(facts: PlanFacts) -> str:

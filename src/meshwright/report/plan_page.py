@@ -113,7 +113,7 @@ def _headline(facts: PlanFacts) -> Iterator[str]:
     yield card("links", f"{len(facts.overlay):,}", f"{_per_broker(facts)} per broker on average")
     busiest = int(facts.degrees.max(initial=0))
     yield card("highest degree", f"{busiest:,}", "links of the busiest broker")
-    split = int(len(verdict.verification.split_topics))
+    split = len(verdict.verification.split_topics)
     connected = "every topic is connected" if not split else f"{_count(split, 'topic')} split"
     yield card("support", percentage(verdict.verification.support), connected)
     yield _gap_card(facts)
@@ -136,7 +136,9 @@ def _verdict(facts: PlanFacts) -> str:
     if not verdict.passed:
         return f"{badge('no', 'NOT verified')} The plan is not what it states, or leaves topics split."
     if verdict.complete:
-        return f"{badge('holds', 'verified')} Every topic is connected, and every figure is as the plan states."
+        return (
+            f"{badge('holds', 'verified')} Every topic is connected, and every figure is as the plan states."
+        )
     return (
         f"{badge('partly', 'verified, partial')} Every figure is as the plan states. Within its limits it "
         f"connects {percentage(verdict.verification.support)} of what can be connected."
@@ -205,8 +207,8 @@ def _charts(facts: PlanFacts) -> str:
     words = ""
     if point is not None:
         words = (
-            f"<p>The first {point.links:,} links, {percentage(point.share_of_links)} of them, make 80 % of the "
-            f"connections; the first 20 % make {percentage(point.by_fifth)}.</p>"
+            f"<p>The first {point.links:,} links, {percentage(point.share_of_links)} of them, make 80 % "
+            f"of the connections; the first 20 % make {percentage(point.by_fifth)}.</p>"
         )
     return (
         f'<div class="panels"><figure class="chart">{degrees}</figure>'
@@ -220,7 +222,7 @@ def _graph(facts: PlanFacts, graph: GraphData) -> str:
     target = BytesIO()
     graph_picture(graph.places, u, v).savefig(target, format="png", dpi=110, metadata=UNSTATED[".png"])
     picture = base64.b64encode(target.getvalue()).decode()
-    notes = "".join(f'<p class="soft note">{escape(note)}</p>' for note in graph.notes)
+    notes = f'<p class="soft note">{escape(" ".join(graph.notes))}</p>' if graph.notes else ""
     return f"""{notes}
 <div class="controls">{_field("broker", "Find a broker")}{_field("topic", "Show the tree of a topic")}
 <button type="button" id="zoom-in" aria-label="Zoom in">+</button>
@@ -230,16 +232,16 @@ def _graph(facts: PlanFacts, graph: GraphData) -> str:
  aria-describedby="graph-hint"></div>
 <img class="picture" alt="Picture of all brokers and links" src="data:image/png;base64,{picture}">
 <p id="graph-status" role="status" aria-live="polite"></p>
-<p id="graph-hint" class="soft hint">Click a broker to see its links. Drag to move, click first and then use the
-wheel to zoom. Keys: arrows move, + and − zoom, 0 shows all, Escape clears.</p>"""
+<p id="graph-hint" class="soft hint">Click a broker to see its links. Drag to move. Click, then use the wheel
+to zoom. Keys: arrows move, + and − zoom, 0 shows all, Escape clears.</p>"""
 
 
 def _field(kind: str, label: str) -> str:
     return (
         f'<div class="field"><label for="find-{kind}">{label}</label><input id="find-{kind}" type="search" '
-        f'role="combobox" autocomplete="off" spellcheck="false" aria-autocomplete="list" aria-expanded="false" '
-        f'aria-controls="{kind}-list"><ul id="{kind}-list" class="options" role="listbox" '
-        f'aria-label="{label}" hidden></ul></div>'
+        f'role="combobox" autocomplete="off" spellcheck="false" aria-autocomplete="list" '
+        f'aria-expanded="false" aria-controls="{kind}-list"><ul id="{kind}-list" class="options" '
+        f'role="listbox" aria-label="{label}" hidden></ul></div>'
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.formatting import amount
-from meshwright.report.page import Cell, card, page_table, visible
+from meshwright.report.page import Cell, Row, card, page_table, visible
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +46,7 @@ def broker_table(facts: PlanFacts, graph: GraphData) -> str:
     sizes = np.diff(facts.interest.node_ptr)
     inner = np.unique(np.stack((trees.parents, trees.topics))[:, trees.parents >= 0], axis=1)[0]
     forwarded = np.bincount(inner, minlength=facts.interest.num_nodes)
-    rows = [
+    rows: list[Row] = [
         [
             [_broker(facts, graph, node)],
             f"{facts.degrees[node]:,}",
@@ -72,7 +72,7 @@ def topic_table(facts: PlanFacts, effort: TopicEffort, topics: list[int], graph:
     if not topics:
         return "<p>No topic has two brokers: there is nothing to connect.</p>"
     subscribers = np.diff(facts.interest.topic_ptr)
-    rows = [
+    rows: list[Row] = [
         [
             [_topic(facts, graph, topic)],
             f"{subscribers[topic]:,}",
@@ -99,7 +99,7 @@ def group_table(facts: PlanFacts, graph: GraphData) -> str:
         members.setdefault(group, []).append(own)
     topics = {name: topic for topic, name in enumerate(map(str, facts.interest.topic_names.to_pylist()))}
     subscribers = np.diff(facts.interest.topic_ptr)
-    rows = []
+    rows: list[Row] = []
     for group, count in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))[:SHOWN]:
         topic = topics.get(group)
         named = ", ".join(visible(own) for own in sorted(members[group])[:SHOWN_FILTERS])
@@ -142,7 +142,7 @@ def tree_section(facts: PlanFacts, graph: GraphData) -> str:
     depth = hops(trees)
     relays = np.bincount(trees.topics[trees.relay], minlength=len(trees.ptr) - 1)
     sizes = np.diff(trees.ptr)
-    deepest = [
+    deepest: list[Row] = [
         [
             [_topic(facts, graph, topic)],
             f"{sizes[topic]:,}",
@@ -154,7 +154,7 @@ def tree_section(facts: PlanFacts, graph: GraphData) -> str:
         if sizes[topic]
     ]
     carried = loads(trees).of_link
-    busiest = [
+    busiest: list[Row] = [
         [
             [_broker(facts, graph, int(end[link])) for end in (facts.overlay.u, facts.overlay.v)],
             f"{carried[link]:,.0f}",

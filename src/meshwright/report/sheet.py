@@ -166,4 +166,6 @@ def inline_svg(figure: Any, name: str, label: str) -> str:
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
     text = re.sub(r'xlink:href="#([^"]+)"', rf'xlink:href="#{name}-\1"', text)
     text = re.sub(r"'DejaVu Sans'[^;\"]*", "system-ui, sans-serif", text)
-    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" stroke-linejoin="round" ', 1).strip()
+    return text.replace(
+        "<svg ", f'<svg role="img" aria-label="{escape(label)}" stroke-linejoin="round" ', 1
+    ).strip()

@@ -59,9 +59,7 @@ def load_bridges(source: Any, interest: Interest) -> Bridges:
     """
     names = interest.node_names.cast(pa.string())
     columns = [name_column(column, "broker").cast(pa.string()) for column in _ends(source)]
-    u, v = (
-        to_numpy(fill_null(pc.index_in(column, names), -1)).astype(np.int64) for column in columns
-    )
+    u, v = (to_numpy(fill_null(pc.index_in(column, names), -1)).astype(np.int64) for column in columns)
     known = (u >= 0) & (v >= 0)
     low, high = np.minimum(u, v)[known], np.maximum(u, v)[known]
     _, first = np.unique(low * max(interest.num_nodes, 1) + high, return_index=True)

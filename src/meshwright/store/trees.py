@@ -100,7 +100,7 @@ def trees_on(stored: StoredTrees, overlay: Overlay) -> Trees:
     rows = np.flatnonzero(keep)[np.argsort(topic[keep], kind="stable")]
     topic, parent, child, link = topic[rows], parent[rows], child[rows], link[rows]
     ptr = np.concatenate(([0], np.cumsum(np.bincount(topic, minlength=interest.num_topics))))
-    place = _positions(topic * size + child, topic * size + parent)
+    place = _positions(topic * size + child, np.where(parent < 0, -1, topic * size + parent))
     if (place >= np.arange(len(rows))).any():
         raise damaged(stored.plan.path / "trees.parquet", "a broker comes before its parent")
     return Trees(
@@ -108,9 +108,9 @@ def trees_on(stored: StoredTrees, overlay: Overlay) -> Trees:
         objective=str(stored.described.get("objective", "hops")),
         rates=np.ones(interest.num_topics),
         ptr=ptr,
-        nodes=child,
-        above=np.where(place < 0, -1, place - ptr[topic]),
-        links=link,
+        nodes=child.astype(np.int32),
+        above=np.where(place < 0, -1, place - ptr[topic]).astype(np.int32),
+        links=link.astype(np.int32),
         unreachable=np.flatnonzero((np.diff(interest.topic_ptr) > 1) & (np.diff(ptr) == 0)),
         publishers=np.zeros((0, 3), dtype=np.int32),
     )

@@ -1,0 +1,87 @@
+"""`meshwright report`, `plan --report` and `advise`: a page is written, and bad input gives one line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from meshwright.cli.plans import report
+from small_datasets import planned, subscriptions_file
+from terminal import meshwright
+
+CHECKOUT = Path(__file__).parents[2]
+ROWS = "node,topic\nberlin,rain\nberlin,wind\noslo,rain\nrome,wind\nrome,sun\nparis,sun\n"
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Change to a folder with subscriptions, a plan of them and the bridges of today."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bridges.csv").write_text("u,v\nberlin,oslo\noslo,rome\n")
+    made = subscriptions_file(tmp_path, ROWS)
+    planned(made)
+    return made
+
+
+@pytest.mark.usefixtures("source")
+def test_the_examples_and_the_page_of_the_docs_run() -> None:
+    """What the help and docs/report.md show can be typed."""
+    text = (CHECKOUT / "docs" / "report.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^(meshwright .*?) *(?:#.*)?$", text, re.MULTILINE)
+    assert len(shown) >= 3
+    for example in (*report.REPORT_EXAMPLES, *shown):
+        answer = meshwright(*shlex.split(example)[1:])
+        assert (answer.code, answer.err) == (0, ""), example
+    assert Path("plan/report.html").is_file()
+    assert "the bridges of today" in Path("federation.html").read_text(encoding="utf-8")
+
+
+def test_the_answer(source: Path) -> None:
+    """The answer names the page and the verdict, as text and as JSON."""
+    answer = meshwright("report", "plan", source, "--out", "page.html")
+    assert answer.out == "verified\nwritten to page.html\n"
+    found = meshwright("report", "plan", source, "--json").json
+    assert (found["report"], found["verified"]) == ("plan/report.html", True)
+
+
+def test_plan_and_advise_write_one(source: Path) -> None:
+    """`plan --report` writes a file; `advise` writes into the plan, or where told."""
+    assert "report: p.html" in meshwright("plan", source, "--out", "plan", "--report", "p.html").out
+    assert meshwright("advise", source, "--steps", "0", "--out", "taken").code == 0
+    assert Path("taken/report.html").is_file()
+    found = meshwright(
+        "advise", source, "--steps", "0", "--out", "taken", "--report", "a.html", "--json"
+    ).json
+    assert found["report"] == "a.html"
+    assert all(Path(name).read_text(encoding="utf-8").endswith("</html>\n") for name in ("p.html", "a.html"))
+    assert not Path("taken/report.html").exists()  # the plan was written again
+
+
+def test_bad_input(source: Path) -> None:
+    """Missing plans, other datasets, bad places and bad bridges give one line each."""
+    Path("other.csv").write_text("node,topic\na,x\n")
+    for words, line in (
+        (["report", "none", source], "nothing is there"),
+        (["report", "plan", "other.csv"], "another dataset"),
+        (["report", "plan", source, "--out", "plan"], "is a folder"),
+        (["report", "plan", source, "--out", "nowhere/page.html"], "make it first"),
+        (["report", "plan", source, "--today", "none.csv"], "no bridges none.csv"),
+        (["advise", source, "--report", "page.html"], "add --out PLAN"),
+        (
+            ["plan", source, "--out", "front", "--algorithm", "best", "--front", "--report", "r.html"],
+            "--report",
+        ),
+        (["plan", source, "--out", "plan", "--report", "plan"], "is a folder"),
+    ):
+        assert line in meshwright(*words).complaint, words
+
+
+def test_unknown_brokers_of_today_are_noted(source: Path) -> None:
+    """Bridges to brokers that are not in the dataset are counted on stderr and on the page."""
+    Path("bridges.csv").write_text("u,v\nberlin,oslo\nrome,atlantis\n")
+    answer = meshwright("report", "plan", source, "--today", "bridges.csv")
+    assert "left out 1 of the bridges" in answer.err
+    assert "1 bridge of today left out" in Path("plan/report.html").read_text(encoding="utf-8")

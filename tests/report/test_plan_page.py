@@ -1,0 +1,190 @@
+"""The page of a plan: complete, self-contained, escaped, and honest about plans that are wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import meshwright as mw
+from meshwright.errors import InputError, MissingDependencyError
+from meshwright.report.plan_facts import PlanFacts, facts_of_plan, facts_of_stored_plan, made_by, topic_effort
+from meshwright.report.plan_page import plan_page
+from meshwright.store.bridges import load_bridges
+from meshwright.workloads import zipf
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\u202egpj.exe",
+    "a\x1b[31mb",
+    "\"'&<img src=x onerror=alert(2)>",
+    "L" * 500,
+]
+INTEREST = zipf(40, 10, size=4, seed=1)
+
+
+class Seen(HTMLParser):
+    """Collect tags, ids, addresses and event handlers of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.addresses: list[str] = []
+        self.handlers: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("src", "href", "xlink:href", "action"):
+                self.addresses.append(value or "")
+            if name.startswith("on"):
+                self.handlers.append(name)
+
+
+def seen(page: str) -> Seen:
+    """Return what is in a page."""
+    parser = Seen()
+    parser.feed(page)
+    return parser
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    plan = mw.design(INTEREST, "low", certify=True)
+    today = load_bridges(mw.design(INTEREST, "ring").overlay.edges, INTEREST)
+    return plan_page(facts_of_plan(plan, today=today))
+
+
+def test_everything_is_shown(page: str) -> None:
+    """Headline, savings, charts, brokers, topics, trees, graph and origin have their sections."""
+    for section in ("savings", "degrees", "brokers", "topics", "trees", "graph", "made"):
+        assert f'<section id="{section}">' in page
+    for text in (
+        "verified",
+        "certified",
+        "Guarantee.",
+        "a ring per topic",
+        "a full mesh",
+        "the bridges of today",
+    ):
+        assert text in page
+    assert "meshwright plan DATASET --algorithm low --certify --out PLAN" in page
+    assert INTEREST.fingerprint in page
+    assert page.count("<svg") == 2
+
+
+def test_the_page_asks_for_nothing(page: str) -> None:
+    """Addresses lead into the page itself; ids are distinct; a policy forbids everything else."""
+    found = seen(page)
+    assert all(address.startswith(("#", "data:image/")) for address in found.addresses)
+    assert len(found.ids) == len(set(found.ids))
+    assert not found.handlers
+    assert "link" not in found.tags
+    assert "default-src &#x27;none&#x27;" in page
+
+
+def test_the_same_plan_gives_the_same_page(page: str) -> None:
+    """Nothing depends on time or chance, except the time that the design took."""
+    plan = mw.design(INTEREST, "low", certify=True)
+    today = load_bridges(mw.design(INTEREST, "ring").overlay.edges, INTEREST)
+    again = plan_page(facts_of_plan(plan, today=today))
+    assert re.sub(r"[\d.e-]+ s to design", "", again) == re.sub(r"[\d.e-]+ s to design", "", page)
+
+
+def test_hostile_names_stay_text() -> None:
+    """Names with markup, direction overrides, escapes or hundreds of letters add no element."""
+    interest = mw.Interest.of({name: {"x", *HOSTILE} for name in HOSTILE} | {"plain": {"x"}})
+    hostile = plan_page(facts_of_plan(mw.design(interest, "gm")))
+    harmless = mw.Interest.of({f"b{i}": {"x", *(f"t{j}" for j in range(5))} for i in range(5)} | {"c": {"x"}})
+    expected = plan_page(facts_of_plan(mw.design(harmless, "gm")))
+    assert sorted(seen(hostile).tags) == sorted(seen(expected).tags)
+    assert not seen(hostile).handlers
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069]", hostile)
+    assert "\\u202egpj.exe" in hostile
+    assert "L" * 200 not in hostile
+
+
+@pytest.mark.parametrize("held", [{"a": {"x"}}, {"a": {"x"}, "b": {"y"}}, {"a": {"x"}, "b": {"x"}}])
+def test_tiny_plans(held: dict[str, set[str]]) -> None:
+    """One broker, no links and one link make a page."""
+    made = plan_page(facts_of_plan(mw.design(held, "gm")))
+    assert f"{len(held):,} broker{'s' if len(held) > 1 else ''}" in made
+
+
+def test_partial_plans_name_split_topics() -> None:
+    """A plan under a budget is verified, and the topics that it leaves apart come first."""
+    partial = facts_of_plan(mw.design(INTEREST, "gpa", max_edges=15))
+    effort = topic_effort(partial.overlay)
+    made = plan_page(partial)
+    assert "verified, partial" in made
+    assert f"split into {effort.pieces.max():,}" in made
+    assert effort.links.sum() == pytest.approx(15)
+
+
+def stored(folder: Path) -> PlanFacts:
+    return facts_of_stored_plan(folder, INTEREST)
+
+
+def test_stored_trees_and_groups_are_shown(tmp_path: Path) -> None:
+    """The trees of a plan are its own, with their stated figures; groups of filters have a table."""
+    plan = mw.design(INTEREST, "low")
+    folder = plan.save(tmp_path / "plan")
+    assert not stored(folder).routed
+    trees = mw.route(plan, "load")
+    mw.save(trees, folder)
+    facts = stored(folder)
+    assert facts.routed
+    assert not facts.messages
+    assert facts.trees.links.tolist() == trees.links.tolist()
+    assert "chosen by load" in plan_page(facts)
+    table = pa.table({"filter": ["s/+", "s/1", "#<b>"], "group": ["t0", "t0", "#<b>"]})
+    pq.write_table(table, folder / "groups.parquet")
+    made = plan_page(stored(folder))
+    assert "Largest groups of filters" in made
+    assert "s/+, s/1" in made
+    assert "<b>" not in made.partition("Largest groups of filters</h2>")[2].partition("</section>")[0]
+
+
+def test_a_wrong_plan_is_not_verified(tmp_path: Path) -> None:
+    """A plan that states another number of links is shown with the line that is wrong."""
+    folder = mw.design(INTEREST, "low").save(tmp_path / "plan")
+    header = json.loads((folder / "plan.json").read_text())
+    header["figures"]["edges"] += 1
+    (folder / "plan.json").write_text(json.dumps(header))
+    made = plan_page(stored(folder))
+    assert "NOT verified" in made
+    assert f"the plan states {header['figures']['edges']}" in made
+
+
+def test_the_command_has_all_parameters() -> None:
+    """Parameters, flags, seeds and certificates read as on the command line."""
+    made = mw.design(INTEREST, "randomm", max_degree=3, arbitrary=True, seed=5)
+    assert made_by(facts_of_plan(made)) == (
+        "meshwright plan DATASET --algorithm randomm --max-degree 3 --arbitrary --seed 5 --out PLAN"
+    )
+    assert "--k 5 " in made_by(facts_of_plan(mw.design(INTEREST, "low", k=5.0)))
+
+
+def test_python_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`mw.report` and `Plan.report` write the file; a stored plan needs its interest and has a default."""
+    plan = mw.design(INTEREST, "gm")
+    assert plan.report(tmp_path / "one.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    folder = plan.save(tmp_path / "plan")
+    report: Any = mw.report  # a room that can be called
+    assert report(folder, interest=INTEREST) == folder / "report.html"
+    with pytest.raises(InputError, match="interest=interest"):
+        report(folder)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingDependencyError, match="charts"):
+        report(plan, tmp_path / "two.html")

@@ -1,0 +1,165 @@
+"""The page of a plan in a real browser: it loads, finds brokers, shows trees, zooms, and needs no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import meshwright as mw
+from browser import chromium, opened
+from meshwright.workloads import zipf
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+HOSTILE = "</script><script>alert(1)</script>"
+FIRST_PAINT = 5.0
+LONGEST_FRAME = 0.2
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the page of a plan of 80 brokers, one of which has a hostile name."""
+    names = zipf(80, 15, size=4, seed=3).to_arrow().to_pydict()
+    nodes = [HOSTILE if node == "b07" else node for node in names["node"]]
+    plan = mw.design(mw.Interest.from_pairs(nodes, names["topic"]), "low")
+    return plan.report(tmp_path_factory.mktemp("report") / "report.html")
+
+
+def status(page: Page) -> str:
+    return page.inner_text("#graph-status")
+
+
+def ink(page: Page, layer: str) -> int:
+    """Count the pixels that a layer of the graph has drawn."""
+    count: int = page.evaluate(
+        """name => {
+          const canvas = document.querySelector(`canvas.sigma-${name}`);
+          const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+          return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+        }""",
+        layer,
+    )
+    return count
+
+
+def test_search_tree_and_zoom(browser: Browser, page: Path) -> None:
+    """A broker is found by name, a topic shows its tree, and the view zooms: by mouse and by keyboard."""
+    with opened(browser, page) as shown:
+        assert ink(shown, "links") > 1000
+        assert ink(shown, "brokers") > 500
+        assert status(shown) == "Nothing selected."
+        shown.fill("#find-broker", "b11")
+        assert "b11" in shown.inner_text("#broker-list")
+        shown.keyboard.press("Enter")
+        assert status(shown).startswith("b11 ")
+        assert ink(shown, "highlight") > 0
+        shown.fill("#find-topic", "t03")
+        shown.keyboard.press("ArrowDown")
+        shown.keyboard.press("Enter")
+        assert status(shown).startswith("t03 ")
+        shown.click("#zoom-all")
+        assert status(shown) == "Nothing selected."
+        shown.wait_for_timeout(600)
+        before = ink(shown, "brokers")
+        shown.click("#zoom-in")
+        shown.click("#zoom-in")
+        shown.wait_for_timeout(600)
+        assert ink(shown, "brokers") != before
+        shown.focus("#graph-view")
+        shown.keyboard.press("0")
+        shown.wait_for_timeout(600)
+        assert ink(shown, "brokers") == pytest.approx(before, rel=0.02)
+
+
+def test_tables_lead_to_the_graph(browser: Browser, page: Path) -> None:
+    """A name in a table selects it in the graph, and Escape clears it."""
+    with opened(browser, page) as shown:
+        link = shown.locator("#topics a[data-topic]").first
+        name = link.inner_text()
+        link.click()
+        assert status(shown).startswith(name)
+        shown.focus("#graph-view")
+        shown.keyboard.press("Escape")
+        assert status(shown) == "Nothing selected."
+
+
+def test_hostile_names_are_text(browser: Browser, page: Path) -> None:
+    """A name that looks like a script is found and shown, and runs nothing."""
+    with opened(browser, page) as shown:
+        shown.fill("#find-broker", "</script>")
+        shown.keyboard.press("Enter")
+        assert status(shown).startswith(HOSTILE)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_phones_and_themes(browser: Browser, page: Path, width: int, scheme: str) -> None:
+    """Nothing is wider than the screen, and text has another lightness than the page."""
+    named: dict[str, Any] = {"color_scheme": scheme}
+    with opened(browser, page, width=width, **named) as shown:
+        assert shown.evaluate("document.documentElement.scrollWidth") == width
+        style = "getComputedStyle(document.body)"
+        page_colour = shown.evaluate(f"{style}.backgroundColor")
+        assert (page_colour == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_paper_has_the_picture(browser: Browser, page: Path) -> None:
+    """In print the graph is a picture, and fields and buttons are gone."""
+    with opened(browser, page) as shown:
+        assert not shown.is_visible("#graph .picture")
+        shown.emulate_media(media="print")
+        assert shown.is_visible("#graph .picture")
+        assert not shown.is_visible("#find-broker")
+        assert len(shown.pdf()) > 10_000
+
+
+@pytest.mark.slow
+def test_large_graphs_are_smooth(browser: Browser, tmp_path: Path) -> None:
+    """10,000 brokers and 50,000 links are painted within 5 s, and no frame takes 200 ms while panning."""
+    plan = mw.design(zipf(10_000, 1000, size=12, seed=1), "low")
+    assert len(plan.overlay) >= 50_000
+    with opened(browser, plan.report(tmp_path / "large.html")) as shown:
+        painted = shown.evaluate("performance.getEntriesByName('graph-painted')[0].startTime") / 1000
+        frames = panning_frames(shown)
+        print(f"painted after {painted:.2f} s; {len(frames)} frames, the longest {max(frames):.3f} s")
+        assert painted < FIRST_PAINT
+        assert max(frames) < LONGEST_FRAME
+
+
+def panning_frames(page: Page) -> list[float]:
+    """Drag the graph for a second, and return how long each frame took, in seconds."""
+    page.locator("#graph-view").scroll_into_view_if_needed()
+    page.wait_for_timeout(1000)
+    box = page.locator("#graph-view").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.evaluate(
+        """() => {
+          const frames = window.frameTimes = [];
+          let last = performance.now();
+          const step = () => {
+            const now = performance.now();
+            frames.push((now - last) / 1000);
+            last = now;
+            requestAnimationFrame(step);
+          };
+          requestAnimationFrame(step);
+        }"""
+    )
+    for step in range(60):
+        page.mouse.move(x + 3 * step, y + 2 * step)
+        page.wait_for_timeout(16)
+    frames: list[float] = page.evaluate("window.frameTimes.slice()")
+    page.mouse.up()
+    return frames
