@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
+
     from meshwright.filters import PlannedFilters
 
 Parameter: TypeAlias = int | float | str | None
