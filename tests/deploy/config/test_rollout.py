@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 
 from calls import seeds
 from meshwright import Interest
-from meshwright.deploy import BrokerSettings, Inventory, read_federation, wire, write_federation
+from meshwright.deploy import (
+    BrokerSettings,
+    Inventory,
+    NamedTrees,
+    TopicTree,
+    read_federation,
+    wire,
+    write_federation,
+)
 from meshwright.deploy.config.change import plan_change, write_everything, write_stages, write_wave
 from meshwright.deploy.config.delta import RELOAD, STOP
 from meshwright.deploy.config.wiring import folder_of
@@ -173,3 +181,21 @@ def test_waves_come_in_order(old: tuple[Interest, Trees], new: tuple[Interest, T
         assert write_wave(change, "1") == (1, [])
         with pytest.raises(InputError, match=r"1 of . waves are written"):
             write_wave(change, "3")
+
+
+def test_brokers_may_exchange_their_addresses(tmp_path: Path) -> None:
+    """A rollout in which brokers take over the addresses of others can be resumed."""
+    chain = {"x": TopicTree((("a", "b"), ("b", "c")), frozenset("abc"))}
+    shorter = {"x": TopicTree((("a", "c"), ("c", "d")), frozenset("acd"))}
+    before, after = NamedTrees(tuple("abc"), chain), NamedTrees(tuple("acd"), shorter)
+    folder = tmp_path / "out"
+    write_federation(before, wire(before), Inventory.on_loopback("abc"), BrokerSettings(), folder)
+    swapped = Inventory.on_loopback("cda")  # c takes a's address, the new d that of b, which leaves
+    for _ in range(10):
+        change = plan_change(folder, after, BrokerSettings(), swapped)
+        if change.rollout.finished and change.before.rollout is None:
+            break
+        write_wave(change, "next")
+    found = read_federation(folder)
+    assert (set(found.wiring.order), found.rollout) == ({"a", "c", "d"}, None)
+    assert {name: found.inventory.endpoints[name] for name in "acd"} == swapped.endpoints
