@@ -60,7 +60,7 @@ class DeployedFederation:
         endpoints = {**self.inventory.endpoints, **self.rollout.inventory.endpoints}
         current = self.current
         named = dict.fromkeys((*current.order, *(listener for _, listener in current.bridges)))
-        return Inventory({broker: endpoints[broker] for broker in named})
+        return Inventory.during_change({broker: endpoints[broker] for broker in named})
 
     def must_restart(self, inventory: Inventory, settings: BrokerSettings) -> set[str]:
         """Return the brokers that must restart even if their bridges stay: those with another address.
@@ -111,6 +111,8 @@ def read_federation(path: str | Path) -> DeployedFederation:
         order = tuple(record["broker"] for record in content["brokers"])
         records = (*content["brokers"], *content.get("gone", ()))
         endpoints = {record["broker"]: Endpoint.from_record(record) for record in records}
+        Inventory({broker: endpoints[broker] for broker in order})  # no two share an address
+        inventory = Inventory.during_change(endpoints)
         former_topics = {
             (bridge["dialler"], bridge["listener"]): tuple(bridge["topics"])
             for bridge in content.get("taken_off", [])
@@ -125,7 +127,7 @@ def read_federation(path: str | Path) -> DeployedFederation:
         rollout = Rollout.from_record(content["rollout"]) if "rollout" in content else None
         files = {str(name): str(known) for name, known in content["files"].items()}
         fingerprint_ = content["secret_fingerprint"]
-        return DeployedFederation(wiring, Inventory(endpoints), settings, fingerprint_, files, rollout)
+        return DeployedFederation(wiring, inventory, settings, fingerprint_, files, rollout)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
 
