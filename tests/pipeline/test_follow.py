@@ -23,7 +23,7 @@ from meshwright.pipeline import follow as following
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.event_batches import Node, Row
 from meshwright.pipeline.follow import follow
-from meshwright.pipeline.follow_files import BatchOutcome
+from meshwright.pipeline.follow_files import BatchOutcome, write_lines
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.store import write_dataset
 from standalone import wait
@@ -106,7 +106,7 @@ def test_following(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.Monk
         "unsubscribe,oslo,x,5",
         "dance,a,b,1",
     )
-    real = following.write_lines
+    real = write_lines
 
     def fail(table: Any, target: Path, first: int | None) -> int:
         real(table, target, first)
@@ -324,5 +324,5 @@ def _kill_when(source: Path, place: Path, ready: Callable[[], bool]) -> None:
 def _is_open(place: Path, at_least: int) -> bool:
     """Return whether so many batches have ended, and another one is open."""
     done = {file.stem for file in (place / "batches").glob("batch-*.json")}
-    begun = {file.stem for file in (place / "batches").glob("batch-*.files")}
+    begun = {file.stem for file in (place / "inputs").glob("batch-*.json")}
     return len(done) >= at_least and bool(begun - done)

@@ -330,7 +330,7 @@ def test_a_table_of_a_session(spark: SparkSession, tmp_path: Path) -> None:
     table = spark.createDataFrame(
         [*rows, (" ", 1, "subscribe", 99)], "client string, t int, op string, ts long"
     )
-    columns = {"node": "client", "topic": "t", "operation": "op", "time": "ts"}
+    columns: dict[str, Any] = {"node": "client", "topic": "t", "operation": "op", "time": "ts"}
     outcome = mw.pipeline.ingest(spark, table.repartition(3), tmp_path / "out", **columns)
     assert (outcome.read, outcome.quarantined, outcome.format) == (61, 1, "table")
     lines = "".join(f"{node},{topic},{word},{time}\n" for node, topic, word, time in rows)

@@ -62,9 +62,14 @@ def run(
     )
     try:
         if doomed is not None:
-            # The hidden folder appears when the executors begin to write.
-            begun = (lambda: any(out.parent.glob(".out.writing-*/subscriptions"))) if late else doomed.is_busy
-            wait(lambda: begun() or process.poll() is not None)
+
+            def has_begun() -> bool:
+                # The hidden folder appears when the executors begin to write.
+                if late:
+                    return any(out.parent.glob(".out.writing-*/subscriptions"))
+                return doomed.is_busy()
+
+            wait(lambda: has_begun() or process.poll() is not None)
             assert process.poll() is None
             doomed.kill()
         _, err = process.communicate(timeout=1500)

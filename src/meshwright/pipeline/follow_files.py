@@ -64,7 +64,7 @@ def batch_name(number: int) -> str:
 
 def check_files(place: Path, number: int, files: Sequence[SourceFile]) -> None:
     """Keep what the files of a batch were when it began; refuse to repeat it with others."""
-    kept = place / "batches" / f"{batch_name(number)}.files"
+    kept = place / "inputs" / f"{batch_name(number)}.json"
     listed = [[file.path, file.size, file.modified] for file in files]
     if not kept.exists():
         write_record(listed, kept)

@@ -22,7 +22,7 @@ from meshwright.cli.options import (
 from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
-    from meshwright.pipeline.follow import BatchOutcome
+    from meshwright.pipeline.follow_files import BatchOutcome
 
 INGEST_EXAMPLES = (
     "meshwright ingest subscriptions.csv --out dataset",
