@@ -148,10 +148,11 @@ def test_the_benchmarks_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("folder")
 def test_the_designs_pages_commands_run() -> None:
-    """The commands of the page on designs run, also when there is a plan already."""
+    """The commands of the page on designs run, each into a new folder."""
     shown = commands("docs/algorithms.md")
     assert len(shown) >= 4
     for words in shown:
+        shutil.rmtree("plan", ignore_errors=True)
         answer = meshwright(*words)
         assert (answer.code, answer.err) == (0, ""), words
 
