@@ -66,6 +66,7 @@ def test_commands_are_the_promised_ones() -> None:
         "ingest",
         "plan",
         "profile",
+        "report",
         "reproduce",
         "route",
         "sample",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,15 +125,31 @@ def test_paper_has_the_picture(browser: Browser, page: Path) -> None:
 
 @pytest.mark.slow
 def test_large_graphs_are_smooth(browser: Browser, tmp_path: Path) -> None:
-    """10,000 brokers and 50,000 links are painted within 5 s, and no frame takes 200 ms while panning."""
+    """10,000 brokers and 50,000 links are painted within 5 s, and no frame takes 200 ms while panning.
+
+    A busy machine gets longer: as much as it withholds from a loop that only counts.
+    """
     plan = mw.design(zipf(10_000, 1000, size=12, seed=1), "low")
     assert len(plan.overlay) >= 50_000
     with opened(browser, plan.report(tmp_path / "large.html")) as shown:
+        slower = contention()
         painted = shown.evaluate("performance.getEntriesByName('graph-painted')[0].startTime") / 1000
         frames = panning_frames(shown)
-        print(f"painted after {painted:.2f} s; {len(frames)} frames, the longest {max(frames):.3f} s")
-        assert painted < FIRST_PAINT
-        assert max(frames) < LONGEST_FRAME
+        slower = max(slower, contention())
+        print(
+            f"painted after {painted:.2f} s; {len(frames)} frames, the longest {max(frames):.3f} s;", end=" "
+        )
+        print(f"the machine is {slower:.1f} times slower than idle")
+        assert painted < FIRST_PAINT * slower
+        assert max(frames) < LONGEST_FRAME * slower
+
+
+def contention() -> float:
+    """Return how many times longer a second of work takes than on an idle machine."""
+    wall, worked = time.perf_counter(), time.process_time()
+    while time.process_time() - worked < 1:
+        pass
+    return max(1.0, time.perf_counter() - wall)
 
 
 def panning_frames(page: Page) -> list[float]:
