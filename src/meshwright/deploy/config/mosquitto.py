@@ -40,7 +40,7 @@ from meshwright.deploy.config.settings import (
     derive,
     password,
 )
-from meshwright.deploy.config.wiring import BOTH, IN, OUT, client_id, folder_of, local_client_id
+from meshwright.deploy.config.wiring import BOTH, IN, OUT, client_id, folder_of
 from meshwright.filters import group_numbers, has_wildcard
 
 if TYPE_CHECKING:
