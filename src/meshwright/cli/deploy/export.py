@@ -55,8 +55,8 @@ def export(
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.deploy.config.exposure import require_protected
     from meshwright.deploy.config.existing import check_existing
+    from meshwright.deploy.config.exposure import require_protected
     from meshwright.deploy.federation.supervisor import require_stopped
 
     if to != "mosquitto":
