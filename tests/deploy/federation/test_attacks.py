@@ -101,7 +101,9 @@ def test_stolen_bridge_credentials_reach_little(federation: RunningFederation) -
     """Who stole the password of a bridge gets its topics: no others, no port of clients, no other id."""
     endpoint = federation.inventory.endpoints["a"]
     assert endpoint.bridge_port is not None
-    assert not Client(endpoint.port, "x", B, password(SECRET, B)).accepted
+    refused = Client(endpoint.port, "x", B, password(SECRET, B))
+    assert not refused.accepted
+    refused.close()
     watcher = own_client(federation, "a", "watcher", "#")
     before = federation.logs.positions("a")
     thief = Client(endpoint.bridge_port, C, B, password(SECRET, B), "u", "#")
@@ -110,8 +112,10 @@ def test_stolen_bridge_credentials_reach_little(federation: RunningFederation) -
         thief.client.publish(topic, b"x", qos=1)
     time.sleep(0.5)
     assert watcher.seen == ["t"], "only the topic of the stolen bridge"
-    own_client(federation, "c", "publisher").client.publish("u", b"y", qos=1)
+    publisher = own_client(federation, "c", "publisher")
+    publisher.client.publish("u", b"y", qos=1)
     time.sleep(0.3)
+    publisher.close()
     assert "u" not in thief.seen
     assert not any(C in line for line in federation.logs.lines("a", before["a"]))
     thief.close()

@@ -146,7 +146,7 @@ class FakeFederation:
 @pytest.mark.parametrize(
     ("request_", "said"),
     [
-        ('{"number": "7", "plan": "none"}', "the request is not complete: KeyError: 'overlaps'"),
+        ('{"number": "7", "plan": "none"}', "the request is not complete: KeyError: 'relays'"),
         (
             '{"number": "7", "plan": "none", "overlaps": "refuse", "relays": 1}',
             "no plan none: nothing is there",

@@ -99,7 +99,7 @@ class Inventory:
 
     @classmethod
     def during_change(cls, endpoints: Mapping[str, Endpoint]) -> Inventory:
-        """Return the endpoints in the middle of a change, where a broker may already have another's address."""
+        """Return the endpoints in the middle of a change: a broker may already have another's address."""
         mixed = object.__new__(cls)
         object.__setattr__(mixed, "endpoints", endpoints)
         return mixed
