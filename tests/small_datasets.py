@@ -24,7 +24,7 @@ def small_dataset(folder: Path) -> Path:
 def planned(dataset: Path, *words: str) -> Path:
     """Plan a dataset by the command line, and return the folder of the plan, next to the dataset."""
     out = dataset.parent / "plan"
-    assert meshwright("plan", dataset, "--out", out, *words).code == 0
+    assert meshwright("plan", dataset, "--force", "--out", out, *words).code == 0
     return out
 
 

@@ -59,6 +59,7 @@ def text(made: Page) -> str:
     return made.text("a machine")
 
 
+@pytest.mark.slow
 def test_quick_mode_runs_every_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A quick run measures each task in its own process, keeps each record and writes to `--out`."""
     before = run.RESULTS.read_bytes() if run.RESULTS.exists() else None
@@ -104,7 +105,7 @@ KINDS = {
 """The other cases of a quick run, and the tables that each must add."""
 
 
-SLOW = ("Spark", "start-up")
+SLOW = ("Spark", "start-up", "users on brokers")
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_bad_parameters(source: Path, words: list[str], expected: str) -> None:
 
 def test_an_unknown_algorithm_is_told_before_reading(tmp_path: Path) -> None:
     """A misspelled algorithm is reported even if the file is missing: names are checked first."""
-    assert "choose one of gm" in refused(tmp_path / "nowhere.csv", "--algorithm", "finest")
+    assert "There are gm, minmax" in refused(tmp_path / "nowhere.csv", "--algorithm", "finest")
 
 
 def test_a_plan_of_another_dataset(source: Path) -> None:

@@ -93,7 +93,7 @@ def test_advice(dataset: Path, tmp_path: Path) -> None:
 
 def test_advice_that_cannot_be_given(dataset: Path, tmp_path: Path) -> None:
     """If nothing meets the requirements the answer is no, with what the nearest plan lacks."""
-    words = ["--diameter", "1", "--max-degree", "1", "--out", str(tmp_path / "plan")]
+    words = ["--diameter", "1", "--max-degree", "1", "--steps", "5", "--out", str(tmp_path / "plan")]
     answer = meshwright("advise", dataset, *words)
     assert answer.code == 1
     assert "take none" in answer.out
@@ -104,4 +104,4 @@ def test_advice_that_cannot_be_given(dataset: Path, tmp_path: Path) -> None:
 def test_advice_within_limits(dataset: Path) -> None:
     """Limits too tight to connect every topic give the most support; diameters have a weaker certificate."""
     assert "- support" in meshwright("advise", dataset, "--max-edges", "10", "--steps", "0").out
-    assert "connect topics at all" in meshwright("advise", dataset, "--diameter", "2").out
+    assert "connect topics at all" in meshwright("advise", dataset, "--diameter", "2", "--steps", "5").out

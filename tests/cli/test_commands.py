@@ -285,7 +285,7 @@ def test_demo_says_no_when_a_plan_fails(tmp_path: Path, monkeypatch: pytest.Monk
         return Outcome(90, 90, 0, 0, 0, nodes, topics, "csv", None)
 
     monkeypatch.setattr(demo, "_ingest_raw_logs", write_without_spark)
-    monkeypatch.setattr("meshwright.store.plan_check.verify_stored_plan", lambda *_: Failed())
+    monkeypatch.setattr("meshwright.store.plan_check.verify_stored_plan", lambda *_, **__: Failed())
     answer = meshwright("demo", *SMALL, "--out", tmp_path)
     assert answer.code == 1
     assert answer.out.count(" NO") == 4

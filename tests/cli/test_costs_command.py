@@ -58,7 +58,7 @@ def test_unchecked_costs_are_reported(source: Path, places: Path) -> None:
     assert "not checked: the total cost of 6; give --costs" in answer.out
     printed = meshwright("verify", out, source, "--json").json
     assert (printed["verified"], printed["total_cost"], printed["cost_checked"]) == (True, None, False)
-    assert meshwright("plan", source, "--out", out).code == 0
+    assert meshwright("plan", source, "--force", "--out", out).code == 0
     assert "cost" not in meshwright("verify", out, source).out
     assert meshwright("verify", out, source, "--json").json["cost_checked"] is None
 

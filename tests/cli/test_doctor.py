@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 
 import pytest
 
+from meshwright.cli import doctor
 from terminal import meshwright
 
 
@@ -29,6 +31,8 @@ def test_what_is_missing_has_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_it_runs_a_spark_job() -> None:
-    """`--spark` really counts on Spark."""
-    assert "counted to 1000" in meshwright("doctor", "--spark").out
+def test_the_examples_run() -> None:
+    """Both examples run; `--spark` really counts on Spark."""
+    answers = [meshwright(*shlex.split(example)[1:]) for example in [*doctor.EXAMPLES]]
+    assert [answer.code for answer in answers] == [0, 0]
+    assert ["counted to 1000" in answer.out for answer in answers] == [False, True]

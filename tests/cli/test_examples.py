@@ -36,6 +36,7 @@ IN_OTHER_TESTS = {
     "test_deploying_page.py": "deploy.route deploy.export deploy.apply.DIFF deploy.apply.APPLY "
     "deploy.federation",
     "test_filters_page.py": "deploy.lint",
+    "test_doctor.py": "doctor",
     "test_reproduce_command.py": "reproduce",
     "test_report_command.py": "plans.report.REPORT",
 }
@@ -53,6 +54,7 @@ PAGES = {
     "docs/migration.md": "test_examples.py",
     "docs/report.md": "test_report_command.py",
     "docs/routes.md": "test_deploying_page.py",
+    "docs/tutorial.md": "test_learning_pages.py",
     "docs/spark.md": "",  # clusters that nobody has here
 }
 """Which test runs a page's commands."""

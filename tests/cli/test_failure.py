@@ -34,7 +34,7 @@ def test_wrong_words_are_one_line(words: list[str], expected: str) -> None:
 def test_a_bug_asks_to_be_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """An unexpected error ends with code 70 and one line; with --debug the traceback comes before it."""
 
-    def burst(*_: object) -> None:
+    def burst(*_: object, **__: object) -> None:
         raise RuntimeError("the roof\nis on fire")
 
     monkeypatch.setattr("meshwright.store.load_interest", burst)
@@ -73,7 +73,7 @@ def test_errors_of_the_machine(error: Exception, code: int, capsys: pytest.Captu
 def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C ends a command with code 130 and one line."""
 
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("meshwright.store.load_interest", interrupt)

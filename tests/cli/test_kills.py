@@ -66,7 +66,7 @@ def whole(folder):
     return files and all((Path(folder) / name).is_file() for name in files)
 
 COMMANDS = {
-    "plan": "plan new.csv --algorithm gm --out work/plan",
+    "plan": "plan new.csv --algorithm gm --force --out work/plan",
     "route": "route work/plan old.csv --objective load",
     "export": "export routed-new --to mosquitto --out work/federation",
     "apply": "apply routed-new work/federation --wave next",

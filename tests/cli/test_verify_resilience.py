@@ -102,6 +102,6 @@ def test_other_values_of_k_are_rejected(dataset: Path) -> None:
     assert meshwright("verify", made, dataset, "--k", "3").code == 2
     with pytest.raises(InputError, match="k is 3: give 1"):
         verify_stored_plan(made, load_interest(str(dataset)), k=3)
-    refused = meshwright("plan", dataset, "--algorithm", "resilient", "--k", "3", "--out", made)
+    refused = meshwright("plan", dataset, "--force", "--algorithm", "resilient", "--k", "3", "--out", made)
     assert refused.code == 2
     assert "k is 3.0: give 1" in refused.err

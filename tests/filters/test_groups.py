@@ -13,7 +13,7 @@ from meshwright.filters import group_numbers, matches, overlap_groups, overlaps
 from naive_filters import TOPICS, filters, naive_groups
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(filters, max_size=9))
 def test_groups_agree_with_all_pairs(held: list[str]) -> None:
     """Groups are those that a comparison of all pairs over all topics gives."""

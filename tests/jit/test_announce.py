@@ -70,7 +70,7 @@ def test_a_compiled_kernel_is_not_announced() -> None:
 
 def test_a_kernel_from_the_cache_is_not_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a cold cache a kernel is compiled and announced; with a warm one it is loaded in silence."""
-    monkeypatch.setattr(cache, "base_folder", lambda: tmp_path)
+    monkeypatch.setattr(cache, "lasting_folder", lambda: tmp_path)
     source = tmp_path / "cached_kernel.py"
     source.write_text(MODULE, encoding="utf-8")
     for expected in ([FIRST], []):
@@ -84,7 +84,7 @@ def test_a_kernel_from_the_cache_is_not_announced(tmp_path: Path, monkeypatch: p
 
 def test_without_a_cache_the_line_says_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
     """If no folder can be written, compilation is announced as something that every run does."""
-    monkeypatch.setattr(cache, "base_folder", lambda: None)
+    monkeypatch.setattr(cache, "lasting_folder", lambda: None)
     lines: list[str] = []
     with announce(lines.append):
         new_kernel()(1)

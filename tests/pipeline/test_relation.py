@@ -83,7 +83,7 @@ def blocks_of(given: Sequence[Event], cuts: Sequence[int]) -> LocalFlow:
     return LocalFlow(made)
 
 
-@settings(max_examples=120)
+@settings(max_examples=40)
 @given(events, st.lists(st.integers(0, 25), max_size=3), st.none() | st.integers(1, 3), st.integers(1, 5))
 def test_a_relation_is_what_events_leave(
     tmp_path_factory: pytest.TempPathFactory,

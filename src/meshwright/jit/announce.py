@@ -92,7 +92,7 @@ class _Listener:
 
         line = (
             f"compiling kernels, first run only (about {USUAL_SECONDS} s)"
-            if cache.base_folder() is not None
+            if cache.lasting_folder() is not None
             else "compiling kernels, as in every run: set NUMBA_CACHE_DIR to a folder that can be written"
         )
         while self.callbacks:

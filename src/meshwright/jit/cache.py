@@ -34,7 +34,12 @@ IMPORT = re.compile(
 
 @cache
 def base_folder() -> Path | None:
-    """Return the first folder that can be written by the current user and by nobody else.
+    """Return the folder that lasts, or one for this process alone, or None if nothing can be written."""
+    return lasting_folder() or _private_temporary_folder()
+
+
+def lasting_folder() -> Path | None:
+    """Return the first folder that can be written by the current user and by nobody else, or None.
 
     Compiled code is loaded and run, so a folder that somebody else could have filled is not used.
     """
@@ -54,7 +59,7 @@ def base_folder() -> Path | None:
                 return folder
         except (OSError, RuntimeError):
             continue
-    return _private_temporary_folder()
+    return None
 
 
 def _private_temporary_folder() -> Path | None:

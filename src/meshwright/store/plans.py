@@ -212,7 +212,7 @@ def check_replaced(path: str | Path, dataset: str, algorithm: str, plan: Plan | 
     other = [name for name, value in made.items() if there.get(name) != value]
     if other:
         raise OutputError(
-            f"{folder} holds a plan with another {' and '.join(other)}: choose another path, or "
+            f"{folder} holds a plan that differs in {' and '.join(other)}: choose another path, or "
             "replace it with --force"
         )
 

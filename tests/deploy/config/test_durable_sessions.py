@@ -43,7 +43,7 @@ forests = st.dictionaries(
 ).map(trees_of_links)
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(st.lists(forests, min_size=2, max_size=4))
 def test_links_unsubscribe_from_former_topics(plans: list[NamedTrees]) -> None:
     """After any changes a bridge unsubscribes from all that its link ever carried and does not carry now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.deploy import NamedTrees, TopicTree, Wiring, wire
@@ -49,6 +49,7 @@ def behind(tree: TopicTree, sender: str, receiver: str) -> set[str]:
     return held
 
 
+@settings(max_examples=20)
 @given(group_trees())
 def test_lines_match_what_is_wanted_behind(tree: TopicTree) -> None:
     """Per link and direction, the lines match a topic if and only if somebody behind the link wants it."""
