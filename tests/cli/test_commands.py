@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from meshwright import workloads
 from meshwright.cli import demo
 from meshwright.designs import DESIGNS
 from meshwright.pipeline.dataset.ingest import Outcome
+from meshwright.store import plan_check
 from terminal import Answer, meshwright, process
 
 SMALL = ["--nodes", "30", "--topics", "8"]
@@ -250,7 +252,9 @@ def test_demo_goes_all_the_way(demonstrated: tuple[Path, Answer]) -> None:
     """`demo` leaves raw logs, their dataset, four verified plans and a picture, and names them all."""
     out, answer = demonstrated
     assert (answer.code, answer.err) == (0, "")
-    assert sorted(path.name for path in out.iterdir()) == ["dataset", "designs.png", "plans", "raw"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "dataset", "designs.png", "plans", "raw", "report.html",
+    ]  # fmt: skip
     for name in ("gm", "low", "minmax", "ring"):
         assert DESIGNS[name].title in answer.out
         assert str(out / "plans" / name) in answer.out
@@ -276,16 +280,17 @@ def test_demo_in_json(demonstrated: tuple[Path, Answer], tmp_path: Path) -> None
 
 def test_demo_says_no_when_a_plan_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan that does not verify makes the demo end with code 1, and the table says which."""
+    real = plan_check.verify_stored_plan
 
-    class Failed:
-        passed = False
+    def failed(*given: Any, **named: Any) -> Any:
+        return replace(real(*given, **named), disagreements=("nothing is right",))
 
     def write_without_spark(nodes: int, topics: int, seed: int, out: Path, *_: object) -> Outcome:
         mw.write_dataset(workloads.zipf(nodes, topics, size=3, seed=seed), out / "dataset")
         return Outcome(90, 90, 0, 0, 0, nodes, topics, "csv", None)
 
     monkeypatch.setattr(demo, "_ingest_raw_logs", write_without_spark)
-    monkeypatch.setattr("meshwright.store.plan_check.verify_stored_plan", lambda *_, **__: Failed())
+    monkeypatch.setattr("meshwright.store.plan_check.verify_stored_plan", failed)
     answer = meshwright("demo", *SMALL, "--out", tmp_path)
     assert answer.code == 1
     assert answer.out.count(" NO") == 4

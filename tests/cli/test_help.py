@@ -64,6 +64,7 @@ def test_commands_are_the_promised_ones() -> None:
         "federation",
         "follow",
         "ingest",
+        "lint",
         "plan",
         "profile",
         "report",

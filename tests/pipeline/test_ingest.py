@@ -68,10 +68,16 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
         assert load_interest(tmp_path / "out").fingerprint == interest.fingerprint
 
 
+def _cached(engine: Engine) -> int:
+    """Return how much stays cached on the executors; other tests share the session."""
+    return 0 if engine is None else int(engine.sparkContext._jsc.getPersistentRDDs().size())
+
+
 def test_order_and_partitions_do_not_matter(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shuffled files in any order, in 1 or 6 shares, give the same bytes, including the manifest."""
+    before = _cached(engine)
     rng = np.random.default_rng(2)
     pairs = [f"n{rng.integers(60)},t{int(rng.zipf(1.5)) % 40}" for _ in range(1500)]
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
@@ -92,7 +98,7 @@ def test_order_and_partitions_do_not_matter(
     interest = Interest.from_pairs(*zip(*(pair.split(",") for pair in pairs), strict=True))
     assert load_interest(tmp_path / "out6").fingerprint == interest.fingerprint
     # Nothing stays cached on the executors.
-    assert engine is None or engine.sparkContext._jsc.getPersistentRDDs().size() == 0
+    assert _cached(engine) == before
 
 
 def test_line_numbers_across_shares(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
