@@ -42,7 +42,7 @@ HEAP = {"spark.driver.memory": "2g"}
 FILES = {"encode": "pairs.parquet", "csv": "pairs.csv", "events": "events.csv", "json": "events.jsonl"}
 """What is ingested: by the name of its figures, the file."""
 LEAVING = 5
-"""One of so many events is an unsubscribe."""
+"""One event in this many is an unsubscribe."""
 
 
 def measure_data(case: Case) -> dict[str, Any]:

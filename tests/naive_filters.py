@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 LEVELS = ("a", "b", "", "$s")
 TOPICS = ["/".join(levels) for depth in (1, 2, 3, 4) for levels in product(LEVELS, repeat=depth)]
 TOPICS.remove("")
-"""All topics of up to four of these levels; filters of up to three levels are told apart by them."""
+"""All topics of up to four of these levels; they distinguish filters of up to three levels."""
 
 
 def naive_matches(held: str, topic: str) -> bool:

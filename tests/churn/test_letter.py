@@ -74,7 +74,7 @@ def test_the_letter_is_three_choices_and_no_newcomers() -> None:
 
 
 def test_gaps_to_low_oda_from_scratch() -> None:
-    """Every so many rounds there is Low-ODA from scratch; replays of the same events share it."""
+    """At regular intervals there is Low-ODA from scratch; replays of the same events share it."""
     interest = unif(60, 12, min_size=2, max_size=6, seed=1)
     rounds = list(random_churn(interest, 12, seed=1))
     scratch = FromScratch(5)

@@ -51,7 +51,7 @@ def test_the_answer(source: Path) -> None:
 
 
 def test_plan_and_advise_write_one(source: Path) -> None:
-    """`plan --report` writes a file; `advise` writes into the plan, or where told."""
+    """`plan --report` writes a file; `advise` writes into the plan, or to the file named."""
     assert "report: p.html" in meshwright("plan", source, "--out", "plan", "--report", "p.html").out
     assert meshwright("advise", source, "--steps", "0", "--out", "taken").code == 0
     assert Path("taken/report.html").is_file()

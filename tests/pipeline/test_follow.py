@@ -322,7 +322,7 @@ def _kill_when(source: Path, place: Path, ready: Callable[[], bool]) -> None:
 
 
 def _is_open(place: Path, at_least: int) -> bool:
-    """Return whether so many batches have ended, and another one is open."""
+    """Return whether this number of batches has ended, and another one is open."""
     done = {file.stem for file in (place / "batches").glob("batch-*.json")}
     begun = {file.stem for file in (place / "inputs").glob("batch-*.json")}
     return len(done) >= at_least and bool(begun - done)

@@ -132,7 +132,7 @@ def replay(
 ) -> Replay:
     """Apply rounds of events; the events of one round happen at once.
 
-    `scratch` also designs the overlay from scratch by Low-ODA after every so many rounds, to compare degrees:
+    `scratch` also designs the overlay from scratch by Low-ODA at regular intervals, to compare degrees:
     a number of rounds, or a `FromScratch` that several replays of the same events share. By default that
     happens once, when `Replay.figures` is first read.
 

@@ -25,7 +25,7 @@ class Scratch:
 
 
 class FromScratch:
-    """Low-ODA from scratch after every so many rounds of one sequence of events.
+    """Low-ODA from scratch at regular intervals of one sequence of events.
 
     It depends on the events and ρ only. So the runs of several policies can share one object, and each round
     is designed once. One design takes as long as hundreds or thousands of repairs.

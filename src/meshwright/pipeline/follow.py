@@ -49,7 +49,7 @@ ANY_AGE = "36500d"
 FORGET_SECONDS = 30 * 86400.0
 """By default, unsubscribes are forgotten after 30 days, by the times of rows."""
 DELTAS = 16
-"""After so many batches, the states of all nodes are written at once."""
+"""The number of batches after which the states of all nodes are written at once."""
 POLL_SECONDS = 1
 """The time between two checks for batches that ended."""
 

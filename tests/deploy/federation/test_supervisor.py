@@ -122,7 +122,7 @@ def test_a_request_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 class FakeFederation:
-    """A federation without brokers, whose processes end as told."""
+    """A federation without brokers, whose processes end as the test says."""
 
     settings = None
 

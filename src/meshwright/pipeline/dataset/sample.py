@@ -184,7 +184,7 @@ class Search:
         return np.concatenate((self.people.of_topic[topics], followers))
 
     def _reached(self, column: int, ids: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-        """Return the distinct values of the other column in pairs with these ids, at most so many a group."""
+        """Return the distinct values of the other column in pairs with these ids, up to a limit per group."""
         wanted = np.unique(ids).astype(np.int32)
         if not len(wanted):
             return np.zeros(0, dtype=np.int64)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def most_support(overlay: Overlay, max_edges: int, max_degree: int) -> Row:
-    """Return limits on the support of all overlays with so many links, or with such a maximum degree.
+    """Return limits on the support of all overlays with this number of links, or this maximum degree.
 
     Contributions never grow as links are added. So an overlay E* connects at most what a known overlay S
     connects, plus what the links of E* would contribute to S: at most the `max_edges` largest contributions

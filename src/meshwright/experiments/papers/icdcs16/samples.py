@@ -80,7 +80,7 @@ def sample(interest: Interest, users: int, seed: int) -> Interest:
 def _search(
     follower: NDArray[Any], followee: NDArray[Any], people: int, wanted: int, rng: Any
 ) -> NDArray[Any]:
-    """Mark the users whom the search visits; it starts anew where it ends before it has enough."""
+    """Mark the users whom the search visits; it starts again elsewhere if it ends before it has enough."""
     import numpy as np
 
     one, other = np.concatenate((follower, followee)), np.concatenate((followee, follower))
@@ -101,7 +101,7 @@ def _search(
 
 
 def counts_cell(case: Case) -> list[Row]:
-    """Return the share of users with at least so many followees or followers, in the whole and a sample."""
+    """Return the share of users with at least a number of followees or followers, in the whole and a sample."""
     whole, source = whole_graph(case)
     parts = {"whole": whole, "sample": sample(whole, case["wanted"], case.seed)}
     return [
@@ -140,7 +140,7 @@ def draw_counts(results: Results, axes: list[Any]) -> None:
                     label=f"{part} of {people[0]}, {label}",
                 )  # fmt: skip
         title = f"{NETWORKS[network]}, {own.values('source')[0]}"
-        finish(panel, title, "count", "share of users with at least so many", xscale="log", yscale="log")
+        finish(panel, title, "count", "share of users with at least this count", xscale="log", yscale="log")
 
 
 def counts_claims(results: Results, claims: Claims) -> None:
