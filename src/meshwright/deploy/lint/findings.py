@@ -250,7 +250,7 @@ def _open_listeners(network: Network) -> Iterator[Finding]:
 
 
 def _lets_anybody_in(broker: BrokerConfiguration, own: dict[str, str]) -> bool:
-    """Return whether a listener accepts anonymous clients: Mosquitto 2 does so only with `allow_anonymous`."""
+    """Return whether a listener accepts anonymous clients; Mosquitto 2 needs `allow_anonymous` for it."""
     each = broker.options.get("per_listener_settings") == "true"
     options = own if each else broker.options
     if own.get("require_certificate") == "true":

@@ -101,7 +101,7 @@ def _search(
 
 
 def counts_cell(case: Case) -> list[Row]:
-    """Return the share of users with at least a number of followees or followers, in the whole and a sample."""
+    """Return the share of users with at least n followees or followers, in the whole and a sample."""
     whole, source = whole_graph(case)
     parts = {"whole": whole, "sample": sample(whole, case["wanted"], case.seed)}
     return [
