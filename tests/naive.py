@@ -150,6 +150,21 @@ def loads(interest: Interest, price: Sequence[float]) -> dict[Edge, float]:
     }
 
 
+def proven_with_degrees(
+    interest: Interest, scaled: Sequence[int], allowance: Sequence[int], degree: int | None, scale: int
+) -> int:
+    """Return what prices and allowances prove of links at a degree, or of the degree itself."""
+    of_topic: list[list[int]] = [[] for _ in range(interest.num_topics)]
+    for slot, topic in enumerate(interest.node_topics.tolist()):
+        of_topic[topic].append(scaled[slot])
+    value = sum(sum(prices) - min(prices) for prices in of_topic if prices)
+    for (u, v), load in loads(interest, scaled).items():
+        value -= max(0, int(load) - allowance[u] - allowance[v])
+    if degree is None:
+        return max(0, -(-value // sum(allowance))) if sum(allowance) else 0
+    return max(0, -(-(value - degree * sum(a - scale // 2 for a in allowance)) // scale))
+
+
 def proven_links(interest: Interest, scaled: Sequence[int], scale: int) -> int:
     """Return how many links some prices prove to be needed, in Python's own integers."""
     of_topic: list[list[int]] = [[] for _ in range(interest.num_topics)]

@@ -11,7 +11,13 @@ from naive import topic_sets
 
 
 def optima(interest: Interest) -> tuple[int, tuple[int, int]]:
-    """Return the fewest links, and the lowest maximum degree with the fewest links at that.
+    """Return the fewest links, and the lowest maximum degree with the fewest links at that."""
+    fewest = fewest_by_degree(interest)
+    return min(fewest.values()), min(fewest.items())
+
+
+def fewest_by_degree(interest: Interest) -> dict[int, int]:
+    """Return the fewest links of an overlay that connects each topic, by its maximum degree.
 
     Set number s has pair i if bit i of s is set; all sets are looked at together.
     """
@@ -37,4 +43,4 @@ def optima(interest: Interest) -> tuple[int, tuple[int, int]]:
         degree[u] += there
         degree[v] += there
     highest = degree.max(axis=0)[good]
-    return int(size[good].min()), min(zip(highest.tolist(), size[good].tolist(), strict=True))
+    return {degree: int(size[good][highest == degree].min()) for degree in sorted(set(highest.tolist()))}

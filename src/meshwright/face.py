@@ -56,7 +56,8 @@ def load(path: Any, interest: Any = None, *, node: str = "node", topic: str = "t
 
 def _load_plan(path: str | Path, interest: Interest) -> Plan:
     from meshwright.bounds import Prices
-    from meshwright.store.plans import prices_on, read_plan
+    from meshwright.store.plan_check import degree_proof_on, prices_on
+    from meshwright.store.plans import read_plan
 
     stored = read_plan(path)
     overlay, figures = stored.overlay_on(interest), stored.figures
@@ -65,7 +66,10 @@ def _load_plan(path: str | Path, interest: Interest) -> Plan:
         prices = Prices(interest, prices_on(stored, interest), int(figures["lower_bound"]))
     known = stored.metadata
     seed, seconds = int(known.get("seed", 0)), float(figures["seconds"])
-    return Plan(overlay, known["algorithm"], known["parameters"], seed, seconds, prices=prices)
+    proof = degree_proof_on(stored, interest) if figures.get("degree_bound") is not None else None
+    return Plan(
+        overlay, known["algorithm"], known["parameters"], seed, seconds, prices=prices, degree_proof=proof
+    )
 
 
 def save(thing: Interest | Plan | Trees, path: str | Path) -> Path:

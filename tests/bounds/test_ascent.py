@@ -31,18 +31,31 @@ def dyadic_prices(interest: Interest, seed: int) -> np.ndarray[Any, np.dtype[np.
 
 
 @settings(max_examples=examples(50, 15), deadline=None)
-@given(small, seeds, st.integers(1, 3), st.sampled_from([0.0, 0.5, 0.9]))
-def test_a_scan_finds_the_tight_pairs(interest: Interest, seed: int, threads: int, threshold: float) -> None:
+@given(small, seeds, st.integers(1, 3), st.sampled_from([0.0, 0.5, 0.9]), st.booleans())
+def test_a_scan_finds_the_tight_pairs(
+    interest: Interest, seed: int, threads: int, threshold: float, limited: bool
+) -> None:
     """A scan keeps the pairs above the threshold in order, with the excess and the heaviest loads."""
     price = dyadic_prices(interest, seed)
-    found = Loads(interest, threads).scan(price, threshold)
-    carried = naive.loads(interest, price.tolist())
+    extra = dyadic_extra(interest, seed) * limited
+    found = Loads(interest, threads).scan(price, threshold, extra if limited else None)
+    carried = {
+        (u, v): load - float(extra[u] + extra[v])
+        for (u, v), load in naive.loads(interest, price.tolist()).items()
+    }
     tight = {pair: load for pair, load in carried.items() if load > threshold}
     assert list(zip(found.u.tolist(), found.v.tolist(), strict=True)) == sorted(tight)
     assert found.load.tolist() == [tight[pair] for pair in sorted(tight)]
     assert found.excess == sum(max(0.0, load - 1) for load in carried.values())
     heaviest = heaviest_by_slot(interest, {p: load for p, load in carried.items() if load > 1}, 1.0)
     assert found.heaviest.tolist() == heaviest
+
+
+def dyadic_extra(interest: Interest, seed: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return what nodes allow beyond 1/2: multiples of 1/64, from −1/2 to 1, many of them 0."""
+    random = np.random.Generator(np.random.PCG64(seed + 1))
+    extra = random.integers(-32, 65, interest.num_nodes) / 64
+    return np.where(random.random(len(extra)) < 0.5, extra, 0.0).astype(np.float32)
 
 
 @settings(max_examples=examples(50, 15), deadline=None)
@@ -68,24 +81,32 @@ def test_a_weighing_is_exact(interest: Interest, seed: int, threads: int, ceilin
 @settings(max_examples=examples(35, 10), deadline=None)
 @given(small, seeds)
 def test_the_strain_is_that_of_the_formula(interest: Interest, seed: int) -> None:
-    """Pairs pull with e^(η(L − 1)) at the larger price, or at both if they are nearly equal."""
+    """Pairs pull with e^(η(L − 1)) at the larger price, or at both if they are nearly equal.
+
+    L is what a pair carries beyond what its ends allow, and each end gets the pull of all its pairs.
+    """
     price = dyadic_prices(interest, seed)
     loads = Loads(interest)
     scan = loads.scan(price, 0.0)
     pool = list_shared_topics(loads, scan.u, scan.v, np.ones(len(scan.u), dtype=np.float32))
     strain = np.empty(len(price), dtype=np.float32)
     eta, cap, sharpness = np.float32(8), np.float32(3), np.float32(4)
-    steps.add_strain(pool, 0, len(pool.u), price, eta, cap, sharpness, strain)
-    expected = np.zeros(len(price))
+    extra = dyadic_extra(interest, seed)
+    pull = np.empty_like(extra)
+    steps.add_strain(pool, 0, len(pool.u), price, extra, eta, cap, sharpness, strain, pull)
+    expected, pulled = np.zeros(len(price)), np.zeros(len(extra))
     for (u, v), load in naive.loads(interest, price.tolist()).items():
-        exponent = 8.0 * (load - 1)
+        exponent = 8.0 * (load - float(extra[u] + extra[v]) - 1)
         if load > 0 and exponent >= -14:
-            pull = (1 + min(exponent, 3.0) / 64) ** 64
+            weight = (1 + min(exponent, 3.0) / 64) ** 64
+            pulled[u] += weight
+            pulled[v] += weight
             for mine, theirs in shared_slots(interest, u, v):
                 a, b = float(price[mine]), float(price[theirs])
                 part = min(1.0, max(0.0, 0.5 + 2.0 * (a - b) / max(a, b, 1e-9)))
-                expected[mine] += pull * part
-                expected[theirs] += pull * (1 - part)
+                expected[mine] += weight * part
+                expected[theirs] += weight * (1 - part)
+    assert np.allclose(pull, pulled, rtol=1e-4, atol=1e-5)
     assert np.allclose(strain, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -126,7 +147,7 @@ def test_strain_lowers_and_slack_raises() -> None:
     strains = np.array([[2.0, 0.5, 0.1, 5.0], [1.0, 0.0, 0.1, 0.0]], dtype=np.float32)
     price = np.array([0.5, 0.5, 0.999, 0.0], dtype=np.float32)
     momentum = np.zeros(4, dtype=np.float32)
-    steps.move(strains, price, momentum, np.float32(0.1), np.float32(0.8))
+    steps.move(strains, price, momentum, np.float32(0.1), np.float32(0.8), np.float32(1))
     step = -0.1 * math.log(3.02)
     assert price[0] == pytest.approx(0.5 * (1 + step + step**2 / 2), rel=1e-2)
     assert price[1] > 0.5

@@ -56,6 +56,105 @@ def test_what_was_proven_is_found_again(tmp_path_factory: pytest.TempPathFactory
     assert report.gap == made.figures["gap"]
 
 
+@pytest.fixture
+def low_plan(interest: Interest, tmp_path: Path) -> Path:
+    """Write a plan that keeps degrees low, with its certificates."""
+    return write_plan(design(interest, "minmax", certify=True), tmp_path / "low")
+
+
+def edit_degree_prices(plan: Path, column: str, *, of_nodes: bool, factor: float) -> None:
+    """Multiply the prices of subscriptions, or the allowances of nodes."""
+    table = pq.read_table(plan / "degree_prices.parquet")
+    chosen = pc.equal(pc.is_null(table.column("topic")), of_nodes)
+    values = table.column(column)
+    changed = pc.cast(pc.multiply(pc.cast(values, pa.float64()), factor), pa.int64(), safe=False)
+    changed = pc.if_else(chosen, changed, values)
+    table = table.set_column(table.column_names.index(column), column, changed)
+    pq.write_table(table, plan / "degree_prices.parquet")
+
+
+def test_what_was_proven_of_degrees_is_found_again(low_plan: Path, interest: Interest) -> None:
+    """The stored prices and allowances prove what is stated of links at the degree, and of the degree."""
+    stated = json.loads((low_plan / "plan.json").read_text())["figures"]
+    report = verify_stored_plan(low_plan, interest)
+    assert report.passed
+    found = report.to_dict()
+    for name in ("at_degree", "bound_at_degree", "gap_at_degree", "degree_bound"):
+        assert found[name] == stated[name]
+    assert stated["lower_bound"] <= stated["bound_at_degree"] <= stated["edges"]
+    assert 1 < stated["degree_bound"] <= stated["at_degree"] == stated["max_degree"]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("bound_at_degree", 1),
+        ("bound_at_degree", -1),
+        ("degree_bound", 1),
+        ("degree_bound", -1),
+        ("gap_at_degree", -0.01),
+        ("at_degree", -1),
+    ],
+)
+def test_tampered_figures_of_degrees_fail_the_plan(
+    low_plan: Path, interest: Interest, name: str, change: float
+) -> None:
+    """Another bound, gap or degree than the prices prove is wrong, in either direction."""
+    stated = json.loads((low_plan / "plan.json").read_text())["figures"]
+    edit_figures(low_plan, **{name: stated[name] + change})
+    report = verify_stored_plan(low_plan, interest)
+    assert not report.passed
+    assert report.disagreements
+
+
+@pytest.mark.parametrize("name", ["at_degree", "bound_at_degree", "gap_at_degree", "degree_bound"])
+def test_missing_figures_of_degrees_fail_the_plan(low_plan: Path, interest: Interest, name: str) -> None:
+    """A proof whose figure is missing is not what the plan states."""
+    edit_figures(low_plan, **{name: None})
+    assert not verify_stored_plan(low_plan, interest).passed
+
+
+@pytest.mark.parametrize("column", ["at_degree", "lowest_degree"])
+@pytest.mark.parametrize(("of_nodes", "factor"), [(False, 0.5), (False, 1.5), (True, 1.5)])
+def test_tampered_degree_prices_fail_the_plan(
+    low_plan: Path, interest: Interest, column: str, of_nodes: bool, factor: float
+) -> None:
+    """Other prices or allowances prove less than is stated."""
+    edit_degree_prices(low_plan, column, of_nodes=of_nodes, factor=factor)
+    report = verify_stored_plan(low_plan, interest)
+    assert not report.passed
+    wrong = "bound_at_degree is" if column == "at_degree" else "degree_bound is"
+    assert any(wrong in point for point in report.disagreements)
+
+
+def test_damaged_degree_prices_are_rejected(low_plan: Path, interest: Interest) -> None:
+    """Values out of range, missing rows or a missing file are damage, and the file is named."""
+    file = low_plan / "degree_prices.parquet"
+    sound = pq.read_table(file)
+    edit_degree_prices(low_plan, "at_degree", of_nodes=True, factor=0.5)
+    with pytest.raises(FormatError, match=r"degree_prices.parquet is damaged: allowances .* out of range"):
+        verify_stored_plan(low_plan, interest)
+    pq.write_table(sound.slice(1), file)
+    with pytest.raises(FormatError, match=r"degree_prices.parquet is damaged: .* one price"):
+        verify_stored_plan(low_plan, interest)
+    pq.write_table(sound.slice(0, sound.num_rows - 1), file)
+    with pytest.raises(FormatError, match=r"degree_prices.parquet is damaged: .* one allowance"):
+        verify_stored_plan(low_plan, interest)
+    file.unlink()
+    with pytest.raises(FormatError, match=r"degree_prices.parquet"):
+        verify_stored_plan(low_plan, interest)
+
+
+def test_a_loaded_plan_keeps_its_proof_of_degrees(low_plan: Path, interest: Interest, tmp_path: Path) -> None:
+    """Loading and saving a plan loses nothing of what it proves."""
+    import meshwright as mw
+
+    loaded = mw.load(low_plan, interest)
+    assert isinstance(loaded, mw.Plan)
+    assert verify_stored_plan(loaded.save(tmp_path / "again"), interest).passed
+    assert mw.verify(loaded).passed  # type: ignore[operator]
+
+
 def test_prices_that_prove_less_fail_the_plan(plan: Path, interest: Interest) -> None:
     """Prices of half the size prove less than is stated."""
     edit_prices(plan, "price", lambda prices: pc.divide(prices, 2).combine_chunks())

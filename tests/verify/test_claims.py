@@ -343,7 +343,8 @@ def test_a_report_is_plain_data() -> None:
     assert list(report.to_dict().items()) == [
         ("verified", False), ("complete", True), ("edges", 3), ("average_degree", 1.5), ("max_degree", 2),
         ("support", 1.0), ("split_topics", 0), ("k", 2), ("weak_topics", 2), ("total_cost", 8.0),
-        ("lower_bound", 3), ("gap", 0.0), ("trees", 2), ("cost_checked", True),
+        ("lower_bound", 3), ("gap", 0.0), ("at_degree", None), ("bound_at_degree", None),
+        ("gap_at_degree", None), ("degree_bound", None), ("trees", 2), ("cost_checked", True),
         ("unchecked", ["solver_bound"]), ("disagreements", []),
     ]  # fmt: skip
     assert check(claims).to_dict()["cost_checked"] is False

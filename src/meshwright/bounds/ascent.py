@@ -71,13 +71,17 @@ class Ascent:
         self.loads, self.price, self.step = loads, price.copy(), step
         self.rate, self.care = RATE, CARE
         self.momentum = np.zeros_like(price)
+        self.extra = np.zeros(loads.interest.num_nodes, dtype=np.float32)
+        """By node: what it allows each of its pairs to carry beyond 1."""
+        self.highest = 1.0
+        """No price rises above this."""
         self.paying = False
         self.best = self.best_paying = self.price.copy()
         self.value = self.value_paying = 0.0
         """What the best prices prove: with no pair above 1, and with pairs above 1 that are paid for."""
         self.pool: Pool | None = None
         self.slipped = False
-        self.scan = loads.scan(self.price, 1 - reach(step))
+        self.scan = self._scan()
 
     @property
     def done(self) -> bool:
@@ -95,11 +99,14 @@ class Ascent:
         for _ in range(count):
             self._move(self.pool, eta)
         self.step += count
-        self.scan = self.loads.scan(self.price, 1 - reach(self.step))
+        self.scan = self._scan()
         if not self.paying:
             # Neither divisor of a pair is below its load, so no pair carries more than 1 afterwards.
             self.price /= self.scan.heaviest
         self._keep_best()
+
+    def _scan(self) -> Scan:
+        return self.loads.scan(self.price, 1 - reach(self.step), self.extra)
 
     def _begin_paying(self) -> None:
         """Continue from the best prices; set the least of each topic to 0, as it asks for nothing."""
@@ -115,16 +122,22 @@ class Ascent:
 
         cap = 0.0 if self.paying else RESTRAINT
         strains = np.empty((PARTS, len(self.price)), dtype=np.float32)
+        pulls = np.empty((PARTS, len(self.extra)), dtype=np.float32)
         cuts = [len(pool.u) * part // PARTS for part in range(PARTS + 1)]
 
         def work(part: int, first: int, last: int) -> None:
-            sharpness = np.float32(eta / SOFTNESS)
             add_strain(
-                pool, first, last, self.price, np.float32(eta), np.float32(cap), sharpness, strains[part]
-            )
+                pool, first, last, self.price, self.extra, np.float32(eta), np.float32(cap),
+                np.float32(eta / SOFTNESS), strains[part], pulls[part],
+            )  # fmt: skip
 
         self.loads.for_each_block(work, list(pairwise(cuts)))
-        move(strains, self.price, self.momentum, np.float32(self.rate / eta), np.float32(PERSISTENCE))
+        rate, highest = np.float32(self.rate / eta), np.float32(self.highest)
+        move(strains, self.price, self.momentum, rate, np.float32(PERSISTENCE), highest)
+        self._move_extra(pulls, eta)
+
+    def _move_extra(self, pulls: Floats, eta: float) -> None:
+        """Change what nodes allow; without a limit of their links, that is nothing."""
 
     def _keep_best(self) -> None:
         """Keep the prices if they are the best so far; go back to the best if they are far worse."""
@@ -135,13 +148,17 @@ class Ascent:
         self.slipped = value < SLIP * best
         if self.slipped:
             self.price = (self.best_paying if self.paying else self.best).copy()
-            self.momentum[:] = 0
-            self.rate *= SHORTER
-            self.care += WIDER
+            self._shorten()
         elif value > best and self.paying:
             self.value_paying, self.best_paying = value, self.price.copy()
         elif value > best:
             self.value, self.best = value, self.price.copy()
+
+    def _shorten(self) -> None:
+        """Continue from a standstill, with shorter steps on larger pools."""
+        self.momentum[:] = 0
+        self.rate *= SHORTER
+        self.care += WIDER
 
 
 def roots(loads: Loads, price: Floats) -> list[int]:

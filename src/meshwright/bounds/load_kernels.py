@@ -116,6 +116,7 @@ def add_row(relation: Relation, price: Any, u: Int, load: Any) -> None:
 def scan(
     relation: Relation,
     price: Floats,
+    extra: Floats,
     first: Int,
     last: Int,
     threshold: np.float32,
@@ -126,7 +127,7 @@ def scan(
     """Find the pairs of the rows `first` to `last` that carry more than `threshold`; return how many to keep.
 
     Of each row only every `every`-th pair is kept. Those that find no room are counted, not written. `price`
-    is by place.
+    is by place. `extra` is by node: what the two ends of a pair allow it beyond 1 does not count as carried.
     """
     nodes = len(relation.node_ptr) - 1
     load, mark = scratch.load, scratch.mark
@@ -137,7 +138,7 @@ def scan(
         # Start each row elsewhere, so that thinned rows do not all keep the same columns.
         turn = u % every
         for v in range(u + 1, nodes):
-            carried = load[v]
+            carried = load[v] - (extra[u] + extra[v])
             load[v] = NOTHING
             if carried > threshold:
                 turn += 1
@@ -166,6 +167,7 @@ def scan(
 def weigh(
     relation: Relation,
     price: Whole,
+    extra: Whole,
     first: Int,
     last: Int,
     ceiling: Int,
@@ -175,7 +177,8 @@ def weigh(
 ) -> np.int64:
     """Return, exactly, what the pairs of the rows `first` to `last` carry beyond 1, in all.
 
-    Prices are by place, in units of 1/2³⁰. Only if `lifting`, `room` is written.
+    Prices are by place, in units of 1/2³⁰. `extra` is by node: what the two ends of a pair allow it beyond 1
+    does not count as carried. Only if `lifting`, `room` is written, and then all `extra` must be 0.
     """
     nodes = len(relation.node_ptr) - 1
     load, mark = scratch.load, scratch.mark
@@ -198,7 +201,7 @@ def weigh(
         marked = False
         # Read the row, and clear it for the next one in the same pass.
         for v in range(u + 1, nodes):
-            carried = load[v]
+            carried = load[v] - (extra[u] + extra[v])
             load[v] = NO_LOAD
             if carried > SCALE:
                 excess += carried - SCALE

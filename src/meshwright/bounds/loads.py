@@ -76,12 +76,17 @@ class Loads:
         self.marks = np.full((threads, interest.num_topics), NONE, dtype=np.int32)
         """Working memory of kernels: −1 between their calls."""
 
-    def scan(self, price: Floats, threshold: float) -> Scan:
-        """Return the pairs that carry more than `threshold`, and what is carried beyond 1; prices by slot."""
+    def scan(self, price: Floats, threshold: float, extra: Floats | None = None) -> Scan:
+        """Return the pairs that carry more than `threshold`, and what is carried beyond 1; prices by slot.
+
+        What the ends of a pair allow it beyond 1, `extra` by node, does not count as carried.
+        """
         by_place = price[self.interest.topic_slots]
+        if extra is None:
+            extra = np.zeros(self.interest.num_nodes, dtype=np.float32)
         every = 1
         while True:
-            found, excess, heaviest = self._scan_all(by_place, threshold, every)
+            found, excess, heaviest = self._scan_all(by_place, extra, threshold, every)
             kept = sum(part[0] for part in found)
             if kept <= MOST_PAIRS:
                 break
@@ -93,7 +98,7 @@ class Loads:
         return Scan(u, v, load, every, total, heaviest.max(axis=0))
 
     def _scan_all(
-        self, price: Floats, threshold: float, every: int
+        self, price: Floats, extra: Floats, threshold: float, every: int
     ) -> tuple[list[tuple[int, Ids, Ids, Floats]], NDArray[np.float64], Floats]:
         """Scan all rows; return what each thread keeps, the excess by row, and the heaviest by thread."""
         from meshwright.bounds.load_kernels import ScanRoom, Scratch, scan
@@ -107,7 +112,9 @@ class Loads:
                 size = self._rooms[thread]
                 u, v = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
                 room = ScanRoom(excess, heaviest[thread], u, v, np.empty(size, dtype=np.float32))
-                kept = scan(self.relation, price, first, last, np.float32(threshold), every, scratch, room)
+                kept = scan(
+                    self.relation, price, extra, first, last, np.float32(threshold), every, scratch, room
+                )
                 if kept <= size or kept > MOST_PAIRS:
                     return kept, u[:kept], v[:kept], room.load[:kept]
                 # Not all of them found room: make more, and scan these rows again.
@@ -115,18 +122,25 @@ class Loads:
 
         return self.for_each_block(work, self._blocks), excess, heaviest
 
-    def weigh(self, scaled: Whole, ceiling: int = SCALE, *, lifting: bool = True) -> ExactLoads:
-        """Return in integers what is carried beyond 1 and, if `lifting`, what bounds each price; by slot."""
+    def weigh(
+        self, scaled: Whole, ceiling: int = SCALE, *, lifting: bool = True, extra: Whole | None = None
+    ) -> ExactLoads:
+        """Return in integers what is carried beyond 1 and, if `lifting`, what bounds each price; by slot.
+
+        What the ends of a pair allow it beyond 1, `extra` by node, does not count as carried.
+        """
         from meshwright.bounds.load_kernels import Scratch, WeighRoom, weigh
 
         by_place = scaled[self.interest.topic_slots]
+        if extra is None:
+            extra = np.zeros(self.interest.num_nodes, dtype=np.int64)
         heaviest = np.zeros((self.threads, len(scaled)), dtype=np.int64)
         paying = np.zeros((self.threads, len(scaled)), dtype=np.bool_)
 
         def work(thread: int, first: int, last: int) -> int:
             scratch = Scratch(self._exact_rows[thread], self.marks[thread])
             room = WeighRoom(heaviest[thread], paying[thread])
-            return int(weigh(self.relation, by_place, first, last, ceiling, lifting, scratch, room))
+            return int(weigh(self.relation, by_place, extra, first, last, ceiling, lifting, scratch, room))
 
         excess = sum(self.for_each_block(work, self._blocks))
         place = self.relation.place

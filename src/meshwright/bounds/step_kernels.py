@@ -111,30 +111,38 @@ def add_strain(
     first: Int,
     last: Int,
     price: Floats,
+    extra: Floats,
     eta: np.float32,
     cap: np.float32,
     sharpness: np.float32,
     strain: Floats,
+    pull: Floats,
 ) -> None:
     """Write into `strain`, for each slot, the weights of the pairs `first` to `last` that its price loads.
 
     A pair that carries L weighs e^(η·(L − 1)), the exponent at most `cap`, times its own `weight`. In each
     topic the weight goes to the larger price, or in parts to both if they differ by less than 1/`sharpness`
-    of it: without that, two equal prices would be raised and lowered in turn.
+    of it: without that, two equal prices would be raised and lowered in turn. What the ends of a pair allow
+    it beyond 1, `extra` by node, does not count as carried. `pull` gets each node's weights of pairs.
     """
     ptr, ours, theirs = pool.ptr, pool.ours, pool.theirs
     for slot in range(len(strain)):
         strain[slot] = NOTHING
+    for node in range(len(pull)):
+        pull[node] = NOTHING
     for pair in range(first, last):
         # First pass: what the pair carries, which decides its weight.
         carried = NOTHING
         for i in range(ptr[pair], ptr[pair + 1]):
             a, b = price[ours[i]], price[theirs[i]]
             carried += a if a > b else b
-        z = eta * (carried - ONE)
+        u, v = pool.u[pair], pool.v[pair]
+        z = eta * (carried - (extra[u] + extra[v]) - ONE)
         if z < NEGLIGIBLE:
             continue
         x = pool.weight[pair] * power(z if z < cap else cap)
+        pull[u] += x
+        pull[v] += x
         # Second pass: divide the weight between the two prices of each shared topic.
         for i in range(ptr[pair], ptr[pair + 1]):
             a, b = price[ours[i]], price[theirs[i]]
@@ -148,10 +156,17 @@ def add_strain(
 
 
 @kernel
-def move(strains: Floats, price: Floats, momentum: Floats, rate: np.float32, persistence: np.float32) -> None:
+def move(
+    strains: Floats,
+    price: Floats,
+    momentum: Floats,
+    rate: np.float32,
+    persistence: np.float32,
+    highest: np.float32,
+) -> None:
     """Raise the prices whose strain is below 1 and lower the others, by its logarithm; 0 stays 0.
 
-    `strains` has a row for each part of the pool; the first becomes their sum.
+    No price exceeds `highest`. `strains` has a row for each part of the pool; the first becomes their sum.
     """
     for part in range(1, len(strains)):
         for slot in range(len(price)):
@@ -164,6 +179,6 @@ def move(strains: Floats, price: Floats, momentum: Floats, rate: np.float32, per
         step = step if step > -LONGEST else -LONGEST
         # Nearly price · e^step, to the second order.
         moved = price[slot] * (ONE + step + HALF * step * step)
-        moved = moved if moved < ONE else ONE
+        moved = moved if moved < highest else highest
         moved = moved if moved > LEAST_PRICE else LEAST_PRICE
         price[slot] = moved if price[slot] > NOTHING else NOTHING

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from meshwright import measure
+from meshwright.designs.certified import lowest_of
 from meshwright.designs.front import front
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
@@ -22,7 +23,17 @@ NEARLY_FEWEST = 1.03
 """Up to this factor more links are accepted for a lower maximum degree."""
 STARS = ("cd", "cd1", "cd2", "cdmax")
 """Designs with a topic diameter of at most 2."""
-FIGURES = ("edges", "average_degree", "max_degree", "support", "lower_bound", "gap")
+FIGURES = (
+    "edges",
+    "average_degree",
+    "max_degree",
+    "support",
+    "lower_bound",
+    "gap",
+    "bound_at_degree",
+    "gap_at_degree",
+    "degree_bound",
+)
 """The figures of a row of `Advice.table`."""
 SMALL = 12
 """Number of nodes up to which the exact design is tried."""
@@ -190,12 +201,17 @@ def advise(
 
     def try_out(algorithm: str, **given: Any) -> None:
         prices = tried[0].plan.prices if tried else None
-        plan = make(interest, algorithm, seed=seed, threads=threads, certify=True, prices=prices, **given)
+        plan = make(
+            interest, algorithm, seed=seed, threads=threads, certify=True, prices=prices,
+            lowest=lowest_of(own.plan for own in tried), **given,
+        )  # fmt: skip
         tried.append(Tried(plan))
 
     for algorithm, given in _fitting(interest, wishes, searching):
         try_out(algorithm, **given)
-    if wishes.max_degree is not None and not wishes.resilient:
+    lowest = lowest_of(own.plan for own in tried)
+    possible = lowest is None or wishes.max_degree is None or lowest.bound <= wishes.max_degree
+    if wishes.max_degree is not None and not wishes.resilient and possible:
         prices = tried[0].plan.prices
         found = trade_off(interest, seed=seed, threads=threads, certify=True, prices=prices, **searching)
         within = [plan for plan in found if plan.figures["max_degree"] <= wishes.max_degree]
@@ -253,13 +269,27 @@ def _judged(wishes: Wishes, tried: list[Tried]) -> Advice:
     if within:
         chosen = max(within, key=lambda own: (own.plan.figures["support"], -len(own.plan.overlay)))
         reasons: tuple[str, ...] = (
-            "nothing that connects every topic keeps within the limits",
+            _none_within(wishes, tried) or "nothing that connects every topic keeps within the limits",
             "within them it connects the most",
         )
         return Advice(wishes, tuple(tried), chosen, reasons)
     nearest = min(tried, key=lambda own: (len(own.unmet(wishes)), len(own.plan.overlay)))
-    reasons = ("no design that was tried meets all wishes", *nearest.unmet(wishes))
+    reasons = (
+        _none_within(wishes, tried) or "no design that was tried meets all wishes",
+        *nearest.unmet(wishes),
+    )
     return Advice(wishes, tuple(tried), None, reasons)
+
+
+def _none_within(wishes: Wishes, tried: list[Tried]) -> str | None:
+    """Say that no overlay at all meets the limits, if that is proven."""
+    lowest = lowest_of(own.plan for own in tried)
+    if wishes.max_degree is not None and lowest is not None and lowest.bound > wishes.max_degree:
+        return f"no overlay that connects every topic has a maximum degree below {lowest.bound:,} (certified)"
+    needed = max((own.plan.prices.bound for own in tried if own.plan.prices is not None), default=0)
+    if wishes.max_edges is not None and needed > wishes.max_edges:
+        return f"no overlay that connects every topic has fewer than {needed:,} links (certified)"
+    return None
 
 
 def _why(chosen: Tried, near: list[Tried], good: list[Tried], tried: list[Tried]) -> list[str]:

@@ -96,6 +96,8 @@ def priced(interest: Interest, prices: Prices, greedy: Overlay, *, max_degree: i
 OBJECTIVES = ("edges", "degree", "balanced")
 STRIDE = 200
 """Maximum number of steps between checks of the clock, progress and Ctrl-C."""
+SECONDS = 20.0
+"""Default time of the search."""
 PRESSING_FROM = 2 / 3
 """The share of the budget after which the search also lowers the maximum degree."""
 IMPROVING = "improving"
@@ -106,7 +108,7 @@ def best(
     *,
     objective: str = "edges",
     k: float = 3.0,
-    seconds: float = 20.0,
+    seconds: float = SECONDS,
     steps: int | None = None,
     seed: int = 0,
     prices: Prices | None = None,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from meshwright.designs.certified import lowest_of
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.designs.registry import design, find
 from meshwright.errors import InputError
@@ -17,7 +18,16 @@ if TYPE_CHECKING:
 
 USUAL = ("gm", "low", "minmax", "ring")
 """The designs that are compared unless others are named."""
-HEAD = ("design", "links", "average degree", "highest degree", "support", "above the fewest, ≤", "time")
+HEAD = (
+    "design",
+    "links",
+    "average degree",
+    "highest degree",
+    "support",
+    "above the fewest, ≤",
+    "at that degree, ≤",
+    "time",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +82,7 @@ def _cells(plan: Plan) -> Sequence[str]:
         f"{figures['max_degree']:,}",
         percentage(figures["support"]),
         excess(figures["gap"]) if "gap" in figures else "–",
+        excess(figures["gap_at_degree"]) if "gap_at_degree" in figures else "–",
         duration(plan.seconds),
     )
 
@@ -108,6 +119,15 @@ def compare(
         given: dict[str, Any] = {key: parameters[key] for key in parameters if key in own.parameters}
         prices = plans[0].prices if plans else None
         plans.append(
-            design(interest, name, seed=seed, threads=threads, certify=certify, prices=prices, **given)
+            design(
+                interest,
+                name,
+                seed=seed,
+                threads=threads,
+                certify=certify,
+                prices=prices,
+                lowest=lowest_of(plans),
+                **given,
+            )
         )
     return Comparison(tuple(plans))

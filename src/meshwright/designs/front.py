@@ -9,6 +9,7 @@ import numpy as np
 from meshwright import bounds, measure, search
 from meshwright.designs import best
 from meshwright.designs.best import Budget, priced
+from meshwright.designs.certified import lowest_of, prove_degrees
 from meshwright.designs.plan import Plan
 from meshwright.greedy import grow, rules
 from meshwright.jit.announce import working_seconds
@@ -70,12 +71,14 @@ def front(
             searching.resume(cap, until)
     made = working_seconds() - began
     timing: dict[str, int | float] = {"seconds": seconds} if steps is None else {"steps": steps}
-    return tuple(
-        Plan(
-            overlay, "best", {"front": measure.degrees(overlay).maximum, **timing}, seed, made, prices=prices
-        )
-        for overlay in known.unbeaten()
-    )
+    plans: list[Plan] = []
+    for overlay in known.unbeaten():
+        parameters = {"front": measure.degrees(overlay).maximum, **timing}
+        plan = Plan(overlay, "best", parameters, seed, made, prices=prices)
+        if certify:
+            plan = prove_degrees(plan, lowest=lowest_of(plans), threads=threads, progress=progress)
+        plans.append(plan)
+    return tuple(plans)
 
 
 class _CappedSearch:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from meshwright import measure
-from meshwright.bounds import Prices, gap
+from meshwright.bounds import DegreeProof, Prices, gap
 from meshwright.costs.link_costs import LinkCosts, total_cost
 from meshwright.formatting import amount, duration, excess, percentage
 from meshwright.overlay import Overlay
@@ -38,6 +38,8 @@ class Plan:
     """The link costs, whether or not the algorithm used them."""
     prices: Prices | None = None
     """A proof of the number of links needed, if requested."""
+    degree_proof: DegreeProof | None = None
+    """A proof of the links needed at its degree, and of the lowest maximum degree, if it limits degrees."""
     solver_bound: int | None = None
     """The lower bound on links that the algorithm's own solver reports, if it has one."""
     filters: PlannedFilters | None = None
@@ -49,7 +51,8 @@ class Plan:
 
         Those of a ring per topic include `parallel_edges` and `parallel_average_degree`, which count a link
         once for each topic that uses it. With link costs they include the total cost. With prices they
-        include the certified lower bound and, if every topic is connected, the gap to it.
+        include the certified lower bound and, if every topic is connected, the gap to it; with a proof of
+        degrees, the same at the degree `at_degree`, and the lowest maximum degree possible.
         """
         overlay = self.overlay
         degrees = measure.degrees(overlay)
@@ -59,6 +62,7 @@ class Plan:
             "total_cost": None if self.costs is None else total_cost(overlay, self.costs),
             "lower_bound": None if self.prices is None else self.prices.bound,
             "gap": None if self.prices is None or support < 1 else gap(len(overlay), self.prices.bound),
+            **self._degree_figures(complete=support == 1),
             "solver_bound": self.solver_bound,
         }
         return {
@@ -70,6 +74,18 @@ class Plan:
             "support": support,
             "seconds": self.seconds,
             **{name: value for name, value in optional.items() if value is not None},
+        }
+
+    def _degree_figures(self, *, complete: bool) -> dict[str, int | float | None]:
+        """Return what is proven of overlays with a limited degree."""
+        if self.degree_proof is None:
+            return {}
+        links, lowest = self.degree_proof
+        return {
+            "at_degree": links.degree,
+            "bound_at_degree": links.bound,
+            "gap_at_degree": gap(len(self.overlay), links.bound) if complete else None,
+            "degree_bound": lowest.bound,
         }
 
     def _parallel_figures(self) -> dict[str, int | float]:
@@ -158,6 +174,7 @@ class Plan:
                 else ""
             )
             lines.append(f"certified: {near}{needed}")
+        lines += degree_lines(figures)
         if "solver_bound" in figures:
             above = gap(len(self.overlay), int(figures["solver_bound"]))
             near = (
@@ -167,3 +184,25 @@ class Plan:
             )
             lines.append(f"by the solver: {'no overlay has fewer links' if above == 0 else near}")
         return lines
+
+
+def degree_lines(figures: Mapping[str, Any]) -> list[str]:
+    """Return lines that say what is proven of overlays with as few links per broker, if anything is.
+
+    >>> degree_lines({"at_degree": 4, "bound_at_degree": 50, "gap_at_degree": 0.1, "degree_bound": 4})[1]
+    'certified: no overlay that connects every topic has a maximum degree below 4'
+    """
+    if "degree_bound" not in figures:
+        return []
+    degree, lowest = figures["at_degree"], figures["degree_bound"]
+    lines = [f"certified: no overlay that connects every topic has a maximum degree below {lowest:,}"]
+    if degree < lowest:
+        return [*lines, f"certified: at most {degree:,} links per broker cannot connect every topic"]
+    limit = f"with at most {degree:,} links per broker"
+    near = (
+        f"at most {excess(figures['gap_at_degree'])} above the fewest links possible {limit}; "
+        if "gap_at_degree" in figures
+        else f"{limit}, "
+    )
+    needed = f"connecting every topic needs at least {figures['bound_at_degree']:,}"
+    return [f"certified: {near}{needed}{' then' if near.startswith('at') else ''}", *lines]

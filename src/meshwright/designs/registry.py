@@ -17,7 +17,7 @@ from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.bounds import Prices
+    from meshwright.bounds import NodePrices, Prices
     from meshwright.designs.exact.solve import Solution
     from meshwright.progress import Progress
 
@@ -200,6 +200,7 @@ def design(
     costs: LinkCosts | None = None,
     certify: bool = False,
     prices: Prices | None = None,
+    lowest: NodePrices | None = None,
     reference: Overlay | None = None,
     **parameters: Parameter,
 ) -> Plan:
@@ -207,9 +208,11 @@ def design(
 
     Parameters left out or None take the design's defaults. `seed` matters to random designs only, `costs` to
     those that weigh a link's contribution against its cost. With `certify` the plan has a proof of how many
-    links are needed at least: the given `prices` of the same interest, or prices computed now. With a `ratio`
-    the budget is that share of what the `reference` takes, by default the literal MinMax-ODA of the interest;
-    the plan states the ratio and the budget.
+    links are needed at least: the given `prices` of the same interest, or prices computed now. A design that
+    keeps degrees low also gets a proof of the links needed at its degree, and of the lowest maximum degree,
+    unless that is given as `lowest`. The seconds of `best` include the time for both. With a `ratio` the
+    budget is that share of what the `reference` takes, by default the literal MinMax-ODA of the interest; the
+    plan states the ratio and the budget.
 
     >>> import meshwright as mw
     >>> interest = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"y"}})
@@ -237,10 +240,15 @@ def design(
     seeding = {"seed": seed} if chosen.seeded else {}
     if prices is not None:
         prices.check(interest)
-    if certify and prices is None:
+    from meshwright.designs import certified
+
+    timing = certified.Timing(algorithm, given) if certify else None
+    if timing is not None:
         from meshwright import bounds
 
-        prices = bounds.prices(interest, threads=threads, progress=progress)
+        if prices is None:
+            prices = bounds.prices(interest, seconds=timing.for_prices, threads=threads, progress=progress)
+        taken |= timing.for_search
     pricing = {"prices": prices} if chosen.priced else {}
     from meshwright.jit import compiler  # noqa: F401  numba is imported before the clock starts
 
@@ -253,24 +261,16 @@ def design(
         (built, None) if isinstance(built, Overlay) else (built.overlay, built.links_needed)
     )
     stated = given if costs is None else {**given, "costs": costs.description}
-    proof = prices if certify else None
-    return Plan(overlay, algorithm, stated, seed, seconds, costs, proof, solver_bound)
-
-
-def certify(plan: Plan, *, threads: int = 1, progress: Progress | None = None) -> Plan:
-    """Return the plan with a proof of how many links are needed at least.
-
-    >>> import meshwright as mw
-    >>> plan = mw.certify(mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm"))
-    >>> plan.figures["lower_bound"]
-    2
-    """
-    if not isinstance(plan, Plan):
-        raise InputError(f"{type(plan).__name__} is not a plan: give what mw.design returns")
-    from meshwright import bounds
-
-    prices = bounds.prices(plan.overlay.interest, threads=threads, progress=progress)
-    return replace(plan, prices=prices)
+    plan = Plan(overlay, algorithm, stated, seed, seconds, costs, solver_bound=solver_bound)
+    if timing is None:
+        return plan
+    return certified.prove_degrees(
+        replace(plan, prices=prices),
+        lowest=lowest,
+        seconds=timing.for_degrees,
+        threads=threads,
+        progress=progress,
+    )
 
 
 def _with_budget(

@@ -112,7 +112,7 @@ def _headline(facts: PlanFacts) -> Iterator[str]:
     yield '<div class="cards">'
     yield card("links", f"{len(facts.overlay):,}", f"{_per_broker(facts)} per broker on average")
     busiest = int(facts.degrees.max(initial=0))
-    yield card("highest degree", f"{busiest:,}", "links of the busiest broker")
+    yield card("highest degree", f"{busiest:,}", _lowest_degree(facts))
     split = len(verdict.verification.split_topics)
     connected = "every topic is connected" if not split else f"{_count(split, 'topic')} split"
     yield card("support", percentage(verdict.verification.support), connected)
@@ -145,8 +145,20 @@ def _verdict(facts: PlanFacts) -> str:
     )
 
 
+def _lowest_degree(facts: PlanFacts) -> str:
+    if facts.verdict.degrees is None:
+        return "links of the busiest broker"
+    return f"links of the busiest broker; certified: at least {facts.verdict.degrees.degree:,}"
+
+
 def _gap_card(facts: PlanFacts) -> str:
     gap, bound = facts.verdict.gap, facts.verdict.lower_bound
+    at_degree = facts.verdict.gap_at_degree
+    if gap is not None and at_degree is not None:
+        needed = (
+            f"certified, with at most {facts.verdict.at_degree:,} links per broker; ≤ {excess(gap)} without"
+        )
+        return card("above the fewest links", f"≤ {excess(at_degree)}", f"{needed} that limit")
     if gap is not None:
         return card("above the fewest links", f"≤ {excess(gap)}", f"certified: at least {bound:,} are needed")
     if bound is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -90,6 +90,9 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     certified = bool(plans) and all(plan.prices is not None for plan in plans)
     if certified:
         table.add_column("above the\nfewest, ≤", justify="right", no_wrap=True)
+    limited = certified and any("gap_at_degree" in own for own in figures)
+    if limited:
+        table.add_column("at that\ndegree, ≤", justify="right", no_wrap=True)
     if verified is not None:
         table.add_column("\nverified", justify="right", no_wrap=True)
     columns = [
@@ -103,7 +106,9 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     if costly:
         columns.append(_highlight_least([float(own["total_cost"]) for own in figures], amount))
     if certified:
-        columns.append([Text(excess(own["gap"]) if "gap" in own else "–") for own in figures])
+        columns.append([Text(_excess_of(own, "gap")) for own in figures])
+    if limited:
+        columns.append([Text(_excess_of(own, "gap_at_degree")) for own in figures])
     if verified is not None:
         columns.append([Text("yes", "green") if passed else Text("NO", "bold red") for passed in verified])
     for plan, *cells in zip(plans, *columns, strict=True):
@@ -123,10 +128,15 @@ def _relative(edges: Sequence[int]) -> list[Text]:
     return [Text(f"{count / fewest:.2f}" if fewest else "–") for count in edges]
 
 
+def _excess_of(figures: Mapping[str, float], name: str) -> str:
+    return excess(figures[name]) if name in figures else "–"
+
+
 TAKE = "bold green"
 ADVICE_HEADINGS = (
     "\nlinks",
     "above the\nfewest, ≤",
+    "at that\ndegree, ≤",
     "average\ndegree",
     "highest\ndegree",
     "\nsupport",
@@ -151,7 +161,8 @@ def _cells(own: Tried) -> list[str]:
     return [
         name_of(own.plan),
         f"{figures['edges']:,}",
-        excess(figures["gap"]) if "gap" in figures else "–",
+        _excess_of(figures, "gap"),
+        _excess_of(figures, "gap_at_degree"),
         f"{figures['average_degree']:.2f}",
         f"{figures['max_degree']:,}",
         percentage(figures["support"]),

@@ -1,17 +1,33 @@
-"""Verifying a plan: what it states is gathered here, and checked by `meshwright.verify`."""
+"""Verifying a plan: gather what it states and what proves it, for `meshwright.verify` to check."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.arrow import to_numpy
 from meshwright.files.header import PLAN, damaged
-from meshwright.store.plans import PRICES_FILE, read_groups, read_plan, read_prices
+from meshwright.store.plans import (
+    DEGREE_PRICES,
+    DEGREE_PRICES_FILE,
+    PRICES,
+    PRICES_FILE,
+    read_groups,
+    read_plan,
+)
+from meshwright.store.tables import read_table
 from meshwright.store.trees import read_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
+    from meshwright.bounds import DegreeProof
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs import Plan
     from meshwright.interest import Interest
@@ -38,7 +54,7 @@ def verify_stored_plan(
     FormatError
         If it is not a plan, or damaged.
     """
-    from meshwright.verify.certificate import CertificateError
+    from meshwright.verify.certificate import CertificateError, DegreeCertificateError
     from meshwright.verify.claims import verify_plan
 
     stored = read_plan(path)
@@ -49,7 +65,8 @@ def verify_stored_plan(
     try:
         report = verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
     except CertificateError as error:
-        raise damaged(stored.path / PRICES_FILE, str(error)) from error
+        file = DEGREE_PRICES_FILE if isinstance(error, DegreeCertificateError) else PRICES_FILE
+        raise damaged(stored.path / file, str(error)) from error
     return replace(report, disagreements=(*faults, *report.disagreements))
 
 
@@ -66,11 +83,14 @@ def _derive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, tu
 
 def verify_made_plan(plan: Plan, *, k: int | None = None) -> PlanReport:
     """Recompute everything that a plan in memory states."""
-    from meshwright.store.plans import price_table
+    from meshwright.store.plans import degree_price_table, price_table
     from meshwright.verify.claims import PlanClaims, PlanProofs, verify_plan
 
     claims = PlanClaims(repr(plan), plan.algorithm, plan.stated_parameters, plan.figures)
-    proofs = PlanProofs(None if plan.prices is None else price_table(plan.prices))
+    proofs = PlanProofs(
+        prices=None if plan.prices is None else price_table(plan.prices),
+        degree_prices=None if plan.degree_proof is None else degree_price_table(plan.degree_proof),
+    )
     return verify_plan(claims, plan.overlay, proofs, k=k, costs=plan.costs)
 
 
@@ -85,11 +105,12 @@ def read_claims(stored: StoredPlan) -> PlanClaims:
     from meshwright.verify.claims import PlanClaims
 
     parameters, figures = stored.metadata["parameters"], stored.figures
-    cost, bound = figures.get("total_cost"), figures.get("lower_bound")
+    cost = figures.get("total_cost")
     if (cost is not None or "costs" in parameters) and type(cost) not in (int, float):
         raise damaged(stored.path / PLAN.file, "figure 'total_cost' is not a number")
-    if bound is not None and type(bound) is not int:
-        raise damaged(stored.path / PLAN.file, "figure 'lower_bound' is not a whole number")
+    for name in ("lower_bound", "at_degree", "bound_at_degree", "degree_bound"):
+        if figures.get(name) is not None and type(figures[name]) is not int:
+            raise damaged(stored.path / PLAN.file, f"figure {name!r} is not a whole number")
     routes = stored.routes
     return PlanClaims(
         name=str(stored.path),
@@ -108,7 +129,7 @@ def read_proofs(stored: StoredPlan) -> PlanProofs:
     FormatError
         If a table is missing or damaged.
     """
-    from meshwright.verify.claims import PlanProofs
+    from meshwright.verify.claims import DEGREE_BOUNDS, PlanProofs
     from meshwright.verify.tree_check import TreeTables
 
     trees = None
@@ -116,4 +137,84 @@ def read_proofs(stored: StoredPlan) -> PlanProofs:
         found = read_trees(stored.path)
         trees = TreeTables(found.trees, found.roles)
     bounded = stored.figures.get("lower_bound") is not None
-    return PlanProofs(read_prices(stored.path) if bounded else None, trees)
+    limited = any(stored.figures.get(name) is not None for name in DEGREE_BOUNDS)
+    return PlanProofs(
+        prices=read_prices(stored.path) if bounded else None,
+        degree_prices=read_degree_prices(stored.path) if limited else None,
+        trees=trees,
+    )
+
+
+def prices_on(stored: StoredPlan, interest: Interest) -> NDArray[np.int64]:
+    """Return the prices of a stored plan in the order of the interest's subscriptions.
+
+    Raises
+    ------
+    FormatError
+        If they are missing, damaged, or not one for each subscription.
+    """
+    table = read_prices(stored.path)
+    return _by_slot(table, interest, stored.path / PRICES_FILE, "price")[0]
+
+
+def degree_proof_on(stored: StoredPlan, interest: Interest) -> DegreeProof:
+    """Return what a stored plan states of degrees, with the prices and allowances that prove it.
+
+    Raises
+    ------
+    FormatError
+        If they are missing, damaged, or not one for each subscription and node.
+    """
+    from meshwright.bounds import DegreeProof, NodePrices
+
+    table = read_degree_prices(stored.path)
+    file = stored.path / DEGREE_PRICES_FILE
+    of_node = pc.is_null(table.column("topic"))
+    columns = ("at_degree", "lowest_degree")
+    prices = _by_slot(table.filter(pc.invert(of_node)), interest, file, *columns)
+    allowances = table.filter(of_node)
+    place = pc.index_in(interest.node_names.cast(pa.string()), allowances.column("node").combine_chunks())
+    if allowances.num_rows != interest.num_nodes or place.null_count:
+        raise damaged(file, "it does not have one allowance for each node")
+    limits = (stored.figures["at_degree"], None)
+    proven = (stored.figures["bound_at_degree"], stored.figures["degree_bound"])
+    links, lowest = (
+        NodePrices(interest, price, to_numpy(allowances.column(name))[to_numpy(place)], limit, bound)  # type: ignore[arg-type]
+        for name, price, limit, bound in zip(columns, prices, limits, proven, strict=True)
+    )
+    return DegreeProof(links, lowest)
+
+
+def _by_slot(table: pa.Table, interest: Interest, file: Path, *columns: str) -> list[NDArray[np.int64]]:
+    """Return columns of a table `node, topic, …` in the order of the interest's subscriptions."""
+    places = [
+        pc.index_in(table.column(name), names.cast(pa.string()))
+        for name, names in (("node", interest.node_names), ("topic", interest.topic_names))
+    ]
+    if table.num_rows != interest.num_subscriptions or any(place.null_count for place in places):
+        raise damaged(file, "it does not have one price for each subscription")
+    node, topic = (to_numpy(place).astype(np.int64) for place in places)
+    order = np.lexsort((topic, node))
+    return [to_numpy(table.column(name))[order] for name in columns]
+
+
+def read_prices(folder: Path) -> pa.Table:
+    """Read the prices of a plan: `node, topic, price`, in any order.
+
+    Raises
+    ------
+    FormatError
+        If the table is missing or damaged.
+    """
+    return read_table(folder / PRICES_FILE, PRICES)
+
+
+def read_degree_prices(folder: Path) -> pa.Table:
+    """Read the prices and allowances of a plan that knows the degree, in any order.
+
+    Raises
+    ------
+    FormatError
+        If the table is missing or damaged.
+    """
+    return read_table(folder / DEGREE_PRICES_FILE, DEGREE_PRICES)

@@ -1,6 +1,7 @@
 """Plans: an overlay as a folder, with how it was made and for which dataset.
 
-`prices.parquet` holds the prices that prove how many links are needed, if the plan states a bound.
+`prices.parquet` holds the prices that prove how many links are needed, if the plan states a bound, and
+`degree_prices.parquet` those that prove what a limit of the degree takes.
 """
 
 from __future__ import annotations
@@ -24,10 +25,8 @@ from meshwright.overlay import Overlay
 from meshwright.store.tables import read_table, write_table
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from meshwright.arrays import Ids
-    from meshwright.bounds import Prices
+    from meshwright.bounds import DegreeProof, Prices
     from meshwright.designs import Plan
     from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
@@ -48,6 +47,16 @@ PRICES = pa.schema(
         pa.field("price", pa.int64(), nullable=False),
     ]
 )
+DEGREE_PRICES_FILE = "degree_prices.parquet"
+DEGREE_PRICES = pa.schema(
+    [
+        pa.field("node", pa.string(), nullable=False),
+        pa.field("topic", pa.string()),
+        pa.field("at_degree", pa.int64(), nullable=False),
+        pa.field("lowest_degree", pa.int64(), nullable=False),
+    ]
+)
+"""The prices of the bounds that know the degree; rows without a topic have the nodes' allowances."""
 GROUPS_FILE, HOLDERS_FILE = "groups.parquet", "holders.parquet"
 GROUPS = pa.schema(
     [pa.field("filter", pa.string(), nullable=False), pa.field("group", pa.string(), nullable=False)]
@@ -180,6 +189,8 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
         write_table(_edge_table(plan.overlay), folder / "edges.parquet")
         if plan.prices is not None:
             write_prices(plan.prices, folder)
+        if plan.degree_proof is not None:
+            write_table(degree_price_table(plan.degree_proof), folder / DEGREE_PRICES_FILE)
         content = {
             "algorithm": plan.algorithm,
             "parameters": plan.stated_parameters,
@@ -306,33 +317,14 @@ def price_table(prices: Prices) -> pa.Table:
     return pa.table(columns, schema=PRICES)
 
 
-def prices_on(stored: StoredPlan, interest: Interest) -> NDArray[np.int64]:
-    """Return the prices of a stored plan in the order of the interest's subscriptions.
-
-    Raises
-    ------
-    FormatError
-        If they are missing, damaged, or not one for each subscription.
-    """
-    table = read_prices(stored.path)
-    places = [
-        pc.index_in(table.column(name), names.cast(pa.string()))
-        for name, names in (("node", interest.node_names), ("topic", interest.topic_names))
+def degree_price_table(proof: DegreeProof) -> pa.Table:
+    """Return a table of the prices of all subscriptions and, without a topic, the allowances of all nodes."""
+    interest = proof.links.interest
+    nodes = interest.node_names.cast(pa.string())
+    topics = interest.topic_names.cast(pa.string()).take(from_numpy(interest.node_topics))
+    columns = [
+        pa.concat_arrays([nodes.take(from_numpy(interest.node_of_slot)), nodes]),
+        pa.concat_arrays([topics, pa.nulls(len(nodes), pa.string())]),
+        *(from_numpy(np.concatenate((own.scaled, own.allowance))) for own in (proof.links, proof.lowest)),
     ]
-    if table.num_rows != interest.num_subscriptions or any(place.null_count for place in places):
-        raise damaged(stored.path / PRICES_FILE, "it does not have one price for each subscription")
-    node, topic = (to_numpy(place).astype(np.int64) for place in places)
-    order = np.lexsort((topic, node))
-    prices: NDArray[np.int64] = to_numpy(table.column("price"))[order]
-    return prices
-
-
-def read_prices(folder: Path) -> pa.Table:
-    """Read the prices of a plan: `node, topic, price`, in any order.
-
-    Raises
-    ------
-    FormatError
-        If the table is missing or damaged.
-    """
-    return read_table(folder / PRICES_FILE, PRICES)
+    return pa.table(columns, schema=DEGREE_PRICES)

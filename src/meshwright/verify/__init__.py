@@ -6,18 +6,29 @@ proves bounds. The functions take plain data and return reports; `meshwright.sto
 """
 
 from meshwright.rooms import make_callable
-from meshwright.verify.certificate import CertificateError, check_price_table, check_prices, gap
+from meshwright.verify.certificate import (
+    CertificateError,
+    DegreeProofs,
+    check_degree_prices,
+    check_degree_table,
+    check_price_table,
+    check_prices,
+    gap,
+)
 from meshwright.verify.claims import PlanClaims, PlanProofs, PlanReport, verify_plan
 from meshwright.verify.overlay_check import Verification, verify_overlay
 from meshwright.verify.tree_check import TreeTables, tree_faults
 
 __all__ = [
     "CertificateError",
+    "DegreeProofs",
     "PlanClaims",
     "PlanProofs",
     "PlanReport",
     "TreeTables",
     "Verification",
+    "check_degree_prices",
+    "check_degree_table",
     "check_price_table",
     "check_prices",
     "gap",

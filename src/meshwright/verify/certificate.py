@@ -1,4 +1,4 @@
-"""Check what a table of prices proves: a lower bound on the links of any plan, in exact arithmetic.
+"""Check what tables of prices prove: lower bounds on links and degrees, in exact arithmetic.
 
 docs/certificate.md has the theorem and its proof.
 """
@@ -6,7 +6,7 @@ docs/certificate.md has the theorem and its proof.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,12 +22,22 @@ if TYPE_CHECKING:
 
 SCALE = 2**30
 """A price of 1, as an integer."""
+HALF = SCALE // 2
+"""What every node allows its links to carry, without a limit of its degree."""
+HIGHEST = 16
+"""No price and no allowance of a bound that knows the degree is above this."""
+BITS = 31
+"""Sums of loads are taken for this many lower bits, and for the others, apart."""
 LOADS_AT_ONCE = 4_000_000
 """Maximum number of pair loads in memory at once."""
 
 
 class CertificateError(InputError):
     """Prices that do not fit the interest: they prove nothing about it."""
+
+
+class DegreeCertificateError(CertificateError):
+    """Prices and allowances that do not fit the interest."""
 
 
 def check_prices(interest: Interest, scaled: NDArray[Any]) -> int:
@@ -55,7 +65,49 @@ def check_prices(interest: Interest, scaled: NDArray[Any]) -> int:
     >>> check_prices(interest, np.array([2**29, 2**29, 2**29, 2**29, 2**30]))
     2
     """
-    prices = _require_prices(interest, scaled)
+    prices = _require_range(scaled, interest.num_subscriptions, "price", "subscription", 0, SCALE)
+    allowance = np.full(interest.num_nodes, HALF, dtype=np.int64)
+    return max(0, -(-_asked_less_excess(interest, prices, allowance) // SCALE))
+
+
+def check_degree_prices(
+    interest: Interest, scaled: NDArray[Any], allowance: NDArray[Any], degree: int | None
+) -> int:
+    """Return what prices and allowances prove: of links under a degree limit, or of the degree itself.
+
+    `allowance` has a value for each node, `scaled` one for each subscription, both in units of 1/2³⁰. A link
+    may carry the sum of its two ends' allowances. All links of an overlay may then carry the sum, over the
+    nodes, of allowance · degree. With at most d links per node:
+
+    - The links are at least what topics ask for, less what pairs carry beyond the allowances of their ends,
+      less d times what the nodes allow beyond 1/2. That is the bound if `degree` is d.
+    - d itself is at least what topics ask for, less what pairs carry beyond the allowances, divided by the
+      sum of all allowances. That is the bound if `degree` is None.
+
+    Raises
+    ------
+    CertificateError
+        If there is not one price for each subscription and one allowance for each node, or one is not an
+        integer in its range.
+
+    Examples
+    --------
+    >>> from meshwright import Interest
+    >>> interest = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}, "d": {"x"}})
+    >>> check_degree_prices(interest, np.full(4, 2**30), np.full(4, 2**29), None)
+    2
+    """
+    prices = _require_range(scaled, interest.num_subscriptions, "price", "subscription", 0, HIGHEST * SCALE)
+    least = 0 if degree is None else HALF
+    allowed = _require_range(allowance, interest.num_nodes, "allowance", "node", least, HIGHEST * SCALE)
+    value, total = _asked_less_excess(interest, prices, allowed), int(sum(allowed.tolist()))
+    if degree is None:
+        return max(0, -(-value // total)) if total else 0
+    return max(0, -(-(value - degree * (total - HALF * interest.num_nodes)) // SCALE))
+
+
+def _asked_less_excess(interest: Interest, prices: NDArray[np.int64], allowance: NDArray[np.int64]) -> int:
+    """Return what all topics ask for, less what all pairs carry beyond the allowances of their ends."""
     # By topic, and within a topic by node: slots are in the order of nodes.
     order = np.argsort(interest.node_topics, kind="stable")
     node = interest.node_of_slot[order]
@@ -74,10 +126,14 @@ def check_prices(interest: Interest, scaled: NDArray[Any]) -> int:
             if low < high:
                 rows, columns = node[low:high] - first, node[low:end] - first
                 load[np.ix_(rows, columns)] += np.maximum(price[low:high, None], price[None, low:end])
-        over = np.maximum(np.triu(load, 1) - SCALE, 0)
-        # Rows are added up as Python integers, which do not overflow.
-        beyond += sum(over.sum(axis=1).tolist())
-    return max(0, -((beyond - asked) // SCALE))
+        # In place, as rows of loads are large: what each pair carries beyond the allowances of its ends.
+        load -= allowance[first:last, None]
+        load -= allowance[None, first:]
+        over = np.maximum(np.triu(load, 1), 0)
+        # Upper and lower bits apart, and rows as Python integers: no sum overflows, whatever the prices.
+        beyond += sum((over >> BITS).sum(axis=1).tolist()) << BITS
+        beyond += sum((over & (2**BITS - 1)).sum(axis=1).tolist())
+    return asked - beyond
 
 
 def check_price_table(interest: Interest, table: pa.Table) -> int:
@@ -90,6 +146,62 @@ def check_price_table(interest: Interest, table: pa.Table) -> int:
     CertificateError
         If the table does not have exactly one row for each subscription, or a price is out of range.
     """
+    order = _order_by_slot(interest, table)
+    return check_prices(interest, to_numpy(table.column("price"))[order])
+
+
+class DegreeProofs(NamedTuple):
+    """What a table of prices and allowances proves."""
+
+    links: int
+    """The number of links needed with at most `degree` links per node."""
+    degree: int
+    """The lowest maximum degree possible."""
+
+
+def check_degree_table(interest: Interest, table: pa.Table, degree: int) -> DegreeProofs:
+    """Return what a table `node, topic, at_degree, lowest_degree` proves for at most `degree` links a node.
+
+    Nodes and topics are given by name, rows in any order. A row with a topic has the two prices of that
+    subscription, a row without one the two allowances of the node.
+
+    Raises
+    ------
+    DegreeCertificateError
+        If the table does not have exactly one row for each subscription and each node, or a value is out of
+        range.
+    """
+    try:
+        return _check_degree_table(interest, table, degree)
+    except CertificateError as error:
+        raise DegreeCertificateError(str(error)) from error
+
+
+def _check_degree_table(interest: Interest, table: pa.Table, degree: int) -> DegreeProofs:
+    of_node = pc.is_null(table.column("topic"))
+    prices, allowances = table.filter(pc.invert(of_node)), table.filter(of_node)
+    by_slot = _order_by_slot(interest, prices)
+    nodes = pc.index_in(allowances.column("node"), interest.node_names.cast(pa.string())).combine_chunks()
+    if nodes.null_count:
+        raise CertificateError("it has allowances for unknown nodes")
+    given = to_numpy(nodes)
+    by_node = np.argsort(given, kind="stable")
+    if not np.array_equal(given[by_node], np.arange(interest.num_nodes)):
+        raise CertificateError("it does not have one allowance for each node")
+    links, lowest = (
+        check_degree_prices(
+            interest,
+            to_numpy(prices.column(name))[by_slot],
+            to_numpy(allowances.column(name))[by_node],
+            limit,
+        )
+        for name, limit in (("at_degree", degree), ("lowest_degree", None))
+    )
+    return DegreeProofs(links, lowest)
+
+
+def _order_by_slot(interest: Interest, table: pa.Table) -> NDArray[np.int64]:
+    """Return the rows of a table `node, topic, …` in the order of the interest's subscriptions."""
     nodes, topics = (
         pc.index_in(table.column(column), names.cast(pa.string())).combine_chunks()
         for column, names in (("node", interest.node_names), ("topic", interest.topic_names))
@@ -102,7 +214,7 @@ def check_price_table(interest: Interest, table: pa.Table) -> int:
     order = np.argsort(given, kind="stable")
     if not np.array_equal(given[order], wanted):
         raise CertificateError("it does not have one price for each subscription")
-    return check_prices(interest, to_numpy(table.column("price"))[order])
+    return order
 
 
 def gap(edges: int, needed: int) -> float | None:
@@ -116,18 +228,18 @@ def gap(edges: int, needed: int) -> float | None:
     return None if edges else 0.0
 
 
-def _require_prices(interest: Interest, scaled: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the prices as 64-bit integers, one for each subscription, from 0 to 1."""
-    if np.shape(scaled) != (interest.num_subscriptions,):
-        raise CertificateError(
-            f"prices of shape {np.shape(scaled)} for {interest.num_subscriptions} subscriptions: "
-            "give one for each"
-        )
-    if scaled.dtype.kind not in "iu":
-        raise CertificateError(f"prices of type {scaled.dtype}: give integers, in units of 1/2³⁰")
-    bad = np.flatnonzero((scaled < 0) | (scaled > SCALE))
+def _require_range(
+    given: NDArray[Any], count: int, what: str, each: str, least: int, most: int
+) -> NDArray[np.int64]:
+    """Return prices or allowances as 64-bit integers, one for each subscription or node, in their range."""
+    if np.shape(given) != (count,):
+        raise CertificateError(f"{what}s of shape {np.shape(given)} for {count} {each}s: give one for each")
+    if given.dtype.kind not in "iu":
+        raise CertificateError(f"{what}s of type {given.dtype}: give integers, in units of 1/2³⁰")
+    bad = np.flatnonzero((given < least) | (given > most))
     if len(bad):
         raise CertificateError(
-            f"prices {first_five(scaled[bad].tolist())} are out of range: give integers from 0 to {SCALE}"
+            f"{what}s {first_five(given[bad].tolist())} are out of range: "
+            f"give integers from {least} to {most}"
         )
-    return scaled.astype(np.int64)
+    return given.astype(np.int64)

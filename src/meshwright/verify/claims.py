@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from meshwright.costs.link_costs import total_cost
 from meshwright.errors import InputError, first_five
 from meshwright.measure.connectivity import weak_topics
-from meshwright.verify.certificate import check_price_table, gap
+from meshwright.verify.certificate import check_degree_table, check_price_table, gap
 from meshwright.verify.overlay_check import verify_overlay
 from meshwright.verify.tree_check import tree_faults
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from meshwright.measure.connectivity import WeakTopics
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
+    from meshwright.verify.certificate import DegreeProofs
     from meshwright.verify.overlay_check import Verification
     from meshwright.verify.tree_check import TreeTables
 
@@ -29,6 +30,8 @@ TOLERANCE = 1e-9
 """How far a stated figure may be from the one found, relative to the larger: room for rounding, no more."""
 PARALLEL = ("parallel_edges", "parallel_average_degree")
 """The figures of rings whose links count once for each topic; a cluster's coordinator cannot check them."""
+DEGREE_BOUNDS = ("bound_at_degree", "gap_at_degree", "degree_bound")
+"""What a plan that keeps degrees low proves: links at the degree `at_degree`, and the lowest degree."""
 BUDGETS = ("max_edges", "max_degree")
 """A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
 
@@ -67,6 +70,8 @@ class PlanProofs:
     """`node, topic, price`: proves how many links are needed at least."""
     trees: TreeTables | None = None
     """The trees that its messages take."""
+    degree_prices: pa.Table | None = None
+    """`node, topic, at_degree, lowest_degree`: proves what a limit of the degree takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +94,10 @@ class PlanReport:
     """The total cost that the plan states."""
     lower_bound: int | None = None
     """The number of links that its prices prove to be needed."""
+    at_degree: int | None = None
+    """The degree for which the plan states a number of links."""
+    degrees: DegreeProofs | None = None
+    """What its prices and allowances prove of links at that degree, and of the lowest degree."""
     unchecked: tuple[str, ...] = ()
     """The figures that the plan states and that were not checked."""
     trees: int | None = None
@@ -100,6 +109,13 @@ class PlanReport:
         if self.lower_bound is None or not self.complete:
             return None
         return gap(len(self.overlay), self.lower_bound)
+
+    @property
+    def gap_at_degree(self) -> float | None:
+        """The same among overlays with no higher degree than `at_degree`."""
+        if self.degrees is None or not self.complete:
+            return None
+        return gap(len(self.overlay), self.degrees.links)
 
     @property
     def ok(self) -> bool:
@@ -137,6 +153,10 @@ class PlanReport:
             "total_cost": self.total_cost,
             "lower_bound": self.lower_bound,
             "gap": self.gap,
+            "at_degree": self.at_degree,
+            "bound_at_degree": None if self.degrees is None else self.degrees.links,
+            "gap_at_degree": self.gap_at_degree,
+            "degree_bound": None if self.degrees is None else self.degrees.degree,
             "trees": self.trees,
             "cost_checked": None if self.stated_cost is None else self.total_cost is not None,
             "unchecked": list(self.unchecked),
@@ -200,10 +220,10 @@ def compare_with_claims(
         "max_degree": found.degrees.maximum,
         "support": found.support,
     }
-    bound = faults = None
+    bound = faults = degrees = None
     unchecked = {"solver_bound"}
     if proofs is None:
-        unchecked |= {"lower_bound", "gap", *PARALLEL}
+        unchecked |= {"lower_bound", "gap", *DEGREE_BOUNDS, *PARALLEL}
     else:
         if proofs.prices is not None:
             bound = check_price_table(overlay.interest, proofs.prices)
@@ -213,6 +233,8 @@ def compare_with_claims(
             figures |= _parallel_rings(overlay)
         known = bound is not None and found.connected
         figures |= {"lower_bound": bound, "gap": gap(len(overlay), bound or 0) if known else None}
+        degrees = _prove_degrees(claims, overlay, proofs)
+        figures |= _degree_figures(claims, overlay, found, degrees)
     cost = None if costs is None else _total_cost(claims, overlay, costs)
     stated_cost = claims.figures.get("total_cost")
     left = [name for name in claims.figures if name in unchecked]
@@ -234,9 +256,30 @@ def compare_with_claims(
         total_cost=cost,
         stated_cost=stated_cost,
         lower_bound=bound,
+        at_degree=None if degrees is None else claims.figures["at_degree"],
+        degrees=degrees,
         unchecked=(*left, "trees") if claims.trees is not None and faults is None else tuple(left),
         trees=None if faults is None or claims.trees is None else claims.trees.get("trees"),
     )
+
+
+def _prove_degrees(claims: PlanClaims, overlay: Overlay, proofs: PlanProofs) -> DegreeProofs | None:
+    """Return what is proven of degrees; nothing without a table, or without a degree to prove it for."""
+    degree = claims.figures.get("at_degree")
+    if proofs.degree_prices is None or type(degree) is not int or degree < 1:
+        return None
+    return check_degree_table(overlay.interest, proofs.degree_prices, degree)
+
+
+def _degree_figures(
+    claims: PlanClaims, overlay: Overlay, found: Verification, degrees: DegreeProofs | None
+) -> dict[str, float | None]:
+    """Return the figures about degrees as they are proven; a gap only if the overlay keeps to the degree."""
+    if degrees is None:
+        return dict.fromkeys(DEGREE_BOUNDS)
+    comparable = found.connected and found.degrees.maximum <= claims.figures["at_degree"]
+    above = gap(len(overlay), degrees.links) if comparable else None
+    return dict(zip(DEGREE_BOUNDS, (degrees.links, above, degrees.degree), strict=True))
 
 
 def _parallel_rings(overlay: Overlay) -> dict[str, float | None]:

@@ -106,10 +106,12 @@ def compare(
 
     Each algorithm gets the parameters that it takes; --ratio gives each a budget from one and the same run of
     the literal MinMax-ODA. With --costs the table shows the total cost of each
-    design, with --certify the largest possible excess over the fewest links.
+    design, with --certify the largest possible excess over the fewest links and, for designs that keep
+    degrees low, over the fewest links at the same maximum degree.
     """
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
+    from meshwright.designs.certified import lowest_of
     from meshwright.report import comparison, degree_and_support
     from meshwright.report.sheet import check_chart
 
@@ -145,7 +147,7 @@ def compare(
         made = design_runs.make(
             interest, name, design_runs.used_parameters(name, given), seed=seed, threads=threads,
             progress=progress, costs=link_costs, certify=certify, prices=plans[0].prices if plans else None,
-            reference=reference,
+            lowest=lowest_of(plans), reference=reference,
         )  # fmt: skip
         plans.append(made)
     title = f"{source}: {design_runs.format_size(interest)}"
@@ -241,7 +243,7 @@ def advise(
     interest = given_topics.interest
 
     def make(interest: "Interest", algorithm: str, **given: Any) -> "Plan":
-        running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices")}
+        running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices", "lowest")}
         return design_runs.make(interest, algorithm, given, progress=progress, **running)
 
     def trade_off_of(interest: "Interest", **given: Any) -> "tuple[Plan, ...]":
@@ -322,4 +324,12 @@ def _certificate_lines(advice: "Advice") -> list[str]:
         return []
     demanding = advice.wishes.resilient or advice.wishes.diameter is not None
     fewest = "the fewest that connect topics at all" if demanding else "the fewest links possible"
-    return [f"- at most {excess(figures['gap'])} above {fewest}"]
+    lines = [f"- at most {excess(figures['gap'])} above {fewest}"]
+    if "degree_bound" in figures and not demanding:
+        limit = f"with at most {figures['at_degree']:,} links per broker"
+        near = excess(figures["gap_at_degree"]) if "gap_at_degree" in figures else None
+        lines += [] if near is None else [f"- at most {near} above the fewest {limit}"]
+        lines.append(
+            f"- no overlay that connects every topic has a maximum degree below {figures['degree_bound']}"
+        )
+    return lines

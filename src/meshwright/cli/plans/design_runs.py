@@ -12,7 +12,7 @@ import typer
 from meshwright.cli.output import ANSWER_IS_NO, ProgressDrawing, note, working
 
 if TYPE_CHECKING:
-    from meshwright.bounds import Prices
+    from meshwright.bounds import NodePrices, Prices
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs import Plan
     from meshwright.designs.plan import Parameter
@@ -217,6 +217,7 @@ def make(
     costs: LinkCosts | None = None,
     certify: bool = False,
     prices: Prices | None = None,
+    lowest: NodePrices | None = None,
     reference: Overlay | None = None,
 ) -> Plan:
     """Design with progress on stderr, on a terminal or if `progress` is forced.
@@ -231,7 +232,7 @@ def make(
         weighed = costs if "costs" in find(algorithm).parameters else None
         plan = design(
             interest, algorithm, seed=seed, threads=threads, progress=drawing, costs=weighed,
-            certify=certify, prices=prices, reference=reference, **given,
+            certify=certify, prices=prices, lowest=lowest, reference=reference, **given,
         )  # fmt: skip
     return replace(plan, costs=costs)
 
@@ -249,11 +250,11 @@ def ratio_reference(
 
 
 def add_certificate(plan: Plan, threads: int, *, progress: bool) -> Plan:
-    """Return the plan with a certified lower bound on links."""
-    from meshwright.bounds import prices
+    """Return the plan with certified lower bounds."""
+    from meshwright.designs import certify
 
     with ProgressDrawing("Certificate", forced=progress) as drawing:
-        return replace(plan, prices=prices(plan.overlay.interest, threads=threads, progress=drawing))
+        return certify(plan, threads=threads, progress=drawing)
 
 
 def described(plan: Plan) -> dict[str, Any]:

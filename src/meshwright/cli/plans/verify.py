@@ -172,6 +172,8 @@ def _bound_lines(report: "PlanReport") -> list[str]:
     reasons = {
         "solver_bound": "it is the solver's word",
         "lower_bound": "verify without --master to check it",
+        "bound_at_degree": "verify without --master to check it",
+        "degree_bound": "verify without --master to check it",
         "trees": "verify without --master to check them",
     }
     left = [f"not checked: {name}; {reasons[name]}" for name in report.unchecked if name in reasons]
@@ -179,7 +181,26 @@ def _bound_lines(report: "PlanReport") -> list[str]:
         return left
     needed = f"the prices prove that connecting every topic needs at least {report.lower_bound:,} links"
     near = "" if report.gap is None else f"at most {excess(report.gap)} above the fewest links possible: "
-    return [f"certified: {near}{needed}", *left]
+    return [f"certified: {near}{needed}", *_degree_lines(report), *left]
+
+
+def _degree_lines(report: "PlanReport") -> list[str]:
+    """Say what the prices and allowances prove of overlays with a limited degree."""
+    from meshwright.formatting import excess
+
+    if report.degrees is None:
+        return []
+    limit = f"with at most {report.at_degree:,} links per broker"
+    near = (
+        ""
+        if report.gap_at_degree is None
+        else f"at most {excess(report.gap_at_degree)} above the fewest links possible {limit}: "
+    )
+    return [
+        f"certified: {near}{limit}, connecting every topic needs at least {report.degrees.links:,} links",
+        "certified: no overlay that connects every topic has a maximum degree below "
+        f"{report.degrees.degree:,}",
+    ]
 
 
 def _tree_lines(report: "PlanReport") -> list[str]:

@@ -1,0 +1,316 @@
+"""Bounds that know the degree: the fewest links with at most d links per node, and the lowest maximum degree.
+
+Each node has an *allowance*: a link may carry the sum of its two ends' allowances for nothing. With 1/2 for
+every node that is the plain bound. Larger allowances at some nodes let their links carry more, and cost
+something for each of the d links that the node may have. docs/certificate.md has the theorem and its proof.
+
+Allowances are found together with prices, by the same ascent. The weights of a node's tight pairs add up to
+its links in a fractional overlay. Where these are more than d, the allowance rises, else it falls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from meshwright.arrays import frozen
+from meshwright.bounds.ascent import SLIP, STEPS, Ascent, roots
+from meshwright.bounds.loads import Loads
+from meshwright.bounds.prices import SCALE, Prices, proven_links, to_integers, total_demand
+from meshwright.errors import InputError
+from meshwright.jit.announce import working_seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from meshwright.bounds.load_kernels import Floats, Whole
+    from meshwright.interest import Interest
+    from meshwright.progress import Progress
+
+HALF = SCALE // 2
+"""The allowance of every node in the plain bound."""
+HIGHEST = 16
+"""No price and no allowance is above this. The verifier has a constant of its own; a test compares them."""
+FAINT = np.float32(1e-4)
+"""A price of 0 cannot rise: the ascent begins at this at least."""
+PERSISTENCE = np.float32(0.5)
+"""The share of an allowance's last step in the next one."""
+ROUNDING = 1e-3
+"""Values on the way are sums of float32: nothing is certain of them."""
+FLOOR = np.float32(0.02)
+"""Keeps the logarithm of a degree finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodePrices:
+    """Prices and allowances, and what they prove; `degree` says what it is about.
+
+    `meshwright.verify.check_degree_prices` finds `bound` again from `scaled` and `allowance`.
+    """
+
+    interest: Interest
+    scaled: NDArray[np.int64]
+    """In the order of `interest.node_topics`, in units of 1/2³⁰."""
+    allowance: NDArray[np.int64]
+    """By node, in units of 1/2³⁰."""
+    degree: int | None
+    """The degree limit d; None if the bound is on the maximum degree itself."""
+    bound: int
+    """The number of links that every overlay needs that connects each topic with at most `degree` links per
+    node; or, without a degree, the lowest maximum degree that such an overlay can have."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scaled", frozen(self.scaled, np.int64))
+        object.__setattr__(self, "allowance", frozen(self.allowance, np.int64))
+
+    def __repr__(self) -> str:
+        if self.degree is None:
+            return f"NodePrices(a maximum degree of at least {self.bound:,})"
+        return f"NodePrices(at least {self.bound:,} links with at most {self.degree:,} per node)"
+
+
+class DegreeProof(NamedTuple):
+    """What is proven of overlays with few links per node."""
+
+    links: NodePrices
+    """How many links are needed at a degree."""
+    lowest: NodePrices
+    """How low the maximum degree can be."""
+
+
+def prove_degrees(
+    prices: Prices,
+    degree: int,
+    *,
+    lowest: NodePrices | None = None,
+    seconds: float | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> DegreeProof:
+    """Return a proof of the fewest links with at most `degree` per node, and of the lowest maximum degree.
+
+    `lowest` of an earlier call for the same interest is reused. If the degree is too low for any overlay that
+    connects each topic, the number of links is that of the plain prices.
+    """
+    began = working_seconds()
+    if lowest is None:
+        half = None if seconds is None else seconds / 2
+        lowest = lowest_degree(prices, seconds=half, threads=threads, progress=progress)
+    if lowest.bound > degree:
+        return DegreeProof(_plain(prices, degree), lowest)
+    left = None if seconds is None else seconds - (working_seconds() - began)
+    links = links_at_degree(prices, degree, seconds=left, threads=threads, progress=progress)
+    if links.bound > degree * prices.interest.num_nodes // 2:
+        # More links than such an overlay can have: the same prices prove a degree above the limit.
+        return DegreeProof(_plain(prices, degree), as_degree_bound(links))
+    return DegreeProof(links, lowest)
+
+
+def links_at_degree(
+    prices: Prices,
+    degree: int,
+    *,
+    seconds: float | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> NodePrices:
+    """Return a proof of how many links are needed with at most `degree` links per node.
+
+    It starts from the plain `prices` and is never worse. If no overlay has so low a degree, the bound may
+    exceed what such an overlay can have, `degree` · nodes / 2. `seconds` stops the ascent, as in `prices`.
+
+    >>> from meshwright import Interest, bounds
+    >>> star = Interest.from_dict({"a": set("xyz"), "b": set("xy"), "c": set("yz"), "d": set("xz")})
+    >>> links_at_degree(bounds.prices(star), 2)
+    NodePrices(at least 4 links with at most 2 per node)
+    """
+    if degree < 1:
+        raise InputError(f"a degree of {degree}: give at least 1")
+    plain = _plain(prices, degree)
+    if not prices.bound:
+        return plain
+    loads = Loads(prices.interest, threads)
+    ascent = _LinksAscent(loads, prices.q.astype(np.float32), degree)
+
+    def report(done: float) -> None:
+        if progress is not None:
+            proven = max(plain.bound, int(ascent.value_paying))
+            progress(proven, done, f"needed at least with at most {degree:,} per broker")
+
+    _climb(ascent, seconds, report)
+    found = certify(loads, ascent.best_paying, ascent.best_extra, degree)
+    return found if found.bound > plain.bound else plain
+
+
+def lowest_degree(
+    prices: Prices,
+    *,
+    seconds: float | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> NodePrices:
+    """Return a proof of how low the maximum degree can be; it starts from the plain `prices`.
+
+    >>> from meshwright import Interest, bounds
+    >>> lowest_degree(bounds.prices(Interest.from_dict({v: {"x"} for v in "abcd"})))
+    NodePrices(a maximum degree of at least 2)
+    """
+    plain = _plain(prices, None)
+    if not prices.bound:
+        return plain
+    loads = Loads(prices.interest, threads)
+    ascent = _DegreeAscent(loads, prices.q.astype(np.float32))
+
+    def report(done: float) -> None:
+        if progress is not None:
+            proven = max(plain.bound, math.ceil(ascent.value_paying - ROUNDING))
+            progress(prices.bound, done, f"needed at least, and a maximum degree of {proven:,}")
+
+    _climb(ascent, seconds, report)
+    found = certify(loads, ascent.best_paying, ascent.best_extra, None)
+    return found if found.bound > plain.bound else plain
+
+
+def as_degree_bound(found: NodePrices) -> NodePrices:
+    """Return what the prices and allowances of a number of links prove of the maximum degree."""
+    value = _value(Loads(found.interest), found.scaled, found.allowance)
+    return _proof(found.interest, found.scaled, found.allowance, None, value)
+
+
+def certify(loads: Loads, price: Floats, extra: Floats, degree: int | None) -> NodePrices:
+    """Round prices down and allowances up to integers, and return what they prove."""
+    scaled = to_integers(price)
+    allowance = np.ceil((extra.astype(np.float64) + 0.5) * SCALE).astype(np.int64)
+    allowance = np.clip(allowance, 0 if degree is None else HALF, HIGHEST * SCALE)
+    return _proof(loads.interest, scaled, allowance, degree, _value(loads, scaled, allowance))
+
+
+def _value(loads: Loads, scaled: Whole, allowance: Whole) -> int:
+    """Return what topics ask for, less what pairs carry beyond the allowances of their ends."""
+    excess = loads.weigh(scaled, lifting=False, extra=allowance - HALF).excess
+    return total_demand(loads.interest, scaled) - excess
+
+
+def _proof(interest: Interest, scaled: Whole, allowance: Whole, degree: int | None, value: int) -> NodePrices:
+    allowed = int(allowance.sum())
+    if degree is None:
+        bound = max(0, -(-value // allowed)) if allowed else 0
+    else:
+        bound = proven_links(value - degree * (allowed - HALF * interest.num_nodes))
+    return NodePrices(interest, scaled, allowance, degree, bound)
+
+
+def _plain(prices: Prices, degree: int | None) -> NodePrices:
+    """Return what plain prices prove, with the same allowance for every node."""
+    interest = prices.interest
+    allowance = np.full(interest.num_nodes, HALF, dtype=np.int64)
+    # The bound is what the prices prove, rounded up: less than a link more than their value.
+    if degree is not None:
+        return NodePrices(interest, prices.scaled, allowance, degree, prices.bound)
+    return _proof(interest, prices.scaled, allowance, None, _value(Loads(interest), prices.scaled, allowance))
+
+
+def _climb(ascent: _NodeAscent, seconds: float | None, report: Callable[[float], None]) -> None:
+    """Make all rounds of an ascent, or as many as there is time for."""
+    began = working_seconds()
+    while not ascent.done and (seconds is None or working_seconds() - began < seconds):
+        report(ascent.step / STEPS)
+        ascent.round()
+    report(1.0)
+
+
+class _NodeAscent(Ascent):
+    """Prices and allowances that improve round by round."""
+
+    least = 0.0
+    """The least allowance, less 1/2."""
+    speed = 1.0
+    """The length of an allowance's step, over that of a price's."""
+
+    def __init__(self, loads: Loads, price: Floats, degree: float) -> None:
+        self.degree = degree
+        faint: Floats = np.maximum(price, FAINT)
+        super().__init__(loads, faint)
+        self.highest = float(HIGHEST)
+        self.paying = True
+        self.price[roots(loads, price)] = 0
+        self.extra_momentum = np.zeros_like(self.extra)
+        self.best_extra = self.extra.copy()
+        self._keep_best()
+
+    def _move_extra(self, pulls: Floats, eta: float) -> None:
+        """Raise the allowances of nodes whose tight pairs weigh more than the degree, and lower the others.
+
+        Only operations that every machine rounds alike: ln y is 64·(y^(1/64) − 1).
+        """
+        links = pulls[0].copy()
+        for part in pulls[1:]:
+            links += part
+        ratio = links / np.float32(self.degree) + FLOOR
+        for _ in range(6):
+            ratio = np.sqrt(ratio)
+        self.extra_momentum = PERSISTENCE * self.extra_momentum + np.float32(64) * (ratio - np.float32(1))
+        # At the least allowance there is no way down, and no momentum to overcome on the way up.
+        resting = (self.extra <= self.least) & (self.extra_momentum < 0)
+        self.extra_momentum[resting] = 0
+        step = np.float32(self.speed * self.rate / eta)
+        self.extra = np.clip(
+            self.extra + step * self.extra_momentum, np.float32(self.least), np.float32(HIGHEST - 1)
+        )
+
+    def _keep_best(self) -> None:
+        """Keep prices and allowances if they are the best so far; go back to the best if far worse."""
+        asked = total_demand(self.loads.interest, to_integers(self.price)) / SCALE
+        # A running sum, since `sum` groups its terms by rules that differ between machines.
+        extra = float(np.cumsum(self.extra, dtype=np.float64)[-1:].sum())
+        value = self._worth(asked - self.scan.excess, extra)
+        self.slipped = value < SLIP * self.value_paying
+        if self.slipped:
+            self.price, self.extra = self.best_paying.copy(), self.best_extra.copy()
+            self.extra_momentum[:] = 0
+            self._shorten()
+        elif value > self.value_paying:
+            self.value_paying = value
+            self.best_paying, self.best_extra = self.price.copy(), self.extra.copy()
+
+    def _worth(self, value: float, extra: float) -> float:
+        raise NotImplementedError
+
+
+class _LinksAscent(_NodeAscent):
+    """Towards the most links that can be proven for a degree."""
+
+    def _worth(self, value: float, extra: float) -> float:
+        return value - self.degree * extra
+
+
+class _DegreeAscent(_NodeAscent):
+    """Towards the highest ratio of what is asked to what nodes allow: the degree that it proves.
+
+    Prices and allowances can grow together without any change in that ratio. Each round ends with an average
+    allowance of 1/2.
+    """
+
+    least, speed = -0.5, 0.5
+
+    def __init__(self, loads: Loads, price: Floats) -> None:
+        super().__init__(loads, price, 1.0)
+
+    def _keep_best(self) -> None:
+        super()._keep_best()
+        # Dinkelbach's method for ratios: the next steps aim above the best ratio so far.
+        self.degree = max(self.value_paying, 0.5)
+        if not self.slipped:
+            nodes = len(self.extra)
+            half = np.float32(0.5)
+            total = float(np.cumsum(self.extra + half, dtype=np.float64)[-1])
+            scale = np.float32(0.5 * nodes / max(total, 1e-3))
+            self.price *= scale
+            self.extra = (self.extra + half) * scale - half
+
+    def _worth(self, value: float, extra: float) -> float:
+        return value / max(extra + 0.5 * len(self.extra), 1e-3)

@@ -1,0 +1,119 @@
+"""Certificates of plans: which bounds a plan gets, and how a search shares its time with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from meshwright import bounds, measure
+from meshwright.designs.best import SECONDS
+from meshwright.designs.plan import Plan
+from meshwright.errors import InputError
+from meshwright.jit.announce import working_seconds
+
+if TYPE_CHECKING:
+    from meshwright.bounds import NodePrices
+    from meshwright.progress import Progress
+
+LOW_DEGREE = frozenset({"minmax", "low", "gpm", "spidercastm", "randomm"})
+"""Designs that aim at a low maximum degree, or keep to a limit of it."""
+FOR_PRICES = 0.4
+"""The share of a budget in seconds for the prices of a plan with a certificate."""
+FOR_DEGREES = 0.15
+"""The share for the proof of degrees."""
+
+
+def limits_degree(algorithm: str, parameters: Mapping[str, Any]) -> bool:
+    """Return whether a design keeps the maximum degree low, so that its links are compared with such ones.
+
+    >>> limits_degree("minmax", {}), limits_degree("best", {"objective": "degree"}), limits_degree("gm", {})
+    (True, True, False)
+    """
+    given = {name for name, value in parameters.items() if value is not None}
+    return (
+        algorithm in LOW_DEGREE
+        or parameters.get("objective") in ("degree", "balanced")
+        or bool(given & {"max_degree", "front"})
+    )
+
+
+class Timing:
+    """How the search of `best` shares its seconds with the certificate; no limit for other designs.
+
+    A certificate's last round and the weighing of all pairs take some time after the clock has run out, so
+    the shares add up to less than the whole.
+    """
+
+    def __init__(self, algorithm: str, parameters: Mapping[str, Any]) -> None:
+        self.whole: float | None = None
+        if algorithm == "best" and parameters.get("steps") is None:
+            self.whole = float(parameters.get("seconds", SECONDS))
+        self.degrees = FOR_DEGREES if limits_degree(algorithm, parameters) else 0.0
+        self.began = working_seconds()
+
+    @property
+    def for_prices(self) -> float | None:
+        """The seconds for prices."""
+        return None if self.whole is None else FOR_PRICES * self.whole
+
+    @property
+    def for_search(self) -> dict[str, float]:
+        """The seconds that are left for the search, as a parameter of it."""
+        if self.whole is None:
+            return {}
+        return {"seconds": max(0.0, (1 - self.degrees) * self.whole - (working_seconds() - self.began))}
+
+    @property
+    def for_degrees(self) -> float | None:
+        """The seconds that are left for the proof of degrees."""
+        return None if self.whole is None else max(0.0, self.whole - (working_seconds() - self.began))
+
+
+def prove_degrees(
+    plan: Plan,
+    *,
+    lowest: NodePrices | None = None,
+    seconds: float | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Plan:
+    """Return a plan with prices also with a proof of degrees, if it keeps degrees low.
+
+    The limit is its maximum degree or, if it leaves topics split, the limit that it was made under.
+    """
+    if plan.prices is None or not limits_degree(plan.algorithm, plan.parameters):
+        return plan
+    degree = measure.degrees(plan.overlay).maximum
+    given = plan.parameters.get("max_degree")
+    if isinstance(given, int) and measure.support(plan.overlay) < 1:
+        degree = given
+    if degree < 1:
+        return plan
+    proof = bounds.prove_degrees(
+        plan.prices, degree, lowest=lowest, seconds=seconds, threads=threads, progress=progress
+    )
+    return replace(plan, degree_proof=proof)
+
+
+def lowest_of(plans: Iterable[Plan]) -> NodePrices | None:
+    """Return the best proof of a lowest degree that plans of one interest have, to be reused."""
+    found = [plan.degree_proof.lowest for plan in plans if plan.degree_proof is not None]
+    return max(found, key=lambda proof: proof.bound, default=None)
+
+
+def certify(plan: Plan, *, threads: int = 1, progress: Progress | None = None) -> Plan:
+    """Return the plan with a proof of how many links are needed at least.
+
+    A plan that keeps degrees low also gets a proof of how many are needed at its degree, and of how low the
+    maximum degree can be.
+
+    >>> import meshwright as mw
+    >>> plan = mw.certify(mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm"))
+    >>> plan.figures["lower_bound"]
+    2
+    """
+    if not isinstance(plan, Plan):
+        raise InputError(f"{type(plan).__name__} is not a plan: give what mw.design returns")
+    prices = bounds.prices(plan.overlay.interest, threads=threads, progress=progress)
+    return prove_degrees(replace(plan, prices=prices), threads=threads, progress=progress)
