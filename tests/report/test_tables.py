@@ -78,12 +78,12 @@ def test_advice_has_a_row_for_each_plan(plans: list[Plan]) -> None:
     for row, own in zip(rows, (few, sparse, many), strict=True):
         figures = own.plan.figures
         assert row[:2] == [name_of(own.plan), f"{figures['edges']:,}"]
-        assert row[3:6] == [
+        assert row[4:7] == [
             f"{figures['average_degree']:.2f}",
             f"{figures['max_degree']:,}",
             percentage(figures["support"]),
         ]
-        assert row[6:8] == ["≥ 4" if own is many else "4", "1,234"]
+        assert row[7:9] == ["≥ 4" if own is many else "4", "1,234"]
 
 
 def test_the_best_is_highlighted(plans: list[Plan]) -> None:
