@@ -40,6 +40,8 @@ SPARK = "spark"
 """GM and verification on Spark, next to the same work without Spark."""
 DATA = "data"
 """Ingest and profile on Spark, next to DuckDB."""
+SMALL = "small"
+"""Ingest of a small file, next to starting Spark for one job."""
 STARTUP = "startup"
 """CPU time of short commands, next to importing the libraries they need."""
 COMPILATION = "compilation"
@@ -92,6 +94,7 @@ class Case:
     events_over_duckdb: float | None = None
     json_over_duckdb: float | None = None
     profile_over_duckdb: float | None = None
+    small_over_bare: float | None = None
     plain_over_routes: float | None = None
     load_over_hops: float | None = None
     content_floors: bool = False
@@ -189,6 +192,7 @@ FULL: list[Case] = [
     Case("plane", 10_000, 100, (1, 1), tasks=(CONTENT, CONTENT_EVALUATION), rounds=3, content_floors=True),
     Case("plane", 100_000, 100, (1, 300), tasks=(CONTENT_MEMORY,), content_floors=True),
     replace(_THREE_ROWS, command_over_import=2.5, compilation_seconds=15.0),
+    Case("unif", 1_000, 100, (5, 5), tasks=(SMALL,), rounds=3, small_over_bare=1.8),
 ]  # fmt: skip
 
 _QUICK = Case(

@@ -6,9 +6,11 @@ The session and its workers start before anything is timed.
 from __future__ import annotations
 
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from benchmarks.cases_and_floors import DATA, DATA_GROWTH, MOST_DATA_GROWTH, MOST_DRIVER_GROWTH, Case
+from benchmarks.cases_and_floors import DATA, DATA_GROWTH, MOST_DATA_GROWTH, MOST_DRIVER_GROWTH, SMALL, Case
 from benchmarks.engine import WARM_NODES
 from benchmarks.page import FLOOR, Page, figure, megabytes
 from benchmarks.resources import (
@@ -41,6 +43,8 @@ HEAP = {"spark.driver.memory": "2g"}
 """Java has this much memory, however many rows there are."""
 FILES = {"encode": "pairs.parquet", "csv": "pairs.csv", "events": "events.csv", "json": "events.jsonl"}
 """What is ingested: by the name of its figures, the file."""
+PARTITIONS = 64
+"""The dataset that is profiled has this many row groups."""
 LEAVING = 5
 """One event in this many is an unsubscribe."""
 
@@ -65,10 +69,20 @@ def _compare(spark: SparkSession, interest: Interest, place: Path, record: dict[
     record["driver_mb"], record["java_mb"] = _memory_of_ingest(place / "pairs.parquet", place / "again")
     read = read_dataset(place / "dataset")
     stored = place / "dataset" / "subscriptions" / "*.parquet"
+    _divide(place / "dataset" / "subscriptions")
     made = record_wall_time(record, "profile", lambda: profile(subscriptions(spark, place / "dataset")))
     figures = record_wall_time(record, "duckdb_profile", lambda: _profile_in_duckdb(stored, read.num_nodes))
     _require_same_profile(made, figures, read)
     shutil.rmtree(place)
+
+
+def _divide(folder: Path) -> None:
+    """Rewrite the subscriptions of a dataset in `PARTITIONS` row groups, each of which is a task on Spark."""
+    [*parts] = sorted(folder.glob("*.parquet"))
+    table = pa.concat_tables(pq.read_table(part) for part in parts)
+    for part in parts:
+        part.unlink()
+    pq.write_table(table, folder / parts[0].name, row_group_size=max(-(-table.num_rows // PARTITIONS), 1))
 
 
 def _write_files(interest: Interest, place: Path) -> None:
@@ -224,7 +238,41 @@ def _java_process() -> int | None:
     return None
 
 
-TASKS = {DATA: measure_data}
+BARE = """
+import os, sys
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[2]").getOrCreate()
+print(spark.range(0, 10, 1, 1).mapInArrow(lambda batches: batches, "id long").collect())
+"""
+"""The least that a job with Python on Spark takes."""
+SMALL_COMMANDS = {"ingest": (), "ingest_on_spark": ("--master", MASTER)}
+
+
+def measure_small(case: Case) -> dict[str, Any]:
+    """Return the median wall seconds of ingesting a small file, and of a bare session with one job.
+
+    Each run is a process of its own, and they take turns. The first round does not count.
+    """
+    spent: dict[str, list[float]] = {"bare": [], **{name: [] for name in SMALL_COMMANDS}}
+    with tempfile.TemporaryDirectory(prefix="meshwright-small-") as folder:
+        place = Path(folder)
+        csv.write_csv(case.workload().canonical().to_arrow(), place / "rows.csv")
+        for number in range(1 + case.rounds):
+            spent["bare"].append(_wall_seconds([sys.executable, "-c", BARE], place))
+            for name, options in SMALL_COMMANDS.items():
+                words = ["ingest", "rows.csv", "--out", f"{name}-{number}", *options]
+                spent[name].append(_wall_seconds([sys.executable, "-m", "meshwright", *words], place))
+    return {name: statistics.median(seconds[1:]) for name, seconds in spent.items()}
+
+
+def _wall_seconds(command: list[str], place: Path) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, cwd=place, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+TASKS = {DATA: measure_data, SMALL: measure_small}
 
 
 def add_tables(page: Page) -> None:
@@ -248,9 +296,10 @@ def add_tables(page: Page) -> None:
     page.table(
         "Data on Spark",
         "Wall time of ingesting names into a dataset (pairs in Parquet and CSV, events in CSV and JSON "
-        "lines), and of profiling it, on Spark (`local[2]`), over DuckDB on two threads doing the same work. "
-        "Ids and figures are identical, or the case fails. The last columns are the peak memory of the "
-        "driver's Python process and of the JVM, which has a heap of 2 GB, for the pairs in Parquet.",
+        f"lines), and of profiling it in {PARTITIONS} partitions, on Spark (`local[2]`), over DuckDB on two "
+        "threads doing the same work. Ids and figures are identical, or the case fails. The last columns are "
+        "the peak memory of the driver's Python process and of the JVM, which has a heap of 2 GB, for the "
+        "pairs in Parquet.",
         [
             *("case", "rows", "Parquet s", *against, "CSV s", *against, "CSV events s", *against),
             *("JSON events s", *against, "profile s", *against, "driver MB", "Java MB"),
@@ -258,6 +307,24 @@ def add_tables(page: Page) -> None:
         rows,
     )
     _growth(page)
+    _small(page)
+
+
+def _small(page: Page) -> None:
+    rows = []
+    for case, record in page.measured(SMALL):
+        for name, options in SMALL_COMMANDS.items():
+            ratio = record[name] / record["bare"]
+            cells = [case.name, f"`{' '.join(('ingest', *options))}`"]
+            cells += map(figure, (record["bare"], record[name], ratio))
+            rows.append([*cells, *page.floor(ratio, "≤", case.small_over_bare)])
+    page.table(
+        "Ingest of a small file",
+        "Wall time of the whole command, next to a bare local session that runs one `mapInArrow` job: "
+        "medians of alternating runs, each in a process of its own. Without options, no Java starts.",
+        ["case", "command", "bare s", "command s", "command / bare", *FLOOR],
+        rows,
+    )
 
 
 def _growth(page: Page) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright import load_interest
+from meshwright.errors import FormatError
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers import csv_files, fields, json_lines, text, times
 from meshwright.pipeline.readers.formats import Reading
@@ -56,6 +57,9 @@ TIMES: dict[str, float | str] = {
     "yesterday": BAD_TIME,
     "9999-12-31T00:00:00Z": WRONG_CLOCK,
     "4102444800": WRONG_CLOCK,
+    "253402214400": WRONG_CLOCK,  # the year 9999 in seconds, not 1978 in milliseconds
+    "253402214400000": WRONG_CLOCK,  # and in milliseconds
+    "631152000000": 631152000.0,  # the first number that is in milliseconds: 1990
     "-1": WRONG_CLOCK,
     "1969-07-20": WRONG_CLOCK,
 }
@@ -190,6 +194,51 @@ def test_invalid_filters_in_mqtt_data(tmp_path: Path) -> None:
     assert (outcome.kept, outcome.reasons) == (2, {fields.INVALID_FILTER: 2})
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_invalid_filters_in_files_of_filters(tmp_path: Path, kind: str) -> None:
+    """With --topic-kind mqtt, files of any format are held to the same rules; without it, names are names."""
+    topics = ["a/#", "a/#/b", "a+/b", "+/b"]
+    file = tmp_path / f"a.{kind}"
+    if kind == "csv":
+        file.write_text("node,topic\n" + "".join(f"n,{topic}\n" for topic in topics))
+    elif kind == "jsonl":
+        file.write_text("".join(json.dumps({"node": "n", "topic": topic}) + "\n" for topic in topics))
+    else:
+        pq.write_table(pa.table({"node": ["n"] * 4, "topic": topics}), file)
+    outcome = ingest(None, [file], tmp_path / "out", Reading(kind, topic_kind="mqtt"), max_bad=1)
+    assert (outcome.read, outcome.kept, outcome.reasons) == (4, 2, {fields.INVALID_FILTER: 2})
+    first = 3 if kind == "csv" else 2
+    assert quarantine(tmp_path / "out") == [(line, fields.INVALID_FILTER) for line in (first, first + 1)]
+    assert ingest(None, [file], tmp_path / "plain", Reading(kind)).kept == 4
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_times_mean_the_same_in_every_format(tmp_path: Path, kind: str) -> None:
+    """Numbers and texts are read alike; each kind of dirt is counted by its reason."""
+    file = tmp_path / f"a.{kind}"
+    rows = [{"node": f"n{number}", "topic": "t", "time": time} for number, time in enumerate(TIMES)]
+    if kind == "csv":
+        file.write_text("node,topic,time\n" + "".join(f"{row['node']},t,{row['time']}\n" for row in rows))
+    elif kind == "jsonl":
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), file)
+    outcome = ingest(None, [file], tmp_path / "out", max_bad=1)
+    reasons = [expected for expected in TIMES.values() if isinstance(expected, str)]
+    assert outcome.reasons == {reason: reasons.count(reason) for reason in set(reasons)}
+    assert outcome.kept == len(TIMES) - len(reasons)
+
+
+def test_a_blank_line_before_the_header(tmp_path: Path) -> None:
+    """It is an error: otherwise the rows of that file would be lost among others."""
+    (tmp_path / "a.csv").write_text("node,topic\na,x\n")
+    (tmp_path / "b.csv").write_text("\nnode,topic\nb,x\n")
+    with pytest.raises(FormatError, match=r"first line of .*b\.csv is blank"):
+        ingest(None, [tmp_path], tmp_path / "out")
+    (tmp_path / "b.csv").write_text("\n")
+    assert ingest(None, [tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "out").kept == 1
+
+
 STRETCH = Stretch("/p/a.csv", 0, 0, 0, True)
 cells = st.sampled_from(
     ["a", "b c", "é", '"q"', '"x,y"', '"a""b"', 'a"b', '"open', "# x", "", "NULL", "\ud7ff", "a,b"]
@@ -286,4 +335,6 @@ def test_sequences() -> None:
     assert read.stated.tolist() == [True] * 3 + [False] * 7
     assert read.wrong.tolist() == [False] * 5 + [True] * 5
     assert read.values[read.stated].tolist() == [5, 7, -3]
+    large = fields.read_sequences(pa.array([2**63, 2**63 - 1, None], pa.uint64()))
+    assert (large.wrong.tolist(), large.stated.tolist()) == ([True, False, False], [False, True, False])
     assert np.array_equal(times.scale_numbers(np.array([np.nan, np.inf]))[1], [1, 1])

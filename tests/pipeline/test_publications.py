@@ -18,7 +18,7 @@ from meshwright.store.workloads import read_workload
 from terminal import meshwright
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from conftest import Engine
 
 LOG = """publisher,topic,size,time
 b,x,100,2024-01-01T00:00:00Z
@@ -31,10 +31,10 @@ a,y,many,2024-01-01T00:00:10Z
 """
 
 
-def test_rates_by_topic(spark: SparkSession, tmp_path: Path) -> None:
+def test_rates_by_topic(engine: Engine, tmp_path: Path) -> None:
     """Messages and bytes are summed by publisher and topic; rates use the time from first to last."""
     (tmp_path / "log.csv").write_text(LOG)
-    made = traffic(spark, [tmp_path / "log.csv"], max_bad=0.5)
+    made = traffic(engine, [tmp_path / "log.csv"], max_bad=0.5)
     assert made.described["counts"] == {"read": 7, "kept": 4, "quarantined": 3}
     assert made.described["seconds"] == 10
     assert [tuple(row.values()) for row in made.rates.to_pylist()] == [
@@ -57,12 +57,12 @@ def test_rates_by_topic(spark: SparkSession, tmp_path: Path) -> None:
     assert again.matrix().toarray().tolist() == [[0.2, 0.1], [0.1, 0.0]]
     assert again.described == made.described
     with pytest.raises(InputError, match=r"line 6 .*size below zero"):
-        traffic(spark, [tmp_path / "log.csv"])
+        traffic(engine, [tmp_path / "log.csv"])
     with pytest.raises(FormatError, match="is not a traffic"):
         read_traffic(tmp_path)
 
 
-def test_rates_by_content(spark: SparkSession, tmp_path: Path) -> None:
+def test_rates_by_content(tmp_path: Path) -> None:
     """Values fall into equal channels of the content space, as in a histogram of numpy."""
     values = np.random.default_rng(1).uniform(-1, 3, 200)
     lines = [json.dumps({"publisher": f"p{i % 3}", "value": v}) for i, v in enumerate(values.tolist())]
@@ -71,7 +71,7 @@ def test_rates_by_content(spark: SparkSession, tmp_path: Path) -> None:
     lines += [json.dumps({"publisher": "p1", "value": 3})]
     (tmp_path / "log.jsonl").write_text("\n".join(lines))
     asked = Publications(value="value", channels=12, low=-1, high=3, seconds=50)
-    made = traffic(spark, [tmp_path / "log.jsonl"], asked)
+    made = traffic(None, [tmp_path / "log.jsonl"], asked)
     expected, _ = np.histogram([*values, 3], bins=12, range=(-1, 3))
     assert made.channels.column("channel").to_pylist() == [f"{i:02}" for i in range(12)]
     assert made.channels.column("messages").to_pylist() == expected.tolist()
@@ -79,7 +79,7 @@ def test_rates_by_content(spark: SparkSession, tmp_path: Path) -> None:
     assert made.matrix().sum() == pytest.approx(201 / 50)
 
 
-def test_a_publish_log_becomes_an_assignment(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_publish_log_becomes_an_assignment(tmp_path: Path) -> None:
     """`traffic`, `content workload` and `content assign` together use the counted traffic."""
     prices = {"ann": [1, 1, 9], "bob": [2, 6], "cid": [9, 9, 9, 3]}
     lines = [{"publisher": who, "price": price} for who, all_ in prices.items() for price in all_]
@@ -102,7 +102,7 @@ def test_a_publish_log_becomes_an_assignment(spark: SparkSession, tmp_path: Path
     assert cost(made, kept).total == pytest.approx(answer.json["cost"])
 
 
-def test_the_command(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_command(tmp_path: Path) -> None:
     """`traffic` writes a folder and prints counts; without times it asks for --seconds."""
     (tmp_path / "log.csv").write_text("who,topic\na,x\na,y\n")
     words: list[str | Path] = [
@@ -119,16 +119,16 @@ def test_the_command(spark: SparkSession, tmp_path: Path) -> None:
     assert read_traffic(tmp_path / "out").matrix().toarray().tolist() == [[0.25, 0.25]]
 
 
-def test_wrong_formats_and_columns(spark: SparkSession, tmp_path: Path) -> None:
+def test_wrong_formats_and_columns(tmp_path: Path) -> None:
     """A wrong format is refused, given or derived from a file name, and so is a column without values."""
     (tmp_path / "log.txt").write_text("publisher topic\na x\n")
     with pytest.raises(InputError, match="publish logs cannot have the format edges"):
-        traffic(spark, [tmp_path / "log.txt"])
+        traffic(None, [tmp_path / "log.txt"])
     with pytest.raises(InputError, match="publish logs cannot have the format mosquitto-log"):
         Publications(format="mosquitto-log")
     (tmp_path / "log.jsonl").write_text('{"publisher": "a", "topic": "x", "bytes": 3}\n')
     with pytest.raises(InputError, match="no row has a value in 'bytez': name the right column with --size"):
-        traffic(spark, [tmp_path / "log.jsonl"], Publications(size="bytez", seconds=1.0))
+        traffic(None, [tmp_path / "log.jsonl"], Publications(size="bytez", seconds=1.0))
     (tmp_path / "values.jsonl").write_text('{"publisher": "a"}\n')
     with pytest.raises(InputError, match=r"\(no value\)"):
-        traffic(spark, [tmp_path / "values.jsonl"], Publications(value="price", seconds=1.0))
+        traffic(None, [tmp_path / "values.jsonl"], Publications(value="price", seconds=1.0))

@@ -48,6 +48,9 @@ def test_urls_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     answer = meshwright("plan", dataset, "--out", "s3a://bucket/plan")
     assert (answer.code, answer.out) == (2, "")
     assert "is a URL" in answer.err
+    for words in (("s3a://bucket/in", "--out", "out"), ("dataset", "--out", "s3a://bucket/out")):
+        assert "is a URL" in meshwright("follow", *words, "--once").complaint
+    assert "libhdfs" in meshwright("ingest", "hdfs://nowhere:8020/a.csv", "--out", "out").complaint
     assert [path.name for path in tmp_path.iterdir()] == ["dataset"]
 
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from meshwright import Interest, fingerprint
 from meshwright.errors import FormatError, InputError
 from meshwright.store import dataset_parts, read_dataset, write_dataset
-from meshwright.store.dataset_parts import PartWriter
+from meshwright.store.dataset_parts import NAMES, SUBSCRIPTIONS, PartWriter
 from meshwright.workloads import zipf
 from strategies import interests, wild_interests
 
@@ -245,10 +245,10 @@ def test_pieces_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     sizes = np.diff(relation.node_ptr)
     found = set()
     for step in (300, 41, 8, 1):
-        with PartWriter(tmp_path / "names", "nodes") as names:
+        with PartWriter(tmp_path / "names", NAMES) as names:
             for begin in range(0, 300, step):
                 names.add_names(begin, relation.node_names[begin : begin + step])
-        with PartWriter(tmp_path / "pairs", "subscriptions") as pairs:
+        with PartWriter(tmp_path / "pairs", SUBSCRIPTIONS) as pairs:
             for begin in range(0, 300, step):
                 ends = relation.node_ptr[begin], relation.node_ptr[min(begin + step, 300)]
                 pairs.add_subscriptions(

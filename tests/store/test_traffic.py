@@ -41,7 +41,7 @@ def test_what_is_written_is_read(traffic: Traffic, tmp_path: Path) -> None:
     assert again.described == DESCRIBED
     assert again.quarantine is None
     header = json.loads((tmp_path / "traffic" / "traffic.json").read_text())
-    assert header == {"format": "meshwright traffic", "schema": 1, **DESCRIBED}
+    assert header == {"format": "meshwright traffic", "schema": 2, **DESCRIBED}
 
 
 def test_the_quarantine_comes_back(traffic: Traffic, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_sums_must_agree(traffic: Traffic, tmp_path: Path, figure: str) -> None:
     folder = write_traffic(traffic, tmp_path / "traffic")
     place = CHANNELS.names.index(figure)
     changed = traffic.channels.set_column(place, CHANNELS.field(place), pa.array([7, 7], pa.int64()))
-    pq.write_table(changed, folder / "channels.parquet")
+    pq.write_table(changed, folder / "channels" / "part-00000.parquet")
     with pytest.raises(FormatError, match=f"the {figure} of publishers and of channels differ"):
         read_traffic(folder)
 
@@ -78,9 +78,20 @@ def test_other_folders_are_refused(traffic: Traffic, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="is not a traffic"):
         read_traffic(tmp_path)
     folder = write_traffic(traffic, tmp_path / "traffic")
-    (folder / "rates.parquet").unlink()
-    with pytest.raises(FormatError, match=r"rates\.parquet cannot be read"):
+    (folder / "rates" / "part-00000.parquet").unlink()
+    with pytest.raises(FormatError, match=r"rates.* has no Parquet file"):
         read_traffic(folder)
+
+
+def test_folders_of_schema_1_open(traffic: Traffic, tmp_path: Path) -> None:
+    """Folders of schema 1 have one file for each table."""
+    folder = write_traffic(traffic, tmp_path / "traffic")
+    for kind in ("rates", "channels"):
+        (folder / kind / "part-00000.parquet").rename(folder / f"{kind}.parquet")
+        (folder / kind).rmdir()
+    header = json.loads((folder / "traffic.json").read_text())
+    (folder / "traffic.json").write_text(json.dumps({**header, "schema": 1}))
+    assert read_traffic(folder).rates.equals(traffic.rates)
 
 
 COLUMNS: dict[str, dict[str, list[object]]] = {

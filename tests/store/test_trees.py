@@ -159,7 +159,7 @@ def test_stored_trees_come_back(drawn: tuple[Interest, Trees]) -> None:
 def read_plan_of(made: Trees) -> StoredPlan:
     """Return a plan as if it was read, with these trees."""
     metadata = {"routes": {"objective": made.objective, "figures": figures(made)}}
-    return StoredPlan(Path("plan"), metadata, pa.table({}))
+    return StoredPlan(Path("plan"), metadata)
 
 
 def test_a_child_before_its_parent_is_damage(plan: Path) -> None:

@@ -70,6 +70,7 @@ def test_a_stored_plan_of_groups_is_verified(tmp_path: Path) -> None:
     plan, interest = stored(tmp_path)
     report = verify_stored_plan(plan, interest)
     assert report.passed, report.disagreements
+    assert report.overlay is not None
     assert report.overlay.interest.topic_names.to_pylist() == ["m/#", "x", "y"]
 
 

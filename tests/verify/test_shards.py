@@ -48,7 +48,10 @@ def test_shards_add_up(overlay: Overlay, most: int, edges: int) -> None:
         found, weak = sharded_verify.examine_on_cluster(None, overlay, given, weak=True)
     assert weak is not None
     whole, weak_in_whole = verify_overlay(overlay), measure.weak_topics(overlay)
-    assert found.components.of_topic.tolist() == whole.components.of_topic.tolist()
+    assert found.split_topics.tolist() == whole.split_topics.tolist()
+    assert found.num_split_topics == whole.num_split_topics
+    assert found.degrees.maximum == whole.degrees.maximum
+    assert found.degrees.average == whole.degrees.average
     assert found.components.total == whole.components.total
     assert found.support == whole.support
     assert found.wrong_contributions.tolist() == whole.wrong_contributions.tolist()

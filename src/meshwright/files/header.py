@@ -39,7 +39,7 @@ class Kind:
 DATASET = Kind("dataset", "manifest.json", 2)
 PLAN = Kind("plan", "plan.json", 1, digests=True)
 FRONT = Kind("front", "front.json", 1)
-TRAFFIC = Kind("traffic", "traffic.json", 1)
+TRAFFIC = Kind("traffic", "traffic.json", 2)
 CHURN = Kind("churn run", "churn.json", 1)
 FEDERATION = Kind("federation", "federation.json", 2)
 WORKLOAD = Kind("workload", "workload.json", 1)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 SCHEMES = ("file", "s3", "s3a", "hdfs", "gs", "gcs", "abfs", "abfss")
+GOOGLE_SECONDS = 15
+"""How long a request to Google's object store may take, with all its retries."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):/")
 
 
@@ -107,10 +109,14 @@ def file_system(url: str) -> tuple[FileSystem, str]:
         return fs.LocalFileSystem(), str(Path(local).absolute())
     # Hadoop's names of schemes are Arrow's names, with a letter for the implementation.
     known = re.sub(r"^s3a:", "s3:", url, flags=re.IGNORECASE)
+    if scheme in ("gs", "gcs") and "retry_limit_seconds" not in known:
+        # By default, Google's library tries for 15 minutes.
+        known += f"{'&' if '?' in known else '?'}retry_limit_seconds={GOOGLE_SECONDS}"
     try:
         made: tuple[FileSystem, str] = fs.FileSystem.from_uri(known)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{url} cannot be reached: {_first_line(error)}") from error
+        hint = "; set JAVA_HOME, HADOOP_HOME and CLASSPATH so that libhdfs is found" * (scheme == "hdfs")
+        raise InputError(f"{url} cannot be reached: {_first_line(error)}{hint}") from error
     return made
 
 

@@ -96,18 +96,20 @@ def _reaching(url: str) -> Iterator[None]:
 
 
 @contextmanager
-def new_part(place: str, kind: str, number: int) -> Iterator[PartWriter]:
+def new_part(place: str, kind: str, number: int, schema: pa.Schema | None = None) -> Iterator[PartWriter]:
     """Yield the writer of a part; its file appears whole or not at all, however often this is tried.
+
+    By default, the part has the columns of that table of a dataset.
 
     Raises
     ------
     InputError
         If the folder of the dataset cannot be seen from here.
     """
-    local = local_path(place)
+    local, columns = local_path(place), SCHEMAS[kind] if schema is None else schema
     if local is None:
         system, path = file_system(place)
-        with _reaching(place), PartWriter(f"{path}/{kind}/{part_name(number)}", kind, system) as writer:
+        with _reaching(place), PartWriter(f"{path}/{kind}/{part_name(number)}", columns, system) as writer:
             yield writer
         return
     folder = Path(local) / kind
@@ -120,7 +122,7 @@ def new_part(place: str, kind: str, number: int) -> Iterator[PartWriter]:
     beside = folder / f".{part_name(number)}.{uuid.uuid4().hex}"
     with writing(target):
         try:
-            with PartWriter(beside, kind) as writer:
+            with PartWriter(beside, columns) as writer:
                 yield writer
             beside.replace(target)
         finally:

@@ -52,12 +52,12 @@ def part_name(number: int) -> str:
 class PartWriter:
     """Writes one file of a dataset, and digests what it writes."""
 
-    def __init__(self, where: Any, kind: str, filesystem: FileSystem | None = None) -> None:
+    def __init__(self, where: Any, schema: pa.Schema, filesystem: FileSystem | None = None) -> None:
         import pyarrow.parquet as pq
 
-        self.kind, self.rows = kind, 0
+        self.rows = 0
         self.digest = PartDigest()
-        self._schema = SCHEMAS[kind]
+        self._schema = schema
         self._writer = pq.ParquetWriter(where, self._schema, compression="zstd", filesystem=filesystem)
         self._held: list[pa.Table] = []
         self._held_rows = self._held_bytes = 0
@@ -97,8 +97,13 @@ class PartWriter:
         self._add_rows(pa.table(columns, schema=self._schema))
 
     def add_records(self, records: pa.Table) -> None:
-        """Write the next rows of the quarantine."""
+        """Write the next rows, in row groups of a fixed size."""
         self._add_rows(records)
+
+    def add_group(self, table: pa.Table) -> None:
+        """Write the next rows as a row group of their own."""
+        self._hold(table, 0)
+        self._flush()
 
     def _add_rows(self, table: pa.Table) -> None:
         while table.num_rows:

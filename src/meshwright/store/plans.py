@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
 
+EDGES_FILE = "edges.parquet"
 EDGES = pa.schema(
     [
         pa.field("rank", pa.int32(), nullable=False),
@@ -72,13 +74,40 @@ FIGURES = ("nodes", "topics", "edges", "average_degree", "max_degree", "support"
 """The figures that every plan states."""
 
 
+class Fingerprinted(Protocol):
+    """A relation, here or on a cluster, that knows its fingerprint."""
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The fingerprint."""
+
+    def has_fingerprint(self, stated: object) -> bool:
+        """Return whether this is its fingerprint, in any schema."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class StoredPlan:
-    """A plan as it is on disk: its metadata, and its edges by name (`rank, u, v, contribution`)."""
+    """A plan as it is on disk: its folder and its metadata; its edges are read when they are used."""
 
     path: Path
     metadata: dict[str, Any]
-    edges: pa.Table
+
+    @cached_property
+    def edges(self) -> pa.Table:
+        """Its edges by name (`rank, u, v, contribution`).
+
+        Raises
+        ------
+        FormatError
+            If they are missing or damaged.
+        """
+        edges = read_table(self.path / EDGES_FILE, EDGES)
+        if not np.array_equal(to_numpy(edges.column("rank")), np.arange(edges.num_rows)):
+            raise damaged(self.path / EDGES_FILE, "ranks are not 0, 1, 2 … in order")
+        if not pc.all(pc.less(edges.column("u"), edges.column("v")), min_count=0).as_py():
+            raise damaged(self.path / EDGES_FILE, "not every u < v")
+        return edges
 
     @property
     def figures(self) -> dict[str, int | float]:
@@ -133,8 +162,8 @@ class StoredPlan:
             return interest
         return plan_filters(interest, self.choice).groups
 
-    def check_dataset(self, interest: Interest) -> None:
-        """Refuse an interest that the plan was not made for.
+    def check_dataset(self, interest: Fingerprinted) -> None:
+        """Refuse a relation that the plan was not made for.
 
         Raises
         ------
@@ -145,7 +174,7 @@ class StoredPlan:
         if not any(one is not None and interest.has_fingerprint(one) for one in stated):
             raise InputError(
                 f"plan {self.path} was made for another dataset (fingerprint "
-                f"{self.metadata['dataset'][:12]}…, this one has {interest.fingerprint[:12]}…): "
+                f"{self.metadata['dataset'][:12]}…, this one has {str(interest.fingerprint)[:12]}…): "
                 "give the one it was made for"
             )
 
@@ -186,7 +215,7 @@ class StoredPlan:
 def write_plan(plan: Plan, path: str | Path) -> Path:
     """Write a plan as a folder, whole or not at all; it replaces a plan that is already there."""
     with new_folder(path, PLAN) as folder:
-        write_table(_edge_table(plan.overlay), folder / "edges.parquet")
+        write_table(_edge_table(plan.overlay), folder / EDGES_FILE)
         if plan.prices is not None:
             write_prices(plan.prices, folder)
         if plan.degree_proof is not None:
@@ -256,7 +285,22 @@ def read_groups(folder: Path) -> tuple[pa.Table, pa.Table]:
 
 
 def read_plan(path: str | Path) -> StoredPlan:
-    """Read a plan folder.
+    """Read a plan folder, with its edges.
+
+    Raises
+    ------
+    InputError
+        If nothing is there.
+    FormatError
+        If it is something else, of a newer schema, or damaged.
+    """
+    opened = open_plan(path)
+    assert opened.edges is not None
+    return opened
+
+
+def open_plan(path: str | Path) -> StoredPlan:
+    """Read the metadata of a plan folder.
 
     Raises
     ------
@@ -276,12 +320,7 @@ def read_plan(path: str | Path) -> StoredPlan:
             raise damaged(
                 folder / PLAN.file, f"parameter {name!r} is {budget!r}, not a whole number of 0 or more"
             )
-    edges = read_table(folder / "edges.parquet", EDGES)
-    if not np.array_equal(to_numpy(edges.column("rank")), np.arange(edges.num_rows)):
-        raise damaged(folder / "edges.parquet", "ranks are not 0, 1, 2 … in order")
-    if not pc.all(pc.less(edges.column("u"), edges.column("v")), min_count=0).as_py():
-        raise damaged(folder / "edges.parquet", "not every u < v")
-    return StoredPlan(folder, metadata, edges)
+    return StoredPlan(folder, metadata)
 
 
 def _edge_table(overlay: Overlay) -> pa.Table:

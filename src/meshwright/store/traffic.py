@@ -1,8 +1,9 @@
 """Traffic: who publishes how much on which channel, as a folder of Parquet tables.
 
-`rates.parquet` holds `publisher, channel, messages, bytes, rate, byte_rate`, one row per publisher and
-channel. `channels.parquet` holds the sums over publishers. Rates are per second. A channel is a topic, or a
-part of the content space. Records that could not be used, if any, are in `quarantine.parquet`.
+`rates/` holds `publisher, channel, messages, bytes, rate, byte_rate`, one row per publisher and channel.
+`channels/` holds the sums over publishers. Rates are per second. A channel is a topic, or a part of the
+content space. Records that could not be used, if any, are in `quarantine/`. Each is a folder of Parquet files
+in order; schema 1 had one file for each, such as `rates.parquet`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, damaged, read_header, write_header
-from meshwright.store.dataset_parts import QUARANTINE
-from meshwright.store.tables import read_table, write_table
+from meshwright.store.dataset_parts import QUARANTINE, part_name
+from meshwright.store.tables import read_parts, read_table, write_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +34,8 @@ def _schema(**first: pa.DataType) -> pa.Schema:
 
 RATES = _schema(publisher=pa.string(), channel=pa.string())
 CHANNELS = _schema(channel=pa.string(), publishers=pa.int64())
+TABLES = {"rates": RATES, "channels": CHANNELS, "quarantine": QUARANTINE}
+"""The tables of a traffic folder; the last one only if there are such records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +51,6 @@ class Traffic:
     @property
     def publishers(self) -> list[str]:
         """The names of the publishers, in the order of the matrix rows."""
-        import pyarrow.compute as pc
-
         names: list[str] = sorted(pc.unique(self.rates.column("publisher")).to_pylist(), key=str.encode)
         return names
 
@@ -63,8 +65,6 @@ class Traffic:
 
 
 def _places(column: pa.ChunkedArray, names: list[str]) -> NDArray[np.int32]:
-    import pyarrow.compute as pc
-
     places: NDArray[np.int32] = pc.index_in(column, pa.array(names, pa.string())).to_numpy()
     return places
 
@@ -72,10 +72,10 @@ def _places(column: pa.ChunkedArray, names: list[str]) -> NDArray[np.int32]:
 def write_traffic(traffic: Traffic, path: str | Path) -> Path:
     """Write traffic as a folder."""
     with new_folder(path, TRAFFIC) as folder:
-        write_table(traffic.rates.cast(RATES), folder / "rates.parquet")
-        write_table(traffic.channels.cast(CHANNELS), folder / "channels.parquet")
-        if traffic.quarantine is not None:
-            write_table(traffic.quarantine.cast(QUARANTINE), folder / "quarantine.parquet")
+        for kind, schema in TABLES.items():
+            table: pa.Table | None = getattr(traffic, kind)
+            if table is not None:
+                write_table(table.cast(schema), folder / kind / part_name(0))
         write_header(folder, TRAFFIC, traffic.described)
     return Path(path)
 
@@ -92,11 +92,17 @@ def read_traffic(path: str | Path) -> Traffic:
     """
     folder = Path(path)
     described: Mapping[str, Any] = read_header(folder, TRAFFIC)
-    rates = read_table(folder / "rates.parquet", RATES)
-    channels = read_table(folder / "channels.parquet", CHANNELS)
+    rates, channels = _read(folder, "rates"), _read(folder, "channels")
     for figure in ("messages", "bytes"):
-        if sum(rates.column(figure).to_pylist()) != sum(channels.column(figure).to_pylist()):
+        if pc.sum(rates.column(figure)) != pc.sum(channels.column(figure)):
             raise damaged(folder, f"the {figure} of publishers and of channels differ")
     kept = {name: value for name, value in described.items() if name not in ("format", "schema")}
-    aside = folder / "quarantine.parquet"
-    return Traffic(rates, channels, kept, read_table(aside, QUARANTINE) if aside.exists() else None)
+    aside = any((folder / name).exists() for name in ("quarantine", "quarantine.parquet"))
+    return Traffic(rates, channels, kept, _read(folder, "quarantine") if aside else None)
+
+
+def _read(folder: Path, kind: str) -> pa.Table:
+    """Read a table: a folder of files, or one file in schema 1."""
+    if (folder / kind).is_dir():
+        return read_parts(folder / kind, TABLES[kind])
+    return read_table(folder / f"{kind}.parquet", TABLES[kind])

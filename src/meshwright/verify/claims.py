@@ -12,7 +12,7 @@ from meshwright.costs.link_costs import total_cost
 from meshwright.errors import InputError, first_five
 from meshwright.measure.connectivity import weak_topics
 from meshwright.verify.certificate import check_degree_table, check_price_table, gap
-from meshwright.verify.overlay_check import verify_overlay
+from meshwright.verify.overlay_check import Outline, verify_overlay
 from meshwright.verify.tree_check import tree_faults
 
 if TYPE_CHECKING:
@@ -78,7 +78,9 @@ class PlanProofs:
 class PlanReport:
     """What is true of a plan, and in which points it differs from what the plan states."""
 
-    overlay: Overlay
+    overlay: Overlay | None
+    """The overlay, unless it is on a cluster."""
+    outline: Outline
     verification: Verification
     disagreements: tuple[str, ...]
     """One line for each point in which the plan is wrong."""
@@ -108,7 +110,7 @@ class PlanReport:
         """An upper bound on its excess over the fewest links, as a share; None if unknown or incomplete."""
         if self.lower_bound is None or not self.complete:
             return None
-        return gap(len(self.overlay), self.lower_bound)
+        return gap(len(self.outline), self.lower_bound)
 
     @property
     def gap_at_degree(self) -> float | None:
@@ -143,11 +145,11 @@ class PlanReport:
         return {
             "verified": self.passed,
             "complete": self.complete,
-            "edges": len(self.overlay),
+            "edges": len(self.outline),
             "average_degree": found.degrees.average,
             "max_degree": found.degrees.maximum,
             "support": found.support,
-            "split_topics": len(found.split_topics),
+            "split_topics": found.num_split_topics,
             "k": self.k,
             "weak_topics": None if self.weak is None else len(self.weak),
             "total_cost": self.total_cost,
@@ -200,7 +202,7 @@ def required_k(claims: PlanClaims, k: int | None) -> int | None:
 
 def compare_with_claims(
     claims: PlanClaims,
-    overlay: Overlay,
+    overlay: Overlay | Outline,
     found: Verification,
     *,
     k: int | None,
@@ -210,19 +212,21 @@ def compare_with_claims(
 ) -> PlanReport:
     """Compare what is true of a plan's overlay with what the plan states.
 
-    Without `proofs` its bound and its trees are not checked, and the report lists them as such.
+    Without `proofs` its bound and its trees are not checked, and the report lists them as such. An outline
+    is enough unless there are proofs or costs.
     """
+    outline = overlay if isinstance(overlay, Outline) else Outline.of(overlay)
     figures: dict[str, float | None] = {
-        "nodes": overlay.interest.num_nodes,
-        "topics": overlay.interest.num_topics,
-        "edges": len(overlay),
+        "nodes": outline.nodes,
+        "topics": outline.topics,
+        "edges": outline.edges,
         "average_degree": found.degrees.average,
         "max_degree": found.degrees.maximum,
         "support": found.support,
     }
     bound = faults = degrees = None
     unchecked = {"solver_bound"}
-    if proofs is None:
+    if proofs is None or isinstance(overlay, Outline):
         unchecked |= {"lower_bound", "gap", *DEGREE_BOUNDS, *PARALLEL}
     else:
         if proofs.prices is not None:
@@ -235,16 +239,19 @@ def compare_with_claims(
         figures |= {"lower_bound": bound, "gap": gap(len(overlay), bound or 0) if known else None}
         degrees = _prove_degrees(claims, overlay, proofs)
         figures |= _degree_figures(claims, overlay, found, degrees)
-    cost = None if costs is None else _total_cost(claims, overlay, costs)
+    cost = None
+    if costs is not None and not isinstance(overlay, Outline):
+        cost = _total_cost(claims, overlay, costs)
     stated_cost = claims.figures.get("total_cost")
     left = [name for name in claims.figures if name in unchecked]
     return PlanReport(
-        overlay=overlay,
+        overlay=None if isinstance(overlay, Outline) else overlay,
+        outline=outline,
         verification=found,
         disagreements=(
             *_wrong_figures(claims, figures),
             *_wrong_contributions(found),
-            *_exceeded_budgets(claims, overlay, found),
+            *_exceeded_budgets(claims, outline, found),
             *_wrong_figures(
                 claims, {"total_cost": cost} if cost is not None and stated_cost is not None else {}
             ),
@@ -313,8 +320,8 @@ def _wrong_contributions(found: Verification) -> Iterator[str]:
         yield f"the contributions of edges {edges} are not as stated"
 
 
-def _exceeded_budgets(claims: PlanClaims, overlay: Overlay, found: Verification) -> Iterator[str]:
-    spent = {"max_edges": len(overlay), "max_degree": found.degrees.maximum}
+def _exceeded_budgets(claims: PlanClaims, outline: Outline, found: Verification) -> Iterator[str]:
+    spent = {"max_edges": len(outline), "max_degree": found.degrees.maximum}
     for name, budget in claims.budgets.items():
         if spent[name] > budget:
             yield f"{name} was {budget}, but the overlay has {spent[name]}"

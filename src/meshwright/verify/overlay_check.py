@@ -6,6 +6,7 @@ has all subscriptions of its topics, and all edges. The findings of the shards a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,14 +48,65 @@ class Verification:
         return np.flatnonzero(self.components.of_topic > 1)
 
     @property
+    def num_split_topics(self) -> int:
+        """The number of topics whose subscribers are in more than one component."""
+        return len(self.split_topics)
+
+    @property
     def connected(self) -> bool:
         """Whether every topic is in one piece."""
-        return not len(self.split_topics)
+        return not self.num_split_topics
 
     @property
     def contributions_agree(self) -> bool:
         """Whether every edge merges what the overlay states, given those before it."""
         return not len(self.wrong_contributions)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterVerification(Verification):
+    """What a cluster finds: totals, and the first of what is wrong; nothing by topic, node or edge."""
+
+    first_split: NDArray[np.int64]
+    """The first topics that are split, by their ids."""
+    splits: int
+    """The number of all topics that are split."""
+
+    @property
+    def split_topics(self) -> NDArray[np.int64]:
+        """The ids of the first topics that are split."""
+        return self.first_split
+
+    @property
+    def num_split_topics(self) -> int:
+        """The number of all topics that are split."""
+        return self.splits
+
+
+@dataclass(frozen=True)
+class Outline:
+    """An overlay that is on a cluster: its sizes, and how to ask for a few names."""
+
+    nodes: int
+    topics: int
+    edges: int
+    name_nodes: Callable[[list[int]], list[str]]
+    name_topics: Callable[[list[int]], list[str]]
+
+    def __len__(self) -> int:
+        return self.edges
+
+    @classmethod
+    def of(cls, overlay: Overlay) -> Outline:
+        """Return the outline of an overlay that is here."""
+        interest = overlay.interest
+        return cls(
+            interest.num_nodes,
+            interest.num_topics,
+            len(overlay),
+            lambda ids: [str(interest.node_names[each].as_py()) for each in ids],
+            lambda ids: [str(interest.topic_names[each].as_py()) for each in ids],
+        )
 
 
 class Joins(NamedTuple):
@@ -106,19 +158,13 @@ def _compare(overlay: Overlay, gains: Ids) -> tuple[int, NDArray[np.int64]]:
 def conclude(
     overlay: Overlay, of_topic: NDArray[np.int64], merges: int, wrong: NDArray[np.int64]
 ) -> Verification:
-    """Say what is true of an overlay, given the components of each topic, and what its edges merge.
-
-    Support is (TCC(∅) − TCC(E)) / (TCC(∅) − TCC(K)), where TCC counts components over all topics, ∅ is the
-    overlay without links and K the complete one (icdcs16, section II). Every merge removes one component, and
-    K leaves one for each topic that has subscribers. Where there is nothing to merge, the support is 1.
-    """
+    """Say what is true of an overlay, given the components of each topic, and what its edges merge."""
     nodes = overlay.interest.num_nodes
     total = int(of_topic.sum())
-    possible = total + merges - int(np.count_nonzero(of_topic))
     of_node = np.bincount(np.concatenate((overlay.u, overlay.v)), minlength=nodes)
     return Verification(
         components=Components(of_topic, total),
-        support=merges / possible if possible else 1.0,
+        support=connected_share(total, merges, int(np.count_nonzero(of_topic))),
         degrees=Degrees(
             average=int(of_node.sum()) / nodes if nodes else 0.0,
             maximum=int(of_node.max(initial=0)),
@@ -127,6 +173,17 @@ def conclude(
         ),
         wrong_contributions=wrong,
     )
+
+
+def connected_share(components: int, merges: int, topics: int) -> float:
+    """Return the support, from the components of all topics, what edges merge, and topics with subscribers.
+
+    Support is (TCC(∅) − TCC(E)) / (TCC(∅) − TCC(K)), where TCC counts components over all topics, ∅ is the
+    overlay without links and K the complete one (icdcs16, section II). Every merge removes one component, and
+    K leaves one for each topic that has subscribers. Where there is nothing to merge, the support is 1.
+    """
+    possible = components + merges - topics
+    return merges / possible if possible else 1.0
 
 
 class ShardTask(NamedTuple):

@@ -187,7 +187,7 @@ def follow(
     ],
     *,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="The folder for events, state and checkpoint.")
+        str, typer.Option("--out", metavar="DIR", help="The folder for events, state and checkpoint.")
     ],
     kind: Annotated[str, typer.Option("--format", metavar="NAME", help="csv, jsonl or parquet.")] = "jsonl",
     start: Annotated[
@@ -228,11 +228,14 @@ def follow(
     from meshwright.cli import output
     from meshwright.cli.spark import open_session
     from meshwright.errors import InputError
+    from meshwright.files.urls import require_local
     from meshwright.pipeline.follow import follow as follow_folder
     from meshwright.pipeline.readers.formats import Reading
 
-    if not Path(source).is_dir() and "://" not in source:
-        raise InputError(f"there is no folder {source}: create it, then put files into it")
+    # Executors and this process rename and flush files in both folders, which object stores cannot do.
+    folder, place = require_local(source), require_local(out)
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}: create it, then put files into it")
     reading = Reading(kind, node=node, topic=topic, time=time, operation=operation, sequence=sequence)
     done: list[BatchOutcome] = []
 
@@ -248,8 +251,8 @@ def follow(
     spark = open_session(master, conf, connect_timeout)
     follow_folder(
         spark,
-        source,
-        out,
+        folder,
+        place,
         reading,
         start=start,
         every=None if once else every,
@@ -264,7 +267,9 @@ def follow(
     if json:
         output.answer_json({"batches": len(done), **counts, "out": str(out)})
     else:
-        output.answer(f"{counts['events']:,} events from {counts['read']:,} rows written to {out / 'events'}")
+        output.answer(
+            f"{counts['events']:,} events from {counts['read']:,} rows written to {place / 'events'}"
+        )
 
 
 def traffic(
@@ -310,8 +315,11 @@ def traffic(
     """Sum up publish logs: messages, bytes and rates per publisher and channel, and per channel."""
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.spark import StageDrawing, open_session
+    from meshwright.cli.spark import StageDrawing, open_session, wants_spark
     from meshwright.pipeline.dataset.publications import Publications, sum_traffic
+    from meshwright.pipeline.readers.formats import common_format
+    from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
+    from meshwright.pipeline.readers.sources import list_files
 
     asked = Publications(
         format=kind,
@@ -326,7 +334,13 @@ def traffic(
         seconds=seconds,
     )
     check_target(out, "traffic")
-    spark = open_session(master, conf, connect_timeout)
+    remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ
+    # A service lists the files itself.
+    files = [] if remote else list_files(None, sources)
+    if files:
+        check_headers(files[:CHECKED_HEADERS], asked.reading(kind or common_format(files)))
+    small = not remote and not wants_spark(master, conf) and fits_here(files)
+    spark = None if small else open_session(master, conf, connect_timeout)
     with StageDrawing(unit="MB", forced=progress) as drawing:
         made = sum_traffic(spark, sources, out, asked, max_bad=max_bad, progress=drawing)
     counts = made.described["counts"]

@@ -99,16 +99,17 @@ def _on_spark(
     from meshwright.errors import InputError
     from meshwright.pipeline.dataset.subscriptions import subscriptions
     from meshwright.pipeline.sharded_verify import verify_on_cluster
-    from meshwright.store import read_plan
+    from meshwright.store.plans import open_plan
 
     # Reject a bad plan before Spark starts.
-    if read_plan(plan).choice is not None:
+    if open_plan(plan).choice is not None:
         raise InputError(
             f"plan {plan} has groups of MQTT filters, which are derived on this machine: omit --master"
         )
     spark = open_session(master, conf, connect_timeout)
     given = subscriptions(spark, source, columns)
-    link_costs = design_runs.load_costs(costs, given.names)
+    # Costs are by names, which then come to this process.
+    link_costs = None if costs is None else design_runs.load_costs(costs, given.names)
     with StageDrawing(unit="subscriptions", forced=progress) as drawing:
         return verify_on_cluster(spark, plan, given, k=k, costs=link_costs, progress=drawing)
 
@@ -132,12 +133,13 @@ def _connectivity_line(report: "PlanReport") -> str:
     from meshwright.errors import first_five
     from meshwright.formatting import percentage
 
-    links, topics = f"{len(report.overlay):,} links", report.overlay.interest.topic_names
+    links = f"{len(report.outline):,} links"
     if report.complete:
-        return f"complete: {links} connect each of {len(topics):,} topics"
-    split = [topics[topic].as_py() for topic in report.verification.split_topics.tolist()]
+        return f"complete: {links} connect each of {report.outline.topics:,} topics"
+    listed, found = report.verification.split_topics.tolist(), report.verification.num_split_topics
+    split = first_five(report.outline.name_topics(listed[:5])) + (f" and {found - 5} more" * (found > 5))
     support = percentage(report.verification.support)
-    return f"partial: {links} give {support} support; split topics: {first_five(split)}"
+    return f"partial: {links} give {support} support; split topics: {split}"
 
 
 def _failure_lines(report: "PlanReport") -> list[str]:
@@ -146,11 +148,11 @@ def _failure_lines(report: "PlanReport") -> list[str]:
         return []
     if not len(report.weak):
         return ["resilient: no failure of a single broker splits a topic"]
-    interest = report.overlay.interest
-    lines = [f"not resilient: {len(report.weak):,} of {interest.num_topics:,} topics are weak"]
+    outline = report.outline
+    lines = [f"not resilient: {len(report.weak):,} of {outline.topics:,} topics are weak"]
     for topic, node in list(zip(report.weak.topics.tolist(), report.weak.nodes.tolist(), strict=True))[:5]:
-        cause = "already" if node < 0 else f"when {interest.node_names[node].as_py()!r} fails"
-        lines.append(f"weak: {interest.topic_names[topic].as_py()!r} is split {cause}")
+        cause = "already" if node < 0 else f"when {outline.name_nodes([node])[0]!r} fails"
+        lines.append(f"weak: {outline.name_topics([topic])[0]!r} is split {cause}")
     return lines
 
 

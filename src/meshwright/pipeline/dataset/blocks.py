@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -24,7 +24,7 @@ from meshwright.fingerprint import name_buffers
 from meshwright.pipeline.flow import Flow, SparkFlow, make_batch, numbers
 from meshwright.pipeline.readers.formats import TABLE
 from meshwright.pipeline.readers.parquet_files import batch_rows, check_types
-from meshwright.pipeline.readers.reading import brokers_of, read_share
+from meshwright.pipeline.readers.reading import brokers_of, check_filters, read_share
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, column_roles
 from meshwright.pipeline.readers.shares import Stretch
 
@@ -65,20 +65,27 @@ def read_blocks(
     files: Sequence[SourceFile],
     cut: Sequence[Sequence[Stretch]],
     reading: Reading,
+    *,
+    change: Callable[[Rows], Rows] | None = None,
 ) -> Flow:
-    """Return the rows of all shares as blocks."""
-    make = partial(_read_shares, cut, reading, brokers_of(files, reading))
+    """Return the rows of all shares as blocks; `change` is applied to all rows first, on the executors."""
+    make = partial(_read_shares, cut, reading, brokers_of(files, reading), change)
     return numbers(spark, len(cut)).map(make, BLOCK)
 
 
 def _read_shares(
-    cut: Sequence[Sequence[Stretch]], reading: Reading, brokers: dict[str, str], batches: Batches
+    cut: Sequence[Sequence[Stretch]],
+    reading: Reading,
+    brokers: dict[str, str],
+    change: Callable[[Rows], Rows] | None,
+    batches: Batches,
 ) -> Batches:
     """Read the shares with the given numbers, on an executor."""
     per_file = reading.format == "mosquitto-log"
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            yield from make_blocks(number, read_share(cut[number], reading, brokers), per_file=per_file)
+            rows = read_share(cut[number], reading, brokers)
+            yield from make_blocks(number, rows if change is None else map(change, rows), per_file=per_file)
 
 
 def table_blocks(table: DataFrame, reading: Reading) -> Flow:
@@ -101,16 +108,17 @@ def table_blocks(table: DataFrame, reading: Reading) -> Flow:
                 f"name the right one with {what}="
             )
     chosen = table.select([sf.col(f"`{column}`").alias(what) for what, column in columns.items()])
-    return SparkFlow(chosen).map(_read_table, BLOCK)
+    return SparkFlow(chosen).map(partial(_read_table, reading), BLOCK)
 
 
-def _read_table(batches: Batches) -> Batches:
+def _read_table(reading: Reading, batches: Batches) -> Batches:
     """Turn a partition of a table into blocks, on an executor."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
     share = 0 if context is None else context.partitionId()
-    yield from make_blocks(share, _table_rows(share, batches))
+    rows = _table_rows(share, batches)
+    yield from make_blocks(share, (check_filters(each, reading) for each in rows))
 
 
 def _table_rows(share: int, batches: Batches) -> Iterator[Rows]:
@@ -229,12 +237,21 @@ class Block:
             "reasons": dict(reasons),
             "cleaned": dict(cleaned),
             "stated": dict(stated),
+            "times": self._times(),
             "leaves": any(rows.leaves is not None and bool((rows.leaves == 1).any()) for rows in self.held),
             "lines": [[file, begin, count] for (file, begin), count in lines.items()],
             "first": first,
             "file": self.held[0].stretch.file,
             "names": {kind: [len(found), found.nbytes] for kind, found in names.items()},
         }
+
+    def _times(self) -> list[float] | None:
+        """Return the first and the last time of all rows, if any states one."""
+        found = [rows.time[~np.isnan(rows.time)] for rows in self.held if rows.time is not None]
+        stated = [times for times in found if len(times)]
+        if not stated:
+            return None
+        return [float(min(map(np.min, stated))), float(max(map(np.max, stated)))]
 
     def _aside(self) -> Any:
         """Return the records that cannot be used as one binary value, in order."""

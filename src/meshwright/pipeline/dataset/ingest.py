@@ -187,6 +187,8 @@ class Found:
         self.read = sum(each["read"] for each in self.stats)
         self.bad = sum(each["bad"] for each in self.stats)
         self.leaves = any(each["leaves"] for each in self.stats)
+        times = [each["times"] for each in self.stats if each["times"]]
+        self.times = (min(first for first, _ in times), max(last for _, last in times)) if times else None
         self.stated = self._sum("stated")
         self.cleaned = self._sum("cleaned")
         counted = self._sum("reasons")

@@ -112,7 +112,7 @@ def cut_blocks(
                 part_of = find_parts(names, cuts[kind])
                 for part in np.unique(part_of).tolist():
                     codes = np.flatnonzero(part_of == part).astype("<i4")
-                    for begin, end in _slices(names, codes):
+                    for begin, end in name_slices(names, len(codes)):
                         chosen = codes[begin:end]
                         yield make_batch(
                             CUT,
@@ -139,12 +139,13 @@ def find_parts(names: pa.Array, cuts: Sequence[str]) -> NDArray[np.int64]:
     return low
 
 
-def _slices(names: pa.Array, codes: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of codes whose names have a bounded number of bytes."""
+def name_slices(names: pa.Array, count: int | None = None) -> Iterator[tuple[int, int]]:
+    """Yield ranges of names, or of some of them, that have a bounded number of bytes."""
+    some = len(names) if count is None else count
     mean = max(names.nbytes // max(len(names), 1), 1)
     step = max(BYTES_IN_A_SLICE // mean, 1)
-    for begin in range(0, len(codes), step):
-        yield begin, min(begin + step, len(codes))
+    for begin in range(0, some, step):
+        yield begin, min(begin + step, some)
 
 
 def rank_names(first_topic_slot: int, batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -185,6 +186,6 @@ def _rank_part(held: Sequence[pa.RecordBatch], first_topic_slot: int) -> Iterato
 
 def slice_names(slot: int, names: pa.Array) -> Iterator[pa.RecordBatch]:
     """Yield the sorted names of a part in slices, each with the rank of its first name."""
-    for begin, end in _slices(names, np.arange(len(names), dtype=np.int32)):
+    for begin, end in name_slices(names):
         piece = names[begin:end].cast(pa.string())
         yield make_batch(NUMBERED, slot=[slot], first=[begin], names=[pack_names(piece)])

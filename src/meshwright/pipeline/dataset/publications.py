@@ -1,42 +1,52 @@
-"""Publish logs to traffic: messages, bytes and rates per publisher and channel."""
+"""Publish logs to traffic: messages, bytes and rates per publisher and channel.
+
+A message is read as a subscription is: its publisher as the node, its topic as the topic, its size as the
+sequence. `traffic_sums` numbers the names and adds up the messages.
+"""
 
 from __future__ import annotations
 
 import tempfile
-import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from meshwright.errors import InputError, OutputError
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.arrow import from_numpy, to_numpy
+from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, write_header
-from meshwright.formatting import percentage
-from meshwright.pipeline.dataset.ingest import MOST_BAD, check_columns_used
+from meshwright.pipeline.dataset.blocks import read_blocks
+from meshwright.pipeline.dataset.ingest import MOST_BAD, Found
+from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
+from meshwright.pipeline.dataset.traffic_sums import sum_messages, write_sums
 from meshwright.pipeline.readers.formats import Reading, common_format
-from meshwright.pipeline.readers.row_frames import quarantine_frame, read_rows
+from meshwright.pipeline.readers.reading import cut_shares
+from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, refuse_rows
+from meshwright.pipeline.readers.shares import share_bytes
 from meshwright.pipeline.readers.sources import check_unchanged, list_files, megabytes
+from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
-from meshwright.store.dataset_parts import QUARANTINE
-from meshwright.store.tables import ROWS_AT_ONCE, write_table
-from meshwright.store.traffic import CHANNELS, RATES, Traffic, read_traffic
+from meshwright.store.traffic import Traffic, read_traffic
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql import Column, DataFrame, Row, SparkSession
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
 
-    from meshwright.pipeline.flow import Batches
     from meshwright.progress import Progress
 
 FORMATS = ("csv", "jsonl", "parquet")
-ROLE_COLUMNS = {"time": "time", "operation": "leaves", "sequence": "sequence"}
-"""The optional roles, each with the column that is not null if a row states it."""
 NEGATIVE = "size below zero"
 OUTSIDE = "value outside of the content space"
 NOT_A_NUMBER = "value is not a number"
+NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,7 @@ class Summary:
 
 
 def traffic(
-    spark: SparkSession,
+    spark: SparkSession | None,
     sources: Sequence[str | Path],
     asked: Publications | None = None,
     *,
@@ -108,7 +118,7 @@ def traffic(
 
 
 def sum_traffic(
-    spark: SparkSession,
+    spark: SparkSession | None,
     sources: Sequence[str | Path],
     out: str | Path,
     asked: Publications | None = None,
@@ -116,7 +126,10 @@ def sum_traffic(
     max_bad: float = MOST_BAD,
     progress: Progress | None = None,
 ) -> Summary:
-    """Read publish logs, sum them up, and write the sums as a traffic folder; executors write the tables.
+    """Read publish logs, sum them up, and write the sums as a traffic folder.
+
+    With a session, executors do the work and write the tables; the driver receives counts. Without one,
+    everything runs in this process. The bytes of the tables are the same.
 
     Raises
     ------
@@ -127,134 +140,41 @@ def sum_traffic(
     """
     asked = asked or Publications()
     files = list_files(spark, sources)
-    with spark_errors(), report_stages(spark, "summing", progress, amount=megabytes(files)):
+    amount = megabytes(files)
+    with spark_errors(), report_stages(spark, "summing", progress, amount=amount), ExitStack() as kept:
         reading = asked.reading(asked.format or common_format(files))
-        made = _messages(read_rows(spark, files, reading), asked).persist()
-        try:
-            seen = _count_rows(made)
-            if not seen.read:
-                raise InputError(f"no rows in {', '.join(map(str, sources[:5]))}: give files that have some")
-            _check_bad(made, seen, max_bad)
-            check_columns_used(reading, seen.asDict())
-            seconds = asked.seconds or ((seen.last - seen.first) if seen.first is not None else 0.0)
-            if not seconds > 0:
-                raise InputError(
-                    "the length of the log is unknown: give --seconds, or a column of times with --time"
-                )
-            counts = {"read": seen.read, "kept": seen.read - seen.bad, "quarantined": seen.bad}
-            described = {
-                "counts": counts,
-                "seconds": seconds,
-                "sources": sorted(map(str, sources)),
-                "made_by": {"command": "traffic", **_non_default(asked)},
-            }
-            with new_folder(out, TRAFFIC) as folder:
-                publishers, channels = _write_sums(made, seconds, folder)
-                if seen.bad:
-                    _write(
-                        quarantine_frame(made), folder / "quarantine.parquet", QUARANTINE, "source", "line"
-                    )
-                check_unchanged(spark, files)
-                write_header(folder, TRAFFIC, described)
-            return Summary(publishers, channels, described, _count_reasons(made) if seen.bad else {})
-        finally:
-            made.unpersist()
+        cut = cut_shares(files, reading, share_bytes(spark))
+        blocks = read_blocks(spark, files, cut, reading, change=partial(to_messages, asked)).keep()
+        kept.callback(blocks.release)
+        found = Found(blocks, [file.path for file in files])
+        if not found.read:
+            raise InputError(f"no rows in {', '.join(map(str, sources[:5]))}: give files that have some")
+        found.check(reading, max_bad)
+        described = _describe(found, sources, asked)
+        cores = 1 if spark is None else tasks_at_once(spark)
+        names = number_names(blocks, choose_cuts(found.samples, found.name_bytes, cores))
+        kept.callback(names.release)
+        sums = sum_messages(blocks, names, found.shares, found.rows)
+        kept.callback(sums.release)
+        check_unchanged(spark, files)
+        with new_folder(out, TRAFFIC) as folder:
+            write_sums(str(folder), sums, blocks, found.aside(), described["seconds"])
+            write_header(folder, TRAFFIC, described)
+    return Summary(names.counts["nodes"], names.counts["topics"], described, found.reasons)
 
 
-def _messages(rows: DataFrame, asked: Publications) -> DataFrame:
-    """Return rows with their channels, and with the reasons that only messages have."""
-    from pyspark.sql import functions as sf
-
-    channel, wrong = _channel(asked)
-    reason = sf.coalesce("reason", sf.when(sf.col("sequence") < 0, NEGATIVE), wrong)
-    return rows.withColumns(
-        {
-            "channel": channel,
-            "record": sf.coalesce("record", "topic"),
-            "line": sf.coalesce("line", sf.col("place") + 1),
-            "reason": _name_columns(reason, asked),
-        }
-    )
-
-
-def _count_reasons(made: DataFrame) -> dict[str, int]:
-    """Return the number of bad rows by reason, the most frequent first."""
-    counted = {row[0]: row[1] for row in made.groupBy("reason").count().collect() if row[0] is not None}
-    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _write_sums(made: DataFrame, seconds: float, folder: Path) -> tuple[int, int]:
-    """Write the traffic per publisher and channel, and per channel; return how many of either there are."""
-    from pyspark.sql import functions as sf
-
-    good = made.where(sf.col("reason").isNull())
-    rates = _sum_by(good, ["node", "channel"], seconds).withColumnRenamed("node", "publisher")
-    channels = _sum_by(good, ["channel"], seconds, publishers=sf.count_distinct("node"))
-    publishers = _write(rates, folder / "rates.parquet", RATES, "publisher", "channel")
-    return publishers, _write(channels, folder / "channels.parquet", CHANNELS, "channel")
-
-
-def _write(table: DataFrame, file: Path, schema: pa.Schema, *order: str) -> int:
-    """Let an executor write a sorted table; return the number of values in its first column."""
-    ordered = table.select(*schema.names).repartition(1).sortWithinPartitions(*order)
-    rows = ordered.mapInArrow(partial(_write_file, str(file), schema), "values long").collect()
-    if not file.is_file():
-        if rows:
-            raise OutputError(
-                f"workers wrote {file} where this machine does not see it: choose a folder that the driver "
-                "and every worker share"
-            )
-        write_table(schema.empty_table(), file)
-    return sum(row[0] for row in rows)
-
-
-def _write_file(file: str, schema: pa.Schema, batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Write a table from its batches in row groups of fixed size, so that they do not show."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    values, last = 0, None
-    beside = Path(file).with_name(f".{uuid.uuid4().hex}")
-    if not beside.parent.is_dir():
-        raise InputError(f"workers cannot see {beside.parent}: choose a folder that every worker has")
-    held = schema.empty_table()
-    with pq.ParquetWriter(beside, schema, compression="zstd") as writer:
-        for batch in batches:
-            for value in batch.column(0).to_pylist():
-                values, last = values + (value != last), value
-            held = pa.concat_tables([held, pa.Table.from_batches([batch]).cast(schema)])
-            while held.num_rows >= ROWS_AT_ONCE:
-                writer.write_table(held[:ROWS_AT_ONCE].combine_chunks(), ROWS_AT_ONCE)
-                held = held[ROWS_AT_ONCE:]
-        writer.write_table(held.combine_chunks(), ROWS_AT_ONCE)
-    beside.replace(file)
-    yield pa.record_batch({"values": pa.array([values], pa.int64())})
-
-
-def _check_bad(made: DataFrame, seen: Row, max_bad: float) -> None:
-    """Refuse too large a share of bad rows, and name the first one."""
-    if seen.bad <= max_bad * seen.read:
-        return
-    [first] = quarantine_frame(made).limit(1).collect()
-    raise InputError(
-        f"{seen.bad} of {seen.read} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
-        f"the first is line {first.line} of {first.source} ({first.reason}); "
-        "correct them, or raise --max-bad"
-    )
-
-
-def _count_rows(made: DataFrame) -> Row:
-    """Return the numbers of all rows, of bad rows and of rows with each role, and the first and last time."""
-    from pyspark.sql import functions as sf
-
-    good_time = sf.when(sf.col("reason").isNull(), sf.col("time"))
-    return made.agg(
-        sf.count(sf.lit(1)).alias("read"),
-        sf.count("reason").alias("bad"),
-        *(sf.count(column).alias(what) for what, column in ROLE_COLUMNS.items()),
-        sf.min(good_time).alias("first"),
-        sf.max(good_time).alias("last"),
-    ).collect()[0]
+def _describe(found: Found, sources: Sequence[str | Path], asked: Publications) -> dict[str, Any]:
+    """Return what the folder states of itself; the length of the log must be known."""
+    first, last = found.times or (0.0, 0.0)
+    seconds = asked.seconds or last - first
+    if not seconds > 0:
+        raise InputError("the length of the log is unknown: give --seconds, or a column of times with --time")
+    return {
+        "counts": {"read": found.read, "kept": found.read - found.bad, "quarantined": found.bad},
+        "seconds": seconds,
+        "sources": sorted(map(str, sources)),
+        "made_by": {"command": "traffic", **_non_default(asked)},
+    }
 
 
 def _non_default(asked: Publications) -> dict[str, Any]:
@@ -263,39 +183,53 @@ def _non_default(asked: Publications) -> dict[str, Any]:
     return {name: value for name, value in asdict(asked).items() if value != plain[name]}
 
 
-def _channel(asked: Publications) -> tuple[Column, Column]:
-    """Return the channel of each message, and the reason of those without one."""
-    from pyspark.sql import functions as sf
-
+def to_messages(asked: Publications, rows: Rows) -> Rows:
+    """Return rows as messages: topics are channels, and further rows may be bad; on an executor."""
+    made = replace(rows, bad=_name_columns(rows.bad, asked))
+    if made.sequence is not None:
+        negative = (made.sequence < 0) & (made.sequence != NO_SEQUENCE)
+        made = refuse_rows(made, negative, NEGATIVE)
     if asked.value is None:
-        return sf.col("topic"), sf.lit(None).cast("string")
-    value = sf.col("topic").try_cast("double")
-    place = sf.floor((value - asked.low) / (asked.high - asked.low) * asked.channels)
+        return made
+    numbers = parse_numbers(made.topic.dictionary)[to_numpy(made.topic.indices)]
+    unknown = np.isnan(numbers)
+    made, numbers = refuse_rows(made, unknown, NOT_A_NUMBER), numbers[~unknown]
+    outside = (numbers < asked.low) | (numbers > asked.high)
+    made, numbers = refuse_rows(made, outside, OUTSIDE), numbers[~outside]
+    return replace(made, topic=channels_of(asked, numbers))
+
+
+def channels_of(asked: Publications, numbers: NDArray[np.float64]) -> pa.DictionaryArray:
+    """Return the channels of values in the content space, as names of equal length."""
+    place = np.floor((numbers - asked.low) / (asked.high - asked.low) * asked.channels)
     # The upper end of the content space belongs to the last channel.
-    number = sf.least(place, sf.lit(asked.channels - 1))
+    found, codes = np.unique(np.minimum(place, asked.channels - 1).astype(np.int64), return_inverse=True)
     width = len(str(asked.channels - 1))
-    inside = value.between(asked.low, asked.high)
-    return (
-        sf.lpad(number.cast("string"), width, "0"),
-        sf.when(value.isNull() | sf.isnan(value), NOT_A_NUMBER).when(~inside, OUTSIDE),
-    )
+    names = pa.array([f"{number:0{width}}" for number in found.tolist()], pa.string())
+    return pa.DictionaryArray.from_arrays(from_numpy(codes.astype(np.int32)), names)
 
 
-def _name_columns(reason: Column, asked: Publications) -> Column:
-    """Replace the column names of subscriptions in a reason by those of publish logs."""
-    from pyspark.sql import functions as sf
+def parse_numbers(texts: pa.Array) -> NDArray[np.float64]:
+    """Return the numbers that texts state in ASCII digits, NaN for the others.
 
+    >>> parse_numbers(pa.array(["1.5", "-2e3", "nan", "1_000", "high"])).tolist()
+    [1.5, -2000.0, nan, nan, nan]
+    """
+    valid = pc.match_substring_regex(texts, NUMBER)
+    numbers = pc.if_else(valid, texts, "nan").cast(pa.float64())
+    found: NDArray[np.float64] = to_numpy(numbers)
+    return found
+
+
+def _name_columns(bad: Bad, asked: Publications) -> Bad:
+    """Replace the column names of subscriptions in reasons by those of publish logs."""
     words = {"node name": "publisher name", "sequence": "size"}
-    for ours, theirs in (words if asked.value is None else words | {"topic name": "value"}).items():
-        reason = sf.replace(reason, sf.lit(ours), sf.lit(theirs))
-    return reason
-
-
-def _sum_by(good: DataFrame, by: list[str], seconds: float, **more: Column) -> DataFrame:
-    """Return messages, bytes and rates by these columns."""
-    from pyspark.sql import functions as sf
-
-    messages = sf.count(sf.lit(1)).alias("messages")
-    size = sf.coalesce(sf.sum("sequence"), sf.lit(0)).alias("bytes")
-    summed = good.groupBy(*by).agg(messages, size, *(column.alias(name) for name, column in more.items()))
-    return summed.withColumns({"rate": sf.col("messages") / seconds, "byte_rate": sf.col("bytes") / seconds})
+    if asked.value is not None:
+        words["topic name"] = "value"
+    reasons = []
+    for reason in bad.reasons:
+        named = reason
+        for ours, theirs in words.items():
+            named = named.replace(ours, theirs)
+        reasons.append(named)
+    return Bad(list(bad.places), list(bad.records), reasons)

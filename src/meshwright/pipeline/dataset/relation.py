@@ -86,7 +86,7 @@ def relate(
     return Relation(names, pieces, kept, given, standing, parts)
 
 
-def _groups(batches: Batches, column: str) -> Iterator[list[dict[str, Any]]]:
+def rows_by(batches: Batches, column: str) -> Iterator[list[dict[str, Any]]]:
     """Yield the rows that have the same value in a column, which are next to each other."""
     held: list[dict[str, Any]] = []
     for batch in batches:
@@ -100,7 +100,8 @@ def _groups(batches: Batches, column: str) -> Iterator[list[dict[str, Any]]]:
         yield held
 
 
-def _array(cell: Any, kind: str) -> NDArray[Any]:
+def cell_array(cell: Any, kind: str) -> NDArray[Any]:
+    """Return the numbers in a binary cell."""
     return np.frombuffer(cell.as_buffer(), kind)
 
 
@@ -108,25 +109,32 @@ def number_blocks(
     offsets: NDArray[np.int64], width: int, folds: bool, batches: Batches
 ) -> Iterator[pa.RecordBatch]:
     """Give the rows of blocks the ids of their names; yield keys node · 2³² + topic, by part."""
-    for rows in _groups(batches, "block"):
+    for block, keys in key_blocks(offsets, batches):
+        yield from _split(block, keys, (keys >> 32) // width, folds)
+
+
+def key_blocks(
+    offsets: NDArray[np.int64], batches: Batches
+) -> Iterator[tuple[dict[str, Any], NDArray[np.int64]]]:
+    """Yield blocks with the keys of their rows, from the ranks of their names."""
+    for rows in rows_by(batches, "block"):
         ids = {}
         for kind in (0, 1):
             answers = [row for row in rows if row["kind"].as_py() == kind]
-            size = sum(len(_array(row["codes"], "<i4")) for row in answers)
+            size = sum(len(cell_array(row["codes"], "<i4")) for row in answers)
             ids[kind] = np.full(size, -1, dtype=np.int64)
             for row in answers:
-                ids[kind][_array(row["codes"], "<i4")] = offsets[row["slot"].as_py()] + _array(
+                ids[kind][cell_array(row["codes"], "<i4")] = offsets[row["slot"].as_py()] + cell_array(
                     row["ranks"], "<i4"
                 )
         for block in (row for row in rows if row["kind"].as_py() is None):
-            codes = [_array(block[name], "<i4") for name in ("node_codes", "topic_codes")]
+            codes = [cell_array(block[name], "<i4") for name in ("node_codes", "topic_codes")]
             if any(len(ids[kind]) <= codes[kind].max(initial=-1) for kind in (0, 1)):
                 raise InputError("the sources changed while they were read: run this again")
             keys = ids[0][codes[0]]
-            part_of = keys // width
             keys <<= 32
             keys += ids[1][codes[1]]
-            yield from _split(block, keys, part_of, folds)
+            yield block, keys
 
 
 def _split(
@@ -136,7 +144,7 @@ def _split(
     stamps = {name: block[name] for name in STAMPS if folds and block[name].is_valid}
     order = np.argsort(part_of, kind="stable") if folds else np.argsort(keys)
     keys, part_of = keys[order], part_of[order]
-    columns = {name: _array(cell, STAMPS[name])[order] for name, cell in stamps.items()}
+    columns = {name: cell_array(cell, STAMPS[name])[order] for name, cell in stamps.items()}
     parts, begins = np.unique(part_of, return_index=True)
     for part, begin, end in zip(parts.tolist(), begins, np.append(begins, len(keys))[1:], strict=True):
         yield make_batch(
@@ -151,8 +159,8 @@ def _split(
 
 def merge_parts(as_of: float | None, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Merge the rows of each part into one piece."""
-    for rows in _groups(batches, "part"):
-        keys = np.concatenate([_array(row["keys"], "<i8") for row in rows])
+    for rows in rows_by(batches, "part"):
+        keys = np.concatenate([cell_array(row["keys"], "<i8") for row in rows])
         given = len(keys)
         stamps = {name: _join_stamps(rows, name) for name in STAMPS}
         standing = fold_events(keys, **stamps, as_of=as_of)
@@ -176,10 +184,12 @@ def _join_stamps(rows: Sequence[Mapping[str, Any]], name: str) -> NDArray[Any] |
     if not any(row[name].is_valid for row in rows):
         return None
     default = {"times": np.nan, "sequences": NO_SEQUENCE, "leaves": -1}[name]
-    sizes = [len(_array(row["keys"], "<i8")) for row in rows]
+    sizes = [len(cell_array(row["keys"], "<i8")) for row in rows]
     return np.concatenate(
         [
-            _array(row[name], STAMPS[name]) if row[name].is_valid else np.full(size, default, STAMPS[name])
+            cell_array(row[name], STAMPS[name])
+            if row[name].is_valid
+            else np.full(size, default, STAMPS[name])
             for row, size in zip(rows, sizes, strict=True)
         ]
     )
@@ -253,8 +263,8 @@ def find_used(offsets: NDArray[np.int64], topic_slot: int, batches: Batches) -> 
     for batch in batches:
         for row in range(batch.num_rows):
             part = batch.column("part")[row].as_py()
-            nodes = _array(batch.column("sizes")[row], "<i4").reshape(2, -1)[0]
-            topics = np.unique(_array(batch.column("topics")[row], "<i4"))
+            nodes = cell_array(batch.column("sizes")[row], "<i4").reshape(2, -1)[0]
+            topics = np.unique(cell_array(batch.column("topics")[row], "<i4"))
             for kind, ids in enumerate((nodes, topics)):
                 # Parts without names begin where the next one does.
                 slot_of = np.searchsorted(ranges[kind], ids, side="right") - 1 + (topic_slot if kind else 0)
@@ -265,11 +275,11 @@ def find_used(offsets: NDArray[np.int64], topic_slot: int, batches: Batches) -> 
 
 def rank_used(offsets: NDArray[np.int64], batches: Batches) -> Iterator[pa.RecordBatch]:
     """Rank the names of each part that some piece uses; answer each piece with the ranks of its ids."""
-    for rows in _groups(batches, "slot"):
+    for rows in rows_by(batches, "slot"):
         slot = rows[0]["slot"].as_py()
         offset = int(offsets[slot])
         asked = [row for row in rows if row["codes"].is_valid]
-        ids = [_array(row["codes"], "<i4") for row in asked]
+        ids = [cell_array(row["codes"], "<i4") for row in asked]
         used = np.unique(np.concatenate(ids)) if ids else np.zeros(0, dtype=np.int32)
         slices = sorted((row for row in rows if row["names"].is_valid), key=lambda row: row["first"].as_py())
         pieces = [unpack_names(row["names"].as_buffer()).cast(pa.large_string()) for row in slices]
@@ -290,17 +300,17 @@ def rank_used(offsets: NDArray[np.int64], batches: Batches) -> Iterator[pa.Recor
 
 def renumber(offsets: NDArray[np.int64], batches: Batches) -> Iterator[pa.RecordBatch]:
     """Give the nodes and topics of each piece their new ids."""
-    for rows in _groups(batches, "share"):
+    for rows in rows_by(batches, "share"):
         old, new = {}, {}
         for kind in (0, 1):
             answers = [row for row in rows if row["kind"].is_valid and row["kind"].as_py() == kind]
-            ids = np.concatenate([np.zeros(0, "<i4"), *(_array(row["codes"], "<i4") for row in answers)])
-            ranks = [offsets[row["slot"].as_py()] + _array(row["ranks"], "<i4") for row in answers]
+            ids = np.concatenate([np.zeros(0, "<i4"), *(cell_array(row["codes"], "<i4") for row in answers)])
+            ranks = [offsets[row["slot"].as_py()] + cell_array(row["ranks"], "<i4") for row in answers]
             order = np.argsort(ids)
             old[kind], new[kind] = ids[order], np.concatenate([np.zeros(0, np.int64), *ranks])[order]
         for piece in (row for row in rows if row["sizes"].is_valid):
-            nodes, sizes = _array(piece["sizes"], "<i4").reshape(2, -1)
-            topics = _array(piece["topics"], "<i4")
+            nodes, sizes = cell_array(piece["sizes"], "<i4").reshape(2, -1)
+            topics = cell_array(piece["topics"], "<i4")
             renamed = [new[kind][np.searchsorted(old[kind], ids)] for kind, ids in enumerate((nodes, topics))]
             yield make_batch(
                 PIECE,

@@ -1,24 +1,25 @@
 """Samples of large datasets: breadth-first search from a few seeds (icdcs16).
 
-A sample keeps all relations among its nodes. The frontier and the sample are on the driver; the relations
-stay where they are. Each level asks all groups of subscriptions for the neighbours of the frontier. If a
-level has more neighbours than the sample has room for, those with the smallest keyed hashes are taken, so
-no group returns more than there is room for.
+A sample keeps all relations among its nodes. The frontier and the sample are on the driver; relations and
+names stay where they are. Each level asks all groups of subscriptions for the neighbours of the frontier.
+If a level has more neighbours than the sample has room for, those with the smallest keyed hashes are taken,
+so no group returns more than there is room for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from meshwright.errors import InputError, first_five
+from meshwright.errors import InputError
 from meshwright.interest import Interest
+from meshwright.pipeline.dataset.people import Names, People, RemotePeople
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
 from meshwright.pipeline.flow import Flow, make_batch
 from meshwright.pipeline.session.failures import spark_errors
@@ -75,88 +76,51 @@ def sample(
     if by not in (None, "follow", "topics"):
         raise InputError(f"--by {by!r}: choose follow or topics")
     given = from_interest(None, source.canonical()) if isinstance(source, Interest) else source
-    people = People(given.names)
-    chosen = by or ("follow" if people.shared * 2 >= given.counts["topics"] else "topics")
-    with spark_errors():
+    with spark_errors(), ExitStack() as kept:
+        people: Names
+        if given.spark is None or given.folder is None:
+            people = People(given.names)
+        else:
+            people = RemotePeople(given.spark, given, match=by != "topics")
+            kept.callback(people.release)
+        chosen = by or ("follow" if people.shared * 2 >= people.topics else "topics")
         groups = given.groups().keep()
-        try:
-            search = Search(groups, people, chosen, nodes, seed)
-            search.run(people.numbers_of(start, len(search.taken)))
-            interest = search.to_interest(given)
-        finally:
-            groups.release()
-    return Sample(interest, people.names_of(search.seeds), search.levels, chosen)
-
-
-class People:
-    """Nodes and topics in one numbering: a name may belong to a node, a topic or both."""
-
-    def __init__(self, names: Interest) -> None:
-        self.interest = names
-        found = pc.index_in(names.topic_names, names.node_names)
-        only = found.is_null().to_numpy(zero_copy_only=False)
-        self.shared = names.num_topics - int(only.sum())
-        self.of_topic: NDArray[np.int64] = found.fill_null(-1).to_numpy().astype(np.int64)
-        self.of_topic[only] = names.num_nodes + np.arange(only.sum())
-        self.count = names.num_nodes + int(only.sum())
-        self.topic_of: NDArray[np.int64] = np.full(self.count, -1, dtype=np.int64)
-        self.topic_of[self.of_topic] = np.arange(names.num_topics)
-
-    def names_of(self, numbers: Sequence[int]) -> list[str]:
-        """Return the names of some numbers."""
-        nodes, topics = self.interest.node_names, self.interest.topic_names
-        return [
-            (nodes[number] if number < len(nodes) else topics[int(self.topic_of[number])]).as_py()
-            for number in numbers
-        ]
-
-    def numbers_of(self, start: Sequence[str], eligible: int) -> NDArray[np.int64]:
-        """Return the numbers of names, which must be below `eligible`."""
-        wanted = pa.array(start, pa.string())
-        numbers: NDArray[np.int64]
-        numbers = pc.index_in(wanted, self.interest.node_names).fill_null(-1).to_numpy().astype(np.int64)
-        topics = pc.index_in(wanted, self.interest.topic_names).fill_null(-1).to_numpy()
-        numbers = (
-            np.where((numbers < 0) & (topics >= 0), self.of_topic[topics], numbers)
-            if len(topics)
-            else numbers
-        )
-        unknown = [name for name, number in zip(start, numbers, strict=True) if not 0 <= number < eligible]
-        if unknown:
-            raise InputError(f"no node is named {first_five(unknown)}: give other names with --from")
-        return numbers
+        kept.callback(groups.release)
+        search = Search(groups, people, chosen, nodes, seed)
+        search.run(people.numbers_of(start, search.eligible))
+        return Sample(search.to_interest(given), people.names_of(search.seeds), search.levels, chosen)
 
 
 class Search:
     """A breadth-first search that stops at the wanted number of nodes."""
 
-    def __init__(self, groups: Flow, people: People, by: str, wanted: int, seed: int) -> None:
+    def __init__(self, groups: Flow, people: Names, by: str, wanted: int, seed: int) -> None:
         self.groups, self.people, self.by, self.wanted, self.seed = groups, people, by, wanted, seed
         self.rng = np.random.Generator(np.random.PCG64(seed))
         # With `follow`, names that are only topics can be taken too: users who follow nobody.
-        eligible = people.count if by == "follow" else people.interest.num_nodes
-        self.taken = np.zeros(eligible, dtype=bool)
-        self.asked = np.zeros(people.interest.num_topics, dtype=bool)
+        self.eligible = people.count if by == "follow" else people.nodes
+        self.taken: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.asked: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.seeds: list[int] = []
         self.levels = 0
 
     @property
     def room(self) -> int:
         """How many nodes can still be taken."""
-        return self.wanted - int(self.taken.sum())
+        return self.wanted - len(self.taken)
 
     def run(self, start: NDArray[np.int64]) -> None:
         """Search until enough nodes are found."""
         frontier = self._take(start)
         self.seeds = frontier.tolist()
-        while self.taken.sum() < min(self.wanted, len(self.taken)):
+        while len(self.taken) < min(self.wanted, self.eligible):
             if not len(frontier):
                 if len(start):
                     # The given seeds reach no more nodes.
                     return
-                free = np.flatnonzero(~self.taken)
-                drawn = self.rng.choice(free, size=min(RANDOM_SEEDS, len(free)), replace=False)
-                frontier = self._take(drawn)
+                free = self.eligible - len(self.taken)
+                drawn = self.rng.choice(free, size=min(RANDOM_SEEDS, free), replace=False)
+                frontier = self._take(free_numbers(drawn, self.taken))
                 self.seeds += frontier.tolist()
                 continue
             self.levels += 1
@@ -165,23 +129,22 @@ class Search:
     def _take(self, found: NDArray[np.int64]) -> NDArray[np.int64]:
         """Take the new nodes or, if they are too many, those with the smallest hashes."""
         new = np.unique(found)
-        new = smallest(new[~self.taken[new]], self.room, self.seed)
-        self.taken[new] = True
+        new = smallest(new[~_is_in(new, self.taken)], self.room, self.seed)
+        self.taken = np.sort(np.concatenate((self.taken, new)))
         return new
 
     def _neighbours(self, frontier: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the neighbours of the frontier; some of them may be taken already."""
-        nodes = frontier[frontier < self.people.interest.num_nodes]
+        nodes = frontier[frontier < self.people.nodes]
         topics = self._reached(0, nodes, ALL)
         # Nodes that are taken already may fill a group's share of the room.
-        most = self.room + int(self.taken.sum())
+        most = self.room + len(self.taken)
         if self.by == "topics":
-            fresh = topics[~self.asked[topics]]
-            self.asked[fresh] = True
+            fresh = topics[~_is_in(topics, self.asked)]
+            self.asked = np.sort(np.concatenate((self.asked, fresh)))
             return self._reached(1, fresh, most)
-        own = self.people.topic_of[frontier]
-        followers = self._reached(1, own[own >= 0], most)
-        return np.concatenate((self.people.of_topic[topics], followers))
+        followers = self._reached(1, self.people.topics_of(frontier), most)
+        return np.concatenate((self.people.numbers_of_topics(topics), followers))
 
     def _reached(self, column: int, ids: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         """Return the distinct values of the other column in pairs with these ids, up to a limit per group."""
@@ -194,22 +157,36 @@ class Search:
 
     def to_interest(self, given: Subscriptions) -> Interest:
         """Return the interest of the nodes taken."""
-        names = self.people.interest
-        nodes = np.flatnonzero(self.taken[: names.num_nodes]).astype(np.int32)
+        nodes = self.taken[self.taken < self.people.nodes].astype(np.int32)
         topics = None
         if self.by == "follow":
-            topics = np.flatnonzero(self.taken[self.people.of_topic]).astype(np.int32)
+            topics = self.people.topics_of(self.taken).astype(np.int32)
         rows = self.groups.map(partial(find_pairs, nodes, topics), PAIRS).collect()
         given.check(sum(row.rows for row in rows))
         pairs = np.concatenate(
             [np.zeros((2, 0), "<i4"), *(np.frombuffer(row.pairs, "<i4").reshape(2, -1) for row in rows)],
             axis=1,
         )
+        node_names = self.people.node_names(nodes.astype(np.int64))
+        used = np.unique(pairs[1])
+        topic_names = self.people.topic_names(used.astype(np.int64))
         return Interest.from_pairs(
-            names.node_names.take(pa.array(pairs[0])),
-            names.topic_names.take(pa.array(pairs[1])),
-            all_nodes=names.node_names.take(pa.array(nodes)),
+            node_names.take(pa.array(np.searchsorted(nodes, pairs[0]))),
+            topic_names.take(pa.array(np.searchsorted(used, pairs[1]))),
+            all_nodes=node_names,
         )
+
+
+def free_numbers(places: NDArray[np.int64], taken: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers at some places among those that are not taken; `taken` is ascending.
+
+    >>> free_numbers(np.array([0, 2, 3]), np.array([1, 2, 5])).tolist()
+    [0, 4, 6]
+    """
+    # Before the i-th taken number there are taken[i] - i free ones.
+    before = np.searchsorted(taken - np.arange(len(taken)), places, side="right")
+    found: NDArray[np.int64] = places + before
+    return found
 
 
 def smallest(ids: NDArray[Any], most: int, seed: int) -> NDArray[Any]:
@@ -228,7 +205,7 @@ def smallest(ids: NDArray[Any], most: int, seed: int) -> NDArray[Any]:
     return np.sort(ids[np.argpartition(mixed, most)[:most]]) if most else ids[:0]
 
 
-def _is_in(values: Ids, sorted_ids: Ids) -> NDArray[np.bool_]:
+def _is_in(values: NDArray[Any], sorted_ids: NDArray[Any]) -> NDArray[np.bool_]:
     if not len(sorted_ids):
         return np.zeros(len(values), dtype=bool)
     place = np.minimum(np.searchsorted(sorted_ids, values), len(sorted_ids) - 1)

@@ -44,8 +44,18 @@ class Subscriptions:
     folder: Path | None
     interest: Interest | None
     """The whole relation, if it is in this process."""
-    fingerprint: str | None = None
+    stated: str | None = None
+    """The fingerprint that the manifest states."""
     schema: int = 2
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The fingerprint of the relation, as the dataset states it."""
+        return self.stated if self.interest is None else self.interest.fingerprint
+
+    def has_fingerprint(self, stated: object) -> bool:
+        """Return whether the relation has a stated fingerprint, of any schema."""
+        return stated == self.stated if self.interest is None else self.interest.has_fingerprint(stated)
 
     @property
     def count(self) -> int:
@@ -70,6 +80,20 @@ class Subscriptions:
         made.__dict__["whole_fingerprint"] = str(self.fingerprint) if self.schema == 1 else ""
         return made
 
+    def check_names(self) -> None:
+        """Check that the tables of names have as many rows as the manifest states.
+
+        Raises
+        ------
+        FormatError
+            If they do not, or cannot be read.
+        """
+        if self.folder is None:
+            return
+        found = {kind: _count_rows(self.folder / kind) for kind in ("nodes", "topics")}
+        if any(self.counts[kind] != count for kind, count in found.items()):
+            raise damaged(self.folder / DATASET.file, f"it does not state {found} as its counts")
+
     def topic_names(self, topics: Ids) -> list[str]:
         """Return the names of a few topics, without reading those of the others."""
         if self.interest is not None:
@@ -87,8 +111,20 @@ class Subscriptions:
         return numbers(self.spark, len(pieces)).map(partial(read_groups, pieces), GROUP)
 
     def packed(self, shards: int) -> Flow:
-        """Return the subscriptions packed into shards: all of a topic are in one shard."""
-        return self.groups().map(partial(pack_groups, shards), SHARD).exchange(shards, "shard", "first")
+        """Return the subscriptions packed for shards, before they are sent: a topic has one shard."""
+        return self.groups().map(partial(pack_groups, shards), SHARD)
+
+    def name_topics(self, topics: Sequence[int]) -> list[str]:
+        """Return the names of a few topics."""
+        return self.topic_names(np.array(topics, dtype=np.int32))
+
+    def name_nodes(self, nodes: Sequence[int]) -> list[str]:
+        """Return the names of a few nodes, without reading those of the others."""
+        if self.interest is not None:
+            found: list[str] = self.interest.node_names.take(pa.array(nodes, pa.int64())).to_pylist()
+            return found
+        assert self.folder is not None
+        return read_few_names(self.folder / "nodes", np.array(nodes, dtype=np.int32))
 
     def table(self, spark: SparkSession) -> DataFrame:
         """Return the subscriptions as a Spark table with the columns `node, topic`."""
@@ -181,6 +217,16 @@ def row_groups(folder: Path) -> list[tuple[Path, int]]:
     files = sorted(file for file in folder.glob("*.parquet") if not file.name.startswith((".", "_")))
     try:
         return [(file, group) for file in files for group in range(pq.read_metadata(file).num_row_groups)]
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{folder} cannot be read as Parquet: {first_line(error)}") from error
+
+
+def _count_rows(folder: Path) -> int:
+    """Return the rows of all Parquet files in a folder, from their metadata."""
+    import pyarrow.parquet as pq
+
+    try:
+        return sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{folder} cannot be read as Parquet: {first_line(error)}") from error
 

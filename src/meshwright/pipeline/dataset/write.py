@@ -110,13 +110,13 @@ def cut_names(
             slot = batch.column("slot")[row].as_py()
             names = unpack_names(batch.column("names")[row].as_buffer())
             first = int(offsets[slot]) + batch.column("first")[row].as_py()
-            for begin, end in _ranges(first, first + len(names), width):
+            for begin, end in id_ranges(first, first + len(names), width):
                 piece = names[begin - first : end - first]
                 target = starts[slot >= topic_slot] + begin // width
                 yield make_batch(PIECES, target=[target], first=[begin], names=[pack_names(piece)])
 
 
-def _ranges(begin: int, end: int, width: int) -> Iterator[tuple[int, int]]:
+def id_ranges(begin: int, end: int, width: int) -> Iterator[tuple[int, int]]:
     """Cut a range at the multiples of a width."""
     while begin < end:
         stop = min((begin // width + 1) * width, end)
@@ -134,7 +134,7 @@ def cut_pieces(start: int, width: int, batches: Batches) -> Iterator[pa.RecordBa
                 continue
             first = int(nodes[0])
             ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-            for begin, end in _ranges(first, first + len(nodes), width):
+            for begin, end in id_ranges(first, first + len(nodes), width):
                 low, high = begin - first, end - first
                 yield make_batch(
                     PIECES,
@@ -158,7 +158,7 @@ def cut_records(start: int, aside: Aside, batches: Batches) -> Iterator[pa.Recor
             columns = [sources.take(table.column("file").combine_chunks()), pa.array(lines)]
             made = pa.table([*columns, table.column("record"), table.column("reason")], schema=QUARANTINE)
             first = aside.ranks[key]
-            for begin, end in _ranges(first, first + made.num_rows, RECORDS_IN_A_PART):
+            for begin, end in id_ranges(first, first + made.num_rows, RECORDS_IN_A_PART):
                 piece = pack(made[begin - first : end - first].combine_chunks())
                 target = start + begin // RECORDS_IN_A_PART
                 yield make_batch(PIECES, target=[target], first=[begin], records=[piece])

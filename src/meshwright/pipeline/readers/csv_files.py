@@ -66,10 +66,18 @@ def _column_place(names: Sequence[str], column: str, needed: bool, what: str, so
 
 
 def read_layout(path: str, reading: Reading) -> Layout | None:
-    """Return the layout of a file from its header, or None if the file is empty."""
+    """Return the layout of a file from its header, or None if the file has no line with text.
+
+    Raises
+    ------
+    FormatError
+        If the first line is not a header.
+    """
     if not reading.header:
         return Layout(None, reading, path)
-    header = text.first_line(path)
+    header, more = text.first_line(path)
+    if not header and more:
+        raise FormatError(f"the first line of {path} is blank, not a header: remove the blank lines")
     return Layout(header, reading, path) if header else None
 
 

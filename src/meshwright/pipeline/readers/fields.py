@@ -166,8 +166,13 @@ def read_sequences(column: pa.Array) -> Sequences:
     """Return the sequences of records."""
     missing = column.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_integer(column.type):
+        wrong = np.zeros(len(column), dtype=bool)
+        if pa.types.is_uint64(column.type):
+            wrong = pc.fill_null(pc.greater(column, pa.scalar(2**63 - 1, pa.uint64())), False).to_numpy(
+                zero_copy_only=False
+            )
         values = column.cast(pa.int64(), safe=False).fill_null(0).to_numpy()
-        return Sequences(values, ~missing, np.zeros(len(column), dtype=bool))
+        return Sequences(values, ~missing & ~wrong, wrong)
     trimmed = pc.utf8_trim_whitespace(column.fill_null(""))
     missing = missing | pc.equal(trimmed, "").to_numpy(zero_copy_only=False)
     filled = pc.if_else(pa.array(missing), "0", trimmed)

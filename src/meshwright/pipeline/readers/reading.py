@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from meshwright.arrow import from_numpy, to_numpy
-from meshwright.pipeline.readers.broker_names import log_files
+from meshwright.arrow import to_numpy
+from meshwright.pipeline.readers.broker_names import is_filter, log_files
 from meshwright.pipeline.readers.broker_pages import read_page_rows
 from meshwright.pipeline.readers.csv_files import read_csv, read_layout
 from meshwright.pipeline.readers.edge_lists import read_edges
-from meshwright.pipeline.readers.formats import Reading, check_packing
+from meshwright.pipeline.readers.fields import INVALID_FILTER
+from meshwright.pipeline.readers.formats import MQTT_FORMATS, Reading, check_packing
 from meshwright.pipeline.readers.json_lines import read_json_lines
 from meshwright.pipeline.readers.mosquitto_logs import log_shares, read_log
 from meshwright.pipeline.readers.parquet_files import read_columns, read_parquet
-from meshwright.pipeline.readers.rows import Rows
+from meshwright.pipeline.readers.rows import Rows, keep_rows, refuse_rows
 from meshwright.pipeline.readers.shares import Stretch, shares
 from meshwright.pipeline.readers.sources import SourceFile
 from meshwright.pipeline.readers.text import COMPRESSED
+from meshwright.store.datasets import MQTT
 
 Reader: TypeAlias = "Callable[[Stretch, Reading], Iterator[Rows]]"
 
@@ -59,7 +61,16 @@ def read_share(share: Sequence[Stretch], reading: Reading, brokers: Mapping[str,
     else:
         found = (rows for stretch in share for rows in READERS[reading.format](stretch, reading))
     for rows in found:
-        yield exclude_topics(rows, reading.excluded) if reading.excluded else rows
+        checked = check_filters(rows, reading)
+        yield exclude_topics(checked, reading.excluded) if reading.excluded else checked
+
+
+def check_filters(rows: Rows, reading: Reading) -> Rows:
+    """Refuse invalid MQTT filters, if topics are filters; the readers of broker formats do so themselves."""
+    if reading.topic_kind != MQTT or reading.format in MQTT_FORMATS:
+        return rows
+    invalid = np.array([not is_filter(topic) for topic in rows.topic.dictionary.to_pylist()], dtype=bool)
+    return refuse_rows(rows, invalid[to_numpy(rows.topic.indices)], INVALID_FILTER)
 
 
 EXCLUDED = "row of an excluded topic"
@@ -72,16 +83,8 @@ def exclude_topics(rows: Rows, excluded: Sequence[str]) -> Rows:
     if not out.any():
         return rows
     keep = ~out[to_numpy(rows.topic.indices)]
-    chosen = from_numpy(keep)
-    optional: dict[str, Any] = {
-        name: None if column is None else column[keep]
-        for name, column in (("time", rows.time), ("sequence", rows.sequence), ("leaves", rows.leaves))
-    }
     counted = Counter({EXCLUDED: int((~keep).sum())})
-    return replace(
-        rows, places=rows.places[keep], node=rows.node.filter(chosen), topic=rows.topic.filter(chosen),
-        cleaned=rows.cleaned + counted, **optional,
-    )  # fmt: skip
+    return replace(keep_rows(rows, keep), cleaned=rows.cleaned + counted)
 
 
 def brokers_of(files: Sequence[SourceFile], reading: Reading) -> dict[str, str]:

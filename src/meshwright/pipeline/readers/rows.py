@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from meshwright.arrow import from_numpy
 from meshwright.pipeline.readers.fields import (
     BAD_SEQUENCE,
     NO_OPERATION,
@@ -185,6 +186,30 @@ def make_rows(
         int(good.sum()) + len(bad.places),
         stated,
         cleaned,
+    )
+
+
+def refuse_rows(rows: Rows, which: NDArray[np.bool_], reason: str) -> Rows:
+    """Return the rows without some good ones, which become bad; their records are their topics."""
+    if not which.any():
+        return rows
+    bad = Bad(list(rows.bad.places), list(rows.bad.records), list(rows.bad.reasons))
+    for row in np.flatnonzero(which).tolist():
+        bad.add(int(rows.places[row]), str(rows.topic[row].as_py()), reason)
+    return replace(keep_rows(rows, ~which), bad=bad)
+
+
+def keep_rows(rows: Rows, keep: NDArray[np.bool_]) -> Rows:
+    """Return some of the good rows, and all bad ones."""
+    chosen = from_numpy(keep)
+    return replace(
+        rows,
+        places=rows.places[keep],
+        node=rows.node.filter(chosen),
+        topic=rows.topic.filter(chosen),
+        time=None if rows.time is None else rows.time[keep],
+        sequence=None if rows.sequence is None else rows.sequence[keep],
+        leaves=None if rows.leaves is None else rows.leaves[keep],
     )
 
 

@@ -87,11 +87,12 @@ def windows(stretch: Stretch) -> Iterator[Window]:
             first += len(window)
 
 
-def first_line(path: str) -> bytes:
-    """Return the first line of a file, without its end and the byte order mark."""
+def first_line(path: str) -> tuple[bytes, bool]:
+    """Return the first line of a file, without its end and the byte order mark, and whether text follows."""
     with open_text(path) as file:
         head: bytes = file.read(LONGEST_LINE)
-    return head.removeprefix(BYTE_ORDER_MARK).replace(b"\r", b"\n").partition(b"\n")[0]
+    line, _, rest = head.removeprefix(BYTE_ORDER_MARK).replace(b"\r", b"\n").partition(b"\n")
+    return line, bool(rest.strip())
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 | given | meaning |
 | --- | --- |
 | `2026-01-31`, `2026-01-31T12:00:00Z`, `2026-01-31 12:00:00.5+01:00` | ISO 8601; UTC without a zone |
-| a number below 10¹¹ | seconds |
-| a number below 10¹⁴, 10¹⁷ or 10²⁰ | milliseconds, microseconds or nanoseconds |
+| a number below 631,152,000,000 | seconds |
+| from this number on, or from 1,000 or 1,000,000 times it | milliseconds, microseconds or nanoseconds |
 | eight digits that are a date, such as `20260131` | ambiguous, so invalid |
 | before 1970, or from 2100 on | invalid: a clock was wrong |
 """
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 BAD_TIME = "time is neither ISO 8601 nor a number of seconds"
 AMBIGUOUS_TIME = "time is a date or a number of seconds: write a date as 2026-01-31"
 WRONG_CLOCK = "time is not from 1970 to 2099"
-UNITS = (1e11, 1e14, 1e17)
-"""Numbers from here on are in milliseconds, microseconds or nanoseconds: before, they would be after 5000."""
+UNITS = (631152000e3, 631152000e6, 631152000e9)
+"""Numbers from here on are in milliseconds, microseconds or nanoseconds: 1990 in that unit.
+
+In the unit before, they would be after the year 21000: no time up to 9999 is read in the wrong unit.
+"""
 LARGEST = 1e20
 END = 4102444800.0
 """The year 2100."""

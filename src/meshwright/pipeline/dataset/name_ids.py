@@ -1,0 +1,210 @@
+"""Names of a dataset on the executors: the ids of given names, and the names of given ids.
+
+The driver knows how many names each row group has, from the metadata of the files. It receives samples and
+the answers to questions about few names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.arrow import from_numpy, to_numpy
+from meshwright.errors import FormatError, InputError
+from meshwright.pipeline.dataset.blocks import pack, pack_names, sample_names, unpack, unpack_names
+from meshwright.pipeline.dataset.numbering import BYTES_IN_A_PART, find_parts, name_slices
+from meshwright.pipeline.dataset.relation import cell_array, rows_by
+from meshwright.pipeline.flow import Flow, make_batch, numbers
+from meshwright.store.tables import first_line
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from pyspark.sql import SparkSession
+
+    from meshwright.pipeline.flow import Batches
+
+ASKED = "share long, names binary, samples binary, size long"
+"""Names in shares, and some of them as samples."""
+CUT = "slot int, base long, share long, codes binary, names binary"
+IDS = "share long, codes binary, ids binary"
+"""By share: the positions of names, and their ids; −1 for unknown names."""
+FOUND = "ids binary, names binary"
+
+
+class NameGroup(NamedTuple):
+    """A row group of a table of names: its file, its number in the file, and the id of its first name."""
+
+    file: Path
+    group: int
+    base: int
+
+
+def name_groups(folder: Path) -> list[NameGroup]:
+    """Return the row groups of a table of names, in the order of ids.
+
+    Raises
+    ------
+    FormatError
+        If a file cannot be read.
+    """
+    import pyarrow.parquet as pq
+
+    found, base = [], 0
+    for file in sorted(folder.glob("*.parquet")):
+        try:
+            metadata = pq.read_metadata(file)
+        except (pa.ArrowException, OSError) as error:
+            raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
+        for group in range(metadata.num_row_groups):
+            found.append(NameGroup(file, group, base))
+            base += metadata.row_group(group).num_rows
+    return found
+
+
+def read_group(piece: NameGroup) -> pa.Array:
+    """Read the names of a row group, on an executor."""
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(piece.file) as parquet:
+            column = parquet.read_row_group(piece.group, columns=["name"]).column("name")
+    except FileNotFoundError as error:
+        raise InputError(
+            f"workers cannot see {piece.file}: put the dataset where every worker has it under this path"
+        ) from error
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{piece.file} cannot be read as Parquet: {first_line(error)}") from error
+    return pa.chunked_array(column.chunks, pa.string()).combine_chunks()
+
+
+def ask(share: int, names: pa.Array) -> pa.RecordBatch:
+    """Return a share of names as one record."""
+    samples = pack(pa.table({"names": sample_names(names)}))
+    return make_batch(
+        ASKED, share=[share], names=[pack_names(names)], samples=[samples], size=[int(names.nbytes)]
+    )
+
+
+def read_named(pieces: Sequence[NameGroup], batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Read row groups of names as shares, on an executor."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield ask(number, read_group(pieces[number]))
+
+
+def find_ids(spark: SparkSession | None, asked: Flow, folder: Path, cores: int) -> Flow:
+    """Return the ids that names have in a table of names.
+
+    Both are cut at the same few names, so that one task has all names of a range.
+    """
+    pieces = name_groups(folder)
+    known = numbers(spark, len(pieces)).map(partial(read_named, pieces), ASKED)
+    seen = [row for flow in (asked, known) for row in flow.select("samples", "size").collect()]
+    samples = {name for row in seen for name in unpack(row.samples).column("names").to_pylist()}
+    found = sorted(samples, key=str.encode)
+    size = sum(row.size for row in seen)
+    parts = max(-(-size // BYTES_IN_A_PART), cores if size > 1 << 20 else 1)
+    places = np.unique(np.arange(1, parts) * len(found) // parts)
+    cuts = [found[place] for place in places]
+    bases = [piece.base for piece in pieces]
+    cut = known.select("share", "names").map(partial(cut_names, cuts, bases), CUT)
+    cut = cut.union(asked.select("share", "names").map(partial(cut_names, cuts, None), CUT))
+    return cut.exchange(len(cuts) + 1, "slot", "share").map(answer_ids, IDS)
+
+
+def cut_names(cuts: Sequence[str], bases: Sequence[int] | None, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Cut shares of names at the same names; `bases` has the first id of each share of known names."""
+    for batch in batches:
+        for row in range(batch.num_rows):
+            share = batch.column("share")[row].as_py()
+            names = unpack_names(batch.column("names")[row].as_buffer())
+            part_of = find_parts(names, cuts)
+            for part in np.unique(part_of).tolist():
+                codes = np.flatnonzero(part_of == part).astype("<i4")
+                for begin, end in name_slices(names, len(codes)):
+                    chosen = codes[begin:end]
+                    yield make_batch(
+                        CUT,
+                        slot=[part],
+                        base=[None if bases is None else bases[share]],
+                        share=[share],
+                        codes=[chosen],
+                        names=[pack_names(names.take(from_numpy(chosen)))],
+                    )
+
+
+def answer_ids(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Find the ids of the names that were asked for, in each range of names."""
+    for rows in rows_by(batches, "slot"):
+        known = [row for row in rows if row["base"].is_valid]
+        names = pa.chunked_array(
+            [unpack_names(row["names"].as_buffer()).cast(pa.large_string()) for row in known],
+            pa.large_string(),
+        )
+        ids = [row["base"].as_py() + cell_array(row["codes"], "<i4").astype(np.int64) for row in known]
+        of_name = np.concatenate([np.zeros(0, np.int64), *ids, [-1]])  # the last one is for unknown names
+        for row in rows:
+            if row["base"].is_valid:
+                continue
+            asked = unpack_names(row["names"].as_buffer()).cast(pa.large_string())
+            places = to_numpy(pc.fill_null(pc.index_in(asked, value_set=names), len(of_name) - 1))
+            yield make_batch(
+                IDS,
+                share=[row["share"].as_py()],
+                codes=[cell_array(row["codes"], "<i4")],
+                ids=[of_name[places].astype("<i8")],
+            )
+
+
+def names_of(spark: SparkSession | None, folder: Path, ids: NDArray[np.int64]) -> pa.Array:
+    """Return the names of ids, ascending and not too many; executors read only row groups that have them."""
+    pieces = name_groups(folder)
+    bases = np.array([piece.base for piece in pieces])
+    needed = np.unique(np.searchsorted(bases, ids, side="right") - 1).tolist() if len(ids) else []
+    chosen = [pieces[number] for number in needed]
+    rows = (
+        numbers(spark, len(chosen)).map(partial(take_names, chosen, ids), FOUND).collect() if chosen else []
+    )
+    found = {int(np.frombuffer(row.ids, "<i8")[0]): row for row in rows}
+    parts = [unpack_names(found[first].names).cast(pa.large_string()) for first in sorted(found)]
+    return pa.chunked_array(parts, pa.large_string()).combine_chunks().cast(pa.string())
+
+
+def take_names(
+    pieces: Sequence[NameGroup], ids: NDArray[np.int64], batches: Batches
+) -> Iterator[pa.RecordBatch]:
+    """Take the names of ids from row groups, on an executor."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            names, base = read_group(pieces[number]), pieces[number].base
+            chosen = ids[(ids >= base) & (ids < base + len(names))]
+            if len(chosen):
+                taken = names.take(from_numpy(chosen - base))
+                yield make_batch(FOUND, ids=[chosen.astype("<i8")], names=[pack_names(taken)])
+
+
+def ids_of(spark: SparkSession | None, folder: Path, names: Sequence[str]) -> list[int]:
+    """Return the ids of a few names, −1 for unknown ones; executors look for them."""
+    pieces = name_groups(folder)
+    rows = numbers(spark, len(pieces)).map(partial(_look_for, pieces, list(names)), "place long, id long")
+    found = {row.place: row.id for row in rows.collect()}
+    return [found.get(place, -1) for place in range(len(names))]
+
+
+def _look_for(pieces: Sequence[NameGroup], names: list[str], batches: Batches) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            places = pc.index_in(pa.array(names, pa.string()), value_set=read_group(pieces[number]))
+            found = [(at, place) for at, place in enumerate(places.to_pylist()) if place is not None]
+            if found:
+                yield make_batch(
+                    "place long, id long",
+                    place=[at for at, _ in found],
+                    id=[pieces[number].base + place for _, place in found],
+                )
