@@ -50,8 +50,11 @@ class Cluster:
 
 
 @contextmanager
-def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """Run a cluster in the `with` block; its logs and working folders are in `folder`."""
+def standalone(folder: Path, workers: int = 2, *, hidden: Path | None = None) -> Iterator[Cluster]:
+    """Run a cluster in the `with` block; its logs and working folders are in `folder`.
+
+    Workers have their own view of the file system, in which the folder `hidden` is empty.
+    """
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     running: list[Worker] = []
@@ -62,7 +65,7 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         for number in range(workers):
             place = folder / f"work-{number}"
             words = (url, "--cores", str(CORES), "--memory", "1g", "--work-dir", str(place))
-            running.append(Worker(_launch(folder, "worker.Worker", *words), place))
+            running.append(Worker(_launch(folder, "worker.Worker", *words, hidden=hidden), place))
         wait(lambda: (folder / "master.Master-0.log").read_text().count("Registering worker") == workers)
         yield Cluster(url, running[1:])
     finally:
@@ -70,7 +73,15 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
             process.kill()
 
 
-def _launch(folder: Path, daemon: str, *words: str) -> subprocess.Popen[bytes]:
+def can_hide() -> bool:
+    """Return whether this user may give processes their own view of the file system."""
+    try:
+        return subprocess.run(["unshare", "-m", "true"], check=False, capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def _launch(folder: Path, daemon: str, *words: str, hidden: Path | None = None) -> subprocess.Popen[bytes]:
     home = Path(pyspark.__file__).parent
     environment = {
         **os.environ,
@@ -79,10 +90,13 @@ def _launch(folder: Path, daemon: str, *words: str) -> subprocess.Popen[bytes]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
     }
+    alone: tuple[str | Path, ...] = ()
+    if hidden is not None:
+        alone = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', hidden)
     count = len(list(folder.glob(f"{daemon}-*.log")))
     with (folder / f"{daemon}-{count}.log").open("wb") as log:
         return subprocess.Popen(
-            [home / "bin" / "spark-class", f"org.apache.spark.deploy.{daemon}", *words, *HERE],
+            [*alone, home / "bin" / "spark-class", f"org.apache.spark.deploy.{daemon}", *words, *HERE],
             env=environment,
             stdout=log,
             stderr=log,

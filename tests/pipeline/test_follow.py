@@ -23,7 +23,7 @@ from meshwright.pipeline import follow as following
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.event_batches import Node, Row
 from meshwright.pipeline.follow import follow
-from meshwright.pipeline.follow_files import BatchOutcome, write_lines
+from meshwright.pipeline.follow_files import BatchOutcome, outcome_file, write_lines
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.store import write_dataset
 from standalone import wait
@@ -281,6 +281,7 @@ spark = session("local[2]", conf={"spark.sql.shuffle.partitions": "2"})
 follow(spark, sys.argv[1], sys.argv[2], Reading("csv"), every=0.1, max_files=1)
 """
 KILLS = 20
+BATCHES = 200
 
 
 @pytest.mark.slow
@@ -308,6 +309,22 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
     for row in load_interest(tmp_path / "whole").to_arrow().to_pylist():
         expected.setdefault(row["node"], set()).add(row["topic"])
     assert replayed(written) == expected
+
+
+@pytest.mark.slow
+def test_the_time_of_a_batch_stays_flat(spark: SparkSession, tmp_path: Path) -> None:
+    """The last 50 of 200 batches take as long as earlier ones, although the state grows with each."""
+    for number in range(BATCHES):
+        rows = (f"subscribe,n{number}-{node},t{node % 7},{number + 1}" for node in range(200))
+        drop(tmp_path / "in", f"{number:03}.csv", *rows)
+    ended: list[BatchOutcome] = []
+    place = tmp_path / "out"
+    follow(spark, tmp_path / "in", place, READING, max_files=1, report=ended.append)
+    done = [outcome_file(place, number).stat().st_mtime for number in range(BATCHES)]
+    seconds = np.diff(done)
+    early, late = np.median(seconds[20:70]), np.median(seconds[-50:])
+    assert (len(ended), len(events(place))) == (BATCHES, BATCHES * 200)
+    assert late <= 1.5 * early, f"{early:.2f} s, then {late:.2f} s"
 
 
 def _kill_when(source: Path, place: Path, ready: Callable[[], bool]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from standalone import Worker, standalone, wait
+from standalone import Worker, can_hide, standalone, wait
 
 pytestmark = pytest.mark.slow
 
@@ -106,3 +106,31 @@ def test_a_real_cluster_gives_the_same(
         late = killing == "writing"
         assert run(source, tmp_path / "out", cluster.master, "3", doomed, late=late) == expected
         assert (cluster.workers[0].process.poll() is None) == (not killing)
+
+
+@pytest.mark.skipif(not can_hide(), reason="needs the right to unshare mounts")
+def test_workers_that_do_not_see_a_folder(tmp_path: Path) -> None:
+    """Workers on other machines, without the folder: one line says that they cannot see it, and where."""
+    hidden, seen, logs = (tmp_path / name for name in ("hidden", "seen", "logs"))
+    for folder in (hidden, seen, logs):
+        folder.mkdir()
+        (folder / "a.csv").write_text("publisher,node,topic,size,time\na,a,x,1,1\nb,b,x,1,9\n")
+    here = [sys.executable, "-m", "meshwright"]
+    subprocess.run([*here, "ingest", hidden / "a.csv", "--out", hidden / "dataset"], check=True)
+    subprocess.run([*here, "ingest", hidden / "a.csv", "--out", seen / "dataset"], check=True)
+    subprocess.run([*here, "plan", hidden / "dataset", "--out", hidden / "plan"], check=True)
+    with standalone(logs, 1, hidden=hidden) as cluster:
+        for words in (
+            ["ingest", hidden / "a.csv", "--out", seen / "out"],
+            ["ingest", seen / "a.csv", "--out", hidden / "out"],
+            ["traffic", seen / "a.csv", "--out", hidden / "traffic"],
+            ["profile", hidden / "dataset"],
+            ["verify", hidden / "plan", seen / "dataset"],
+        ):
+            there = ["--master", cluster.master, "--conf", "spark.driver.host=127.0.0.1"]
+            done = subprocess.run([*here, *words, *there], capture_output=True, text=True, check=False)
+            [line] = done.stderr.strip().splitlines()
+            assert (done.returncode, done.stdout) == (2, ""), line
+            assert f"workers cannot see {hidden}" in line
+    assert sorted(path.name for path in hidden.iterdir()) == ["a.csv", "dataset", "plan"]
+    assert sorted(path.name for path in seen.iterdir()) == ["a.csv", "dataset"]
