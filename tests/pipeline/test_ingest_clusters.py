@@ -115,18 +115,19 @@ def test_workers_that_do_not_see_a_folder(tmp_path: Path) -> None:
     for folder in (hidden, seen, logs):
         folder.mkdir()
         (folder / "a.csv").write_text("publisher,node,topic,size,time\na,a,x,1,1\nb,b,x,1,9\n")
-    here = [sys.executable, "-m", "meshwright"]
+    here: list[str | Path] = [sys.executable, "-m", "meshwright"]
     subprocess.run([*here, "ingest", hidden / "a.csv", "--out", hidden / "dataset"], check=True)
     subprocess.run([*here, "ingest", hidden / "a.csv", "--out", seen / "dataset"], check=True)
     subprocess.run([*here, "plan", hidden / "dataset", "--out", hidden / "plan"], check=True)
     with standalone(logs, 1, hidden=hidden) as cluster:
-        for words in (
+        commands: list[list[str | Path]] = [
             ["ingest", hidden / "a.csv", "--out", seen / "out"],
             ["ingest", seen / "a.csv", "--out", hidden / "out"],
             ["traffic", seen / "a.csv", "--out", hidden / "traffic"],
             ["profile", hidden / "dataset"],
             ["verify", hidden / "plan", seen / "dataset"],
-        ):
+        ]
+        for words in commands:
             there = ["--master", cluster.master, "--conf", "spark.driver.host=127.0.0.1"]
             done = subprocess.run([*here, *words, *there], capture_output=True, text=True, check=False)
             [line] = done.stderr.strip().splitlines()

@@ -112,6 +112,14 @@ def test_an_object_store(store: dict[str, str], tmp_path: Path) -> None:
     assert json.loads(down.stdout)["nodes"] == 2, down.stderr
     assert run(store, "plan", "s3://lake/first", "--out", tmp_path / "plan").returncode == 0
     assert run(store, "verify", tmp_path / "plan", "s3://lake/first").returncode == 0
+    # With a cluster, executors read the dataset where it is.
+    there = ("s3://lake/first", "--master", "local[2]")
+    shown = run(store, "profile", *there, "--json")
+    assert json.loads(shown.stdout)["profiles"][0]["subscriptions"] == 3, shown.stderr
+    verified = run(store, "verify", tmp_path / "plan", *there)
+    assert (verified.returncode, "complete" in verified.stdout) == (0, True), verified.stderr
+    taken = run(store, "sample", *there, "--nodes", "9", "--out", tmp_path / "sample", "--json")
+    assert json.loads(taken.stdout)["nodes"] == 2, taken.stderr
     again = run(
         store,
         "ingest",

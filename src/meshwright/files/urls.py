@@ -120,6 +120,40 @@ def file_system(url: str) -> tuple[FileSystem, str]:
     return made
 
 
+def inside(place: str | Path, *names: str) -> str:
+    """Return the place of something in a folder, by path or URL; options of a URL stay at its end.
+
+    >>> inside("/data", "nodes"), inside("s3://b/data?region=x", "nodes", "a.parquet")
+    ('/data/nodes', 's3://b/data/nodes/a.parquet?region=x')
+    """
+    bare, mark, options = os.fspath(place).partition("?") if is_url(place) else (os.fspath(place), "", "")
+    return "/".join((bare.rstrip("/"), *names)) + mark + options
+
+
+def files_in(place: str, ending: str) -> list[str]:
+    """Return the files in a folder whose names have an ending, sorted; not those that `.` or `_` hides.
+
+    Raises
+    ------
+    InputError
+        If the place cannot be reached.
+    """
+    import pyarrow as pa
+    from pyarrow import fs
+
+    local = local_path(place)
+    if local is not None:
+        names = [file.name for file in Path(local).glob(f"*{ending}")]
+    else:
+        system, path = file_system(place)
+        try:
+            found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{place} cannot be reached: {_first_line(error)[:200]}") from error
+        names = [info.base_name for info in found if info.base_name.endswith(ending)]
+    return [inside(place, name) for name in sorted(names) if not name.startswith((".", "_"))]
+
+
 def open_input(place: str) -> Any:
     """Open a file by path or URL for reading bytes, at any position."""
     local = local_path(place)

@@ -12,15 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrow import to_numpy
-from meshwright.errors import FormatError, InputError, first_five
+from meshwright.errors import first_five
 from meshwright.files.header import damaged
+from meshwright.files.urls import inside
 from meshwright.pipeline.dataset.blocks import join_names, pack_names, unpack_names
 from meshwright.pipeline.dataset.name_ids import ask, find_ids
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
 from meshwright.pipeline.flow import Flow, LocalFlow, SparkFlow, make_batch, numbers
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.store.plans import EDGES, EDGES_FILE
-from meshwright.store.tables import first_line
+from meshwright.store.tables import open_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +82,7 @@ def read_links(spark: SparkSession, stored: StoredPlan, given: Subscriptions) ->
     pieces = list(_pieces(stored.path / EDGES_FILE))
     coded = numbers(spark, len(pieces)).map(partial(read_pieces, pieces), CODED).keep()
     try:
-        ids = find_ids(spark, coded, given.folder / "nodes", tasks_at_once(spark))
+        ids = find_ids(spark, coded, inside(given.folder, "nodes"), tasks_at_once(spark))
         joined = coded.select("share", "first", "u", "v", "stated", "names").union(ids)
         flow = joined.exchange(len(pieces), "share").map(partial(number_links, stored.path), LINKS).keep()
         counted = flow.map(_count_links, "links long").collect()
@@ -91,12 +92,8 @@ def read_links(spark: SparkSession, stored: StoredPlan, given: Subscriptions) ->
 
 
 def _pieces(file: Path) -> Iterator[Piece]:
-    import pyarrow.parquet as pq
-
-    try:
-        metadata, schema = pq.read_metadata(file), pq.read_schema(file)
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
+    with open_parquet(str(file)) as parquet:
+        metadata, schema = parquet.metadata, parquet.schema_arrow
     wrong = [field.name for field in EDGES if schema.names.count(field.name) != 1]
     wrong = wrong or [field.name for field in EDGES if schema.field(field.name).type != field.type]
     if wrong:
@@ -109,20 +106,11 @@ def _pieces(file: Path) -> Iterator[Piece]:
 
 def read_pieces(pieces: Sequence[Piece], batches: Batches) -> Iterator[pa.RecordBatch]:
     """Read row groups of links, on an executor: the distinct names of their ends, and codes."""
-    import pyarrow.parquet as pq
-
     for batch in batches:
         for number in batch.column(0).to_pylist():
             file, group, first = pieces[number]
-            try:
-                with pq.ParquetFile(file) as parquet:
-                    table = parquet.read_row_group(group, columns=EDGES.names).combine_chunks()
-            except FileNotFoundError as error:
-                raise InputError(
-                    f"workers cannot see {file}: put the plan where every worker has it under this path"
-                ) from error
-            except (pa.ArrowException, OSError) as error:
-                raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
+            with open_parquet(str(file)) as parquet:
+                table = parquet.read_row_group(group, columns=EDGES.names).combine_chunks()
             if any(column.null_count for column in table.columns):
                 raise damaged(file, "some links have nulls")
             ranks = np.arange(first, first + table.num_rows)

@@ -17,6 +17,7 @@ from meshwright.arrow import fill_null, from_strings, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
 from meshwright.files.limits import open_gzip
+from meshwright.files.urls import open_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,6 +57,30 @@ def read_table(file: Path, schema: pa.Schema) -> pa.Table:
         if column.null_count and not field.nullable:
             raise damaged(file, f"column {field.name!r} has nulls")
     return table.cast(schema)
+
+
+@contextmanager
+def open_parquet(file: str) -> Iterator[Any]:
+    """Yield a Parquet file by path or URL, here or on an executor; errors are one line that names it.
+
+    Raises
+    ------
+    InputError
+        If it cannot be seen from here.
+    FormatError
+        If it cannot be read.
+    """
+    import pyarrow.parquet as pq
+
+    try:
+        with open_input(file) as opened, pq.ParquetFile(opened) as parquet:
+            yield parquet
+    except FileNotFoundError as error:
+        raise InputError(
+            f"workers cannot see {file}: put it where every worker has it under this path, or use a URL"
+        ) from error
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
 
 
 def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:

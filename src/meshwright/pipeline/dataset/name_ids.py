@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrow import from_numpy, to_numpy
-from meshwright.errors import FormatError, InputError
+from meshwright.files.urls import files_in
 from meshwright.pipeline.dataset.blocks import pack, pack_names, sample_names, unpack, unpack_names
 from meshwright.pipeline.dataset.numbering import BYTES_IN_A_PART, find_parts, name_slices
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
 from meshwright.pipeline.flow import Flow, make_batch, numbers
-from meshwright.store.tables import first_line
+from meshwright.store.tables import open_parquet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,12 +39,12 @@ FOUND = "ids binary, names binary"
 class NameGroup(NamedTuple):
     """A row group of a table of names: its file, its number in the file, and the id of its first name."""
 
-    file: Path
+    file: str
     group: int
     base: int
 
 
-def name_groups(folder: Path) -> list[NameGroup]:
+def name_groups(folder: str) -> list[NameGroup]:
     """Return the row groups of a table of names, in the order of ids.
 
     Raises
@@ -53,33 +52,19 @@ def name_groups(folder: Path) -> list[NameGroup]:
     FormatError
         If a file cannot be read.
     """
-    import pyarrow.parquet as pq
-
     found, base = [], 0
-    for file in sorted(folder.glob("*.parquet")):
-        try:
-            metadata = pq.read_metadata(file)
-        except (pa.ArrowException, OSError) as error:
-            raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
-        for group in range(metadata.num_row_groups):
-            found.append(NameGroup(file, group, base))
-            base += metadata.row_group(group).num_rows
+    for file in files_in(folder, ".parquet"):
+        with open_parquet(file) as parquet:
+            for group in range(parquet.num_row_groups):
+                found.append(NameGroup(file, group, base))
+                base += parquet.metadata.row_group(group).num_rows
     return found
 
 
 def read_group(piece: NameGroup) -> pa.Array:
     """Read the names of a row group, on an executor."""
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(piece.file) as parquet:
-            column = parquet.read_row_group(piece.group, columns=["name"]).column("name")
-    except FileNotFoundError as error:
-        raise InputError(
-            f"workers cannot see {piece.file}: put the dataset where every worker has it under this path"
-        ) from error
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{piece.file} cannot be read as Parquet: {first_line(error)}") from error
+    with open_parquet(piece.file) as parquet:
+        column = parquet.read_row_group(piece.group, columns=["name"]).column("name")
     return pa.chunked_array(column.chunks, pa.string()).combine_chunks()
 
 
@@ -98,7 +83,7 @@ def read_named(pieces: Sequence[NameGroup], batches: Batches) -> Iterator[pa.Rec
             yield ask(number, read_group(pieces[number]))
 
 
-def find_ids(spark: SparkSession | None, asked: Flow, folder: Path, cores: int) -> Flow:
+def find_ids(spark: SparkSession | None, asked: Flow, folder: str, cores: int) -> Flow:
     """Return the ids that names have in a table of names.
 
     Both are cut at the same few names, so that one task has all names of a range.
@@ -162,7 +147,7 @@ def answer_ids(batches: Batches) -> Iterator[pa.RecordBatch]:
             )
 
 
-def names_of(spark: SparkSession | None, folder: Path, ids: NDArray[np.int64]) -> pa.Array:
+def names_of(spark: SparkSession | None, folder: str, ids: NDArray[np.int64]) -> pa.Array:
     """Return the names of ids, ascending and not too many; executors read only row groups that have them."""
     pieces = name_groups(folder)
     bases = np.array([piece.base for piece in pieces])
@@ -189,7 +174,7 @@ def take_names(
                 yield make_batch(FOUND, ids=[chosen.astype("<i8")], names=[pack_names(taken)])
 
 
-def ids_of(spark: SparkSession | None, folder: Path, names: Sequence[str]) -> list[int]:
+def ids_of(spark: SparkSession | None, folder: str, names: Sequence[str]) -> list[int]:
     """Return the ids of a few names, −1 for unknown ones; executors look for them."""
     pieces = name_groups(folder)
     rows = numbers(spark, len(pieces)).map(partial(_look_for, pieces, list(names)), "place long, id long")

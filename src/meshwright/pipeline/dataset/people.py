@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.errors import InputError, first_five
+from meshwright.files.urls import inside
 from meshwright.pipeline.dataset.name_ids import (
     ASKED,
     find_ids,
@@ -146,9 +147,9 @@ class RemotePeople(Names):
 
     def _match(self) -> None:
         """Find the topics that are nodes too; what is found stays on the executors."""
-        pieces = name_groups(self.folder / "topics")
+        pieces = name_groups(inside(self.folder, "topics"))
         asked = numbers(self.spark, len(pieces)).map(partial(read_named, pieces), ASKED)
-        found = find_ids(self.spark, asked, self.folder / "nodes", tasks_at_once(self.spark))
+        found = find_ids(self.spark, asked, inside(self.folder, "nodes"), tasks_at_once(self.spark))
         self._of_topic = found.exchange(len(pieces), "share").map(gather_nodes, OF_TOPIC).keep()
         shared = np.zeros(len(pieces), dtype=np.int64)
         for row in self._of_topic.select("share", "shared").collect():
@@ -194,7 +195,7 @@ class RemotePeople(Names):
         if not names:
             return np.zeros(0, dtype=np.int64)
         nodes, topics = (
-            np.array(ids_of(self.spark, self.folder / kind, names), dtype=np.int64)
+            np.array(ids_of(self.spark, inside(self.folder, kind), names), dtype=np.int64)
             for kind in ("nodes", "topics")
         )
         only = (nodes < 0) & (topics >= 0)
@@ -204,11 +205,11 @@ class RemotePeople(Names):
 
     def node_names(self, ids: NDArray[np.int64]) -> pa.Array:
         """Return the names of nodes."""
-        return names_of(self.spark, self.folder / "nodes", ids)
+        return names_of(self.spark, inside(self.folder, "nodes"), ids)
 
     def topic_names(self, ids: NDArray[np.int64]) -> pa.Array:
         """Return the names of topics."""
-        return names_of(self.spark, self.folder / "topics", ids)
+        return names_of(self.spark, inside(self.folder, "topics"), ids)
 
 
 def gather_nodes(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrow import join_text
-from meshwright.errors import FormatError, InputError
 from meshwright.files.header import DATASET, damaged, read_header
-from meshwright.files.urls import local_path
+from meshwright.files.urls import files_in, inside, local_copy, local_path
 from meshwright.interest import Interest
 from meshwright.pipeline.flow import Flow, LocalFlow, SparkFlow, make_batch, numbers
+from meshwright.pipeline.readers.sources import spark_path
 from meshwright.store.dataset_parts import NAMES
 from meshwright.store.interest_files import load_interest
-from meshwright.store.tables import first_line, read_parts
+from meshwright.store.tables import open_parquet, read_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +42,8 @@ class Subscriptions:
     spark: SparkSession | None
     """None: everything runs in this process."""
     counts: Mapping[str, int]
-    folder: Path | None
+    folder: str | None
+    """The path or URL of the dataset, unless the relation is in this process."""
     interest: Interest | None
     """The whole relation, if it is in this process."""
     stated: str | None = None
@@ -68,10 +70,11 @@ class Subscriptions:
         if self.interest is not None:
             return self.interest
         assert self.folder is not None
-        columns = [read_parts(self.folder / kind, NAMES).column("name") for kind in ("nodes", "topics")]
+        with local_copy(self.folder) as here:
+            columns = [read_parts(here / kind, NAMES).column("name") for kind in ("nodes", "topics")]
         found = dict(zip(("nodes", "topics"), map(len, columns), strict=True))
         if any(self.counts[kind] != count for kind, count in found.items()):
-            raise damaged(self.folder / DATASET.file, f"it does not state {found} as its counts")
+            raise damaged(Path(inside(self.folder, DATASET.file)), f"it does not state {found} as its counts")
         nothing = np.zeros(0, dtype=np.int32)
         node_names, topic_names = map(join_text, columns)
         made = Interest(node_names, topic_names, np.zeros(found["nodes"] + 1, dtype=np.int64), nothing)
@@ -90,9 +93,9 @@ class Subscriptions:
         """
         if self.folder is None:
             return
-        found = {kind: _count_rows(self.folder / kind) for kind in ("nodes", "topics")}
+        found = {kind: _count_rows(inside(self.folder, kind)) for kind in ("nodes", "topics")}
         if any(self.counts[kind] != count for kind, count in found.items()):
-            raise damaged(self.folder / DATASET.file, f"it does not state {found} as its counts")
+            raise damaged(Path(inside(self.folder, DATASET.file)), f"it does not state {found} as its counts")
 
     def topic_names(self, topics: Ids) -> list[str]:
         """Return the names of a few topics, without reading those of the others."""
@@ -100,14 +103,14 @@ class Subscriptions:
             found: list[str] = self.interest.topic_names.take(pa.array(topics)).to_pylist()
             return found
         assert self.folder is not None
-        return read_few_names(self.folder / "topics", topics)
+        return read_few_names(inside(self.folder, "topics"), topics)
 
     def groups(self) -> Flow:
         """Return the subscriptions as groups of pairs, in order."""
         if self.interest is not None:
             return _send(self.spark, self.interest)
         assert self.folder is not None
-        pieces = row_groups(self.folder / "subscriptions")
+        pieces = row_groups(inside(self.folder, "subscriptions"))
         return numbers(self.spark, len(pieces)).map(partial(read_groups, pieces), GROUP)
 
     def packed(self, shards: int) -> Flow:
@@ -124,12 +127,12 @@ class Subscriptions:
             found: list[str] = self.interest.node_names.take(pa.array(nodes, pa.int64())).to_pylist()
             return found
         assert self.folder is not None
-        return read_few_names(self.folder / "nodes", np.array(nodes, dtype=np.int32))
+        return read_few_names(inside(self.folder, "nodes"), np.array(nodes, dtype=np.int32))
 
     def table(self, spark: SparkSession) -> DataFrame:
         """Return the subscriptions as a Spark table with the columns `node, topic`."""
         assert self.folder is not None
-        return spark.read.parquet((self.folder / "subscriptions").as_uri()).select("node", "topic")
+        return spark.read.parquet(spark_path(inside(self.folder, "subscriptions"))).select("node", "topic")
 
     def check(self, found: int) -> None:
         """Check that the number of subscriptions is the stated one.
@@ -158,18 +161,23 @@ def subscriptions(
         If it is not a dataset, or damaged.
     """
     local = local_path(source)
-    folder = Path("" if local is None else local)
-    if local is None or not folder.is_dir():
+    place = os.fspath(source) if local is None else str(Path(local).resolve())
+    if local is None:
+        # Without a cluster, a dataset at a URL is copied to this machine.
+        remote = spark is not None and inside(place, DATASET.file) in files_in(place, DATASET.file)
+    if not (remote if local is None else Path(local).is_dir()):
         return from_interest(spark, load_interest(str(source), **({} if columns is None else vars(columns))))
-    manifest = read_header(folder, DATASET)
+    if local is None:
+        with local_copy(inside(place, DATASET.file)) as file:
+            manifest = read_header(file.parent, DATASET)
+    else:
+        manifest = read_header(Path(local), DATASET)
     counts = manifest.get("counts", {})
     kinds = ("nodes", "topics", "subscriptions")
     if not isinstance(counts, dict) or not all(isinstance(counts.get(kind), int) for kind in kinds):
-        raise damaged(folder / DATASET.file, "it does not state its counts")
+        raise damaged(Path(inside(place, DATASET.file)), "it does not state its counts")
     stated = {kind: int(counts[kind]) for kind in kinds}
-    return Subscriptions(
-        spark, stated, folder.resolve(), None, manifest.get("fingerprint"), int(manifest["schema"])
-    )
+    return Subscriptions(spark, stated, place, None, manifest.get("fingerprint"), int(manifest["schema"]))
 
 
 SUBSCRIPTIONS_HERE = 50_000_000
@@ -210,46 +218,34 @@ def _send(spark: SparkSession | None, interest: Interest) -> Flow:
     return SparkFlow(spark.createDataFrame(pa.concat_tables(made), GROUP))
 
 
-def row_groups(folder: Path) -> list[tuple[Path, int]]:
+def row_groups(folder: str) -> list[tuple[str, int]]:
     """Return the row groups of all Parquet files in a folder, the units that executors read."""
-    import pyarrow.parquet as pq
-
-    files = sorted(file for file in folder.glob("*.parquet") if not file.name.startswith((".", "_")))
-    try:
-        return [(file, group) for file in files for group in range(pq.read_metadata(file).num_row_groups)]
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{folder} cannot be read as Parquet: {first_line(error)}") from error
+    found = []
+    for file in files_in(folder, ".parquet"):
+        with open_parquet(file) as parquet:
+            found += [(file, group) for group in range(parquet.num_row_groups)]
+    return found
 
 
-def _count_rows(folder: Path) -> int:
+def _count_rows(folder: str) -> int:
     """Return the rows of all Parquet files in a folder, from their metadata."""
-    import pyarrow.parquet as pq
+    count = 0
+    for file in files_in(folder, ".parquet"):
+        with open_parquet(file) as parquet:
+            count += parquet.metadata.num_rows
+    return count
 
-    try:
-        return sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{folder} cannot be read as Parquet: {first_line(error)}") from error
 
-
-def read_groups(pieces: Sequence[tuple[Path, int]], batches: Batches) -> Iterator[pa.RecordBatch]:
+def read_groups(pieces: Sequence[tuple[str, int]], batches: Batches) -> Iterator[pa.RecordBatch]:
     """Read the row groups with the given numbers, on an executor.
 
     Reading them with Spark would convert all values from columns to rows and back.
     """
-    import pyarrow.parquet as pq
-
     for batch in batches:
         for number in batch.column(0).to_pylist():
             file, group = pieces[number]
-            try:
-                with pq.ParquetFile(file) as parquet:
-                    table = parquet.read_row_group(group, columns=["node", "topic"])
-            except FileNotFoundError as error:
-                raise InputError(
-                    f"workers cannot see {file}: put the dataset where every worker has it under this path"
-                ) from error
-            except (pa.ArrowException, OSError) as error:
-                raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
+            with open_parquet(file) as parquet:
+                table = parquet.read_row_group(group, columns=["node", "topic"])
             columns = (table.column(name).to_numpy().astype("<i4", copy=False) for name in ("node", "topic"))
             yield make_batch(
                 GROUP, **{name: [ids] for name, ids in zip(("nodes", "topics"), columns, strict=True)}
@@ -278,15 +274,13 @@ def pack_groups(shards: int, batches: Batches) -> Iterator[pa.RecordBatch]:
                 yield make_batch(SHARD, shard=[shard], first=[first], **columns)
 
 
-def read_few_names(folder: Path, ids: Ids) -> list[str]:
+def read_few_names(folder: str, ids: Ids) -> list[str]:
     """Return the names with the given ids, reading only the row groups that have them."""
-    import pyarrow.parquet as pq
-
     found: dict[int, str] = {}
     begin = 0
     wanted = np.unique(ids)
-    for file in sorted(folder.glob("*.parquet")):
-        with pq.ParquetFile(file) as parquet:
+    for file in files_in(folder, ".parquet"):
+        with open_parquet(file) as parquet:
             for group in range(parquet.num_row_groups):
                 end = begin + parquet.metadata.row_group(group).num_rows
                 here = wanted[(wanted >= begin) & (wanted < end)]
