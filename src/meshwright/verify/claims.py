@@ -117,7 +117,7 @@ class PlanReport:
         """The same among overlays with no higher degree than `at_degree`."""
         if self.degrees is None or not self.complete:
             return None
-        return gap(len(self.overlay), self.degrees.links)
+        return gap(len(self.outline), self.degrees.links)
 
     @property
     def ok(self) -> bool:
