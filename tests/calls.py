@@ -131,6 +131,8 @@ tunings: st.SearchStrategy[Tuning] = st.builds(
     giant=st.sampled_from([2, 5, 8, 100]),
     node_bits=st.sampled_from([None, True, False]),
     counted=st.sampled_from([None, 0, 3, 6, 1000]),
+    index=st.sampled_from([None, 0, 1, 2, 3, 4]),
+    room=st.sampled_from([None, 1, 5, 50]),
 )
 """Thresholds so small, or so large, that small interests take every path of the engine."""
 

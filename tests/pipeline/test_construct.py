@@ -115,6 +115,10 @@ def test_the_way_is_chosen_by_size() -> None:
     # minmax needs more memory than gm.
     assert choose(large, rules.minmax, free=needed * 6 // 5).way == "parts"
     assert choose(large, rules.gm, 7).parts == 7
+    # With more topics, pairs that share three are few.
+    sparse = choose(unif(100_000, 2000, size=6, seed=1), rules.gm)
+    assert sparse.way == "driver"
+    assert "from the index" in sparse.why
     assert 2**20 < free_memory() < 2**50
 
 

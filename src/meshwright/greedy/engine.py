@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,13 +62,14 @@ def grow(
         Budgets: how many links may be added; a link that would push either end over `max_degree` is not a
         candidate.
     threads
-        How many threads rebuild rows at once.
+        How many threads rebuild rows or list pairs at once.
     progress
         Called every few tenths of a second; what it raises ends the run.
     tuning
         Sizes of the engine's arrays; they change its speed only.
     elsewhere
-        Rebuilds large waves of rows somewhere else, such as on a cluster.
+        Rebuilds large waves of rows somewhere else, such as on a cluster. Rows are rebuilt by the sweep, so no
+        level is listed from the index then, unless `tuning` says so.
     degrees
         How many links each node has, where that differs from the start's. It cannot be combined with
         `elsewhere`, which derives degrees from the links alone.
@@ -86,6 +88,8 @@ def grow(
     tuning = tuning or Tuning()
     if elsewhere is not None and degrees is not None:
         raise InputError("elsewhere and degrees cannot be combined: leave one of them out")
+    if elsewhere is not None and tuning.index is None:
+        tuning = replace(tuning, index=0)
     task = Task(counted, rule, candidates, max_degree, tuning)
     run = LevelRun(task, start, max_edges=max_edges, threads=threads, progress=progress, degrees=degrees)
     if elsewhere is not None:

@@ -36,10 +36,16 @@ class Tuning:
     """Whether contributions are counted by bits of topics, or by lists."""
     counted: int | None = None
     """The number of subscribers below which a topic is counted for each pair of nodes; 0: not at all."""
+    index: int | None = None
+    """The highest level whose pairs are listed from the index; 0: none, 4 or more: all levels."""
+    room: int | None = None
+    """How many listed pairs there is room for."""
 
     def __post_init__(self) -> None:
         if self.window is not None and self.window < 1:
             raise InputError(f"a window of {self.window} pairs: give at least 1")
+        if self.room is not None and self.room < 1:
+            raise InputError(f"room for {self.room} pairs: give at least 1")
 
 
 WORD = 64
@@ -95,6 +101,7 @@ def lay_out_state(
         topic_row=topic_row,
         free_rows=np.arange(heavy + spare, heavy, -1, dtype=np.int32),
         large=large.astype(np.int32),
+        outside=np.zeros(0, dtype=np.int32),
         noted=np.full(topics, -1, dtype=np.int32),
         pairs=np.zeros(num_pairs, dtype=np.uint8),
         pair_begin=pair_begin,

@@ -12,6 +12,7 @@ import pyarrow as pa
 from meshwright.arrays import frozen
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
+from meshwright.greedy.index_run import EVERY_LEVEL, IndexRun, highest_level
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ class Task:
         nameless = Interest(
             pa.nulls(held.num_nodes), pa.nulls(held.num_topics), held.node_ptr, held.node_topics
         )
-        # Only the sweep uses bits over topics.
-        return replace(self, interest=nameless, tuning=replace(self.tuning, node_bits=False))
+        # Only the sweep uses bits over topics, and executors only rebuild its rows.
+        return replace(self, interest=nameless, tuning=replace(self.tuning, node_bits=False, index=0))
 
 
 class LevelRun:
@@ -68,51 +69,88 @@ class LevelRun:
         progress: Progress | None = None,
         degrees: Ids | None = None,
     ) -> None:
+        self.task, self.start, self.degrees, self.threads = task, start, degrees, threads
+        self.waves: Waves | None = None
+        self.k = 0.0 if task.rule.k is None else task.rule.k
+        self.strict = task.rule.strict
+        self.listed = highest_level(task)
+        """The highest level whose pairs are listed from the index."""
+        self._lay_out()
+        self.driver = Driver(self.state, max_edges=max_edges, progress=progress)
+
+    def _lay_out(self) -> None:
+        """Lay out the state with the start's links, and the sweeps where levels are swept."""
         from meshwright.greedy.kernels.components import link_start
         from meshwright.greedy.kernels.state import TOP_DEGREE
         from meshwright.greedy.kernels.sweep import begin
 
-        interest, candidates, tuning = task.interest, task.candidates, task.tuning
-        self.threads = threads
-        self.waves: Waves | None = None
-        self.k = 0.0 if task.rule.k is None else task.rule.k
-        self.strict = task.rule.strict
-        self.state = _counted_state(task)
+        task, start = self.task, self.start
+        self.whole: Sweep = layout.no_sweep()
+        self.sparing: Sweep = layout.no_sweep()
+        self.scratches: list[Scratch] = []
+        self.state = _listed_state(task) if self.listed == EVERY_LEVEL else _counted_state(task)
         if start is not None:
             link_start(self.state, start.u, start.v)
-        if degrees is not None:
-            self.state.degree[:] = degrees
+        if self.degrees is not None:
+            self.state.degree[:] = self.degrees
         self.state.tally[TOP_DEGREE] = self.state.degree.max(initial=0)
-        self.whole: Sweep = layout.lay_out_sweep(interest, candidates, self.state, tuning, sparing=False)
-        self.sparing: Sweep = layout.no_sweep()
+        if self.listed == EVERY_LEVEL:
+            return
+        shape = task.interest, task.candidates, self.state, task.tuning
+        self.whole = layout.lay_out_sweep(*shape, sparing=False)
         if self.k > 0:
-            self.sparing = layout.lay_out_sweep(interest, candidates, self.state, tuning, sparing=True)
-        self.scratches: list[Scratch] = [
-            layout.lay_out_scratch(self.state, self.whole) for _ in range(threads)
-        ]
+            self.sparing = layout.lay_out_sweep(*shape, sparing=True)
+        self.scratches = [layout.lay_out_scratch(self.state, self.whole) for _ in range(self.threads)]
         begin(self.state, self.whole, self.sparing, start is None)
-        self.driver = Driver(self.state, max_edges=max_edges, progress=progress)
 
     def finish(self) -> tuple[Ids, Ids, Ids]:
         """Run to the end and return the links added, with their contributions."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            if self.listed == EVERY_LEVEL:
+                lists = self._lists(pool)
+                if lists.list_high():
+                    lists.link_all()
+                    return self.driver.links()
+                # The list does not fit, and nothing is linked yet: sweep.
+                del lists
+                self.listed = 0
+                self._lay_out()
+                self.driver.state = self.state
+            self._sweep(pool)
+            if self.listed > 0:
+                self._lists(pool).link_from(self._level())
+        return self.driver.links()
+
+    def _lists(self, pool: ThreadPoolExecutor) -> IndexRun:
+        self.state = self.state._replace(outside=np.zeros(len(self.state.degree), dtype=np.int32))
+        return IndexRun(self.task, self.state, self.driver, pool, self.threads)
+
+    def _level(self) -> int:
+        """Return the level of the whole sweep."""
+        from meshwright.greedy.kernels.state import LEVEL
+
+        return int(self.whole.cursor[LEVEL])
+
+    def _sweep(self, pool: ThreadPoolExecutor) -> None:
+        """Sweep down to the first level that is listed, or to the end."""
+        from meshwright.greedy.kernels.state import EXHAUSTED
         from meshwright.greedy.kernels.sweep import run
 
-        def step(goal: Goal, links: Links) -> int:
-            by_level = self.threads > 1
-            scratch = self.scratches[0]
-            sweeps = self.whole, self.sparing
-            return run(self.state, *sweeps, scratch, self.k, self.strict, by_level, goal, links)
-
-        with ThreadPoolExecutor(self.threads) as pool:
-
-            def before_stride() -> None:
+        def before_stride() -> None:
+            if self._level() > self.listed:
                 if self.waves is not None:
                     self.waves.offer(self)
                 if self.threads > 1:
                     self._rebuild_waves(pool)
 
-            self.driver.run(step, before_stride)
-        return self.driver.links()
+        def step(goal: Goal, links: Links) -> int:
+            if self._level() <= self.listed:
+                return EXHAUSTED
+            by_level = self.threads > 1 or self.listed > 0
+            sweeps, scratch = (self.whole, self.sparing), self.scratches[0]
+            return run(self.state, *sweeps, scratch, self.k, self.strict, by_level, goal, links)
+
+        self.driver.run(step, before_stride)
 
     def _rebuild_waves(self, pool: ThreadPoolExecutor) -> None:
         """Rebuild, on all threads, the rows that a sweep needs at the level it is about to begin.
@@ -157,6 +195,12 @@ def open_nodes(sweep: Sweep) -> NDArray[np.bool_]:
     """Return which nodes are open in a sweep."""
     bits = np.unpackbits(sweep.open_nodes.view(np.uint8), bitorder="little")
     return bits[: len(sweep.bound)].astype(bool)
+
+
+def _listed_state(task: Task) -> State:
+    """Return the state before any link, without bits: lists of few topics are quicker to compare."""
+    tuning = replace(task.tuning, heavy=task.interest.num_nodes + 1, node_bits=False)
+    return layout.lay_out_state(task.interest, task.candidates, limit_of(task.max_degree), tuning)
 
 
 def _counted_state(task: Task) -> State:

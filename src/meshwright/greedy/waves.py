@@ -8,6 +8,7 @@ rebuilt: the executors of a cluster make their own state from the interest and t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -182,6 +183,7 @@ class Rebuilder:
 
         # Nobody reads the contributions of these links.
         unknown = np.zeros(len(wave.u), dtype=np.int32)
+        task = replace(task, tuning=replace(task.tuning, index=0))
         self.wave, self.run = wave, LevelRun(task, Overlay(task.interest, wave.u, wave.v, unknown))
         self.run.whole.cursor[LEVEL], self.run.whole.cursor[ROW] = wave.whole_level, wave.whole_row
 

@@ -48,6 +48,9 @@ if config.DISABLE_JIT:
         bits = (array[int(begin) : int(begin) + 64] >> k) & 1
         return np.packbits(bits, bitorder="little").view(np.uint64)[0]
 
+    def prefetch(array: Any, i: Any) -> None:
+        """Fetch item i of an array into the cache, to be read soon; any i is allowed."""
+
     def load(array: Any, j: Any) -> Any:
         """Return the block that begins at word j of an array; rows count as one long sequence of words."""
         return array.reshape(-1)[int(j) : int(j) + 8].copy()
@@ -232,6 +235,22 @@ else:
             return builder.ctpop(arguments[0])
 
         return types.int64(types.uint64), generate
+
+    @intrinsic
+    def prefetch(typingctx: Any, array: Any, i: Any) -> Any:
+        """Fetch item i of an array into the cache, to be read soon; any i is allowed."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            byte, flag = ir.IntType(8), ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), flag, flag, flag])
+            known = builder.module.globals.get("llvm.prefetch.p0")
+            function = known or ir.Function(builder.module, kind, "llvm.prefetch.p0")
+            place = _place(context, builder, byte, signature.args[0], *arguments)
+            # To be read, to be kept in all caches, as data.
+            builder.call(function, [place, flag(0), flag(3), flag(1)])
+            return context.get_dummy_value()
+
+        return types.none(array, types.int64), generate
 
     @intrinsic
     def lowest_bit(typingctx: Any, word: Any) -> Any:

@@ -30,11 +30,18 @@ from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.greedy.kernels.pair_counts import uncount_pairs
 from meshwright.greedy.kernels.state import FREE_ROWS, MERGES
 from meshwright.jit.compiler import inlined, inner, kernel
-from meshwright.jit.simd import popcount
+from meshwright.jit.simd import popcount, prefetch
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int
+    from meshwright.arrays import Bits, Ids, Int
     from meshwright.greedy.kernels.state import State
+
+
+@inlined
+def is_open(nodes: Bits, v: Int) -> bool:
+    """Return whether node v's bit is set."""
+    word = np.uint64(v)
+    return bool((nodes[word >> SIX] >> (word & SIXTY_THREE)) & ONE)
 
 
 @inlined
@@ -105,12 +112,17 @@ def contribution_by_bits(state: State, u: Int, v: Int, level: Int) -> int:
 
 @inner
 def enter_giant(state: State, topic: Int, component: Int) -> None:
-    """Set the giant bit of each member of a component."""
+    """Count each member of a component as inside its topic's giant, and set its bit."""
     word = np.uint64(state.rank.shape[1] - 1) + (np.uint64(topic) >> SIX)
     bit = ONE << (np.uint64(topic) & SIXTY_THREE)
+    covered, counted = topic < state.covered, len(state.outside) > 0
     slot = component
     while True:
-        state.node_bits[state.topic_nodes[slot], word] |= bit
+        node = state.topic_nodes[slot]
+        if covered:
+            state.node_bits[node, word] |= bit
+        if counted:
+            state.outside[node] -= 1
         slot = state.following[slot]
         if slot == component:
             break
@@ -118,10 +130,10 @@ def enter_giant(state: State, topic: Int, component: Int) -> None:
 
 @inner
 def join_bits(state: State, topic: Int, a: Int, b: Int) -> None:
-    """Update the nodes' bits before the components a and b, a the larger, become one, named a."""
+    """Update bits and counts of nodes before the components a and b, a the larger, become one, named a."""
     # A component of one was a node alone: no longer.
     for component in (a, b):
-        if state.size[component] == 1:
+        if topic < state.covered and state.size[component] == 1:
             words, bit = np.uint64(state.rank.shape[1] - 1), ONE << (np.uint64(topic) & SIXTY_THREE)
             word = words + words + (np.uint64(topic) >> SIX)
             state.node_bits[state.topic_nodes[component], word] &= ~bit
@@ -192,7 +204,7 @@ def merge(state: State, first: Int, second: Int) -> None:
         first, second = second, first
     a, b = state.node_label[first], state.node_label[second]
     # These two need the components as they were.
-    if topic < state.covered:
+    if topic < state.covered or len(state.outside) > 0:
         join_bits(state, topic, a, b)
     row, other_row, topic_row = state.node_row[first], state.node_row[second], state.topic_row[topic]
     if len(state.pairs) > 0 and topic_row < 0:
@@ -251,6 +263,15 @@ def link_by_lists(state: State, u: Int, v: Int) -> int:
     begin, end = state.node_ptr[u] + state.rank[u, words], state.node_ptr[u + 1]
     for i in range(begin, end):
         state.noted[state.node_topics[i]] = i
+    # Components are anywhere in memory: fetch all that merge before the first does.
+    for j in range(state.node_ptr[v] + state.rank[v, words], state.node_ptr[v + 1]):
+        i = state.noted[state.node_topics[j]]
+        if begin <= i < end and state.node_label[i] != state.node_label[j]:
+            for component in (np.int64(state.node_label[i]), np.int64(state.node_label[j])):
+                prefetch(state.size, component)
+                prefetch(state.following, component)
+                prefetch(state.entry, component)
+                prefetch(state.topic_nodes, component)
     for j in range(state.node_ptr[v] + state.rank[v, words], state.node_ptr[v + 1]):
         topic = state.node_topics[j]
         i = state.noted[topic]

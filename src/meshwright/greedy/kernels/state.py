@@ -76,7 +76,7 @@ class State(NamedTuple):
     components: Ids
     """By topic: how many components."""
     giant: Ids
-    """By topic: the component that `node_bits` calls its giant, or −1."""
+    """By topic: the component that `node_bits` and `outside` call its giant, or −1."""
     giant_size: int
     """The size from which a component may be its topic's giant."""
     covered: int
@@ -93,6 +93,8 @@ class State(NamedTuple):
     """A stack of unused bit rows; `tally[FREE_ROWS]` is its height."""
     large: Ids
     """By topic: the size from which a component owns a bit row."""
+    outside: Ids
+    """By node: in how many of its topics it is not in the giant. Empty if not counted."""
     noted: Ids
     """Working memory: by topic, the entry of a node that is being linked."""
     pairs: Bytes

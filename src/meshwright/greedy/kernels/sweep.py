@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.greedy.kernels.components import contribution, fill_bits, fill_node_bits, link
+from meshwright.greedy.kernels.components import contribution, fill_bits, fill_node_bits, is_open, link
 from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
     BROKEN,
@@ -41,15 +41,8 @@ from meshwright.jit.compiler import inlined, inner, kernel, spliced
 from meshwright.jit.simd import SIXTEEN, largest, lowest_bit, reaching
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Int
+    from meshwright.arrays import Int
     from meshwright.greedy.kernels.state import Goal, Links, Scratch, State, Sweep
-
-
-@inlined
-def is_open(nodes: Bits, v: Int) -> bool:
-    """Return whether node v's bit is set."""
-    word = np.uint64(v)
-    return bool((nodes[word >> SIX] >> (word & SIXTY_THREE)) & ONE)
 
 
 @inlined

@@ -12,7 +12,10 @@ import numpy as np
 
 from meshwright.designs import Plan, find
 from meshwright.errors import InputError
-from meshwright.greedy import rules, waves
+from meshwright.greedy import Tuning, rules, waves
+from meshwright.greedy.candidates import everything
+from meshwright.greedy.index_run import EVERY_LEVEL, PAIRS_A_SUBSCRIPTION, highest_level, index_seconds
+from meshwright.greedy.level_run import Task
 from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
 from meshwright.pipeline.planning.divide import Loss, divide, loss
@@ -49,13 +52,19 @@ def choose(interest: Interest, rule: Rule, parts: int | None = None, *, free: in
     """Choose how to plan an interest; `free` is the free memory in bytes, by default that of this machine."""
     if parts is not None:
         return Choice(PARTS, f"--parts {parts} was given", parts)
-    needed = engine_bytes(interest, sparing=rule.k is not None)
+    task = Task(interest, rule, everything, None, Tuning())
+    listed = highest_level(task) == EVERY_LEVEL
+    needed = index_bytes(interest) if listed else engine_bytes(interest, sparing=rule.k is not None)
     room = ROOM_SHARE * (free_memory() if free is None else free)
     if needed > room:
         # If the workers run on this machine, each core plans a part at the same time.
         enough = max(2, -int(-needed * (os.cpu_count() or 1) // max(room, 1)))
         why = f"the exact design needs about {_format_bytes(needed)}, and {_format_bytes(room)} are available"
         return Choice(PARTS, why, enough)
+    if listed:
+        seconds = index_seconds(interest)
+        why = f"the pairs are listed from the index in about {seconds:.2g} s here: rows need not be counted"
+        return Choice(DRIVER, why)
     seconds = first_wave(interest) / WORK_A_SECOND
     if first_wave(interest) < waves.LEAST_WORK:
         return Choice(DRIVER, f"all rows are counted in about {seconds:.2g} s here: too little to send away")
@@ -78,6 +87,11 @@ def engine_bytes(interest: Interest, *, sparing: bool) -> int:
     heavy = int((popularity >= max(2, nodes // 400)).sum())
     rows = 3 * heavy + 16
     return subscriptions * 28 + rows * (nodes // 8 + 64) + nodes * (280 * (2 if sparing else 1) + 24 + 96)
+
+
+def index_bytes(interest: Interest) -> int:
+    """Return about how much memory the engine needs where every level is listed from the index, at most."""
+    return interest.num_subscriptions * (36 + 8 * PAIRS_A_SUBSCRIPTION) + interest.num_nodes * 40
 
 
 def free_memory() -> int:

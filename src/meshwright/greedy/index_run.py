@@ -1,0 +1,293 @@
+"""The index path of Greedy Merge: levels whose pairs are listed from the index of subscribers by topic.
+
+`highest_level` decides, by estimated costs, which levels are listed and which are left to the level sweep;
+`IndexRun` lists and links them. Both paths add the same links: see `kernels/index.py`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from meshwright.arrays import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from meshwright.arrays import Floats, Ids, Offsets
+    from meshwright.greedy.driver import Driver
+    from meshwright.greedy.kernels.index import Buckets
+    from meshwright.greedy.kernels.state import State
+    from meshwright.greedy.level_run import Task
+    from meshwright.interest import Interest
+
+    Listing: TypeAlias = Callable[[Buckets, Ids, int, int, Offsets], int]
+    """Lists pairs of rows in a range, their first topic among some; returns how many, or `FULL_LIST`."""
+
+EVERY_LEVEL = 2**31 - 1
+"""What `highest_level` returns if the sweep is not needed at all."""
+LISTED = 3
+"""The highest level that can be listed when it is reached; those above must be listed before any link."""
+FIRST_ROWS = 16
+"""A level is listed in slices of rows. The first one has 1/16 of them: its links connect most of each topic,
+and what remains is a small list."""
+STEPS_A_CALL = 20_000_000
+"""How many steps a kernel may take between two looks at progress and at Ctrl-C: some tenths of a second."""
+PAIRS_A_SUBSCRIPTION = 8
+"""How many pairs a list may have for each subscription; with 8 bytes each, this bounds the memory."""
+LEAST_SECONDS = 0.5
+"""A run that the sweep finishes sooner is left to it: the index is not worth compiling for."""
+
+MARGIN = 1.5
+"""How many times longer the sweep must take for the index to be chosen: both are estimates."""
+
+
+def highest_level(task: Task) -> int:
+    """Return the highest level to list from the index: 0 for none, `EVERY_LEVEL` for all.
+
+    The index lists pairs of any nodes, but knows neither degrees nor excluded pairs.
+    """
+    candidates = task.candidates
+    if task.rule.k is not None or task.max_degree is not None:
+        return 0
+    if candidates.pairs is not None or candidates.excluded is not None:
+        return 0
+    if task.tuning.index is not None:
+        return EVERY_LEVEL if task.tuning.index > LISTED else task.tuning.index
+    by_sweep = sweep_seconds(task.interest)
+    if by_sweep < LEAST_SECONDS or by_sweep < MARGIN * index_seconds(task.interest):
+        return 0
+    return EVERY_LEVEL
+
+
+def sweep_seconds(interest: Interest) -> float:
+    """Return about how long the level sweep takes on one core.
+
+    It rebuilds a row about once for each link, a link merges about three topics, and a rebuild reads half of
+    a bit row for each topic of the row and for selecting its best pairs: 0.28 ns a word.
+    """
+    sizes = np.diff(interest.node_ptr).astype(np.float64)
+    return float((sizes / 3 * (sizes + 16)).sum() * interest.num_nodes / 128 * 0.28e-9)
+
+
+def index_seconds(interest: Interest) -> float:
+    """Return about how long the index path takes on one core, from the sizes of nodes and topics.
+
+    Buckets of three topics take 12 ns for each three topics of a node, buckets of two 16 ns for each two, in
+    three passes. A pair of nodes is listed once for each three topics that it shares, which costs 50 ns with
+    sorting and checking. If nodes choose topics independently, by popularity p, the number of these is
+    (Σ_v C(|T(v)|, 3))² / 2 · e₃(p²) / e₃(p)², where e₃ sums the products of three different topics.
+    """
+    sizes = np.diff(interest.node_ptr).astype(np.float64)
+    twos, threes = _choose_two(sizes).sum(), _choose_three(sizes).sum()
+    popularity = np.bincount(interest.node_topics, minlength=interest.num_topics).astype(np.float64)
+    together = _products_of_three(popularity)
+    shared = threes**2 / 2 * _products_of_three(popularity**2) / together**2 if together > 0 else 0.0
+    return float(12e-9 * threes + 3 * 16e-9 * twos + 50e-9 * shared)
+
+
+def _choose_two(sizes: Floats) -> Floats:
+    return sizes * (sizes - 1) / 2
+
+
+def _choose_three(sizes: Floats) -> Floats:
+    return _choose_two(sizes) * np.maximum(sizes - 2, 0) / 3
+
+
+def _products_of_three(values: Floats) -> float:
+    """Return the sum of x·y·z over all sets of three values, by Newton's identity."""
+    first, second, third = (float((values**k).sum()) for k in (1, 2, 3))
+    return max(0.0, (first**3 - 3 * first * second + 2 * third) / 6)
+
+
+class IndexRun:
+    """Lists the pairs of the low levels, or of all, and links them.
+
+    Parameters
+    ----------
+    task
+        What is linked.
+    state
+        The state, with `outside` to be counted.
+    driver
+        Runs the kernel that links, and keeps the links.
+    pool, threads
+        Threads that list pairs, besides this one.
+    """
+
+    def __init__(
+        self, task: Task, state: State, driver: Driver, pool: ThreadPoolExecutor, threads: int
+    ) -> None:
+        interest = task.interest
+        self.interest, self.state, self.driver = interest, state, driver
+        self.pool, self.threads = pool, threads
+        room = task.tuning.room or PAIRS_A_SUBSCRIPTION * interest.num_subscriptions
+        self.pairs: Offsets = np.empty(max(room, threads), dtype=np.int64)
+        """Working memory for listed pairs, a part for each thread. What is not used takes no memory."""
+        self.buckets = [lay_out_buckets(interest) for _ in range(threads)]
+
+    def list_high(self) -> bool:
+        """List the pairs that contribute 3 and more; return whether they fit.
+
+        Where all do, the list also serves for level 3. Else only those that contribute more than 3 are kept.
+        """
+        from meshwright.greedy.kernels.index import count_outside
+
+        count_outside(self.state)
+        nodes = self.interest.num_nodes
+        length = self._list(3, 0, nodes)
+        self.third: Offsets | None = None
+        if length is not None:
+            # A pair that shares more than three topics is listed more than once.
+            self.third = self.pairs[:length]
+            self.high = np.unique(self.third[1:][self.third[1:] == self.third[:-1]])
+            return True
+        parts, low, width = [], 0, nodes // FIRST_ROWS + 1
+        while low < nodes:
+            length = self._list(4, low, low + width)
+            if length is not None:
+                parts.append(np.unique(self.pairs[:length]))
+                if sum(map(len, parts)) > len(self.pairs):
+                    return False
+                low, width = low + width, 2 * width
+            elif width == 1:
+                return False
+            else:
+                width //= 2
+        self.high = np.concatenate(parts)
+        return True
+
+    def link_all(self) -> None:
+        """Link all levels, after `list_high`."""
+        sizes = np.diff(self.interest.node_ptr).astype(np.int32)
+        bounds = np.minimum(sizes[self.high >> 32], sizes[self.high & 0xFFFFFFFF])
+        for level in range(int(bounds.max(initial=0)), LISTED, -1):
+            self._link(self.high, bounds, level)
+        if self.third is not None:
+            self._link(self.third, None, LISTED)
+        self.link_from(LISTED if self.third is None else LISTED - 1)
+
+    def link_from(self, level: int) -> None:
+        """List and link the pairs of this level and of those below it, given that none contributes more."""
+        from meshwright.greedy.kernels.index import count_outside, list_by_one
+
+        nodes = self.interest.num_nodes
+        for now in range(min(level, LISTED), 1, -1):
+            low, width = 0, nodes // FIRST_ROWS + 1
+            while low < nodes and not self._is_done():
+                count_outside(self.state)
+                length = self._list(now, low, low + width)
+                if length is None:
+                    if width == 1:
+                        # The pairs of one row, at worst every node for each two or three of its topics.
+                        self.pairs = np.empty(2 * len(self.pairs), dtype=np.int64)
+                    width = max(width // 2, 1)
+                    continue
+                self._link(self.pairs[:length], None, now)
+                low, width = low + width, 8 * width
+        if self._is_done():
+            return
+        count_outside(self.state)
+        missing = int(np.maximum(self.state.components - 1, 0).sum())
+        pairs = np.empty(missing, dtype=np.int64)
+        seen = np.zeros(self.interest.num_subscriptions, dtype=np.int8)
+        pairs = pairs[: list_by_one(self.state, seen, pairs)]
+        pairs.sort()
+        self._link(pairs, None, 1)
+
+    def _is_done(self) -> bool:
+        """Return whether no link may be added any more, or none is needed."""
+        from meshwright.greedy.kernels.state import EDGES
+
+        full = self.state.tally[EDGES] >= self.driver.max_edges
+        return bool(full or self.state.components.max(initial=0) <= 1)
+
+    def _link(self, pairs: Offsets, bounds: Ids | None, level: int) -> None:
+        from meshwright.greedy.kernels.index import take
+
+        cursor = np.zeros(1, dtype=np.int64)
+        bounds = np.zeros(0, dtype=np.int32) if bounds is None else bounds
+        self.driver.run(lambda goal, links: take(self.state, pairs, bounds, level, cursor, goal, links))
+
+    def _list(self, level: int, low: int, high: int) -> int | None:
+        """List the pairs of a level, in rows from low to high, sorted; level 4 stands for all above 3.
+
+        Return how many there are, or None if they do not fit.
+        """
+        from meshwright.greedy.kernels import index
+
+        if level == 2:
+            listing: Listing = partial(index.list_by_two, self.state)
+        else:
+            listing = partial(index.list_by_three, self.state, bool(level > LISTED))
+        chunks = deque(self._chunks(min(level, LISTED)))
+        share = len(self.pairs) // self.threads
+        lengths = [0] * self.threads
+
+        def work(thread: int) -> None:
+            part = self.pairs[thread * share : (thread + 1) * share]
+            while chunks:
+                try:
+                    topics = chunks.popleft()
+                except IndexError:
+                    break
+                found = listing(self.buckets[thread], topics, low, high, part[lengths[thread] :])
+                if found == index.FULL_LIST:
+                    lengths[thread] = -1
+                    chunks.clear()
+                    break
+                lengths[thread] += found
+                if thread == 0:
+                    self.driver.report()
+
+        jobs = [self.pool.submit(work, thread) for thread in range(1, self.threads)]
+        try:
+            work(0)
+        finally:
+            chunks.clear()
+            for job in jobs:
+                job.result()
+        if min(lengths) < 0:
+            return None
+        total = lengths[0]
+        for thread in range(1, self.threads):
+            begin = thread * share
+            self.pairs[total : total + lengths[thread]] = self.pairs[begin : begin + lengths[thread]]
+            total += lengths[thread]
+        self.pairs[:total].sort()
+        return total
+
+    def _chunks(self, level: int) -> list[Ids]:
+        """Return the open topics, in parts of about equal work."""
+        sizes = np.diff(self.interest.node_ptr)
+        steps = _choose_three(sizes) if level == LISTED else _choose_two(sizes)
+        count = max(int(steps.sum()) // STEPS_A_CALL, 4 * self.threads if self.threads > 1 else 1)
+        topics = np.flatnonzero(self.state.components > 1)
+        # The first topics have the most topics after them: deal all out like cards.
+        return [frozen(topics[i::count], np.int32) for i in range(min(count, len(topics)))]
+
+
+def lay_out_buckets(interest: Interest) -> Buckets:
+    """Return the working memory of one thread that lists pairs."""
+    from meshwright.greedy.kernels.index import Buckets
+
+    sizes, popularity = np.diff(interest.node_ptr), np.diff(interest.topic_ptr)
+    ends = np.concatenate(([0], np.cumsum(sizes[interest.topic_nodes])))
+    places = int(np.diff(ends[interest.topic_ptr]).max(initial=0)) + 1
+    members, topics = int(popularity.max(initial=0)), interest.num_topics
+    by_member = (np.zeros(members, dtype=np.int32) for _ in range(3))
+    by_place = (np.zeros(places, dtype=np.int32) for _ in range(4))
+    return Buckets(
+        *by_member,
+        *by_place,
+        head=np.full(topics, -1, dtype=np.int32),
+        touched=np.zeros(topics + 1, dtype=np.int32),
+        recent=np.zeros(topics, dtype=np.int64),
+        leaf=np.zeros(3 * places, dtype=np.int32),
+        group=np.zeros(4 * members, dtype=np.int32),
+        bucket=np.zeros(1, dtype=np.int64),
+    )

@@ -1,0 +1,120 @@
+"""Pairs listed from the index give the links of the level sweep, from whichever level on they are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calls import COMPILED, Call, calls, crowds, examples, triples
+from meshwright.errors import InputError
+from meshwright.greedy import Tuning, candidates, grow, rules
+from meshwright.greedy.index_run import (
+    EVERY_LEVEL,
+    IndexRun,
+    highest_level,
+    index_seconds,
+    sweep_seconds,
+)
+from meshwright.greedy.level_run import LevelRun, Task
+from meshwright.interest import Interest
+from meshwright.workloads import expo, unif, zipf
+
+few_topics = crowds(nodes=(3, 40), topics=(2, 12), subscriptions=200)
+"""Few topics: many pairs share three and more, so that every list has something in it."""
+
+
+@settings(max_examples=examples(120, 20))
+@given(few_topics, st.integers(1, 4), st.sampled_from([None, 1, 4, 30]), st.integers(1, 3))
+def test_listed_levels_equal_the_twin(interest: Interest, index: int, room: int | None, threads: int) -> None:
+    """From any level on, with any room for lists and any number of threads, each link is the twin's."""
+    call = Call(interest, rules.gm, threads=threads, tuning=Tuning(index=index, room=room))
+    assert triples(call.grown()) == call.twin()
+
+
+@settings(max_examples=examples(80, 10))
+@given(calls(few_topics, rules.gm), st.integers(1, 4))
+def test_listed_calls_equal_the_twin(call: Call, index: int) -> None:
+    """With starts, candidates, topics and budgets, each link is the twin's."""
+    tuning = Tuning(index=index, room=call.tuning.room, node_bits=call.tuning.node_bits)
+    call = Call(**{**vars(call), "tuning": tuning})
+    assert triples(call.grown(), len(call.start)) == call.twin()
+
+
+@pytest.mark.skipif(not COMPILED, reason="takes minutes where kernels are not compiled")
+@pytest.mark.parametrize("workload", [unif, zipf, expo], ids=lambda workload: workload.__name__)
+def test_paths_agree_on_many_nodes(workload: Callable[..., Interest]) -> None:
+    """On 3000 nodes, listing all levels, some or none, in one slice or in many, gives the same links."""
+    interest = workload(3000, 120, min_size=3, max_size=12, seed=5)
+    swept = triples(grow(interest, rules.gm, tuning=Tuning(index=0)))
+    for index, room in ((1, None), (2, 400), (3, None), (4, None), (4, 20_000)):
+        assert triples(grow(interest, rules.gm, tuning=Tuning(index=index, room=room), threads=2)) == swept
+
+
+def test_lists_that_do_not_fit_are_left_to_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where even the pairs above level 3 do not fit, the sweep runs, and adds the same links."""
+    interest = zipf(60, 12, min_size=6, max_size=10, seed=1)
+    fits = []
+
+    def list_high(self: IndexRun) -> bool:
+        fits.append(listed(self))
+        return fits[-1]
+
+    listed = IndexRun.list_high
+    monkeypatch.setattr(IndexRun, "list_high", list_high)
+    swept = triples(grow(interest, rules.gm, tuning=Tuning(index=0)))
+    for room, expected in ((2, False), (10**6, True)):
+        assert triples(grow(interest, rules.gm, tuning=Tuning(index=4, room=room))) == swept
+        assert fits.pop() is expected
+
+
+def test_a_listed_run_has_no_bit_rows() -> None:
+    """Where every level is listed, neither bit rows over nodes nor windows are laid out."""
+    task = Task(unif(500, 50, size=5, seed=1), rules.gm, candidates.everything, None, Tuning(index=4))
+    run = LevelRun(task, None)
+    assert len(run.state.bits) == 1
+    assert len(run.whole.bound) == 0
+    assert len(run.finish()[0]) > 0
+
+
+def test_the_index_is_chosen_where_it_pays() -> None:
+    """Many nodes with few topics each are listed; small runs and nodes with many topics are not."""
+    rng = np.random.default_rng(3)
+
+    def chosen(nodes: int, size: int) -> int:
+        topics = np.sort(np.argsort(rng.random((nodes, 400)), axis=1)[:, :size]).astype(np.int32)
+        names = [range(nodes), range(400)]
+        pairs = Interest.from_pairs(np.repeat(names[0], size), topics.ravel())
+        assert sweep_seconds(pairs) > 0
+        assert index_seconds(pairs) > 0
+        return highest_level(Task(pairs, rules.gm, candidates.everything, None, Tuning()))
+
+    assert chosen(1000, 4) == 0
+    assert chosen(90_000, 5) == EVERY_LEVEL
+    assert chosen(12_000, 100) == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "among", "max_degree"),
+    [
+        (rules.minmax, candidates.everything, None),
+        (rules.low(3), candidates.everything, None),
+        (rules.gm, candidates.everything, 5),
+        (rules.gm, candidates.pairs([(0, 1)]), None),
+        (rules.gm, candidates.all_but([(0, 1)]), None),
+    ],
+)
+def test_what_the_index_cannot_do_is_swept(
+    rule: rules.Rule, among: candidates.Candidates, max_degree: int | None
+) -> None:
+    """Degrees, listed candidates and excluded pairs are left to the sweep, whatever the tuning asks for."""
+    assert highest_level(Task(unif(50, 9, size=3), rule, among, max_degree, Tuning(index=4))) == 0
+
+
+def test_a_list_without_room() -> None:
+    """Room for less than one pair is refused."""
+    with pytest.raises(InputError, match="room for 0 pairs: give at least 1"):
+        Tuning(room=0)
