@@ -68,7 +68,7 @@ def grow(
     tuning
         Sizes of the engine's arrays; they change its speed only.
     elsewhere
-        Rebuilds large waves of rows somewhere else, such as on a cluster. Rows are rebuilt by the sweep, so no
+        Rebuilds large waves of rows somewhere else, such as on a cluster. Only the sweep has rows, so no
         level is listed from the index then, unless `tuning` says so.
     degrees
         How many links each node has, where that differs from the start's. It cannot be combined with

@@ -10,7 +10,7 @@ import numpy as np
 from meshwright.arrays import BLOCK, bit_rows, frozen, row_words, settled
 from meshwright.errors import InputError
 from meshwright.greedy.candidates import Candidates, everything
-from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, Scratch, State, Sweep
+from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, NO_STOP, Scratch, State, Sweep
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def lay_out_sweep(
     """
     window = _window(interest) if tuning.window is None else tuning.window
     nodes, sizes = interest.num_nodes, np.diff(interest.node_ptr).astype(np.int32)
-    cursor = np.array([sizes.max(initial=0), 0, FRESH, 0], dtype=np.int64)
+    cursor = np.array([sizes.max(initial=0), 0, FRESH, 0, NO_STOP], dtype=np.int64)
     fixed = candidates.pairs is not None
     if candidates.pairs is not None:
         u, v = candidates.pairs[:, 0], np.ascontiguousarray(candidates.pairs[:, 1])
@@ -182,7 +182,7 @@ def no_sweep() -> Sweep:
         window_node=empty,
         window_count=empty,
         open_nodes=np.zeros(0, dtype=np.uint64),
-        cursor=np.zeros(4, dtype=np.int64),
+        cursor=np.zeros(5, dtype=np.int64),
         fixed=False,
         sparing=True,
     )

@@ -13,6 +13,7 @@ from meshwright.arrays import frozen
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
 from meshwright.greedy.index_run import EVERY_LEVEL, IndexRun, highest_level
+from meshwright.greedy.layout import WORD
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from meshwright.progress import Progress
 
 WAVE_ROWS = 512
-"""Rebuilding fewer rows than this at once is not worth waking threads for."""
+"""A wave has this many rows for each thread. Rebuilding fewer at once is not worth waking threads for."""
+SPAN = 2**16
+"""How many rows are looked at to find the next ones to rebuild."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,48 +156,60 @@ class LevelRun:
         self.driver.run(step, before_stride)
 
     def _rebuild_waves(self, pool: ThreadPoolExecutor) -> None:
-        """Rebuild, on all threads, the rows that a sweep needs at the level it is about to begin.
+        """Rebuild, on all threads, the next rows that a sweep needs, and let it pause after them.
 
         The windows are made against one state. By the time the sweep comes to a row they may be too high,
-        but never too low, so the links stay the same.
+        but never too low, so the links stay the same. Waves are short, because a window that is too high is
+        used up in vain and rebuilt again.
         """
         from meshwright.greedy.kernels.rows import rebuild_rows
-        from meshwright.greedy.kernels.state import FRESH, INDEX, LEVEL, ROW
+        from meshwright.greedy.kernels.state import FRESH, INDEX, LEVEL, NO_STOP, ROW, STOP
 
         for sweep in (self.whole, self.sparing):
-            level = int(sweep.cursor[LEVEL])
-            if sweep.fixed or level == 0 or sweep.cursor[ROW] != 0 or sweep.cursor[INDEX] != FRESH:
+            level, row = int(sweep.cursor[LEVEL]), int(sweep.cursor[ROW])
+            begins = row == 0 and sweep.cursor[INDEX] == FRESH
+            if sweep.fixed or level <= 0 or not (begins or row >= sweep.cursor[STOP]):
                 continue
-            rows = stale_rows(sweep)
+            rows = next_stale_rows(sweep, row + int(sweep.cursor[INDEX] != FRESH), WAVE_ROWS * self.threads)
             if len(rows) < WAVE_ROWS:
+                sweep.cursor[STOP] = NO_STOP
                 continue
-            # Early rows are longer than late ones, so deal them out like cards, in hands of a wave's size.
-            hands = -(-len(rows) // (8 * WAVE_ROWS * self.threads))
-            for hand in range(hands):
-                dealt = rows[hand::hands]
-                shares = [frozen(dealt[i :: self.threads], np.int32) for i in range(self.threads)]
-                jobs = [
-                    pool.submit(rebuild_rows, self.state, sweep, self.whole, scratch, share, level)
-                    for share, scratch in zip(shares, self.scratches, strict=True)
-                ]
-                for job in jobs:
-                    job.result()
-                self.driver.report()
+            sweep.cursor[STOP] = rows[-1] + 1
+            jobs = [
+                pool.submit(
+                    rebuild_rows, self.state, sweep, self.whole, scratch, frozen(share, np.int32), level
+                )
+                for scratch, share in zip(self.scratches, _deal(rows, self.threads), strict=True)
+            ]
+            for job in jobs:
+                job.result()
+            self.driver.report()
 
 
-def stale_rows(sweep: Sweep) -> Ids:
-    """Return the open rows whose windows end above the sweep's level and were not rebuilt at it."""
+def next_stale_rows(sweep: Sweep, first: int, count: int) -> Ids:
+    """Return the next `count` stale rows from `first` on, or as many as there are."""
+    found: list[Ids] = []
+    while first < len(sweep.bound) and sum(map(len, found)) < count:
+        end = min(first + SPAN, len(sweep.bound))
+        found.append(stale_rows(sweep, first, end))
+        first = end
+    return np.concatenate(found)[:count] if found else np.zeros(0, dtype=np.int32)
+
+
+def stale_rows(sweep: Sweep, first: int, end: int) -> Ids:
+    """Return the open rows of a range whose windows end above the sweep's level and were not rebuilt at it."""
     from meshwright.greedy.kernels.state import LEVEL
 
-    level = sweep.cursor[LEVEL]
-    stale = (sweep.bound >= level) & (sweep.threshold > level) & (sweep.built != level)
-    return np.flatnonzero(stale & open_nodes(sweep)).astype(np.int32)
+    level, rows = sweep.cursor[LEVEL], slice(first, end)
+    stale = (sweep.bound[rows] >= level) & (sweep.threshold[rows] > level) & (sweep.built[rows] != level)
+    return (first + np.flatnonzero(stale & open_nodes(sweep, first, end))).astype(np.int32)
 
 
-def open_nodes(sweep: Sweep) -> NDArray[np.bool_]:
-    """Return which nodes are open in a sweep."""
-    bits = np.unpackbits(sweep.open_nodes.view(np.uint8), bitorder="little")
-    return bits[: len(sweep.bound)].astype(bool)
+def open_nodes(sweep: Sweep, first: int, end: int) -> NDArray[np.bool_]:
+    """Return which nodes of a range are open in a sweep."""
+    words = sweep.open_nodes[first // WORD : end // WORD + 1]
+    bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+    return bits[first % WORD :][: end - first].astype(bool)
 
 
 def _listed_state(task: Task) -> State:

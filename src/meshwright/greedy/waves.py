@@ -134,11 +134,10 @@ def rows_ahead(sweep: Sweep) -> Ids:
     if sweep.fixed or sweep.cursor[LEVEL] == 0:
         return np.zeros(0, dtype=np.int32)
     if not sweep.sparing and not sweep.built.any():
-        return np.flatnonzero((sweep.bound > 0) & open_nodes(sweep)).astype(np.int32)
+        return np.flatnonzero((sweep.bound > 0) & open_nodes(sweep, 0, len(sweep.bound))).astype(np.int32)
     # A row that the sweep is in the middle of is not ahead.
     first = int(sweep.cursor[ROW]) + int(sweep.cursor[INDEX] != FRESH)
-    stale = stale_rows(sweep)
-    return stale[stale >= first]
+    return stale_rows(sweep, first, len(sweep.bound))
 
 
 def work_of(state: State, rows: Ids, topics: Ids) -> int:

@@ -37,8 +37,11 @@ EDGES, TOP_DEGREE, FREE_ROWS, MERGES, WORK = 0, 1, 2, 3, 4
 
 Work is counted in words of a bit row, about a nanosecond each, by all pickers.
 """
-LEVEL, ROW, INDEX, NODE = 0, 1, 2, 3
-"""The fields of `Sweep.cursor`: the level, the row u, the place in its window, and the node v found there."""
+LEVEL, ROW, INDEX, NODE, STOP = 0, 1, 2, 3, 4
+"""The fields of `Sweep.cursor`: the level, the row u, the place in its window, the node v found there, and
+the row at which to pause."""
+NO_STOP = 2**31
+"""The cursor's STOP where no row makes it pause."""
 FRESH = -1
 """The cursor's INDEX before its row has been visited."""
 A_SUBSCRIBER = 6
@@ -161,7 +164,7 @@ class Sweep(NamedTuple):
     open_nodes: Bits
     """The nodes that may take a link in this sweep, as a bit row."""
     cursor: Offsets
-    """Where the descent is: LEVEL, ROW, INDEX, NODE."""
+    """Where the descent is: LEVEL, ROW, INDEX, NODE; and STOP."""
     fixed: bool
     """Whether the windows hold all candidates and are never rebuilt."""
     sparing: bool

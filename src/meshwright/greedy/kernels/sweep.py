@@ -34,6 +34,7 @@ from meshwright.greedy.kernels.state import (
     NODE,
     PAUSED,
     ROW,
+    STOP,
     TOP_DEGREE,
     WORK,
 )
@@ -86,8 +87,8 @@ def advance(
 ) -> int:
     """Move a sweep's cursor to the next pair that contributes exactly its level, not below level `floor`.
 
-    Pauses when the work exceeds `work`, but not before one row is visited, and, with `by_level`, before each
-    new level, so that the caller can report progress or rebuild many rows at once.
+    Pauses when the work exceeds `work` or at the row STOP, but not before one row is visited, and, with
+    `by_level`, before each new level, so that the caller can report progress or rebuild many rows at once.
     """
     cursor, visited = sweep.cursor, False
     while cursor[LEVEL] >= floor:
@@ -98,7 +99,7 @@ def advance(
             # that entry again says whether it still contributes the level.
             if u != cursor[ROW]:
                 cursor[ROW], cursor[INDEX] = u, FRESH
-            if visited and state.tally[WORK] > work:
+            if visited and (state.tally[WORK] > work or u >= cursor[STOP]):
                 return PAUSED
             visited = going = True
             closed = False
