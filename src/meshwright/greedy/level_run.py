@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -175,12 +176,11 @@ class LevelRun:
                 sweep.cursor[STOP] = NO_STOP
                 continue
             sweep.cursor[STOP] = rows[-1] + 1
-            jobs = [
-                pool.submit(
-                    rebuild_rows, self.state, sweep, self.whole, scratch, frozen(share, np.int32), level
-                )
-                for scratch, share in zip(self.scratches, _deal(rows, self.threads), strict=True)
-            ]
+            rebuild = partial(rebuild_rows, self.state, sweep, self.whole)
+            # Deal rows out like cards: early ones are longer than late ones.
+            hands = [frozen(rows[hand :: self.threads], np.int32) for hand in range(self.threads)]
+            dealt = zip(self.scratches, hands, strict=True)
+            jobs = [pool.submit(rebuild, scratch, hand, level) for scratch, hand in dealt]
             for job in jobs:
                 job.result()
             self.driver.report()
@@ -197,7 +197,7 @@ def next_stale_rows(sweep: Sweep, first: int, count: int) -> Ids:
 
 
 def stale_rows(sweep: Sweep, first: int, end: int) -> Ids:
-    """Return the open rows of a range whose windows end above the sweep's level and were not rebuilt at it."""
+    """Return the open rows of a range whose windows end above the sweep's level, and not rebuilt at it."""
     from meshwright.greedy.kernels.state import LEVEL
 
     level, rows = sweep.cursor[LEVEL], slice(first, end)
