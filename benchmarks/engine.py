@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections.abc import Callable
@@ -10,12 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases_and_floors import ENGINE, GROWTH, PAPER, PRODUCT, RULES, THREADS, Case
+from benchmarks.cases_and_floors import (
+    ENGINE,
+    GROWTH,
+    LISTED_GROWTH,
+    MOST_LISTED_GROWTH,
+    PAPER,
+    PATHS,
+    PRODUCT,
+    RULES,
+    THREADS,
+    Case,
+)
 from benchmarks.competitors.paper_gm import paper_gm
-from benchmarks.page import FLOOR, Page, figure
+from benchmarks.page import FLOOR, Page, figure, megabytes
 from benchmarks.resources import cpu_seconds, peak_memory, reset_peak
-from meshwright.greedy import grow, rules
+from meshwright.greedy import Tuning, grow, rules
 from meshwright.interest import Interest
+from meshwright.overlay import Overlay
 
 WARM_NODES = 3_000
 """Most nodes of the workload that warms the kernels."""
@@ -66,6 +79,46 @@ def _calls(interest: Interest, task: str) -> dict[str, Callable[[], Any]]:
     return {"seconds": lambda: incidence @ incidence.T}
 
 
+def compare_paths(case: Case) -> dict[str, Any]:
+    """Return the CPU seconds of GM by the path that the engine chooses, and by the level sweep alone.
+
+    The edges must be identical. Kernels of both paths are warmed.
+    """
+    small = case.workload(seed=1, most_nodes=WARM_NODES)
+    for index in (0, 4):
+        grow(small, rules.gm, tuning=Tuning(index=index))
+    interest = case.workload()
+    calls = {"chosen": partial(grow, interest, rules.gm)}
+    if not case.only_chosen:
+        calls["swept"] = partial(grow, interest, rules.gm, tuning=Tuning(index=0))
+    spent: dict[str, list[float]] = {name: [] for name in calls}
+    digests: set[str] = set()
+    record: dict[str, Any] = {}
+    while any(_needs_more_runs(times, 3) for times in spent.values()):
+        for name, call in calls.items():
+            idle = reset_peak()
+            seconds, overlay = cpu_seconds(call)
+            peak = peak_memory()
+            spent[name].append(seconds)
+            digests.add(_digest(overlay))
+            record |= {
+                "edges": len(overlay),
+                f"{name}_mb": None if idle is None or peak is None else peak - idle,
+            }
+            del overlay
+    if len(digests) > 1:
+        raise AssertionError("the two paths return different edges")
+    return record | {name: min(times) for name, times in spent.items()}
+
+
+def _digest(overlay: Overlay) -> str:
+    """Return a digest of the edges in order, with their contributions."""
+    digest = hashlib.sha256()
+    for column in (overlay.u, overlay.v, overlay.contribution):
+        digest.update(column.tobytes())
+    return digest.hexdigest()
+
+
 def compare_threads(case: Case) -> dict[str, Any]:
     """Return the wall time of GM on one thread and on two, best of two runs. The edges must be identical."""
     small, interest = case.workload(seed=1, most_nodes=WARM_NODES), case.workload()
@@ -86,6 +139,7 @@ def compare_threads(case: Case) -> dict[str, Any]:
 
 TASKS = {
     **{task: partial(compare_speed, task=task) for task in (ENGINE, RULES, PAPER, PRODUCT)},
+    PATHS: compare_paths,
     THREADS: compare_threads,
 }
 
@@ -96,6 +150,7 @@ def add_tables(page: Page) -> None:
     _against_product(page)
     _memory(page)
     _rules(page)
+    _paths(page)
     _growth(page)
     _threads(page)
 
@@ -173,20 +228,48 @@ def _rules(page: Page) -> None:
     )
 
 
+def _paths(page: Page) -> None:
+    rows = []
+    for case, record in page.measured(PATHS):
+        cells = [case.name, f"{record['edges']:,}", figure(record["chosen"])]
+        if "swept" in record:
+            gain = record["swept"] / record["chosen"]
+            cells += [figure(record["swept"]), figure(gain), *page.floor(gain, "≥", case.swept_over_chosen)]
+        else:
+            cells += ["–", "–", "–", ""]
+        memory = record["chosen_mb"]
+        cells += [megabytes(memory), megabytes(record.get("swept_mb"))]
+        rows.append(
+            [*cells, *(["–", ""] if memory is None else page.floor(memory, "≤", case.chosen_memory_mb))]
+        )
+    page.table(
+        "The level sweep and the index",
+        "CPU time and peak memory of GM by the path that the engine chooses, and by the sweep alone. The "
+        "edges are identical, or the case fails.",
+        ["case", "edges", "chosen s", "sweep s", "sweep / chosen", *FLOOR, "chosen MB", "sweep MB", *FLOOR],
+        rows,
+    )
+
+
 def _growth(page: Page) -> None:
     rows = []
     nodes = {case.name: case.nodes for case in page.cases}
-    for small, large in GROWTH:
-        before, after = page.get(small, ENGINE), page.get(large, ENGINE)
+    measured = [(*pair, ENGINE, "seconds", None) for pair in GROWTH]
+    measured += [
+        (*LISTED_GROWTH, PATHS, "chosen", MOST_LISTED_GROWTH),
+        (*LISTED_GROWTH, PATHS, "swept", None),
+    ]
+    for small, large, task, name, most in measured:
+        before, after = page.get(small, task), page.get(large, task)
         if before and after:
-            ratio = after["seconds"] / before["seconds"]
-            exponent = math.log(ratio) / math.log(nodes[large] / nodes[small])
-            cells = [f"{small} → {large}", figure(before["seconds"]), figure(after["seconds"])]
-            rows.append([*cells, f"{exponent:.2f}"])
+            exponent = math.log(after[name] / before[name]) / math.log(nodes[large] / nodes[small])
+            swept = ", sweep only" if name == "swept" else ""
+            cells = [f"{small} → {large}{swept}", figure(before[name]), figure(after[name])]
+            rows.append([*cells, f"{exponent:.2f}", *page.floor(exponent, "≤", most)])
     page.table(
         "Growth",
         "Ten times the nodes. The CPU time of GM grows as (number of nodes)^exponent.",
-        ["cases", "seconds before", "seconds after", "exponent"],
+        ["cases", "seconds before", "seconds after", "exponent", *FLOOR],
         rows,
     )
 

@@ -194,7 +194,7 @@ class IndexRun:
         count_outside(self.state)
         missing = int(np.maximum(self.state.components - 1, 0).sum())
         pairs = np.empty(missing, dtype=np.int64)
-        seen = np.zeros(self.interest.num_subscriptions, dtype=np.int8)
+        seen = np.zeros(self.interest.num_subscriptions, dtype=np.uint8)
         pairs = pairs[: list_by_one(self.state, seen, pairs)]
         pairs.sort()
         self._link(pairs, None, 1)
@@ -279,11 +279,16 @@ def lay_out_buckets(interest: Interest) -> Buckets:
     ends = np.concatenate(([0], np.cumsum(sizes[interest.topic_nodes])))
     places = int(np.diff(ends[interest.topic_ptr]).max(initial=0)) + 1
     members, topics = int(popularity.max(initial=0)), interest.num_topics
-    by_member = (np.zeros(members, dtype=np.int32) for _ in range(3))
-    by_place = (np.zeros(places, dtype=np.int32) for _ in range(4))
+    by_member = [np.zeros(members, dtype=np.int32) for _ in range(3)]
+    by_place = [np.zeros(places, dtype=np.int32) for _ in range(4)]
     return Buckets(
-        *by_member,
-        *by_place,
+        node=by_member[0],
+        mine=by_member[1],
+        last=by_member[2],
+        topic=by_place[0],
+        label=by_place[1],
+        owner=by_place[2],
+        following=by_place[3],
         head=np.full(topics, -1, dtype=np.int32),
         touched=np.zeros(topics + 1, dtype=np.int32),
         recent=np.zeros(topics, dtype=np.int64),

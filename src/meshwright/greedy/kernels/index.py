@@ -251,7 +251,7 @@ def list_by_one(state: State, seen: Bytes, pairs: Offsets) -> int:
     """
     length = 0
     for topic in range(len(state.components)):
-        u: Int = -1
+        u: Int = np.int64(-1)
         if state.components[topic] > 1:
             for slot in range(state.topic_ptr[topic], state.topic_ptr[topic + 1]):
                 v, label = np.int64(state.topic_nodes[slot]), state.node_label[state.entry[slot]]
