@@ -272,7 +272,7 @@ def count_outside(state: State) -> None:
     Topics with bits keep the giant that their bits describe.
     """
     for topic in range(state.covered, len(state.components)):
-        best = np.int64(state.topic_ptr[topic])
+        best: Int = np.int64(state.topic_ptr[topic])
         for slot in range(best, state.topic_ptr[topic + 1]):
             # A component that was merged keeps the size it had, which is less than that of what it joined.
             if state.size[slot] > state.size[best]:
