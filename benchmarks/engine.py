@@ -254,7 +254,7 @@ def _paths(page: Page) -> None:
 def _growth(page: Page) -> None:
     rows = []
     nodes = {case.name: case.nodes for case in page.cases}
-    measured = [(*pair, ENGINE, "seconds", None) for pair in GROWTH]
+    measured: list[Any] = [(*pair, ENGINE, "seconds", None) for pair in GROWTH]
     measured += [
         (*LISTED_GROWTH, PATHS, "chosen", MOST_LISTED_GROWTH),
         (*LISTED_GROWTH, PATHS, "swept", None),
