@@ -9,7 +9,7 @@ import pytest
 
 from experiments import toy
 from meshwright.cli import reproduce
-from meshwright.experiments import registry
+from meshwright.experiments.paper import KEYS, papers
 from terminal import meshwright
 
 FIELDS = ["id", "paper", "figure", "claim", "paper_value", "ours", "verdict", "reason"]
@@ -18,7 +18,7 @@ FIELDS = ["id", "paper", "figure", "claim", "paper_value", "ours", "verdict", "r
 @pytest.fixture
 def _toy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the toy be the only paper."""
-    monkeypatch.setattr(registry, "papers", lambda: {"toy": toy.PAPER})
+    monkeypatch.setattr("meshwright.experiments.paper.papers", lambda: {"toy": toy.PAPER})
 
 
 @pytest.mark.usefixtures("_toy")
@@ -67,10 +67,10 @@ def test_refusals_are_one_line(tmp_path: Path) -> None:
 def test_the_list_names_every_figure() -> None:
     """`list` shows each paper and figure, also as JSON."""
     answer, document = meshwright("reproduce", "list"), meshwright("reproduce", "list", "--json").json
-    for paper in registry.papers().values():
+    for paper in papers().values():
         for figure in paper.figures:
             assert f"{paper.key}/{figure.key} " in answer.out
-    assert [paper["key"] for paper in document["papers"]] == list(registry.KEYS)
+    assert [paper["key"] for paper in document["papers"]] == list(KEYS)
 
 
 def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

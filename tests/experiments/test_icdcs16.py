@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import meshwright as mw
 from meshwright.experiments.paper import Case
-from meshwright.experiments.papers.icdcs16 import limits, overlays, samples
+from meshwright.experiments.papers.icdcs16 import designs, samples
 from meshwright.experiments.results import Results
 
 interests = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=2, max_size=6).map(
@@ -24,7 +24,7 @@ interests = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=2, max_siz
 def test_no_overlay_supports_more_than_the_limit(interest: mw.Interest, degree: int, links: int) -> None:
     """Every overlay of a small interest keeps to the limits of its links and its maximum degree."""
     known = mw.design(interest, "gpm", max_degree=degree).overlay
-    found = limits.most_support(known, links, degree)
+    found = designs.most_support(known, links, degree)
     pairs = list(combinations(range(interest.num_nodes), 2))
     for size in range(min(len(pairs), 4) + 1):
         for chosen in combinations(pairs, size):
@@ -43,7 +43,7 @@ def test_contributions_of_all_pairs(interest: mw.Interest, links: int) -> None:
     """The matrix states for each pair what linking it next would merge."""
     overlay = mw.design(interest, "gm").overlay
     overlay = overlay.prefix(min(links, len(overlay)))
-    weight = limits.contributions_of_all_pairs(overlay)
+    weight = designs.contributions_of_all_pairs(overlay)
     for u, v in combinations(range(interest.num_nodes), 2):
         us, vs = np.append(overlay.u, u).astype(np.int32), np.append(overlay.v, v).astype(np.int32)
         assert weight[u, v] == weight[v, u] == mw.measure.contributions(interest, us, vs)[-1]
@@ -53,7 +53,7 @@ def test_contributions_of_all_pairs(interest: mw.Interest, links: int) -> None:
 @given(interests)
 def test_prefixes_are_the_designs(interest: mw.Interest) -> None:
     """GPA and GPM read off one complete run are what the designs build with the same ratio."""
-    rows = {(row["design"], row.get("percent")): row for row in overlays.under_ratios(interest, (20, 50), 1)}
+    rows = {(row["design"], row.get("percent")): row for row in designs.under_ratios(interest, (20, 50), 1)}
     for percent in (20, 50):
         plans = {
             "gpa": mw.design(interest, "gpa", ratio=percent / 100),
@@ -87,11 +87,23 @@ def test_a_small_graph_is_its_own_sample() -> None:
     assert samples.sample(whole, 100, 1).fingerprint == graph.fingerprint
 
 
+def test_figure_3_never_compares_a_graph_with_itself() -> None:
+    """A real graph with fewer users than wanted is sampled all the same: at most half of it."""
+    whole = mw.workloads.social(60, min_size=1, max_size=9, seed=1)
+    rows = samples.counts_cell(
+        Case({"network": "twitter", "users": 10, "wanted": 10000}, 1, {"twitter": whole})
+    )
+    people = {
+        part: next(row["people"] for row in rows if row["part"] == part) for part in ("whole", "sample")
+    }
+    assert 0 < people["sample"] <= 30 < people["whole"]
+
+
 def test_ordered_accepts_two_complete_designs() -> None:
     """Above means more support, or that both connect every topic."""
     rows = [
         {"design": name, "x": 1, "support": support}
         for name, support in (("gpa", 1.0), ("gpm", 1.0), ("spidercastm", 0.5), ("randomm", 0.6))
     ]
-    held = overlays.ordered(Results(rows), "x")
+    held = designs.ordered(Results(rows), "x")
     assert list(held.values()) == [True, True, False]

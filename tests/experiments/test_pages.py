@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import meshwright as mw
 from experiments import toy
-from meshwright.experiments import Reproduction, registry, reproduce
+from meshwright.experiments import Reproduction, pages, paper, reproduce
 
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reproduction:
     """Reproduce the toy."""
-    monkeypatch.setattr(registry, "papers", lambda: {"toy": toy.PAPER})
+    monkeypatch.setattr(paper, "papers", lambda: {"toy": toy.PAPER})
     return reproduce("toy", tmp_path / "out")
 
 
@@ -56,6 +57,19 @@ def test_the_page_suits_phones_paper_and_the_dark(made: Reproduction) -> None:
     text = made.page.read_text(encoding="utf-8")
     for needed in ('name="viewport"', "max-width: 40rem", "@media print", "prefers-color-scheme: dark"):
         assert needed in text
+
+
+def test_graphs_are_described_without_their_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page names a real graph and its size; a public one, known by its content, is named as such."""
+    monkeypatch.setattr(paper, "papers", lambda: {"toy": toy.PAPER})
+    graph = mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x"}})
+    file = tmp_path / "secret-place.csv"
+    file.write_text("node,topic\na,x\na,y\nb,x\n")
+    text = reproduce("toy", tmp_path / "out", graphs={"friends": file}).page.read_text(encoding="utf-8")
+    assert "friends: 2 subscribers, 2 topics, 3 subscriptions" in text
+    assert "secret-place" not in text
+    monkeypatch.setitem(pages.PUBLIC_GRAPHS, graph.fingerprint, "a graph of friends")
+    assert pages.describe_graph("friends", graph).startswith("friends: a graph of friends, 2 subscribers")
 
 
 def test_text_is_escaped(made: Reproduction) -> None:

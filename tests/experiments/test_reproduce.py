@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import subprocess
@@ -13,13 +14,13 @@ import pytest
 
 from experiments import toy
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.experiments import registry, reproduce
+from meshwright.experiments import paper, reproduce, workers
 
 
 @pytest.fixture(autouse=True)
 def _toy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the toy be the only paper."""
-    monkeypatch.setattr(registry, "papers", lambda: {"toy": toy.PAPER})
+    monkeypatch.setattr(paper, "papers", lambda: {"toy": toy.PAPER})
     toy.calls.clear()
 
 
@@ -63,6 +64,20 @@ def test_a_killed_run_resumes(tmp_path: Path) -> None:
     assert toy.calls == ["nodes = 40, seed = 1", "nodes = 40, seed = 2"]
     assert made.computed == 2
     assert reproduce("toy", out).computed == 0
+
+
+def test_several_jobs_give_the_same_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells computed in other processes are those of this one, and none is computed here."""
+    alone = reproduce("toy", tmp_path / "alone", graphs={"friends": {"a": {"x"}}})
+    toy.calls.clear()
+    monkeypatch.setattr(workers, "LITTLE", 0.0)
+    both = reproduce("toy", tmp_path / "both", graphs={"friends": {"a": {"x"}}}, jobs=2)
+    assert (both.computed, toy.calls) == (4, [])
+    for name in ("results/toy-fig1.parquet", "figures/toy-fig1.svg"):
+        assert (alone.out / name).read_bytes() == (both.out / name).read_bytes()
+    assert multiprocessing.active_children() == []
+    with pytest.raises(InputError, match="jobs is 0: give at least 1"):
+        reproduce("toy", tmp_path / "none", jobs=0)
 
 
 def test_a_full_run_uses_finished_quick_cells(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+import meshwright as mw
+from meshwright.churn import Policy
 from meshwright.experiments.checks import Check, Claims
 from meshwright.experiments.paper import Case
-from meshwright.experiments.papers.shadows import PAPER, churn, evolution, repairs
+from meshwright.experiments.papers.shadows import PAPER, backup_sets, churn, evolution, repairs
 from meshwright.experiments.results import Results, Row
 
 SMALL: dict[str, Any] = {"nodes": 60, "rounds": 12, "every": 4, "method": "primal-dual", "coverage": 2}
@@ -56,9 +58,25 @@ def test_backup_cells() -> None:
     assert sum(row["backups"] for row in rows) == sum(row["primaries"] for row in rows) > 0
 
 
+def test_greedy_backups_in_plain_python() -> None:
+    """With primaries in the weight they are those of the paper's policy; without, primaries are less even."""
+    overlay = mw.design(mw.workloads.unif(80, 12, min_size=2, max_size=6, seed=3), "low").overlay
+    rows = churn.node_rows(overlay, Policy.letter("shadow", backups="greedy", coverage=2), 1)
+    found = {
+        counted: backup_sets.greedy_backups(overlay, 2, count_primaries=counted) for counted in (True, False)
+    }
+    primaries = {
+        counted: [sum(v in own for own in sets) for v in range(80)] for counted, sets in found.items()
+    }
+    assert [len(own) for own in found[True]] == [row["backups"] for row in rows]
+    assert primaries[True] == [row["primaries"] for row in rows]
+    assert max(primaries[False]) > max(primaries[True])
+
+
 def test_parameters_are_no_results() -> None:
     """No column of a cell has the name of a parameter."""
-    for figure, cell in (("fig2", churn.backup_cell), ("fig4", churn.churn_cell)):
+    cells = (("fig2", churn.backup_cell), ("fig4", churn.churn_cell), ("choices", backup_sets.choice_cell))
+    for figure, cell in cells:
         for case in PAPER.figure(figure).quick[:1]:
             (*_, row) = cell(Case(dict(case.parameters) | SMALL, 1))
             assert not row.keys() & {*case.parameters, "seed"}

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from meshwright.experiments import registry
+from meshwright.experiments import paper
 from meshwright.experiments.checks import Claims, describe_change, rises
 from meshwright.experiments.drawing import curve, finish
 from meshwright.experiments.paper import Case, Figure, Paper, grid
@@ -63,7 +63,7 @@ PAPER = Paper(
 
 def install() -> None:
     """Make it the only paper."""
-    registry.papers = lambda: {"toy": PAPER}  # type: ignore[assignment]
+    paper.papers = lambda: {"toy": PAPER}  # type: ignore[assignment]
 
 
 if __name__ == "__main__":

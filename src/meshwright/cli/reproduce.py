@@ -1,5 +1,6 @@
 """`meshwright reproduce`: the papers' evaluations, run again and compared with what they state."""
 
+import os
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -47,6 +48,12 @@ def reproduce(
             "--out", metavar="DIR", help="Folder for results, figures and pages; a run resumes there."
         ),
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", metavar="N", min=1, help="Cells to compute at a time; by default one per core."
+        ),
+    ] = None,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -67,7 +74,7 @@ def reproduce(
     from meshwright.experiments import reproduce as run
 
     with CellsDrawing(f"reproduce {key}", forced=progress) as drawing:
-        made = run(key, out, full=full, graphs=graphs, progress=drawing)
+        made = run(key, out, full=full, graphs=graphs, jobs=jobs or os.cpu_count() or 1, progress=drawing)
     if json:
         output.answer_json(made.to_json())
     else:
@@ -94,7 +101,7 @@ def _list(json: bool) -> None:
     from rich.table import Table
 
     from meshwright.cli import output
-    from meshwright.experiments.registry import papers
+    from meshwright.experiments.paper import papers
 
     known = papers().values()
     if json:

@@ -1,7 +1,7 @@
 '''Experiments: the evaluations of the papers, run again and compared with what the papers state.
 
-`meshwright reproduce` and `reproduce` below run them. One file in `papers/` holds one paper. To add a paper,
-write `papers/KEY.py` and list it in `registry.py`. Such a file has four parts:
+`meshwright reproduce` and `reproduce` below run them. A paper is a file or a small package in `papers/`. To
+add one, write `papers/KEY.py` and list it in `paper.KEYS`. It has four parts:
 
 1. **Cells.** A function computes one cell, which is one case of a figure with one seed, and returns flat
    rows: dictionaries of numbers, strings, booleans and None. The parameters of the case and its seed become

@@ -1,10 +1,17 @@
-"""Pages of a reproduction: `reproduction.html` with every figure, and `reproduction.md` with the table."""
+"""Pages of a reproduction: `reproduction.html` with every figure, and `reproduction.md` with the table.
+
+Both state where they come from: the command, the machine, the version and the time.
+"""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import os
+import platform
+import shlex
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +19,96 @@ from typing import TYPE_CHECKING
 from meshwright.escape import html as escape
 from meshwright.experiments.checks import VERDICTS, Check
 from meshwright.files.atomic import new_file
+from meshwright.formatting import duration
 from meshwright.report.page import badge, definitions, html_page
 
 if TYPE_CHECKING:
     from meshwright.experiments.paper import Figure, Paper
-    from meshwright.experiments.provenance import Provenance
+    from meshwright.interest import Interest
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How a reproduction was made."""
+
+    command: str
+    machine: str
+    version: str
+    seconds: float
+    """CPU time of all cells together, also those of earlier runs that were stopped."""
+    cells: int
+    seeds: int
+    """The largest number of seeds of a cell."""
+    graphs: tuple[str, ...]
+    """The real graphs that were given, in words."""
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return what a page states, as labels and values."""
+        return [
+            ("command", self.command),
+            ("machine", self.machine),
+            ("version", f"meshwright {self.version}"),
+            (
+                "time",
+                f"{duration(self.seconds)} of CPU for {self.cells:,} cells, up to {self.seeds} seeds each",
+            ),
+            ("graphs", "; ".join(self.graphs) or "none given: social graphs are synthetic"),
+        ]
+
+
+def describe_command(key: str, *, full: bool, graphs: Iterable[str], out: Path) -> str:
+    """Return the command that makes a reproduction.
+
+    >>> describe_command("podc07", full=False, graphs=[], out=Path("out"))
+    'meshwright reproduce podc07 --quick --out out'
+    """
+    named = [word for name in graphs for word in ("--graph", f"{name}=FILE")]
+    size = "--full" if full else "--quick"
+    return shlex.join(["meshwright", "reproduce", key, size, *named, "--out", out.name or str(out)])
+
+
+PUBLIC_GRAPHS = {
+    "3a4ee69372e8016332c23f5f54cb1c9f56c589256af4038963fd03b127789899": "ego-Facebook of SNAP, both ways",
+    "3ff0e40a6c31bb4ff8dfd4f98ecce5917db1e2206298add53431b1ae2993f326": "a public follow graph of Twitter",
+}
+"""Public graphs by their fingerprint, which names them whatever their file is called."""
+
+
+def describe_graph(name: str, graph: Interest) -> str:
+    """Return the name of a graph, its size, and which public graph it is, if it is one that we know."""
+    known = PUBLIC_GRAPHS.get(graph.fingerprint)
+    size = (
+        f"{graph.num_nodes:,} subscribers, {graph.num_topics:,} topics, "
+        f"{graph.num_subscriptions:,} subscriptions"
+    )
+    return f"{name}: {known}, {size}" if known else f"{name}: {size}"
+
+
+def describe_machine() -> str:
+    """Return the processor, its cores, the memory, the system and the Python of this machine."""
+    cores = os.cpu_count() or 1
+    parts = [_processor(), f"{cores} core{'s' if cores > 1 else ''}"]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        parts.append(f"{memory / 2**30:.0f} GiB")
+    parts.append(f"{platform.system()} {platform.machine()}")
+    parts.append(f"Python {platform.python_version()}")
+    return ", ".join(parts)
+
+
+def _processor() -> str:
+    """Return the name of the processor, as far as the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown processor"
+
+
+def own_version() -> str:
+    """Return the version of Meshwright."""
+    return version("meshwright")
 
 
 @dataclass(frozen=True)

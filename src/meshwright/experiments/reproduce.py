@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, MeshwrightError
-from meshwright.experiments.cells import Cell, Finished, cells_of, read_cells, write_cell
 from meshwright.experiments.checks import VERDICTS, Check, Claims
 from meshwright.experiments.drawing import check_matplotlib, draw
-from meshwright.experiments.pages import Section, write_pages
-from meshwright.experiments.provenance import Provenance, describe_command, describe_machine, own_version
-from meshwright.experiments.registry import Selected, check_graphs, select
-from meshwright.experiments.results import Results, Row, to_arrow
+from meshwright.experiments.pages import (
+    Provenance,
+    Section,
+    describe_command,
+    describe_graph,
+    describe_machine,
+    own_version,
+    write_pages,
+)
+from meshwright.experiments.paper import Selected, check_graphs, select
+from meshwright.experiments.results import (
+    Cell,
+    Finished,
+    Results,
+    Row,
+    cells_of,
+    read_cells,
+    to_arrow,
+    write_cell,
+)
+from meshwright.experiments.workers import compute
 from meshwright.files.atomic import check_free, check_place, new_file, writing
 from meshwright.files.header import Kind, write_header
 
@@ -56,6 +71,7 @@ def reproduce(
     *,
     full: bool = False,
     graphs: Mapping[str, Any] | None = None,
+    jobs: int = 1,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Run the experiments of papers again and compare the results with what the papers state.
@@ -70,13 +86,16 @@ def reproduce(
         Use the papers' sizes; by default, sizes that take seconds.
     graphs
         Real social graphs by name, for figures that use them: whatever `load_interest` takes.
+    jobs
+        How many cells to compute at a time. More than one runs them in processes of their own, so a script
+        that calls this needs the usual `if __name__ == "__main__":`.
     progress
         Called with the number of finished cells, the share of the work done, and the figure at work.
 
     Raises
     ------
     InputError
-        If there is no such paper, figure or graph, or a graph cannot be used.
+        If there is no such paper, figure or graph, a graph cannot be used, or `jobs` is below 1.
     FormatError
         If a results file in the folder is damaged.
     OutputError
@@ -86,6 +105,8 @@ def reproduce(
     """
     out = Path(out)
     chosen = select(key)
+    if jobs < 1:
+        raise InputError(f"jobs is {jobs}: give at least 1")
     check_matplotlib()
     check_free(out, REPRODUCTION)
     check_place(out)
@@ -97,7 +118,7 @@ def reproduce(
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
         write_header(out, REPRODUCTION, {})
-    _run(cells, missing, finished, loaded, progress)
+    _run(cells, missing, finished, loaded, jobs, progress)
     sections = [_section(one, cells, finished, out) for one in chosen]
     checks = tuple(check for section in sections for check in section.checks)
     provenance = Provenance(
@@ -107,7 +128,7 @@ def reproduce(
         sum(one.seconds for one in finished.values()),
         len(cells),
         max((cell.case.seed for cell in cells), default=0),
-        tuple(sorted(loaded)),
+        tuple(describe_graph(name, graph) for name, graph in sorted(loaded.items())),
     )
     page = write_pages(out, sections, provenance)
     made = Reproduction(checks, out, page, len(missing), provenance)
@@ -146,20 +167,24 @@ def _run(
     missing: Sequence[Cell],
     finished: dict[Path, Finished],
     graphs: Mapping[str, Interest],
+    jobs: int,
     progress: Progress | None,
 ) -> None:
-    """Compute the missing cells, one after the other, and add them to the finished ones."""
+    """Compute the missing cells, write each as it is finished, and add them to the finished ones."""
     weight = {cell.file: cell.figure.weight(cell.case) for cell in missing}
     total, done = sum(weight.values()), 0.0
-    for cell in missing:
-        if progress is not None:
+
+    def report(number: int) -> None:
+        if progress is not None and number < len(missing):
+            cell = missing[number]
             progress(len(finished), done / total, f"{cell.paper.key}/{cell.figure.key}")
-        assert cell.figure.cell is not None
-        began = time.process_time()
-        rows = cell.figure.cell(replace(cell.case, graphs=graphs))
-        write_cell(cell, rows, time.process_time() - began)
+
+    report(0)
+    for number, (cell, rows, seconds) in enumerate(compute(missing, graphs, jobs), start=1):
+        write_cell(cell, rows, seconds)
         finished |= read_cells([cell])
         done += weight[cell.file]
+        report(number)
     if progress is not None:
         progress(len(cells), 1.0, "drawing")
 

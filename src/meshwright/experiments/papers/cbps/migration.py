@@ -7,7 +7,7 @@ from typing import Any
 from meshwright.experiments.checks import Claims
 from meshwright.experiments.drawing import bars
 from meshwright.experiments.paper import Case, Figure, grid
-from meshwright.experiments.papers.cbps.algorithms import run
+from meshwright.experiments.papers.cbps.cost_reduction import run
 from meshwright.experiments.results import Results, Row, Spread
 
 

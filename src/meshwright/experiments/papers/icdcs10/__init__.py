@@ -1,7 +1,7 @@
 """icdcs10: MinMax-ODA, Low-ODA and overlays of constant diameter (Onus, Richa; ICDCS 2010)."""
 
 from meshwright.experiments.paper import Paper
-from meshwright.experiments.papers.icdcs10 import constant_diameter, low_degree, matchings
+from meshwright.experiments.papers.icdcs10 import constant_diameter, low_degree
 
 PAPER = Paper(
     "icdcs10",
@@ -9,7 +9,7 @@ PAPER = Paper(
     "Design",
     "Onus, Richa (ICDCS 2010)",
     (
-        matchings.LEMMA_1,
+        low_degree.LEMMA_1,
         low_degree.MAXIMUM_BY_NODES,
         low_degree.AVERAGE_BY_NODES,
         low_degree.MAXIMUM_BY_K,

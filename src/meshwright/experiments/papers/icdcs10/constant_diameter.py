@@ -7,7 +7,7 @@ from typing import Any
 from meshwright.experiments.checks import Claims, at_most, describe_change, falls, near
 from meshwright.experiments.drawing import curve, finish
 from meshwright.experiments.paper import Case, Figure, grid
-from meshwright.experiments.papers.icdcs10.designs import build, degrees
+from meshwright.experiments.papers.icdcs10.low_degree import build, certified, degrees
 from meshwright.experiments.results import Results, Row, Spread
 
 TITLES = {
@@ -28,7 +28,8 @@ def star_cell(case: Case) -> list[Row]:
 
     interest = mw.workloads.unif(100, 100, size=case["size"], independent=True, seed=case.seed)
     plan = build(interest, case["design"])
-    return [{**degrees(plan), "max_diameter": mw.measure.diameters(plan.overlay).maximum}]
+    limits = certified(interest) if case["design"] == "ours-best-edges" else {}
+    return [{**degrees(plan), **limits, "max_diameter": mw.measure.diameters(plan.overlay).maximum}]
 
 
 def draw_stars(results: Results, axes: list[Any]) -> None:
@@ -40,6 +41,7 @@ def draw_stars(results: Results, axes: list[Any]) -> None:
         for design in (*PAPERS, ours):
             own = results.where(design=design)
             curve(panel, own, "size", column, label=TITLES[design], ours=design == ours)
+        curve(panel, results, "size", f"{column}_bound", label="ours: certified bound", ours=True)
         finish(panel, name.capitalize(), "topics per node", name, ylim=(0, None))
 
 
@@ -106,6 +108,7 @@ DIAMETER_2 = Figure(
     quick=grid(seeds=5, design=tuple(TITLES), size=(10, 20, 30, 40, 50)),
     full=grid(seeds=30, design=tuple(TITLES), size=(10, 20, 30, 40, 50)),
     panels=2,
+    version=2,
     weight=lambda _: 0.02,
     note="100 nodes and 100 topics; every node takes every topic independently with probability s / 100.",
 )

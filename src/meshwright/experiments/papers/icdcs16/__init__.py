@@ -1,7 +1,7 @@
 """icdcs16: partial overlays under a budget of links or of degree (Chen, Tock, Jacobsen; ICDCS 2016)."""
 
 from meshwright.experiments.paper import Paper
-from meshwright.experiments.papers.icdcs16 import budgets, ratios, samples, social, topics_and_sizes
+from meshwright.experiments.papers.icdcs16 import budgets, ratios, samples, social
 
 PAPER = Paper(
     "icdcs16",
@@ -14,8 +14,8 @@ PAPER = Paper(
         social.TABLE_1,
         social.HOTSPOTS,
         budgets.BY_NODES,
-        topics_and_sizes.BY_TOPICS,
-        topics_and_sizes.BY_SIZE,
+        budgets.BY_TOPICS,
+        budgets.BY_SIZE,
         ratios.BY_RATIO,
         ratios.GUARANTEES,
     ),

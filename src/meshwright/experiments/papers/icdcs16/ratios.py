@@ -9,7 +9,7 @@ from meshwright.experiments.checks import Claims
 from meshwright.experiments.drawing import curve, finish
 from meshwright.experiments.paper import Case, Figure, grid
 from meshwright.experiments.papers.icdcs16.budgets import SIZES, UNSTATED
-from meshwright.experiments.papers.icdcs16.overlays import (
+from meshwright.experiments.papers.icdcs16.designs import (
     NAMES,
     ORDER,
     TITLES,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 NETWORKS = {"facebook": "Facebook", "twitter": "Twitter"}
 USERS = {"facebook": 200_000, "twitter": 20_000}
 """Users of the synthetic graphs."""
+SOURCES = {"given": "real graph", "synthetic": "synthetic graph"}
 SEEDS = 3
 """Users from whom the search starts: 'a few' in the paper."""
 KINDS = {"followees": "topics per user", "followers": "users per topic"}
@@ -33,7 +34,7 @@ GRAPHS = (
 
 
 class Graph(NamedTuple):
-    """A social graph, and whether the user gave it."""
+    """A social graph, and where it comes from: `given` by the user, or `synthetic`."""
 
     interest: Interest
     source: str
@@ -51,6 +52,14 @@ def whole_graph(case: Case) -> Graph:
         case["users"], min_size=1, max_size=2000, exponent=1.7, both_ways=friends, seed=case.seed
     )
     return Graph(made, "synthetic")
+
+
+def _people(interest: Interest) -> int:
+    """Return the number of users: all names of nodes and topics."""
+    import pyarrow.compute as pc
+
+    both = pc.sum(pc.is_in(interest.topic_names, interest.node_names)).as_py() or 0
+    return interest.num_nodes + interest.num_topics - int(both)
 
 
 def sample(interest: Interest, users: int, seed: int) -> Interest:
@@ -103,7 +112,8 @@ def _search(
 def counts_cell(case: Case) -> list[Row]:
     """Return the share of users with at least n followees or followers, in the whole and a sample."""
     whole, source = whole_graph(case)
-    parts = {"whole": whole, "sample": sample(whole, case["wanted"], case.seed)}
+    wanted = min(case["wanted"], _people(whole) // 2)  # a sample that is the whole would show nothing
+    parts = {"whole": whole, "sample": sample(whole, wanted, case.seed)}
     return [
         {"part": part, "source": source, "people": interest.num_nodes, "kind": kind, **row}
         for part, interest in parts.items()
@@ -139,7 +149,7 @@ def draw_counts(results: Results, axes: list[Any]) -> None:
                     panel, own.where(part=part, kind=kind), "count", "share",
                     label=f"{part} of {people[0]}, {label}",
                 )  # fmt: skip
-        title = f"{NETWORKS[network]}, {own.values('source')[0]}"
+        title = f"{NETWORKS[network]}, {SOURCES[own.values('source')[0]]}"
         finish(panel, title, "count", "share of users with at least this count", xscale="log", yscale="log")
 
 
@@ -193,7 +203,9 @@ DISTRIBUTIONS = Figure(
     quick=_grid(wanted=2000, seeds=3),
     full=_grid(wanted=10000, seeds=5),
     panels=2,
+    version=2,
     graphs=tuple(NETWORKS),
     weight=lambda case: case["users"] / 60000,
-    note=f"{GRAPHS} The paper's whole graphs have 3 and 41.7 million users; ours have 200,000 and 20,000.",
+    note=f"{GRAPHS} The paper's whole graphs have 3 and 41.7 million users; our synthetic ones have 200,000 "
+    "and 20,000. A sample has at most half of the users of a real graph.",
 )

@@ -8,7 +8,7 @@ from typing import Any
 from meshwright.experiments.checks import Claims, at_least, at_most, near, roughly
 from meshwright.experiments.drawing import curve, finish, paper_points
 from meshwright.experiments.paper import Case, Figure, grid
-from meshwright.experiments.papers.icdcs16.overlays import (
+from meshwright.experiments.papers.icdcs16.designs import (
     ORDER,
     TITLES,
     gaps,
@@ -16,7 +16,14 @@ from meshwright.experiments.papers.icdcs16.overlays import (
     overall,
     under_ratios,
 )
-from meshwright.experiments.papers.icdcs16.samples import GRAPHS, NETWORKS, USERS, sample, whole_graph
+from meshwright.experiments.papers.icdcs16.samples import (
+    GRAPHS,
+    NETWORKS,
+    SOURCES,
+    USERS,
+    sample,
+    whole_graph,
+)
 from meshwright.experiments.results import Results, Row, Spread
 
 PERCENTS = {True: tuple(range(5, 101, 5)), False: (5, 10, 15, *range(20, 101, 10))}
@@ -49,7 +56,7 @@ def draw_ratios(results: Results, axes: list[Any], *, network: str) -> None:
         curve(axes[0], own.where(design=design), "percent", "support", label=TITLES[design], ours=True)
     at_20 = TABLE[network, "small"]
     paper_points(axes[0], [20] * len(at_20), at_20, label="paper, Table I")
-    title = f"{NETWORKS[network]}, {own.values('source')[0]}, {SMALL} users sampled"
+    title = f"{NETWORKS[network]}, {SOURCES[own.values('source')[0]]}, {SMALL} users sampled"
     finish(axes[0], title, "β, percent", "support", ylim=(0, 1.05))
 
 
@@ -118,7 +125,7 @@ def draw_table(results: Results, axes: list[Any]) -> None:
             stated = TABLE[network, column]
             label = "paper, 1,000 and 10,000 users" if column == "small" else "_"
             paper_points(panel, [size] * len(stated), stated, label=label)
-        title = f"{NETWORKS[network]}, {own.values('source')[0]}, β = 0.2"
+        title = f"{NETWORKS[network]}, {SOURCES[own.values('source')[0]]}, β = 0.2"
         finish(panel, title, "users sampled", "support", ylim=(0, 1.05))
 
 
@@ -127,6 +134,10 @@ def table_claims(results: Results, claims: Claims) -> None:
     sizes = results.values("wanted")
     place = {"small": sizes[0], "large": sizes[-1]}
     at_20 = results.where(percent=20.0)
+    names = {
+        (network, size): f"{NETWORKS[network]}, {_users(at_20, network, place[size])} users"
+        for network, size in TABLE
+    }
     found = {
         (network, size, design): at_20.where(network=network, wanted=place[size], design=design).spread(
             "support"
@@ -138,11 +149,11 @@ def table_claims(results: Results, claims: Claims) -> None:
         held: dict[str, float] = {}
         for (network, size), stated in TABLE.items():
             ours = found[network, size, design].mean
-            held |= roughly(ours, stated[number], share=True, label=f"{network}, {place[size]} users:")
+            held |= roughly(ours, stated[number], share=True, label=f"{names[network, size]}:")
         claims.check(
             f"{design}", f"Support of {TITLES[design]} at β = 0.2, on FB 1K, FB 10K, TW 1K, TW 10K",
             paper=", ".join(f"{stated[number]:g}" for stated in TABLE.values()) + " (± 0.1 or 25 %)",
-            ours=", ".join(str(found[network, size, design]) for network, size in TABLE), held=held,
+            ours="; ".join(f"{names[key]}: {found[*key, design]}" for key in TABLE), held=held,
             reason=SYNTHETIC,
         )  # fmt: skip
     gap = {
@@ -176,14 +187,19 @@ def table_claims(results: Results, claims: Claims) -> None:
     stated_more = {key: stated[0] - stated[1] for key, stated in TABLE.items()}
     held = {}
     for key, value in more.items():
-        held |= roughly(value, stated_more[key], share=True, label=f"{key[0]}, {place[key[1]]} users:")
-    held |= {f"{key[0]}, {place[key[1]]} users: not below": value >= 0 for key, value in more.items()}
+        held |= roughly(value, stated_more[key], share=True, label=f"{names[key]}:")
+    held |= {f"{names[key]}: not below": value >= 0 for key, value in more.items()}
     claims.check(
         "gpa-slightly-higher", "GPA's support is slightly higher than GPM's",
         paper=", ".join(f"{value:.3f}" for value in stated_more.values()) + " higher (± 0.1 or 25 %)",
         ours=", ".join(f"{value:.3f}" for value in more.values()), held=held, reason=SYNTHETIC,
     )  # fmt: skip
     _equal_links(at_20.where(wanted=sizes[0]), claims)
+
+
+def _users(results: Results, network: str, wanted: int) -> str:
+    """Spell the mean number of subscribers in the samples of a size: a small real graph is taken whole."""
+    return f"{results.where(network=network, wanted=wanted).mean('nodes'):,.0f}"
 
 
 def _equal_links(at_20: Results, claims: Claims) -> None:
@@ -293,7 +309,8 @@ TABLE_1 = Figure(
     table_claims,
     table="fig4",
     panels=2,
-    note=f"{GRAPHS} The large sample has 10,000 users with --full, and 2,000 otherwise.",
+    note=f"{GRAPHS} The large sample has 10,000 users with --full, and 2,000 otherwise; a "
+    "real graph with fewer users is taken whole. The numbers of subscribers stand beside our values.",
 )
 HOTSPOTS = Figure(
     "degrees",

@@ -1,7 +1,7 @@
 """podc07: Greedy Merge, against a ring per topic (Chockler, Melamed, Tock, Vitenberg; PODC 2007)."""
 
 from meshwright.experiments.paper import Paper
-from meshwright.experiments.papers.podc07 import evaluation, lemmas, running_time, set_cover
+from meshwright.experiments.papers.podc07 import evaluation, lemmas, set_cover, steps
 
 PAPER = Paper(
     "podc07",
@@ -9,7 +9,7 @@ PAPER = Paper(
     "Chockler, Melamed, Tock, Vitenberg (PODC 2007)",
     (
         evaluation.AVERAGE_DEGREE,
-        running_time.STEPS,
+        steps.STEPS,
         evaluation.RINGS_BY_NODES,
         evaluation.RINGS_BY_TOPICS,
         lemmas.BOUNDS,

@@ -14,9 +14,6 @@ from meshwright.experiments.results import Results, Row, Spread
 if TYPE_CHECKING:
     from meshwright.interest import Interest
 
-if TYPE_CHECKING:
-    pass
-
 
 def draw_ratio(results: Results, axes: list[Any]) -> None:
     """Draw GM and our best overlay as multiples of the certified bound."""

@@ -16,5 +16,6 @@ PAPER = Paper(
         evolution.DEGREES,
         repairs.TIMES,
         repairs.RATIOS,
+        backup_sets.CHOICES,
     ),
 )

@@ -33,19 +33,19 @@ SETTING = (
     "2,000 nodes, 200 topics of equal popularity, 10 to 90 topics per node by a power law, ρ = 3, 1,000 "
     "rounds; each is a join or a leave at even odds. The paper does not state the exponent of the power law. "
     "We take 2.5, with its figures in view: Low-ODA's average degree is then 6.5, as the paper implies (610 "
-    "links are 9.4 %). The policies follow the paper to the letter: backups are chosen among all nodes and "
-    "rebuilt, and the maximum degree is that of the whole overlay. Low-ODA from scratch is designed only in "
-    "some rounds, and --quick runs tidy for 300."
+    "links are 9.4 %); the figure `choices` shows others. The policies follow the paper to the letter: "
+    "backups are chosen among all nodes and rebuilt, and the maximum degree is that of the whole overlay. "
+    "Low-ODA from scratch is designed only in some rounds, and --quick runs tidy for 300."
 )
 SAME = "The runs of Figure 4, with its setting."
 
 
-def base_interest(case: Case) -> Interest:
+def base_interest(case: Case, exponent: float = EXPONENT) -> Interest:
     """Draw the base instance."""
     import meshwright as mw
 
     return mw.workloads.unif(
-        case["nodes"], TOPICS, min_size=10, max_size=90, exponent=EXPONENT, seed=case.seed
+        case["nodes"], TOPICS, min_size=10, max_size=90, exponent=exponent, seed=case.seed
     )
 
 
@@ -64,10 +64,16 @@ def policy_of(case: Case) -> Policy:
 def backup_cell(case: Case) -> list[Row]:
     """Build the backups of every node of the base instance: a row per node."""
     import meshwright as mw
-    from meshwright.churn import LiveOverlay
 
     overlay = mw.design(base_interest(case), "low", k=RHO).overlay
-    table = LiveOverlay(overlay, policy_of(case), seed=case.seed).node_table()
+    return node_rows(overlay, policy_of(case), case.seed)
+
+
+def node_rows(overlay: Overlay, policy: Policy, seed: int) -> list[Row]:
+    """Return the topics, backups and primaries of every node as a policy begins."""
+    from meshwright.churn import LiveOverlay
+
+    table = LiveOverlay(overlay, policy, seed=seed).node_table()
     columns = ("topics", "backups", "primaries")
     return [
         dict(zip(columns, row, strict=True))
