@@ -201,8 +201,10 @@ def _html_figure(section: Section) -> str:
             f"<h3>{escape(figure.key)}: {escape(figure.title)}</h3>",
             f"<p>{escape(figure.shows)}</p>{note}",
             f'<div class="panels">{panels}</div>',
-            f'<table class="stacked"><thead><tr>{heading}</tr></thead>',
-            f"<tbody>{rows}</tbody></table></section>",
+            f'<table class="stacked"><thead><tr>{heading}</tr></thead><tbody>{rows}</tbody></table>'
+            if section.checks
+            else "",
+            "</section>",
         ]
     )
 
@@ -213,12 +215,12 @@ def _image(drawing: Path, title: str) -> str:
 
 
 def _html_check(check: Check) -> str:
-    reason = f"<br>{escape(check.reason)}" if check.reason else ""
+    reason = f'<br><span class="soft">{escape(check.reason)}</span>' if check.reason else ""
     return (
         f"<tr><td>{badge(check.verdict)}</td>"
         f'<td>{escape(check.claim)}<br><span class="id">{escape(check.id)}</span>{reason}</td>'
-        f'<td data-label="paper">{escape(check.paper_value)}</td>'
-        f'<td data-label="ours">{escape(check.ours)}</td></tr>'
+        f'<td class="value" data-label="paper">{escape(check.paper_value)}</td>'
+        f'<td class="value" data-label="ours">{escape(check.ours)}</td></tr>'
     )
 
 
@@ -236,7 +238,8 @@ def _markdown(sections: Sequence[Section], provenance: Provenance) -> str:
             figure = section.figure
             lines += ["", f"### {figure.key}: {figure.title}", "", figure.shows]
             lines += ["", figure.note] if figure.note else []
-            lines += ["", "| verdict | claim | paper | ours |", "| --- | --- | --- | --- |"]
+            if section.checks:
+                lines += ["", "| verdict | claim | paper | ours |", "| --- | --- | --- | --- |"]
             lines += [_markdown_row(check) for check in section.checks]
     return "\n".join(lines) + "\n"
 

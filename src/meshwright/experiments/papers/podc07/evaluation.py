@@ -61,7 +61,7 @@ def weight(case: Case) -> float:
     thousands: float = case["nodes"] / 1000
     if case["design"] == "ring":
         return 0.01 * thousands
-    return 0.35 * thousands if case["design"] == "best" else 0.05 * thousands**2
+    return 0.35 * thousands if case["design"] == "best" else 0.03 * thousands + 0.005 * thousands**2
 
 
 def grid_by_nodes(nodes: tuple[int, ...], best: tuple[int, ...], seeds: int) -> tuple[Case, ...]:
