@@ -150,7 +150,7 @@ def test_bad_input_is_refused_before_any_cell_runs(tmp_path: Path) -> None:
         reproduce("toy", out, graphs={"friends": "x.csv"})
     bad = tmp_path / "bad.csv"
     bad.write_text("who,whom\na,b\n")
-    with pytest.raises(InputError, match=r"--graph friends: .*no column 'node'"):
+    with pytest.raises(InputError, match=r"no column 'node'.*: rename its columns to node and topic$"):
         reproduce("toy", out, graphs={"friends": bad})
     assert not out.exists()
     with pytest.raises(OutputError, match="holds something other"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -147,7 +148,11 @@ def load_graphs(graphs: Mapping[str, Any]) -> dict[str, Interest]:
         try:
             loaded[name] = load_interest(source)
         except MeshwrightError as error:
-            raise InputError(f"--graph {name}: {error}") from error
+            # A graph has no options for its columns, which the error may suggest.
+            said = re.sub(
+                r": (add|name them with) --.*", ": rename its columns to node and topic", str(error)
+            )
+            raise InputError(f"--graph {name}: {said}") from error
     return loaded
 
 

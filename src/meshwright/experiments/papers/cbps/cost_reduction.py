@@ -305,14 +305,14 @@ BY_USERS = Figure(
     users_claims,
     cost_cell,
     quick=_by_users((1000, 2000, 4000), seeds=3, steps=10000, searched=2000),
-    full=_by_users(tuple(range(1000, 10001, 1000)), seeds=20, steps=20000, searched=10000),
+    full=_by_users(tuple(range(1000, 10001, 1000)), seeds=10, steps=20000, searched=10000),
     panels=2,
     weight=_weight,
     note=f"{SETTING} Points in the plane with wide subscriptions are the second model: core links are about "
     "1 % of the cost there. The three algorithms of the paper are run as printed: clustering by the sum of "
     "traffic, mixing with a tree per channel and publisher. Clustering by the mean and mixing with a tree "
     "per channel are our readings, not reproductions. The example of the paper's Figures 3 to 5 is given as "
-    "a drawing only, so that its costs, 525 and 706, cannot be checked. --full averages 20 networks "
+    "a drawing only, so that its costs, 525 and 706, cannot be checked. --full averages 10 networks "
     "per point, the paper 100.",
 )
 BY_RATIO = Figure(
@@ -323,9 +323,9 @@ BY_RATIO = Figure(
     ratio_claims,
     cost_cell,
     quick=_by_ratio(2000, RATIOS, seeds=3, steps=5000),
-    full=_by_ratio(10000, RATIOS, seeds=5, steps=20000),
+    full=_by_ratio(10000, RATIOS, seeds=3, steps=20000),
     panels=2,
     weight=_weight,
     note=f"{SETTING} The second panel has subscriptions of length 0.03. The paper's caption has the ratio "
-    "upside down; we follow its text: access to core. --full averages 5 networks per point, the paper 100.",
+    "upside down; we follow its text: access to core. --full averages 3 networks per point, the paper 100.",
 )

@@ -154,7 +154,7 @@ TIMES = Figure(
     time_claims,
     time_cell,
     quick=_cases(4000, seeds=3),
-    full=_cases(10000, seeds=5),
+    full=_cases(10000, seeds=3),
     version=4,
     weight=lambda case: 4 * (case["users"] / 5000) ** 2,
     note="Compiled kernels on one thread; the shortest of five runs (descent: one), without compilation. The "
