@@ -34,6 +34,8 @@ class Provenance:
     command: str
     machine: str
     version: str
+    date: str
+    """The day, in UTC."""
     seconds: float
     """CPU time of all cells together, also those of earlier runs that were stopped."""
     cells: int
@@ -48,6 +50,7 @@ class Provenance:
             ("command", self.command),
             ("machine", self.machine),
             ("version", f"meshwright {self.version}"),
+            ("date", self.date),
             (
                 "time",
                 f"{duration(self.seconds)} of CPU for {self.cells:,} cells, up to {self.seeds} seeds each",

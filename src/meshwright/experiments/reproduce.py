@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +127,7 @@ def reproduce(
         describe_command(key, full=full, graphs=loaded, out=out),
         describe_machine(),
         own_version(),
+        datetime.now(UTC).date().isoformat(),
         sum(one.seconds for one in finished.values()),
         len(cells),
         max((cell.case.seed for cell in cells), default=0),

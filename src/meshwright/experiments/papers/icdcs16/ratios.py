@@ -163,6 +163,6 @@ GUARANTEES = Figure(
     draw_guarantees,
     guarantee_claims,
     table="fig9",
-    note="The best support is unknown; a certified limit stands for it: contributions never grow, so no "
-    "overlay connects more than GPM's does, plus the largest contributions that are left.",
+    note="The runs of Figure 9. The best support is unknown; a certified limit stands for it: contributions "
+    "never grow, so no overlay connects more than GPM's does, plus the largest contributions that are left.",
 )
