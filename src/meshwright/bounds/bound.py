@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.bounds.ascent import PAYING, STEPS, Ascent
+from meshwright.bounds.degree_limits import NodePrices
 from meshwright.bounds.loads import Loads
-from meshwright.bounds.prices import Prices, certify, first_prices, polish
+from meshwright.bounds.prices import SCALE, Prices, certify, first_prices, polish
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
@@ -129,12 +130,14 @@ def pair_topics(interest: Interest) -> int:
     return int((popularity * (popularity - 1) // 2).sum())
 
 
-def tight_pairs(prices: Prices, *, most: int, slack: float = 0.1, threads: int = 1) -> TightPairs:
+def tight_pairs(
+    prices: Prices | NodePrices, *, most: int, slack: float = 0.1, threads: int = 1
+) -> TightPairs:
     """Return the pairs that carry 1 − `slack` or more; of more than `most` of these, the heaviest.
 
     An overlay with as few links as the bound would use pairs that carry 1: they are candidates for good
-    designs. Ties go to the smaller (u, v). If too many pairs carry 1 to hold them all, the answer is an even
-    sample of them.
+    designs. With allowances, what they add to 1 does not count as carried. Ties go to the smaller (u, v). If
+    too many pairs carry 1 to hold them all, the answer is an even sample of them.
 
     Raises
     ------
@@ -147,9 +150,12 @@ def tight_pairs(prices: Prices, *, most: int, slack: float = 0.1, threads: int =
         raise InputError(f"a slack of {slack}: give a number from 0 to 1")
     loads = Loads(prices.interest, threads)
     price = prices.q.astype(np.float32)
-    found = loads.scan(price, 1 - slack - ROUNDING)
+    extra = None
+    if isinstance(prices, NodePrices):
+        extra = ((prices.allowance - SCALE // 2) / SCALE).astype(np.float32)
+    found = loads.scan(price, 1 - slack - ROUNDING, extra)
     while found.every > 1 and slack > ROUNDING:
         slack /= 2
-        found = loads.scan(price, 1 - slack - ROUNDING)
+        found = loads.scan(price, 1 - slack - ROUNDING, extra)
     order = np.sort(np.argsort(-found.load, kind="stable")[:most])
     return TightPairs(found.u[order], found.v[order], found.load[order])

@@ -67,6 +67,11 @@ class NodePrices:
         object.__setattr__(self, "scaled", frozen(self.scaled, np.int64))
         object.__setattr__(self, "allowance", frozen(self.allowance, np.int64))
 
+    @property
+    def q(self) -> NDArray[np.float64]:
+        """The prices as numbers."""
+        return self.scaled / SCALE
+
     def __repr__(self) -> str:
         if self.degree is None:
             return f"NodePrices(a maximum degree of at least {self.bound:,})"

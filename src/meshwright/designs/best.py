@@ -16,7 +16,8 @@ from meshwright.greedy.weighted import price_greedy
 from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
-    from meshwright.bounds import Prices
+    from meshwright.arrays import Ids
+    from meshwright.bounds import NodePrices, Prices
     from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
@@ -81,7 +82,9 @@ SLACK = 0.1
 PAIRS_PER_NODE = 100
 
 
-def priced(interest: Interest, prices: Prices, greedy: Overlay, *, max_degree: int | None = None) -> Overlay:
+def priced(
+    interest: Interest, prices: Prices | NodePrices, greedy: Overlay, *, max_degree: int | None = None
+) -> Overlay:
     """Grow by prices among the tight pairs and the links of a greedy overlay.
 
     With `max_degree` no node gets more links than that, unless topics would stay split: MinMax-ODA connects
@@ -100,6 +103,8 @@ SECONDS = 20.0
 """Default time of the search."""
 PRESSING_FROM = 2 / 3
 """The share of the budget after which the search also lowers the maximum degree."""
+FOR_PRICES, FOR_DEGREES = 0.5, 0.3
+"""The share of what is left of the budget for prices, and then for those that know the degree."""
 IMPROVING = "improving"
 
 
@@ -119,52 +124,185 @@ def best(
 
     Guarantee: every topic is connected, and the overlay is never worse than the greedy one. For the objective
     `edges`, which asks for few links and then for a low maximum degree, that is GM. For `degree` it is
-    MinMax-ODA and for `balanced` Low-ODA(k): the maximum degree never exceeds theirs, with fewer links where
-    possible. The search stops after `seconds`, or after `steps`, which give the same result for the same seed
-    on every machine. Without any budget the result is the pruned greedy overlay. `prices` of an earlier run
-    can be reused.
+    MinMax-ODA and for `balanced` Low-ODA(k): neither links nor maximum degree ever exceed theirs. `degree`
+    asks for the lowest maximum degree and then for few links: it tries one degree less again and again, until
+    that fails or is proven impossible. The search stops after `seconds`, or after `steps`, which give the
+    same result for the same seed on every machine. Without any budget the result is the pruned greedy
+    overlay. `prices` of an earlier run can be reused.
     """
     rule = _rule(objective, k)
     budget = Budget(seconds, steps)
     if prices is not None:
         prices.check(interest)
     greedy = grow(interest, rule, threads=threads, progress=progress)
-    limit = measure.degrees(greedy).maximum if objective != "edges" else interest.num_nodes
-    safe = remaking = _pruned(greedy, seed)
+    safe = _pruned(greedy, seed)
     if not len(safe) or budget.spent:
         return safe.overlay()
     if prices is None and bounds.pair_topics(interest) <= budget.most_pairs:
-        half = budget.seconds_for(1 / 2)
-        prices = bounds.prices(interest, seconds=half, threads=threads, progress=progress)
+        share = budget.seconds_for(FOR_PRICES)
+        prices = bounds.prices(interest, seconds=share, threads=threads, progress=progress)
+    limit = interest.num_nodes if objective == "edges" else measure.degrees(greedy).maximum
+    improvement = _Improvement(greedy, safe, limit, budget, prices, seed, progress)
+    if objective == "edges":
+        if prices is not None:
+            improvement.consider(_pruned(priced(interest, prices, greedy), seed))
+        improvement.run(1.0, limit)
+        return improvement.overlay()
     if prices is not None:
-        other = priced(interest, prices, greedy, max_degree=None if objective == "edges" else limit)
-        remaking = min(safe, _pruned(other, seed), key=len)
-    kept = _Kept(safe, limit)
-    kept.look(remaking)
-    while not budget.spent and not is_optimal(remaking, prices):
-        if budget.share > 1 / 2 and remaking.max_degree > limit:
-            remaking = safe  # prices led above the limit, and the search did not come down in time
-        pressing = budget.share > PRESSING_FROM
-        steps = budget.take(min(STRIDE, len(remaking)))
-        remaking.run(steps, max_degree=cap_of(remaking, limit, pressing=pressing))
-        kept.look(remaking)
-        if progress is not None:
-            progress(len(remaking), budget.share, IMPROVING + _format_gap(remaking, prices))
-    remaking.prune()
-    kept.look(remaking)
-    return safe.overlay(kept.links)
+        share = budget.seconds_for(FOR_DEGREES)
+        knowing = bounds.links_at_degree(prices, limit, seconds=share, threads=threads, progress=progress)
+        improvement.needed = knowing.bound
+        improvement.consider(_pruned(priced(interest, knowing, greedy, max_degree=limit), seed))
+        share = None if share is None else share / 2
+        improvement.lowest = bounds.lowest_degree(prices, seconds=share, threads=threads).bound
+    if objective == "degree":
+        improvement.run(TRYING_FROM, limit)
+        improvement.lower()
+    improvement.run(1.0, improvement.kept.limit)
+    return improvement.overlay()
+
+
+TRYING_FROM = 0.4
+"""The share of the budget after which `degree` tries one degree less."""
+FOR_A_TRY = 0.6
+"""The share of what is left of the budget for one try."""
+PATIENCE = 40
+"""Steps for each link without a gain after which the search goes back to the best, with larger ruins."""
+IMPATIENCE = 4
+"""The same while the search only has to come below a degree: it changes its ruins, and does not go back."""
+RUINS = (3, 5, 8, 12)
+"""How many links a step removes at most: these in turn, whenever the search has found nothing for long."""
+
+
+class _Improvement:
+    """A search that keeps the best overlay so far, and starts again from it with larger ruins when stuck."""
+
+    def __init__(
+        self,
+        greedy: Overlay,
+        safe: search.RuinAndRecreate,
+        limit: int,
+        budget: Budget,
+        prices: Prices | None,
+        seed: int,
+        progress: Progress | None,
+    ) -> None:
+        self.greedy = greedy
+        self.safe = self.remaking = safe
+        self.budget, self.prices, self.seed, self.progress = budget, prices, seed, progress
+        self.kept = _Kept(safe, len(greedy), limit)
+        self.needed = None if prices is None else prices.bound
+        """The number of links that are needed at least, within the limit."""
+        self.lowest = 1
+        """The lowest maximum degree that is possible, as far as it is proven."""
+        self.restarts = self.idle = 0
+        self.starts: list[tuple[Ids, Ids]] = []
+        """The links to start from while it tries a degree."""
+
+    def consider(self, other: search.RuinAndRecreate) -> None:
+        """Continue from another overlay if it has fewer links."""
+        self.kept.look(other)
+        self.remaking = min(self.remaking, other, key=len)
+
+    def run(self, until: float, limit: int) -> None:
+        """Look for fewer links with at most `limit` per node, until a share of the budget is spent."""
+        budget, began = self.budget, self.budget.share
+        while budget.share < until and not self._done():
+            gone = (budget.share - began) / (until - began)
+            above = self.remaking.max_degree > limit
+            if above and gone > 2 / 3:
+                self._go_back()  # prices led above the limit, and the search did not come down in time
+            pressing = budget.share > PRESSING_FROM
+            cap = limit if above else cap_of(self.remaking, limit, pressing=pressing)
+            # From a third on, a node above the limit may cost a link more.
+            self._step(until, cap, lowering=above and gone > 1 / 3)
+        self.remaking.prune()
+        self.kept.look(self.remaking)
+
+    def lower(self) -> None:
+        """Try one degree less, and again, until a try fails or less is proven impossible."""
+        while self.kept.degree > self.lowest and not self.budget.spent:
+            target = self.kept.degree - 1
+            until = self.budget.share + (1 - self.budget.share) * FOR_A_TRY
+            self.starts = self._starts(target)
+            self._start_from(self.starts[0])
+            while self.remaking.max_degree > target and self.budget.share < until:
+                self._step(until, target, lowering=True)
+            self.kept.limit = target
+            self.kept.look(self.remaking)
+            if self.kept.degree > target:
+                break
+        self.starts = []
+        self.kept.limit = self.kept.degree
+        self._go_back()
+
+    def _starts(self, degree: int) -> list[tuple[Ids, Ids]]:
+        """Return links to start from on the way to a degree: the nearest first."""
+        starts = [search.RuinAndRecreate(self.greedy, seed=self.seed)]
+        if self.prices is not None:
+            share = self.budget.seconds_for(FOR_DEGREES / 2)
+            knowing = bounds.links_at_degree(self.prices, degree, seconds=share)
+            overlay = priced(self.greedy.interest, knowing, self.greedy, max_degree=degree)
+            starts.append(_pruned(overlay, self.seed))
+        self._go_back()
+        nearest = sorted((self.remaking, *starts), key=lambda own: (own.above(degree), len(own)))
+        return [own.links() for own in nearest]
+
+    def overlay(self) -> Overlay:
+        """Return the best overlay found."""
+        return self.safe.overlay(self.kept.links)
+
+    def _step(self, until: float, cap: int, *, lowering: bool) -> None:
+        """Make some steps, keep what is better, and start again with larger ruins if nothing was for long."""
+        remaking, budget, before = self.remaking, self.budget, (self.kept.rank, self.remaking.above(cap))
+        count = budget.take(min(STRIDE, max(1, len(remaking)), budget.steps_until(until)))
+        remaking.run(count, max_degree=cap, lowering=lowering)
+        self.kept.look(remaking)
+        self.idle = self.idle + count if before == (self.kept.rank, remaking.above(cap)) else 0
+        if self.idle > (IMPATIENCE if lowering else PATIENCE) * len(remaking):
+            self.restarts += 1
+            # While it tries a degree: after all ruins from where it is, from another start.
+            turn, again = divmod(self.restarts, len(RUINS))
+            elsewhere = self.starts[turn % len(self.starts)] if self.starts else self.kept.links
+            self._start_from(remaking.links() if lowering and again else elsewhere)
+        if self.progress is not None:
+            needed = _format_gap(remaking, self.needed)
+            self.progress(len(remaking), budget.share, f"{IMPROVING}{needed}")
+
+    def _go_back(self) -> None:
+        """Continue from the best overlay so far."""
+        self._start_from(self.kept.links)
+
+    def _start_from(self, links: tuple[Ids, Ids]) -> None:
+        """Continue from some links, with other ruins and random numbers after a restart."""
+        ruin = RUINS[self.restarts % len(RUINS)]
+        start = self.safe.overlay(links)
+        self.remaking = search.RuinAndRecreate(start, seed=self.seed + self.restarts, ruin=ruin)
+        self.idle = 0
+
+    def _done(self) -> bool:
+        return is_optimal(self.remaking, self.needed, self.lowest)
 
 
 class _Kept:
     """The links of the best overlay so far: the fewest, then the lowest maximum degree."""
 
-    def __init__(self, safe: search.RuinAndRecreate, limit: int) -> None:
-        self.limit, self.rank, self.links = limit, (len(safe), safe.max_degree), safe.links()
+    def __init__(self, safe: search.RuinAndRecreate, most: int, limit: int) -> None:
+        self.limit, self.most = limit, most
+        self.rank = (len(safe), safe.max_degree)
+        self.links: tuple[Ids, Ids] = safe.links()
+
+    @property
+    def degree(self) -> int:
+        """The maximum degree of the links."""
+        return self.rank[1]
 
     def look(self, remaking: search.RuinAndRecreate) -> None:
-        """Keep the links if they are better."""
+        """Keep the links if they are better; within a limit that the kept ones exceed, any are."""
         rank = len(remaking), remaking.max_degree
-        if rank < self.rank and remaking.max_degree <= self.limit:
+        if remaking.max_degree > self.limit or len(remaking) > self.most:
+            return
+        if rank < self.rank or self.rank[1] > self.limit:
             self.rank, self.links = rank, remaking.links()
 
 
@@ -174,11 +312,10 @@ def _pruned(overlay: Overlay, seed: int) -> search.RuinAndRecreate:
     return remaking
 
 
-def is_optimal(remaking: search.RuinAndRecreate, prices: Prices | None) -> bool:
-    """Return whether no overlay is better: as few links as proven possible, spread evenly."""
+def is_optimal(remaking: search.RuinAndRecreate, needed: int | None, lowest: int = 1) -> bool:
+    """Return whether no overlay is better: as few links as needed, spread evenly or at the lowest degree."""
     nodes = max(1, remaking.interest.num_nodes)
-    as_proven = prices is not None and len(remaking) == prices.bound
-    return as_proven and remaking.max_degree <= -(-2 * len(remaking) // nodes)
+    return len(remaking) == needed and remaking.max_degree <= max(lowest, -(-2 * len(remaking) // nodes))
 
 
 def cap_of(remaking: search.RuinAndRecreate, limit: int, *, pressing: bool) -> int:
@@ -191,10 +328,10 @@ def cap_of(remaking: search.RuinAndRecreate, limit: int, *, pressing: bool) -> i
     return min(limit, most, max(most - 1, math.ceil(average) + 1) if pressing else most)
 
 
-def _format_gap(remaking: search.RuinAndRecreate, prices: Prices | None) -> str:
-    if prices is None or prices.bound == 0:
+def _format_gap(remaking: search.RuinAndRecreate, needed: int | None) -> str:
+    if not needed:
         return ""
-    return f", at most {excess(len(remaking) / prices.bound - 1)} above the fewest possible"
+    return f", at most {excess(len(remaking) / needed - 1)} above the fewest possible"
 
 
 def _rule(objective: str, k: float) -> Rule:

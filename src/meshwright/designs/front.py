@@ -89,6 +89,7 @@ class _CappedSearch:
     ) -> None:
         self.known, self.budget, self.prices = known, budget, prices
         self.seed, self.progress = seed, progress
+        self.needed = None if prices is None else prices.bound
         self.remaking: search.RuinAndRecreate | None = None
 
     @property
@@ -108,7 +109,7 @@ class _CappedSearch:
         remaking, budget = self.remaking, self.budget
         assert remaking is not None
         half = (budget.share + until) / 2
-        while len(remaking) and budget.share < until and not best.is_optimal(remaking, self.prices):
+        while len(remaking) and budget.share < until and not best.is_optimal(remaking, self.needed):
             # When forced, one more link is allowed to bring a node below the limit.
             forced = budget.share > half and remaking.max_degree > cap
             limit = cap if forced else best.cap_of(remaking, cap, pressing=True)

@@ -51,6 +51,10 @@ class RuinAndRecreate:
         """The largest number of links of a node."""
         return int(self.net.degree.max(initial=0))
 
+    def above(self, degree: int) -> int:
+        """Return how many links of nodes with more than `degree` are beyond that, in all."""
+        return int(np.maximum(self.net.degree - degree, 0).sum())
+
     def run(self, steps: int, *, max_degree: int | None = None, lowering: bool = False) -> None:
         """Try `steps` steps; no node gets more links than `max_degree`.
 
