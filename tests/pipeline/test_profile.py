@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
+from meshwright.pipeline.dataset.people import People, RemotePeople
 from meshwright.pipeline.dataset.profile import Distribution, count_groups, profile
-from meshwright.pipeline.dataset.sample import sample
+from meshwright.pipeline.dataset.sample import free_numbers, sample
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
-from meshwright.store import write_dataset
+from meshwright.store import dataset_parts, write_dataset
 from meshwright.workloads import zipf
 from terminal import meshwright
 
@@ -75,6 +76,37 @@ def test_a_sample_of_followers(engine: Engine, tmp_path: Path) -> None:
     assert len(first.seeds) == 3
     with pytest.raises(InputError, match="no node is named 'nobody'"):
         sample(source, 5, start=["nobody"])
+
+
+@pytest.mark.parametrize("at_once", [2, 1 << 16])
+def test_names_on_executors_are_numbered_as_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Both numberings of nodes and topics agree, in any number of row groups and parts."""
+    monkeypatch.setattr(dataset_parts, "NAMES_IN_A_STEP", at_once)
+    monkeypatch.setattr(dataset_parts, "NAMES_AT_ONCE", at_once)
+    whole = Interest.from_dict({f"p{i}": {f"p{i + 3}", f"only{i % 4}", "é"} for i in range(9)})
+    given = subscriptions(None, write_dataset(whole.canonical(), tmp_path / "data"))
+    here, there = People(given.names), RemotePeople(None, given, match=True)
+    assert (here.nodes, here.topics, here.shared) == (there.nodes, there.topics, there.shared)
+    every = np.arange(here.topics)
+    numbers = here.numbers_of_topics(every)
+    assert there.numbers_of_topics(every).tolist() == numbers.tolist()
+    assert sorted(numbers[numbers >= here.nodes].tolist()) == list(range(here.nodes, here.count))
+    for some in (numbers, numbers[:1], np.array([here.count]), np.zeros(0, dtype=np.int64)):
+        assert there.topics_of(some).tolist() == here.topics_of(some).tolist()
+    names = ["p1", "p11", "only2", "é", "nobody"]
+    assert there.find(names).tolist() == here.find(names).tolist()
+    assert there.names_of(range(here.count)) == here.names_of(range(here.count))
+
+
+@given(st.sets(st.integers(0, 12), max_size=9), st.data())
+def test_free_numbers(taken: set[int], data: st.DataObject) -> None:
+    """The numbers at places among the free ones are those that a list of the free ones has there."""
+    free = [number for number in range(20) if number not in taken]
+    places = data.draw(st.lists(st.integers(0, len(free) - 1), max_size=5))
+    found = free_numbers(np.array(places, dtype=np.int64), np.array(sorted(taken), dtype=np.int64))
+    assert found.tolist() == [free[place] for place in places]
 
 
 def test_a_sample_by_topics(tmp_path: Path) -> None:

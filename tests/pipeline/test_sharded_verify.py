@@ -16,10 +16,12 @@ from meshwright import measure
 from meshwright.errors import FormatError, InputError
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
-from meshwright.pipeline.dataset.subscriptions import from_interest
-from meshwright.pipeline.sharded_verify import examine_on_cluster, verify_on_cluster
-from meshwright.store import write_dataset, write_plan
+from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
+from meshwright.pipeline.plan_edges import read_links
+from meshwright.pipeline.sharded_verify import examine_links, examine_on_cluster, verify_on_cluster
+from meshwright.store import dataset_parts, read_plan, write_dataset, write_plan
 from meshwright.store.plan_check import verify_stored_plan
+from meshwright.store.plans import EDGES, EDGES_FILE
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 
@@ -70,6 +72,40 @@ def test_a_broken_plan_is_reported_as_without_spark(
         weak_here.topics.tolist(),
         weak_here.nodes.tolist(),
     )
+
+
+def test_links_on_executors_are_numbered_as_here(
+    interest: Interest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Links that executors read and number are those of the overlay, in any number of row groups."""
+    monkeypatch.setattr(dataset_parts, "NAMES_IN_A_STEP", 64)
+    monkeypatch.setattr(dataset_parts, "NAMES_AT_ONCE", 64)
+    given = subscriptions(None, write_dataset(interest, tmp_path / "dataset"))
+    plan = mw.design(interest, "gm")
+    stored = read_plan(write_plan(plan, tmp_path / "plan"))
+    edges = pq.read_table(tmp_path / "plan" / "edges.parquet")
+    pq.write_table(edges, tmp_path / "plan" / "edges.parquet", row_group_size=100)
+    links = read_links(None, stored, given)
+    rows = sorted(links.flow.collect(), key=lambda row: row.first)
+    overlay = plan.overlay
+    for name, expected in (("u", overlay.u), ("v", overlay.v), ("stated", overlay.contribution)):
+        read = np.concatenate([np.frombuffer(row[name], "<i4") for row in rows])
+        assert read.tolist() == expected.tolist()
+    found, _ = examine_links(None, links, given)
+    here = verify_overlay(plan.overlay)
+    assert (found.connected, found.support, found.degrees.maximum) == (True, 1.0, here.degrees.maximum)
+    twice = pa.concat_tables([edges, edges.slice(5, 1)])
+    renamed = pa.array(["nobody", *edges.column("v").to_pylist()[1:]])
+    ranked = edges.set_column(0, "rank", pa.array(np.arange(len(edges))[::-1], pa.int32()))
+    for damage, match in (
+        (twice.set_column(0, "rank", pa.array(range(len(twice)), pa.int32())), "appear more than once"),
+        (edges.set_column(2, "v", renamed), "names the unknown nodes 'nobody'|not every u < v"),
+        (ranked, "ranks are not"),
+        (edges.drop_columns("u"), "no column 'u'"),
+    ):
+        pq.write_table(damage.cast(EDGES) if "u" in damage.column_names else damage, stored.path / EDGES_FILE)
+        with pytest.raises(FormatError, match=match):
+            examine_links(None, read_links(None, stored, given), given)
 
 
 def test_data_that_does_not_match_is_rejected(interest: Interest, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class Piece(NamedTuple):
     first: int
 
 
-def read_links(spark: SparkSession, stored: StoredPlan, given: Subscriptions) -> Links:
+def read_links(spark: SparkSession | None, stored: StoredPlan, given: Subscriptions) -> Links:
     """Return the links of a plan: executors read them, and find the ids of their ends in the dataset.
 
     Raises

@@ -123,7 +123,7 @@ def examine_links(
 ) -> tuple[ClusterVerification, WeakTopics | None]:
     """Verify links; return the findings, and the weak topics if `weak`."""
     nodes, topics = given.counts["nodes"], given.counts["topics"]
-    cores = 1 if spark is None else tasks_at_once(spark)
+    cores = tasks_at_once(spark)
     shards = max(cores, -(-given.count // SHARD_SUBSCRIPTIONS))
     sent = given.packed(shards).union(links.flow.map(partial(copy_links, shards), SHARD_LINKS))
     examine = partial(examine_packed, nodes, topics, weak, shards)

@@ -137,7 +137,7 @@ def ingest(
         if not found.read:
             raise InputError(f"no rows in {', '.join(given[:5])}: give files that have some")
         found.check(chosen, max_bad)
-        relation = relate_found(found, chosen, cores=1 if spark is None else tasks_at_once(spark))
+        relation = relate_found(found, chosen, cores=tasks_at_once(spark))
         kept.callback(relation.release)
         check_unchanged(spark, files)
         return write_found(found, relation, chosen, out, given)

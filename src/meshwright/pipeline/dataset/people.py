@@ -136,7 +136,7 @@ class People(Names):
 class RemotePeople(Names):
     """The names of a dataset on a cluster."""
 
-    def __init__(self, spark: SparkSession, given: Subscriptions, *, match: bool) -> None:
+    def __init__(self, spark: SparkSession | None, given: Subscriptions, *, match: bool) -> None:
         assert given.folder is not None
         self.spark, self.folder = spark, given.folder
         self.nodes, self.topics = given.counts["nodes"], given.counts["topics"]

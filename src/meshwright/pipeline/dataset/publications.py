@@ -151,7 +151,7 @@ def sum_traffic(
             raise InputError(f"no rows in {', '.join(map(str, sources[:5]))}: give files that have some")
         found.check(reading, max_bad)
         described = _describe(found, sources, asked)
-        cores = 1 if spark is None else tasks_at_once(spark)
+        cores = tasks_at_once(spark)
         names = number_names(blocks, choose_cuts(found.samples, found.name_bytes, cores))
         kept.callback(names.release)
         sums = sum_messages(blocks, names, found.shares, found.rows)

@@ -95,8 +95,10 @@ def through_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def tasks_at_once(spark: SparkSession) -> int:
-    """Return how many tasks the cluster runs at once, as far as it says."""
+def tasks_at_once(spark: SparkSession | None) -> int:
+    """Return how many tasks the cluster runs at once, as far as it says; one without a cluster."""
+    if spark is None:
+        return 1
     from pyspark.sql import functions
 
     if not through_connect(spark):
