@@ -23,6 +23,8 @@ from meshwright.workloads import zipf
 from terminal import meshwright
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from conftest import Engine
 
 ZIPF = zipf(200, 50, min_size=2, max_size=20, seed=4)
@@ -58,11 +60,25 @@ def test_a_profile_equals_the_interest(engine: Engine, tmp_path: Path) -> None:
     assert made.related == pytest.approx((common > 0).sum() / (200 * 199 / 2))
 
 
-def test_a_sample_of_followers(engine: Engine, tmp_path: Path) -> None:
+def ring_of_followers() -> dict[str, set[str]]:
+    """Return twenty people who follow the next two, and one who follows somebody who follows nobody."""
+    return {f"p{i}": {f"p{(i + 1) % 20}", f"p{(i + 2) % 20}"} for i in range(20)} | {"far": {"away"}}
+
+
+def test_a_sample_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """A sample on Spark, whose names stay there, is the one that this process takes."""
+    place = write_dataset(Interest.from_dict(ring_of_followers()), tmp_path / "data")
+    there, here = (sample(subscriptions(where, place), 8, seed=5) for where in (spark, None))
+    assert there.by == "follow"
+    assert (there.seeds, there.levels) == (here.seeds, here.levels)
+    assert there.interest.fingerprint == here.interest.fingerprint
+
+
+def test_a_sample_of_followers(tmp_path: Path) -> None:
     """The search takes near nodes first, and keeps all relations among the nodes taken."""
-    ring = {f"p{i}": {f"p{(i + 1) % 20}", f"p{(i + 2) % 20}"} for i in range(20)} | {"far": {"away"}}
+    ring = ring_of_followers()
     whole = Interest.from_dict(ring)
-    source = subscriptions(engine, write_dataset(whole, tmp_path / "data"))
+    source = subscriptions(None, write_dataset(whole, tmp_path / "data"))
     made = sample(source, 9, start=["p5"])
     assert made.by == "follow"
     assert set(made.interest.node_names.to_pylist()) == {f"p{i}" for i in range(1, 10)}
