@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 from meshwright.jit import announce, cache
-from meshwright.jit.link_only import KernelCompiler, LinkOnlyCompiler
+from meshwright.jit.link_only import KernelCompiler, LinkOnlyCompiler, QuickCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -18,7 +18,7 @@ announce.listen()
 
 def compiled(function: Function) -> Function:
     """Compile when first called; for kernels that make arrays of their own."""
-    return _compile(function)
+    return _compile(function, pipeline_class=QuickCompiler)
 
 
 def kernel(function: Function) -> Function:
