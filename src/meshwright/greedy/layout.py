@@ -125,7 +125,7 @@ def lay_out_components(interest: Interest, max_degree: int, *, node_bits: bool |
     tuning = Tuning(heavy=interest.num_nodes + 1, node_bits=node_bits)
     state = lay_out_state(interest, everything, max_degree, tuning)
     if state.covered:
-        begin(state, no_sweep(), no_sweep(), True)
+        begin(state, no_sweep(), None, True)
     return state
 
 

@@ -60,7 +60,8 @@ class LevelRun:
     """A state with its sweeps, ready for the next link.
 
     `whole` is the sweep over all pairs, `sparing` the one over pairs that spare the maximum degree, empty
-    under Greedy Merge.
+    under Greedy Merge. `shared` is `whole` if there are both, else None: kernels leave out what only a
+    sparing sweep needs.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class LevelRun:
         task, start = self.task, self.start
         self.whole: Sweep = layout.no_sweep()
         self.sparing: Sweep = layout.no_sweep()
+        self.shared: Sweep | None = None
         self.scratches: list[Scratch] = []
         self.state = _listed_state(task) if self.listed == EVERY_LEVEL else _counted_state(task)
         if start is not None:
@@ -104,8 +106,9 @@ class LevelRun:
         self.whole = layout.lay_out_sweep(*shape, sparing=False)
         if self.k > 0:
             self.sparing = layout.lay_out_sweep(*shape, sparing=True)
+            self.shared = self.whole
         self.scratches = [layout.lay_out_scratch(self.state, self.whole) for _ in range(self.threads)]
-        begin(self.state, self.whole, self.sparing, start is None)
+        begin(self.state, self.whole, self.sparing if self.shared else None, start is None)
 
     def finish(self) -> tuple[Ids, Ids, Ids]:
         """Run to the end and return the links added, with their contributions."""
@@ -151,7 +154,7 @@ class LevelRun:
             if self._level() <= self.listed:
                 return EXHAUSTED
             by_level = self.threads > 1 or self.listed > 0
-            sweeps, scratch = (self.whole, self.sparing), self.scratches[0]
+            sweeps, scratch = (self.whole, self.sparing if self.shared else None), self.scratches[0]
             return run(self.state, *sweeps, scratch, self.k, self.strict, by_level, goal, links)
 
         self.driver.run(step, before_stride)
@@ -176,7 +179,7 @@ class LevelRun:
                 sweep.cursor[STOP] = NO_STOP
                 continue
             sweep.cursor[STOP] = rows[-1] + 1
-            rebuild = partial(rebuild_rows, self.state, sweep, self.whole)
+            rebuild = partial(rebuild_rows, self.state, sweep, self.shared)
             # Deal rows out like cards: early ones are longer than late ones.
             hands = [frozen(rows[hand :: self.threads], np.int32) for hand in range(self.threads)]
             dealt = zip(self.scratches, hands, strict=True)

@@ -192,7 +192,7 @@ class Rebuilder:
 
         run, wave = self.run, self.wave
         sweep = run.sparing if wave.sparing else run.whole
-        rebuild_rows(run.state, sweep, run.whole, run.scratches[0], frozen(rows, np.int32), wave.level)
+        rebuild_rows(run.state, sweep, run.shared, run.scratches[0], frozen(rows, np.int32), wave.level)
         yield _windows(run.state, sweep, rows)
         if wave.sparing:
             yield _windows(run.state, run.whole, rows[run.whole.threshold[rows] <= wave.whole_level])

@@ -190,9 +190,11 @@ def adopt(whole: Sweep, sparing: Sweep, u: Int, level: Int) -> None:
 
 @inner
 def rebuild(
-    state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, u: Int, first: Int, level: Int
+    state: State, sweep: Sweep, whole: Sweep | None, scratch: Scratch, u: Int, first: Int, level: Int
 ) -> None:
     """Rebuild row u's window from the nodes v ≥ `first`, given that no pair contributes more than `level`.
+
+    `whole` is the sweep that a sparing sweep shares its counts with; None if there is no sparing sweep.
 
     If more nodes than fit may contribute `level`, the row *overflows*: the window takes the first of them and
     `threshold` stays above `level`. When the window is used up, the sweep rebuilds from after its last
@@ -211,7 +213,7 @@ def rebuild(
     # A sparing sweep shares what it has just counted, if it counted the whole row: it tightens the limit of
     # u, and, while most nodes are open, also the window of the whole sweep, which it then takes over. It
     # leaves the row alone that the whole sweep is in the middle of.
-    if sweep.sparing and first == u + 1:
+    if whole is not None and sweep.sparing and first == u + 1:
         if mostly_open(sweep.open_nodes, len(state.degree)) and whole.cursor[ROW] != u:
             refresh(state, whole, scratch, u, top, low, high)
             state.limit[u] = min(state.limit[u], whole.bound[u])
@@ -234,7 +236,9 @@ def rebuild(
 
 
 @kernel
-def rebuild_rows(state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, rows: Ids, level: Int) -> None:
+def rebuild_rows(
+    state: State, sweep: Sweep, whole: Sweep | None, scratch: Scratch, rows: Ids, level: Int
+) -> None:
     """Rebuild many rows against one state: a part of a wave, on one of several threads."""
     for i in range(len(rows)):
         u = np.int64(rows[i])

@@ -83,9 +83,11 @@ def first_ones(count: np.uint64) -> Any:
 
 @spliced
 def advance(
-    state: State, sweep: Sweep, whole: Sweep, scratch: Scratch, floor: Int, work: Int, by_level: bool
+    state: State, sweep: Sweep, whole: Sweep | None, scratch: Scratch, floor: Int, work: Int, by_level: bool
 ) -> int:
     """Move a sweep's cursor to the next pair that contributes exactly its level, not below level `floor`.
+
+    `whole` is for `rebuild`.
 
     Pauses when the work exceeds `work` or at the row STOP, but not before one row is visited, and, with
     `by_level`, before each new level, so that the caller can report progress or rebuild many rows at once.
@@ -213,17 +215,14 @@ def lowest_sparing_level(best: Int, k: float, strict: bool) -> Int:
 
 
 @kernel
-def begin(state: State, whole: Sweep, sparing: Sweep, fresh: bool) -> None:
-    """Fill the bits of a state, `fresh` or linked by `link_start`, and open the sweeps over it.
-
-    A sweep without rows is left alone.
-    """
+def begin(state: State, whole: Sweep, sparing: Sweep | None, fresh: bool) -> None:
+    """Fill the bits of a state, `fresh` or linked by `link_start`, and open the sweeps over it."""
     if fresh:
         fill_node_bits(state)
     fill_bits(state)
     for v in range(len(whole.bound)):
         close_full(state, whole, v, state.max_degree)
-    if len(sparing.bound) > 0:
+    if sparing is not None:
         begin_phase(state, whole, sparing, whole.cursor[LEVEL])
 
 
@@ -231,7 +230,7 @@ def begin(state: State, whole: Sweep, sparing: Sweep, fresh: bool) -> None:
 def run(
     state: State,
     whole: Sweep,
-    sparing: Sweep,
+    sparing: Sweep | None,
     scratch: Scratch,
     k: float,
     strict: bool,
@@ -241,31 +240,37 @@ def run(
 ) -> int:
     """Add links by the rule until none contributes, a budget is used up, or it is time to pause.
 
-    `k` is Low-ODA's. 0 stands for GM, which never asks the sparing sweep; infinity for MinMax-ODA, which asks
-    it first. Low-ODA asks the whole sweep first, to know how good the best link is. `strict` is the rule's.
+    GM has no sparing sweep. numba leaves out what None decides, so a first GM plan compiles only what GM
+    needs. `k` is Low-ODA's; infinity stands for MinMax-ODA, which asks the sparing sweep first. Low-ODA asks
+    the whole sweep first, to know how good the best link is. `strict` is the rule's.
     """
     tally = state.tally
     while tally[EDGES] < goal.max_edges:
         if tally[EDGES] == len(links.u):
             return FULL
         chosen = whole
-        floor: Int = np.int64(1)
-        # One loop for both sweeps, so that the large `advance` is spliced in once. A pause in between loses
-        # nothing: a sweep that has found its pair finds it again at once.
-        for turn in range(1 if k == 0.0 else 2):
-            ask_sparing = (k == np.inf) == (turn == 0)
-            sweep = sparing if ask_sparing else whole
-            status = advance(state, sweep, whole, scratch, floor, goal.work, by_level)
-            if status == PAUSED:
-                return PAUSED
-            if ask_sparing:
-                if status == FOUND:
-                    chosen = sparing
-                    break
-            elif status == EXHAUSTED:
-                return EXHAUSTED
-            elif 0.0 < k < np.inf:
-                floor = lowest_sparing_level(whole.cursor[LEVEL], k, strict)
+        if sparing is None:
+            status = advance(state, whole, None, scratch, np.int64(1), goal.work, by_level)
+            if status != FOUND:
+                return status
+        else:
+            floor: Int = np.int64(1)
+            # One loop for both sweeps, so that the large `advance` is spliced in once. A pause in between
+            # loses nothing: a sweep that has found its pair finds it again at once.
+            for turn in range(2):
+                ask_sparing = (k == np.inf) == (turn == 0)
+                sweep = sparing if ask_sparing else whole
+                status = advance(state, sweep, whole, scratch, floor, goal.work, by_level)
+                if status == PAUSED:
+                    return PAUSED
+                if ask_sparing:
+                    if status == FOUND:
+                        chosen = sparing
+                        break
+                elif status == EXHAUSTED:
+                    return EXHAUSTED
+                elif k < np.inf:
+                    floor = lowest_sparing_level(whole.cursor[LEVEL], k, strict)
         u, v, level = chosen.cursor[ROW], chosen.cursor[NODE], chosen.cursor[LEVEL]
         edge = tally[EDGES]
         links.u[edge], links.v[edge] = u, v
@@ -276,7 +281,7 @@ def run(
             return BROKEN
         for end in (u, v):
             close_full(state, whole, end, state.max_degree)
-        if k > 0.0:
+        if sparing is not None:
             highest = max(state.degree[u], state.degree[v])
             if highest > tally[TOP_DEGREE]:
                 tally[TOP_DEGREE] = highest
