@@ -241,18 +241,18 @@ def test_the_packages_own_folder_is_left_alone(place: Path) -> None:
         folder.chmod(0o500)
     program = (
         "from numba.core import event\n"
-        "from meshwright import Interest, Overlay, measure\n"
-        "nothing = Overlay.empty(Interest.from_dict({}))\n"
-        "with event.install_recorder('numba:compile') as recorder: measure.diameters(nothing)\n"
-        "print(measure.__file__, len(recorder.buffer) > 0)"
+        "from meshwright import Interest, Overlay, verify\n"
+        "pair = Overlay(Interest.from_dict({'a': {'x'}, 'b': {'x'}}), [0], [1], [1])\n"
+        "with event.install_recorder('numba:compile') as recorder: verify.verify_overlay(pair)\n"
+        "print(verify.__file__, len(recorder.buffer) > 0)"
     )
     environment = {**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
     for compiles in (True, False):
         done = subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, check=True, text=True
         )
-        assert done.stdout.split() == [str(package / "measure" / "__init__.py"), str(compiles)]
+        assert done.stdout.split() == [str(package / "verify" / "__init__.py"), str(compiles)]
     assert sorted(package.rglob("*")) == before
-    assert [*(place / "user" / "meshwright").glob("meshwright.measure.*/**/*.nbi")]
+    assert [*(place / "user" / "meshwright").glob("meshwright.verify.*/**/*.nbi")]
     for folder in (package, *(path for path in before if path.is_dir())):
         folder.chmod(0o700)
