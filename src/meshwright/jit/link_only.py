@@ -58,7 +58,7 @@ class KernelFlags(Flags):
     def __eq__(self, other: object) -> bool:
         """Return whether all options have the same values."""
         same = isinstance(other, KernelFlags) and self._values == other._values
-        return same or bool(super().__eq__(other))
+        return same or bool(super().__eq__(other))  # type: ignore[no-untyped-call]
 
 
 NAMES_OF_OPTIONS = hash(Flags())  # type: ignore[no-untyped-call]
