@@ -72,14 +72,25 @@ SEEDS = st.lists(st.integers(0, 20).map(float), min_size=1, max_size=4)
 
 @given(SEEDS, SEEDS)
 def test_seeds_decide_or_not(lower: list[float], upper: list[float]) -> None:
-    """An order that the means reverse is refuted if the ranges are apart, and undecided if they overlap."""
+    """An order that the means reverse is undecided if the same seeds many times over would refute it."""
     score = is_below(lower, upper)
     if fmean(lower) < fmean(upper):
         assert score == 1
-    elif len(set(lower)) == len(set(upper)) == 1 or min(lower) > max(upper):
+        return
+    assert score == 0 or math.isnan(score)
+    if len(set(lower)) == len(set(upper)) == 1:
         assert score == 0
-    else:
-        assert math.isnan(score)
+    if fmean(lower) > fmean(upper):
+        assert is_below(lower * 10000, upper * 10000) == 0
+
+
+def test_two_errors_decide() -> None:
+    """Means 1 apart with a standard error of 0.5 are just undecided; a little further apart, they decide."""
+    seeds = [0.0, 0.5, 0.5, 1.0]
+    spread = math.sqrt(2 * (0.5 / 3) / 4)
+    for apart, score in ((1.9 * spread, math.nan), (2.1 * spread, 0.0)):
+        found = is_below([value + apart for value in seeds], seeds)
+        assert found == score or (math.isnan(found) and math.isnan(score))
 
 
 def test_undecided_comparisons_must_not_be_the_majority() -> None:

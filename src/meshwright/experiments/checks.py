@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -13,7 +14,9 @@ from meshwright.experiments.results import Spread
 Verdict: TypeAlias = Literal["holds", "partly", "no"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "partly", "no")
 UNDECIDED = math.nan
-"""The score of a comparison that the seeds do not decide: the mean says no, but their ranges overlap."""
+"""The score of a comparison that the seeds do not decide: the mean says no, by less than its error."""
+ERRORS = 2.0
+"""A difference of means by fewer standard errors than this does not decide."""
 NAMED = 3
 """How many failing comparisons a reason names."""
 
@@ -133,16 +136,21 @@ def _steps(curve: Mapping[Any, Sequence[float]], label: str, fits: Any) -> dict[
 
 
 def is_below(lower: Sequence[float], upper: Sequence[float], *, slack: float = 0.0) -> float:
-    """Compare the means over seeds; if the order is reversed but the ranges overlap, it is undecided.
+    """Compare the means over seeds; an order that is reversed by less than two errors is undecided.
+
+    The error is the standard error of the difference, so more seeds decide more.
 
     >>> is_below([1.0, 2.0], [2.0, 3.0]), is_below([2.0, 3.0], [1.0, 2.5]), is_below([3.0], [1.0])
     (True, nan, False)
+    >>> is_below([2.0, 3.0] * 10, [1.0, 2.5] * 10)
+    False
     """
-    one, other = Spread.of(lower), Spread.of(upper)
-    if one.mean < other.mean * (1 + slack):
+    over = statistics.fmean(lower) - statistics.fmean(upper) * (1 + slack)
+    if over < 0:
         return True
-    alone = one.low == one.high and other.low == other.high
-    return UNDECIDED if one.low <= other.high and not alone else False
+    squares = [statistics.variance(seeds) / len(seeds) if len(seeds) > 1 else 0.0 for seeds in (lower, upper)]
+    error = math.sqrt(sum(squares))
+    return UNDECIDED if error > 0 and over <= ERRORS * error else False
 
 
 def below(

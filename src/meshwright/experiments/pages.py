@@ -127,13 +127,14 @@ class Section:
 
 RULES = (
     "Each claim of a paper is one check. An order or a shape holds if it is true in every comparison, on the "
-    "mean over seeds, except those that the seeds do not decide because their ranges overlap; these must not "
-    "be the majority. It holds partly if it is true in at least half of them. A number holds within 10 % of "
-    "the paper's, and partly within 25 %. Where the paper does not state its input in full, such as the "
-    "sample of a social network or the distribution of sizes, a number holds within 25 %, or a share within "
-    "0.1; partly within twice as much. Other tolerances are stated in the check. A limit holds if it is kept "
-    "and partly if it is exceeded by at most 10 %. Ranges go from the lowest to the highest seed or case. We "
-    "set these tolerances after the first runs: judge by the numbers, which stand side by side."
+    "mean over seeds, except those that the seeds do not decide because the means differ by less than two "
+    "standard errors; these must not be the majority. It holds partly if it is true in at least half of "
+    "them. A number holds within 10 % of the paper's, and partly within 25 %. Where the paper does not state "
+    "its input in full, such as the sample of a social network or the distribution of sizes, a number holds "
+    "within 25 %, or a share within 0.1; partly within twice as much. Other tolerances are stated in the "
+    "check. A limit holds if it is kept and partly if it is exceeded by at most 10 %. Ranges go from the "
+    "lowest to the highest seed or case. We set these tolerances after the first runs: judge by the numbers, "
+    "which stand side by side."
 )
 
 

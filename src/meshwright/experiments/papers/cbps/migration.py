@@ -135,7 +135,7 @@ MIGRATION = Figure(
     migration_claims,
     migration_cell,
     quick=_cases(100, 5, 300, seeds=3),
-    full=_cases(400, 8, 2000, seeds=5),
+    full=_cases(400, 8, 1000, seeds=3),
     weight=lambda case: 0.5 + case["users"] * case["publications"] / 1e5,
     note="The paper describes the protocol and measures nothing of it. Brokers and users are agents that "
     "know only what messages tell them; the runs start from a random assignment. In some of them a broker "

@@ -21,7 +21,7 @@ PAPER_SECONDS = {"random": 0.9, "packing": 91.445, "clustering-sum": 100.235, "s
 OURS = ("clustering", "steiner", "descent")
 STEPS = 20000
 """Users and channels that descent looks at."""
-REPEATS = 5
+REPEATS = 3
 """How often each algorithm runs; the shortest time counts."""
 
 
@@ -157,7 +157,7 @@ TIMES = Figure(
     full=_cases(10000, seeds=3),
     version=4,
     weight=lambda case: 4 * (case["users"] / 5000) ** 2,
-    note="Compiled kernels on one thread; the shortest of five runs (descent: one), without compilation. The "
-    "times of all but random assignment contain the second stage: connecting brokers and routing. Times "
+    note="Compiled kernels on one thread; the shortest of three runs (descent: one), without compilation. "
+    "The times of all but random assignment contain the second stage: connecting brokers and routing. Times "
     "differ from run to run and between machines. --quick has 4,000 users, --full the paper's 10,000.",
 )
