@@ -60,16 +60,19 @@ def _load_plan(path: str | Path, interest: Interest) -> Plan:
     from meshwright.store.plans import read_plan
 
     stored = read_plan(path)
-    overlay, figures = stored.overlay_on(interest), stored.figures
+    filters = stored.planned_filters(interest)
+    planned = interest if filters is None else filters.groups
+    overlay, figures = stored.overlay_on(planned), stored.figures
     prices = None
     if figures.get("lower_bound") is not None:
-        prices = Prices(interest, prices_on(stored, interest), int(figures["lower_bound"]))
+        prices = Prices(planned, prices_on(stored, planned), int(figures["lower_bound"]))
     known = stored.metadata
     seed, seconds = int(known.get("seed", 0)), float(figures["seconds"])
-    proof = degree_proof_on(stored, interest) if figures.get("degree_bound") is not None else None
+    proof = degree_proof_on(stored, planned) if figures.get("degree_bound") is not None else None
     return Plan(
-        overlay, known["algorithm"], known["parameters"], seed, seconds, prices=prices, degree_proof=proof
-    )
+        overlay, known["algorithm"], known["parameters"], seed, seconds,
+        prices=prices, degree_proof=proof, filters=filters,
+    )  # fmt: skip
 
 
 def save(thing: Interest | Plan | Trees, path: str | Path) -> Path:

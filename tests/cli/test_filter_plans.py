@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import meshwright as mw
 from meshwright.interest import Interest
 from meshwright.store import load_interest, read_plan, write_dataset
 from meshwright.store.datasets import read_topic_kind
@@ -159,3 +160,54 @@ def test_a_different_plan_is_kept(tmp_path: Path, file: Path) -> None:
     for other in (["--algorithm", "ring"], ["--seed", "1"], ["--skip-unusable"]):
         assert "replace it with --force" in meshwright(*words, *other).complaint
     assert meshwright(*words, "--algorithm", "ring", "--force").code == 0
+
+
+def test_churn_chaos_and_soc_work_on_groups(tmp_path: Path, file: Path) -> None:
+    """They take a plan's groups as topics, say so, and what churn writes verifies."""
+    plan, out, trace = tmp_path / "plan", tmp_path / "out", tmp_path / "events.jsonl"
+    assert meshwright("plan", file, "--skip-unusable", "--expand", "#", "--out", plan).code == 0
+    churned = meshwright("churn", plan, file, "--rounds", "4", "--out", out)
+    assert churned.code == 0, churned.err
+    assert "4 brokers, 2 topics, 5 subscriptions; 4 rounds" in churned.out
+    assert "topics are the 2 groups of 5 MQTT filters, as planned" in churned.out
+    assert read_topic_kind(out / "dataset") == "plain"
+    assert meshwright("verify", out / "plan", out / "dataset").code == 0
+    trace.write_text(
+        '{"event": "join", "node": "rome", "topics": ["site1/b/temp", "#", "wet snow"]}\n'
+        '{"event": "subscribe", "node": "oslo", "topics": ["site1/#"]}\n'
+    )
+    replayed = meshwright("churn", plan, file, "--trace", trace, "--json")
+    assert replayed.code == 0, replayed.err
+    assert (replayed.json["joins"], replayed.json["rounds"], replayed.json["filters"]) == (1, 1, 5)
+    trace.write_text('{"event": "join", "node": "rome", "topics": ["+/#"]}\n')
+    joins = meshwright("churn", plan, file, "--trace", trace).complaint
+    assert "round 1: filter '+/#' joins 2 groups of the plan, '+/+/state', 'lone': plan again" in joins
+    for command in (
+        ["chaos", plan, file, "--samples", "2"],
+        ["soc", plan, file, "--degree", "3", "--cost", "0"],
+    ):
+        answer = meshwright(*command)
+        assert (answer.code, answer.err) == (0, "")
+        assert "topics are the 2 groups of 5 MQTT filters" in answer.out
+
+
+def test_soc_asks_for_overlays_of_groups(tmp_path: Path, file: Path) -> None:
+    """Without a plan, overlapping filters count as one topic, and the witness is a plan of groups."""
+    answer = meshwright("soc", file, "--links", "3", "--skip-unusable", "--out", tmp_path / "plan", "--json")
+    assert (answer.json["answer"], answer.json["topics_planned"]["groups"]) == ("yes", 1)
+    assert meshwright("verify", tmp_path / "plan", file).code == 0
+    assert meshwright("soc", file, "--links", "2", "--skip-unusable").code == 1
+    plain = meshwright("soc", file, "--links", "0", "--topic-kind", "plain")
+    assert plain.code == 0
+    words = ["soc", tmp_path / "plan", file, "--degree", "3", "--cost", "0", "--skip-unusable"]
+    assert "--skip-unusable asks whether some overlay exists" in meshwright(*words).complaint
+
+
+def test_plans_of_groups_load_in_python(tmp_path: Path, file: Path) -> None:
+    """A certified plan of groups is loaded with its groups and prices, and saved again as it was."""
+    words: list[str | Path] = ["plan", file, "--skip-unusable", "--certify", "--out", tmp_path / "plan"]
+    assert meshwright(*words).code == 0
+    plan = mw.load(tmp_path / "plan", file)
+    assert plan.overlay.interest.num_topics == 1
+    mw.save(plan, tmp_path / "again")
+    assert meshwright("verify", tmp_path / "again", file).code == 0

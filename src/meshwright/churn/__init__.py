@@ -2,6 +2,7 @@
 
 from meshwright.churn.chaos import RepairCost, Scenario, chaos
 from meshwright.churn.events import EVENTS, Event, random_churn
+from meshwright.churn.filter_events import FilterEvents
 from meshwright.churn.live import LiveOverlay
 from meshwright.churn.repair import COVERS, POLICIES, Policy, Repair
 from meshwright.churn.replay import Replay, happen, replay
@@ -12,6 +13,7 @@ __all__ = [
     "EVENTS",
     "POLICIES",
     "Event",
+    "FilterEvents",
     "FromScratch",
     "LiveOverlay",
     "Policy",

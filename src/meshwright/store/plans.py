@@ -158,9 +158,21 @@ class StoredPlan:
         """
         self.check_dataset(interest)
         planned = self.metadata.get("planned")
-        if self.choice is None or (planned is not None and interest.has_fingerprint(planned)):
+        if planned is not None and interest.has_fingerprint(planned):
             return interest
-        return plan_filters(interest, self.choice).groups
+        filters = self.planned_filters(interest)
+        return interest if filters is None else filters.groups
+
+    def planned_filters(self, interest: Interest) -> PlannedFilters | None:
+        """Return the filters of the dataset and their groups, as planned; None for plain topics.
+
+        Raises
+        ------
+        InputError
+            If the plan was made for another dataset.
+        """
+        self.check_dataset(interest)
+        return None if self.choice is None else plan_filters(interest, self.choice)
 
     def check_dataset(self, interest: Fingerprinted) -> None:
         """Refuse a relation that the plan was not made for.

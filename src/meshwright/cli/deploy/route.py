@@ -67,7 +67,6 @@ def route(
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
-    from meshwright.filters import plan_filters
     from meshwright.routes import OBJECTIVES, figures, stretch
     from meshwright.routes import route as choose
     from meshwright.routes.few_relays import prefer_few_relays
@@ -80,10 +79,7 @@ def route(
         raise InputError("--today needs --objective stable: add it, or omit --today")
     stored = read_plan(plan)
     loaded = design_runs.load(source, file_columns(node, topic, delimiter, no_header))
-    planned = None
-    if stored.choice is not None:
-        stored.check_dataset(loaded)
-        planned = plan_filters(loaded, stored.choice)
+    planned = stored.planned_filters(loaded)
     overlay = stored.overlay_on(loaded if planned is None else planned.groups)
     interest = overlay.interest
     given, unknown = ({}, 0) if rates is None else _read_rates(rates, interest, planned)

@@ -12,7 +12,7 @@ from meshwright.cli.options import Json, Seed, ShowProgress, Source
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from meshwright.churn import Event, FromScratch, Policy, Replay, Scenario
+    from meshwright.churn import Event, FilterEvents, FromScratch, Policy, Replay, Scenario
     from meshwright.overlay import Overlay
 
 CHURN_EXAMPLES = (
@@ -89,6 +89,9 @@ def churn(
     a trace. The table also shows Low-ODA from scratch. Below it is what the paper plots: repair ratios, the
     time of the greedy step, shadow sets, backups and primaries, and the gap to Low-ODA from scratch.
 
+    A plan of MQTT filters changes as it was planned: by groups of filters that overlap. Random newcomers hold
+    groups. A trace names filters, and one that joins several groups is refused. --out has groups as topics.
+
     --letter chooses backups among all brokers, chooses all backups of a broker again when it loses one, takes
     the maximum degree of the whole overlay in the rule, and makes newcomers nobody's backups.
     """
@@ -98,7 +101,8 @@ def churn(
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
     from meshwright.report import churn_chart, churn_lines, churn_table
-    from meshwright.store import read_plan, read_trace, write_churn
+    from meshwright.store import read_trace, write_churn
+    from meshwright.store.datasets import PLAIN
 
     if trace is not None and (rounds is not None or burst > 1):
         raise InputError("--trace defines the events: leave out --rounds and --burst")
@@ -107,11 +111,13 @@ def churn(
     policies = [make(name, backups=backups, coverage=coverage, rho=rho) for name in names]
     if out is not None:
         check_target(out, "churn run")
-    interest = design_runs.load(source)
-    overlay = read_plan(plan).overlay_on(interest)
+    overlay, filters = design_runs.load_overlay(plan, source)
+    interest = overlay.interest
     if trace is not None:
         with output.working(f"reading {trace}"):
             happened = list(read_trace(trace))
+        if filters is not None:
+            happened = _on_groups(room.FilterEvents.from_planned(filters), happened)
     else:
         happened = list(room.random_churn(interest, rounds or 1000, seed=seed, burst=burst))
     every = max(1, len(happened) // 10) if scratch_every is None else scratch_every or None
@@ -121,13 +127,36 @@ def churn(
     }
     title = f"{design_runs.format_size(interest)}; {len(happened):,} rounds of churn"
     if out is not None:
-        write_churn(replays, out, seed=seed, draw=lambda file: churn_chart(replays, file, title=title))
+        write_churn(
+            replays, out, seed=seed, topic_kind=None if filters is None else PLAIN,
+            draw=lambda file: churn_chart(replays, file, title=title),
+        )  # fmt: skip
     if json:
-        figures = [{**each.figures, "out": out and str(out)} for each in replays.values()]
+        grouped = {} if filters is None else {"filters": filters.held.num_topics}
+        figures = [{**each.figures, **grouped, "out": out and str(out)} for each in replays.values()]
         output.answer_json({"policies": figures} if compare is not None else figures[0])
     else:
         written = [] if out is None else [f"written to {out}"]
-        output.answer(title, churn_table(replays.values()), *churn_lines(replays.values()), *written)
+        output.answer(
+            title,
+            *design_runs.group_lines(filters),
+            churn_table(replays.values()),
+            *churn_lines(replays.values()),
+            *written,
+        )
+
+
+def _on_groups(filters: "FilterEvents", happened: "list[list[Event]]") -> "list[list[Event]]":
+    """Return what the events of a trace, which names filters, mean for groups."""
+    from meshwright.errors import InputError
+
+    made = []
+    for number, events in enumerate(happened, start=1):
+        try:
+            made.append(filters.on_groups(events))
+        except InputError as error:
+            raise InputError(f"round {number}: {error}") from error
+    return made
 
 
 def _names(policy: str, compare: str | None) -> list[str]:
@@ -185,19 +214,17 @@ def chaos(
     """Let brokers fail, alone and together, and report what breaks and what repair costs.
 
     It tries each broker alone, random sets, the brokers with the most links, and those whose failure cuts off
-    the most subscribers.
+    the most subscribers. Topics of a plan of MQTT filters are groups of filters that overlap.
     """
     from meshwright import churn as room
     from meshwright.cli import output
     from meshwright.cli.output import ProgressDrawing
     from meshwright.cli.plans import design_runs
-    from meshwright.store import read_plan
 
     names = design_runs.split_names(policies, "--policies", "naive,shadow,tidy")
     for name in names:
         room.Policy(name)
-    interest = design_runs.load(source)
-    overlay = read_plan(plan).overlay_on(interest)
+    overlay, filters = design_runs.load_overlay(plan, source)
     with ProgressDrawing("chaos", forced=progress) as drawing:
         found = room.chaos(
             overlay,
@@ -211,7 +238,8 @@ def chaos(
         output.answer_json({"plan": str(plan), "scenarios": [asdict(scenario) for scenario in found]})
     else:
         output.answer(
-            f"{design_runs.format_size(interest)}, {len(overlay):,} links",
+            f"{design_runs.format_size(overlay.interest)}, {len(overlay):,} links",
+            *design_runs.group_lines(filters),
             _table(found, names),
             *_summary(found),
         )

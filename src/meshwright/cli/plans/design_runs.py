@@ -119,6 +119,23 @@ def load_planned(
     return PlannedSource(filters.groups, filters, guessed=stated is None)
 
 
+def load_overlay(plan: Path, source: str) -> tuple[Overlay, PlannedFilters | None]:
+    """Load a plan over what it was made for, and its filters; None for plain topics."""
+    from meshwright.store import read_plan
+
+    interest, stored = load(source), read_plan(plan)
+    filters = stored.planned_filters(interest)
+    return stored.overlay_on(interest if filters is None else filters.groups), filters
+
+
+def group_lines(filters: PlannedFilters | None) -> list[str]:
+    """Say that topics are groups of filters, if they are."""
+    if filters is None:
+        return []
+    held, groups = filters.held.num_topics, filters.groups.num_topics
+    return [f"topics are the {groups:,} groups of {held:,} MQTT filters, as planned"]
+
+
 def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
     """Load the link costs, if a file is given."""
     from meshwright.errors import InputError

@@ -1,13 +1,23 @@
 """`meshwright soc`: whether a plan keeps limits, or whether some overlay does."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.options import Json, Seed, ShowProgress
+from meshwright.cli.options import (
+    ExcludeTopic,
+    Expand,
+    Json,
+    Seed,
+    ShowProgress,
+    SkipUnusable,
+    TopicKind,
+)
 
 if TYPE_CHECKING:
+    from meshwright.cli.plans.design_runs import PlannedSource
     from meshwright.designs.existence import Existence
     from meshwright.interest import Interest
     from meshwright.measure import SocAnswer
@@ -70,6 +80,10 @@ def soc(
             "--out", metavar="PLAN", help="Without a plan: write the overlay found here, for a yes."
         ),
     ] = None,
+    topic_kind: TopicKind = None,
+    exclude_topic: ExcludeTopic = None,
+    expand: Expand = None,
+    skip_unusable: SkipUnusable = False,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
@@ -80,7 +94,11 @@ def soc(
     there any overlay within the limits? Yes comes with a witness, no with a proof (by counting, by certified
     prices, or by exact on small instances); both questions are hard, so the answer may be unknown. --links K
     asks whether K links can connect every topic. The exit code is 0 for yes, and 1 for no or unknown.
+
+    MQTT filters that overlap count as one topic, as for `meshwright plan`; with a plan, as it was planned.
     """
+    from meshwright.cli.output import check_target
+    from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
 
     asked = {"--degree": degree, "--average-degree": average_degree, "--cost": cost, "--measure": measure}
@@ -95,8 +113,13 @@ def soc(
             "the limits are incomplete: give --cost, and --degree or --average-degree; or --links"
         )
     if source is None:
+        if out is not None:
+            check_target(out, "plan")
+        given = design_runs.load_planned(
+            plan, kind=topic_kind, exclude=exclude_topic, expand=expand, skip_unusable=skip_unusable
+        )
         _ask_for_any(
-            plan,
+            given,
             links,
             degree,
             average_degree,
@@ -109,7 +132,11 @@ def soc(
             json,
         )
         return
-    alone = {"--average-degree": average_degree, "--links": links, "--seconds": seconds, "--out": out}
+    alone = {
+        "--average-degree": average_degree, "--links": links, "--seconds": seconds, "--out": out,
+        "--topic-kind": topic_kind, "--exclude-topic": exclude_topic or None, "--expand": expand or None,
+        "--skip-unusable": skip_unusable or None,
+    }  # fmt: skip
     wrong = [name for name, value in alone.items() if value is not None]
     if wrong:
         raise InputError(f"{', '.join(wrong)} asks whether some overlay exists: leave the plan out")
@@ -119,7 +146,7 @@ def soc(
 
 
 def _ask_for_any(
-    source: str,
+    given: "PlannedSource",
     links: int | None,
     degree: int | None,
     average_degree: float | None,
@@ -133,14 +160,11 @@ def _ask_for_any(
 ) -> None:
     """Answer whether some overlay is within the limits."""
     from meshwright.cli import output
-    from meshwright.cli.output import ANSWER_IS_NO, ProgressDrawing, check_target
-    from meshwright.cli.plans import design_runs
+    from meshwright.cli.output import ANSWER_IS_NO, ProgressDrawing
     from meshwright.designs import existence
     from meshwright.store import write_plan
 
-    if out is not None:
-        check_target(out, "plan")
-    interest = design_runs.load(source)
+    interest = given.interest
     limit = existence.SECONDS if seconds is None else seconds
     with ProgressDrawing("Search", forced=progress) as drawing:
         if links is not None:
@@ -159,13 +183,14 @@ def _ask_for_any(
             )
     kept = found.witness is not None and out is not None
     if found.witness is not None and out is not None:
-        write_plan(found.witness, out)
+        write_plan(replace(found.witness, filters=given.filters), out)
     if json:
         limits = {"links": links, "degree": degree, "average_degree": average_degree, "cost": cost}
         limits["measure"] = measure if links is None else None  # type: ignore[assignment]
-        output.answer_json({**limits, **_existence_fields(found), "plan": str(out) if kept else None})
+        described = {**_existence_fields(found), **given.fields}
+        output.answer_json({**limits, **described, "plan": str(out) if kept else None})
     else:
-        output.answer(found.reason, *([f"written to {out}"] if kept else []))
+        output.answer(found.reason, *given.lines, *([f"written to {out}"] if kept else []))
     if found.answer != "yes":
         raise typer.Exit(ANSWER_IS_NO)
 
@@ -184,16 +209,14 @@ def _ask_about_plan(plan: Path, source: str, degree: int, cost: int, measure: st
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.measure import soc as ask
-    from meshwright.store import read_plan
 
-    interest = design_runs.load(source)
-    overlay = read_plan(plan).overlay_on(interest)
+    overlay, filters = design_runs.load_overlay(plan, source)
     with output.working("measuring"):
         answer = ask(overlay, degree=degree, cost=cost, measure=measure)  # type: ignore[arg-type]
     if json:
-        output.answer_json({"plan": str(plan), **_soc_fields(answer, interest)})
+        output.answer_json({"plan": str(plan), **_soc_fields(answer, overlay.interest)})
     else:
-        output.answer(*_soc_lines(answer, interest))
+        output.answer(*_soc_lines(answer, overlay.interest), *design_runs.group_lines(filters))
     if answer.verdict != "yes":
         raise typer.Exit(ANSWER_IS_NO)
 

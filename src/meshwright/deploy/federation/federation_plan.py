@@ -78,9 +78,9 @@ def synthetic_plan(brokers: int, *, loops: bool = False, seed: int = 0) -> Feder
 class LivePlan:
     """A live overlay with stable trees: `apply` updates trees and wiring after events.
 
-    Events name the filters that brokers subscribe to. The groups of filters stay as they were planned, so
-    events may use only filters of the plan, or topics that overlap none of them. Kernels are compiled, or
-    loaded, before the first event, so that no repair waits for the compiler.
+    Events name the filters that brokers subscribe to. The groups of filters stay as they were planned, so a
+    filter that joins several groups is refused. Kernels are compiled, or loaded, before the first event, so
+    that no repair waits for the compiler.
     """
 
     def __init__(
@@ -97,31 +97,17 @@ class LivePlan:
         self.trees = plan.trees
         self.wiring: Wiring = wire(plan.trees)
         self._table = plan.table
-        self._group_of = {
+        group_of = {
             one: topic for topic, tree in plan.trees.trees.items() for one in tree.all_filters or (topic,)
         }
-        self._held = {broker: plan.trees.held_filters().get(broker, set()) for broker in plan.trees.brokers}
+        held = plan.trees.held_filters()
+        self._filters = churn.FilterEvents(
+            group_of, {broker: held.get(broker, set()) for broker in plan.trees.brokers}
+        )
 
     def interest(self) -> Interest:
         """Return which broker holds which filters now."""
-        return Interest.from_dict({broker: sorted(held) for broker, held in self._held.items()})
-
-    def _on_groups(self, event: Event) -> Event | None:
-        """Note which filters a broker holds after an event; return what changes for groups, if anything."""
-        from meshwright.churn.events import CRASH, JOIN, LEAVE, UNSUBSCRIBE, Event
-
-        broker, filters = str(event.node), {str(topic) for topic in event.topics}
-        if event.event in (CRASH, LEAVE):
-            del self._held[broker]
-            return event
-        before = self._held.get(broker, set())
-        after = before - filters if event.event == UNSUBSCRIBE else before | filters
-        self._held[broker] = after
-        groups = [{self._group_of.setdefault(one, one) for one in held} for held in (before, after)]
-        changed = groups[0] ^ groups[1]
-        return (
-            Event(event.event, event.node, tuple(sorted(changed))) if changed or event.event == JOIN else None
-        )
+        return Interest.from_dict({broker: sorted(held) for broker, held in self._filters.held.items()})
 
     def apply(self, events: Sequence[Event]) -> None:
         """Repair the overlay after events that happen together, and change as few tree links as possible."""
@@ -129,7 +115,7 @@ class LivePlan:
         from meshwright.routes import route
         from meshwright.store.trees import TREES, roles_of, tree_ids
 
-        on_groups = [made for event in events if (made := self._on_groups(event)) is not None]
+        on_groups = self._filters.on_groups(events)
         if on_groups:
             happen(self.live_overlay, on_groups)
         overlay = self.live_overlay.overlay()
@@ -137,8 +123,8 @@ class LivePlan:
         self._table = trees.to_arrow().cast(TREES)
         names = overlay.interest.node_names.to_pylist()
         named = NamedTrees.from_tables(self._table, roles_of(trees), names)
-        holders = ((broker, one) for broker, held in self._held.items() for one in sorted(held))
-        self.trees = named.with_filters(self._group_of, holders)
+        holders = ((broker, one) for broker, held in self._filters.held.items() for one in sorted(held))
+        self.trees = named.with_filters(self._filters.group_of, holders)
         self.wiring = rewire(self.trees, self.wiring)
 
 
