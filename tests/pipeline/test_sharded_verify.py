@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import pytest
 import meshwright as mw
 from meshwright import measure
 from meshwright.errors import FormatError, InputError
+from meshwright.filters import FilterChoice, plan_filters
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
@@ -21,7 +23,7 @@ from meshwright.pipeline.plan_edges import read_links
 from meshwright.pipeline.sharded_verify import examine_links, examine_on_cluster, verify_on_cluster
 from meshwright.store import dataset_parts, read_plan, write_dataset, write_plan
 from meshwright.store.plan_check import verify_stored_plan
-from meshwright.store.plans import EDGES, EDGES_FILE
+from meshwright.store.plans import EDGES, EDGES_FILE, GROUPS
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 
@@ -51,6 +53,38 @@ def test_a_plan_is_reported_as_without_spark(
         assert there.verification.components.total == here.verification.components.total
         assert (there.k, there.disagreements) == (here.k, here.disagreements)
         assert (there.weak is None) == (here.weak is None)
+
+
+def test_groups_of_filters_are_derived_and_verified(engine: Engine, tmp_path: Path) -> None:
+    """A plan of groups passes from a dataset and a file; a changed table and a missing link are found."""
+    held = {
+        "berlin": ["s1/#", "x"],
+        "oslo": ["s1/a", "+/b"],
+        "rome": ["s2/b"],
+        "hq": ["#"],
+        "ulm": ["x", "y"],
+    }
+    interest = Interest.from_dict(held).canonical()
+    write_dataset(interest, tmp_path / "dataset")
+    pq.write_table(interest.to_arrow(), tmp_path / "file.parquet")
+    filters = plan_filters(interest, FilterChoice(expanded=("#",)))
+    made = mw.design(filters.groups, "gm")
+    write_plan(replace(made, filters=filters), tmp_path / "plan")
+    for source in ("dataset", "file.parquet"):
+        there = verify_on_cluster(engine, tmp_path / "plan", tmp_path / source)
+        assert there.passed
+        assert there.overlay.interest.num_topics == filters.groups.num_topics == 3
+    few = Overlay(filters.groups, made.overlay.u[1:], made.overlay.v[1:], made.overlay.contribution[1:])
+    write_plan(replace(made, overlay=few, filters=filters), tmp_path / "plan")
+    groups = pq.read_table(tmp_path / "plan" / "groups.parquet").to_pydict()
+    groups["group"][0] = "y"
+    pq.write_table(pa.table(groups, schema=GROUPS), tmp_path / "plan" / "groups.parquet")
+    here = verify_stored_plan(tmp_path / "plan", interest)
+    there = verify_on_cluster(engine, tmp_path / "plan", tmp_path / "dataset")
+    assert not there.passed
+    assert there.disagreements == here.disagreements
+    assert any("groups of the filters" in line for line in there.disagreements)
+    assert there.verification.split_topics.tolist() == here.verification.split_topics.tolist() != []
 
 
 def test_a_broken_plan_is_reported_as_without_spark(

@@ -8,7 +8,7 @@ first of the topics and links that are not as they should be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +20,15 @@ from meshwright.files.header import damaged
 from meshwright.measure.adjacency import Degrees
 from meshwright.measure.connectivity import Components, WeakTopics
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
-from meshwright.pipeline.dataset.subscriptions import subscriptions
+from meshwright.pipeline.dataset.subscriptions import from_interest, subscriptions
 from meshwright.pipeline.dataset.write import id_ranges
 from meshwright.pipeline.flow import make_batch
 from meshwright.pipeline.plan_edges import Links, count_degrees, read_links, send_links
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
-from meshwright.store.plan_check import read_claims
+from meshwright.store.interest_files import load_interest
+from meshwright.store.plan_check import read_claims, rederive_groups
 from meshwright.store.plans import open_plan
 from meshwright.verify.claims import compare_with_claims, required_k
 from meshwright.verify.overlay_check import (
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from meshwright.pipeline.dataset.subscriptions import Subscriptions
     from meshwright.pipeline.flow import Batches
     from meshwright.progress import Progress
+    from meshwright.store.plans import StoredPlan
     from meshwright.verify import PlanReport
 
 SHARD_SUBSCRIPTIONS = 20_000_000
@@ -68,7 +70,8 @@ def verify_on_cluster(
 
     Plan and dataset must be where the workers can read them. Their names, links and subscriptions do not come
     into this process, unless there are costs or the source is a file. The prices and the trees of a plan are
-    not checked here; the report lists them as unchecked.
+    not checked here; the report lists them as unchecked. The groups of a plan of MQTT filters are derived in
+    this process, which needs all filters for that; executors then verify the groups.
 
     Raises
     ------
@@ -85,6 +88,14 @@ def verify_on_cluster(
     wanted = required_k(claims, k)
     with spark_errors():
         given = subscriptions(spark, source) if isinstance(source, (str, Path)) else source
+        if stored.choice is not None:
+            given, faults = _derived_groups(spark, stored, given)
+            overlay = stored.overlay_over(given.names)
+            found, weak = examine_on_cluster(spark, overlay, given, weak=wanted == 2, progress=progress)
+            report = compare_with_claims(
+                claims, overlay, found, k=wanted, weak=weak, costs=costs, proofs=None
+            )
+            return replace(report, disagreements=(*faults, *report.disagreements))
         if spark is None or costs is not None or given.folder is None:
             overlay = stored.overlay_on(given.names)
             found, weak = examine_on_cluster(spark, overlay, given, weak=wanted == 2, progress=progress)
@@ -99,6 +110,20 @@ def verify_on_cluster(
     sizes = given.counts["nodes"], given.counts["topics"], links.count
     outline = Outline(*sizes, given.name_nodes, given.name_topics)
     return compare_with_claims(claims, outline, found, k=wanted, weak=weak, costs=None, proofs=None)
+
+
+def _derived_groups(
+    spark: SparkSession | None, stored: StoredPlan, given: Subscriptions
+) -> tuple[Subscriptions, tuple[str, ...]]:
+    """Return the interest in groups of filters, derived again, and how the plan's own tables differ."""
+    if given.interest is not None:
+        interest = given.interest
+    else:
+        assert given.folder is not None
+        interest = load_interest(given.folder)
+    stored.check_dataset(interest)
+    planned, faults = rederive_groups(stored, interest)
+    return from_interest(spark, planned), faults
 
 
 def examine_on_cluster(

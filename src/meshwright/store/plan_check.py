@@ -59,7 +59,7 @@ def verify_stored_plan(
 
     stored = read_plan(path)
     stored.check_dataset(interest)
-    planned, faults = (interest, ()) if stored.choice is None else _derive_groups(stored, interest)
+    planned, faults = (interest, ()) if stored.choice is None else rederive_groups(stored, interest)
     claims, overlay = read_claims(stored), stored.overlay_over(planned)
     proofs = read_proofs(stored)
     try:
@@ -70,7 +70,7 @@ def verify_stored_plan(
     return replace(report, disagreements=(*faults, *report.disagreements))
 
 
-def _derive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, tuple[str, ...]]:
+def rederive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, tuple[str, ...]]:
     """Return the interest in groups of filters, derived again, and how the plan's own tables differ."""
     from meshwright.verify.filter_groups import GroupTables, derive_groups, group_faults
 

@@ -60,7 +60,8 @@ def verify(
     is 1 if something is not as stated, if a plan without a budget leaves a topic split, or if --k is not met.
     A plan made by resilient must meet its own k. Groups of MQTT filters are derived again.
 
-    With --master topics are verified on Spark, and the subscriptions of a dataset stay on the cluster.
+    With --master topics are verified on Spark, and the subscriptions of a dataset stay on the cluster; only
+    groups of MQTT filters are first derived on this machine.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, ProgressDrawing
@@ -96,16 +97,11 @@ def _on_spark(
 ) -> "PlanReport":
     from meshwright.cli.plans import design_runs
     from meshwright.cli.spark import StageDrawing, open_session
-    from meshwright.errors import InputError
     from meshwright.pipeline.dataset.subscriptions import subscriptions
     from meshwright.pipeline.sharded_verify import verify_on_cluster
     from meshwright.store.plans import open_plan
 
-    # Reject a bad plan before Spark starts.
-    if open_plan(plan).choice is not None:
-        raise InputError(
-            f"plan {plan} has groups of MQTT filters, which are derived on this machine: omit --master"
-        )
+    open_plan(plan)  # reject a bad plan before Spark starts
     spark = open_session(master, conf, connect_timeout)
     given = subscriptions(spark, source, columns)
     # Costs are by names, which then come to this process.
