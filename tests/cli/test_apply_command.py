@@ -40,7 +40,10 @@ def test_diff_then_apply(tmp_path: Path) -> None:
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     assert "dry run: nothing was changed" in meshwright("apply", new, folder, "--dry-run").out
     assert {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()} == before
-    assert "with --wave next, or all of them with --staged DIR" in meshwright("apply", new, folder).complaint
+    assert (
+        "apply --wave next, or all of them with apply --staged DIR"
+        in meshwright("apply", new, folder).complaint
+    )
     shown = [apply_wave(new, folder) for _ in changes["waves"]]
     assert "wave 1 of " in shown[0]
     assert "perform these steps, then write the next of" in shown[0]

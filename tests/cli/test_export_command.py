@@ -10,6 +10,7 @@ import networkx as nx
 import pytest
 
 import meshwright as mw
+from routed_plans import write_routed_plan
 from terminal import meshwright
 
 SUBSCRIPTIONS = {
@@ -61,7 +62,7 @@ def test_mosquitto_folders(tmp_path: Path) -> None:
     assert "address berlin.example:1883" in (out / "oslo" / "mosquitto.conf").read_text()
     assert "topic wind both 1" in (out / "oslo" / "mosquitto.conf").read_text()
     assert meshwright("export", plan, *words).out == (
-        "4 brokers, 3 bridges, 3 topic lines\n"
+        "4 brokers, 3 bridges, 3 topic lines\nnothing changes\n"
         f"written to {out}; plan.md there explains how to start and change the brokers\n"
     )
 
@@ -151,6 +152,59 @@ def test_relays_are_stated(tmp_path: Path) -> None:
     whole = planned(tmp_path, subscriptions)
     assert meshwright("export", whole, "--to", "mosquitto", "--out", tmp_path / "out").code == 0
     assert "and no other broker" in (tmp_path / "out" / "plan.md").read_text()
+
+
+def test_an_existing_federation_changes_like_by_apply(tmp_path: Path) -> None:
+    """Brokers keep their addresses, the steps are explained, and what needs several waves is refused."""
+    out = tmp_path / "out"
+    rows = "".join(f"{broker},127.0.0.1,{port}\n" for port, broker in enumerate("abcd", start=7001))
+    (tmp_path / "brokers.csv").write_text(f"broker,host,port\n{rows}")
+    line = planned(tmp_path, {"a": {"x", "y"}, "b": {"x", "z"}, "c": {"y", "z"}, "d": {"z"}})
+    words: list[str | Path] = ["--to", "mosquitto", "--out", out]
+    assert meshwright("export", line, *words, "--inventory", tmp_path / "brokers.csv").code == 0
+    more = planned(tmp_path, {"a": {"x", "y"}, "b": {"x", "z"}, "c": {"y", "z"}, "d": {"z", "y"}})
+    answer = meshwright("export", more, *words)
+    assert answer.code == 0
+    assert "wave 1:\n  restart d; " in answer.out
+    assert "listener 7001 127.0.0.1" in (out / "a" / "mosquitto.conf").read_text()
+    assert "nothing changes" in meshwright("export", more, *words).out
+
+
+def test_a_change_in_several_waves_is_not_exported(tmp_path: Path) -> None:
+    """A plan for which brokers need files in between is refused, as by apply without --wave."""
+    old, out = write_routed_plan(tmp_path), tmp_path / "out"
+    new = write_routed_plan(tmp_path, 8, seed=1, today=old)
+    words: list[str | Path] = ["--to", "mosquitto", "--out", out]
+    assert meshwright("export", old, *words).code == 0
+    refused = meshwright("export", new, *words).complaint
+    assert "act in several waves and need other files in each" in refused
+    assert "with meshwright apply --wave next" in refused
+    assert meshwright("diff", out, old).out == "nothing changes\n"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [{"../x": "0" * 64}, {"/x": "0" * 64}, {".": "0" * 64}, {"a\0b": "0" * 64}, {"a/x": "5"}, {"a": 5}],
+)
+def test_a_manipulated_manifest_is_named(tmp_path: Path, files: dict[str, object]) -> None:
+    """A list of files that leads out of the folder, or is no list of digests, is damaged; nothing changes."""
+    out = tmp_path / "out"
+    plan = planned(tmp_path, SUBSCRIPTIONS)
+    assert meshwright("export", plan, "--to", "mosquitto", "--out", out).code == 0
+    manifest = json.loads((out / "federation.json").read_text())
+    manifest["files"] |= files
+    (out / "federation.json").write_text(json.dumps(manifest))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for words in (
+        ["apply", plan, out],
+        ["export", plan, "--to", "mosquitto", "--out", out],
+        ["diff", out, plan],
+    ):
+        assert "federation.json is damaged: " in meshwright(*words).complaint
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    (out / "federation.json").write_text("[]")
+    refused = meshwright("export", plan, "--to", "mosquitto", "--out", out).complaint
+    assert "or its federation.json is damaged: choose another path, or restore it" in refused
 
 
 def test_wrong_plans_are_refused(tmp_path: Path) -> None:

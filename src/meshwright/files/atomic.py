@@ -138,8 +138,9 @@ def check_free(target: Path, kind: Kind) -> None:
     """Raise an OutputError unless the path is free, an empty folder, or a folder of the same kind."""
     if target.is_dir():
         if any(target.iterdir()) and not holds(target, kind):
-            raise OutputError(
-                f"{target} holds something other than a {kind.name}: choose another path, or empty it"
-            )
+            what = f"{target} holds something other than a {kind.name}"
+            if (target / kind.file).exists():
+                raise OutputError(f"{what}, or its {kind.file} is damaged: choose another path, or restore it")
+            raise OutputError(f"{what}: choose another path, or empty it")
     elif target.exists():
         raise OutputError(f"{target} is a file, and a {kind.name} is a folder: choose another path")

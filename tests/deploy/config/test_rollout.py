@@ -163,7 +163,7 @@ def test_files_are_written_at_once_only_if_that_is_safe(
             write_everything(change)
             return
         with pytest.raises(
-            InputError, match=r"act in several waves .* --wave next, or all of them with --staged"
+            InputError, match=r"act in several waves .* --wave next, or all of them with apply --staged"
         ):
             write_everything(change)
         staged = write_stages(change, Path(place) / "staged")

@@ -1,5 +1,6 @@
 """`meshwright export`: write a plan for brokers, or for other programs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -51,12 +52,25 @@ def export(
     Every link becomes one bridge, which one of its ends dials. In each direction it carries exactly the
     topics and filters that are wanted behind it. Mosquitto needs the trees that `meshwright route` adds to
     the plan.
+
+    In the folder of an existing federation, only our own files change, brokers keep their addresses, and the
+    output says which brokers to restart, in which order. A change that needs other files in between is
+    refused: `meshwright apply` makes it in waves.
     """
     from meshwright import deploy
     from meshwright.cli import output
     from meshwright.cli.output import check_target
+    from meshwright.deploy.config.change import plan_change, require_one_action_each
+    from meshwright.deploy.config.delta import explain_delta
     from meshwright.deploy.config.existing import check_existing
     from meshwright.deploy.config.exposure import require_protected
+    from meshwright.deploy.config.folders import (
+        describe,
+        federation_files,
+        require_same_settings,
+        update_files,
+    )
+    from meshwright.deploy.config.manifest import federation_lock
     from meshwright.deploy.federation.supervisor import require_stopped
 
     if to != "mosquitto":
@@ -73,18 +87,28 @@ def export(
     check_target(out, "federation")
     require_stopped(out)
     trees = deploy.read_named_trees(plan, allow_relays=allow_relays)
-    # An existing federation keeps its order of brokers, and with it who dials whom.
-    there = out.exists() and any(out.iterdir())
-    wiring = deploy.rewire(trees, deploy.read_federation(out).wiring) if there else None
-    if wiring is None:
-        # Of two brokers, the less trusted one dials: who listens can put messages into the one that dials.
-        given = read_inventory_or_default(inventory, trees.brokers).endpoints
-        wiring = deploy.wire(trees, sorted(trees.brokers, key=lambda broker: -given[broker].trust))
-    endpoints = read_inventory_or_default(inventory, wiring.order)
     settings = read_settings(profile, mosquitto, secret, fragment=fragment)
-    for line in require_protected(endpoints, settings, insecure=insecure):
-        output.note(line)
-    deploy.write_federation(trees, wiring, endpoints, settings, out)
+    explained: Sequence[str] = ()
+    if out.exists() and any(out.iterdir()):
+        given = None if inventory is None else deploy.read_inventory(inventory)
+        with federation_lock(out):
+            settings = require_same_settings(out, settings)
+            change = plan_change(out, trees, settings, given)
+            wiring, endpoints = change.delta.new, change.inventory
+            for line in require_protected(endpoints, settings, insecure=insecure):
+                output.note(line)
+            require_one_action_each(change)
+            files = federation_files(trees, wiring, endpoints, settings)
+            update_files(files, describe(wiring, endpoints, settings), out, overwrite_edits=False)
+        explained = explain_delta(change.delta)
+    else:
+        # Of two brokers, the less trusted one dials: who listens can put messages into the one that dials.
+        places = read_inventory_or_default(inventory, trees.brokers).endpoints
+        wiring = deploy.wire(trees, sorted(trees.brokers, key=lambda broker: -places[broker].trust))
+        endpoints = read_inventory_or_default(inventory, wiring.order)
+        for line in require_protected(endpoints, settings, insecure=insecure):
+            output.note(line)
+        deploy.write_federation(trees, wiring, endpoints, settings, out)
     checked = check_existing(wiring, endpoints, settings) if fragment else {}
     figures = {
         "brokers": len(wiring.order), "bridges": len(wiring.bridges), "topic_lines": wiring.topic_lines
@@ -96,6 +120,7 @@ def export(
     output.answer(
         f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.topic_lines:,} topic lines",
         *(f"{broker}: {line}" for broker, lines in checked.items() for line in lines),
+        *explained,
         f"written to {out}; "
         + (
             "required.md in each folder says what its broker must provide"

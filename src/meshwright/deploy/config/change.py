@@ -101,14 +101,25 @@ def write_everything(change: Change) -> list[str]:
     InputError
         If a broker acts in several waves: it needs other files in between.
     """
+    require_one_action_each(change)
+    return update_folders(change.trees, change.delta.new, change.inventory, change.settings, change.folder)
+
+
+def require_one_action_each(change: Change) -> None:
+    """Refuse to write everything at once where brokers need other files in between.
+
+    Raises
+    ------
+    InputError
+        If a broker acts in several waves.
+    """
     left = replace(change.delta, waves=change.rollout.waves[change.rollout.done :])
     twice = acts_on_intermediate_files(left, reloads=change.settings.reloads)
     if twice:
         raise InputError(
-            f"brokers {first_five(twice)} act in several waves and need other files in each: "
-            "write one wave after the other with --wave next, or all of them with --staged DIR"
+            f"brokers {first_five(twice)} act in several waves and need other files in each: write one wave "
+            "after the other with meshwright apply --wave next, or all of them with apply --staged DIR"
         )
-    return update_folders(change.trees, change.delta.new, change.inventory, change.settings, change.folder)
 
 
 def write_wave(change: Change, wave: str) -> tuple[int, list[str]]:

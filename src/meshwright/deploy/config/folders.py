@@ -62,7 +62,7 @@ def write_federation(
     target = Path(path)
     if holds(target, FEDERATION):
         with federation_lock(target):
-            settings = _refuse_other_settings(target, settings)
+            settings = require_same_settings(target, settings)
             files = federation_files(trees, wiring, checked, settings)
             update_files(files, describe(wiring, checked, settings), target, overwrite_edits=False)
         return target
@@ -76,7 +76,7 @@ def write_federation(
     return target
 
 
-def _refuse_other_settings(folder: Path, settings: BrokerSettings) -> BrokerSettings:
+def require_same_settings(folder: Path, settings: BrokerSettings) -> BrokerSettings:
     """Refuse to change by export what brokers must learn in the right order; return the settings there."""
     deployed = read_federation(folder)
     different = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -125,11 +126,24 @@ def read_federation(path: str | Path) -> DeployedFederation:
             fragment=bool(content.get("fragment")),
         )
         rollout = Rollout.from_record(content["rollout"]) if "rollout" in content else None
-        files = {str(name): str(known) for name, known in content["files"].items()}
+        files = {_inner_path(name): _sha256(known) for name, known in content["files"].items()}
         fingerprint_ = content["secret_fingerprint"]
         return DeployedFederation(wiring, inventory, settings, fingerprint_, files, rollout)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
+
+
+def _inner_path(name: str) -> str:
+    """Return a path that the manifest lists; it must stay inside the folder."""
+    if "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
+        raise ValueError(f"{name!r} is not a file inside the folder")
+    return name
+
+
+def _sha256(known: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", known):
+        raise ValueError(f"{known!r} is not the digest of a file")
+    return known
 
 
 def manifest_text(deployed: DeployedFederation) -> str:
