@@ -140,7 +140,9 @@ def check_free(target: Path, kind: Kind) -> None:
         if any(target.iterdir()) and not holds(target, kind):
             what = f"{target} holds something other than a {kind.name}"
             if (target / kind.file).exists():
-                raise OutputError(f"{what}, or its {kind.file} is damaged: choose another path, or restore it")
+                raise OutputError(
+                    f"{what}, or its {kind.file} is damaged: choose another path, or restore it"
+                )
             raise OutputError(f"{what}: choose another path, or empty it")
     elif target.exists():
         raise OutputError(f"{target} is a file, and a {kind.name} is a folder: choose another path")
