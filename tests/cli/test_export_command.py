@@ -195,11 +195,10 @@ def test_a_manipulated_manifest_is_named(tmp_path: Path, files: dict[str, object
     manifest["files"] |= files
     (out / "federation.json").write_text(json.dumps(manifest))
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    for words in (
-        ["apply", plan, out],
-        ["export", plan, "--to", "mosquitto", "--out", out],
-        ["diff", out, plan],
-    ):
+    changes: list[list[str | Path]] = [
+        ["apply", plan, out], ["export", plan, "--to", "mosquitto", "--out", out], ["diff", out, plan]
+    ]  # fmt: skip
+    for words in changes:
         assert "federation.json is damaged: " in meshwright(*words).complaint
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     (out / "federation.json").write_text("[]")

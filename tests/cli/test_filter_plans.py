@@ -182,11 +182,8 @@ def test_churn_chaos_and_soc_work_on_groups(tmp_path: Path, file: Path) -> None:
     trace.write_text('{"event": "join", "node": "rome", "topics": ["+/#"]}\n')
     joins = meshwright("churn", plan, file, "--trace", trace).complaint
     assert "round 1: filter '+/#' joins 2 groups of the plan, '+/+/state', 'lone': plan again" in joins
-    for command in (
-        ["chaos", plan, file, "--samples", "2"],
-        ["soc", plan, file, "--degree", "3", "--cost", "0"],
-    ):
-        answer = meshwright(*command)
+    for command, *words in (["chaos", "--samples", "2"], ["soc", "--degree", "3", "--cost", "0"]):
+        answer = meshwright(command, plan, file, *words)
         assert (answer.code, answer.err) == (0, "")
         assert "topics are the 2 groups of 5 MQTT filters" in answer.out
 
@@ -199,8 +196,9 @@ def test_soc_asks_for_overlays_of_groups(tmp_path: Path, file: Path) -> None:
     assert meshwright("soc", file, "--links", "2", "--skip-unusable").code == 1
     plain = meshwright("soc", file, "--links", "0", "--topic-kind", "plain")
     assert plain.code == 0
-    words = ["soc", tmp_path / "plan", file, "--degree", "3", "--cost", "0", "--skip-unusable"]
-    assert "--skip-unusable asks whether some overlay exists" in meshwright(*words).complaint
+    words = ["--degree", "3", "--cost", "0", "--skip-unusable"]
+    refused = meshwright("soc", tmp_path / "plan", file, *words).complaint
+    assert "--skip-unusable asks whether some overlay exists" in refused
 
 
 def test_plans_of_groups_load_in_python(tmp_path: Path, file: Path) -> None:

@@ -25,7 +25,7 @@ sys.path[:0] = sys.argv[4:]
 import meshwright as mw
 from meshwright.cli.main import build_app, execute
 from meshwright.deploy.config import change
-from meshwright.store import read_plan, read_trees, read_dataset
+from meshwright.store import load_interest, read_plan, read_trees, read_dataset
 from meshwright.deploy import read_federation
 build_app()
 mw.route(mw.design(mw.Interest.from_dict({"a": {"x"}, "b": {"x"}}), "gm").overlay)  # loads the kernels
@@ -68,15 +68,18 @@ def whole(folder):
 COMMANDS = {
     "plan": "plan new.csv --algorithm gm --force --out work/plan",
     "route": "route work/plan old.csv --objective load",
-    "export": "export routed-new --to mosquitto --out work/federation",
+    "export": "export routed-old --to mosquitto --inventory moved.csv --out work/federation",
     "apply": "apply routed-new work/federation --wave next",
+    "ingest": "ingest new.csv --out work/dataset",
 }
 STATES = {
     "plan": lambda: plan_size("work/plan") in (plan_size("routed-old"), plan_size("routed-new")),
     "route": lambda: read_trees("work/plan").described["objective"] in ("hops", "load"),
     "export": lambda: whole("work/federation"),
     "apply": lambda: whole("work/federation"),
+    "ingest": lambda: read_dataset("work/dataset").fingerprint in FINGERPRINTS,
 }
+FINGERPRINTS = [load_interest(f"{name}.csv").canonical().fingerprint for name in ("old", "new")]
 
 def reset():
     shutil.rmtree("work", ignore_errors=True)
@@ -131,12 +134,16 @@ def prepared(folder: Path) -> Path:
     shutil.copytree(folder / "routed-old", folder / "saved" / "plan")
     words = ["export", folder / "routed-old", "--to", "mosquitto", "--out", folder / "saved" / "federation"]
     assert meshwright(*words).code == 0
+    brokers = "".join(f"b{number},127.0.0.1,{7000 + number}\n" for number in range(12))
+    (folder / "moved.csv").write_text(f"broker,host,port\n{brokers}")
+    words = ["ingest", folder / "old.csv", "--out", folder / "saved" / "dataset"]
+    assert meshwright(*words).code == 0
     return folder
 
 
 @pytest.mark.parametrize("moments", [6, pytest.param(200, marks=pytest.mark.slow)])
 def test_killed_commands_leave_the_old_or_the_new(tmp_path: Path, moments: int) -> None:
-    """Plan, route, export and apply, killed at any moment, leave folders that open, and can be repeated."""
+    """Plan, route, export, apply and ingest, killed at any moment, leave what opens, and can be repeated."""
     base = prepared(tmp_path)
     paths = [str(Path(__file__).parents[1])]
     done = subprocess.run(
@@ -153,7 +160,7 @@ def test_killed_commands_leave_the_old_or_the_new(tmp_path: Path, moments: int) 
 
 
 @pytest.mark.slow
-def test_a_killed_ingest_leaves_the_old_dataset(tmp_path: Path) -> None:
+def test_a_killed_ingest_on_spark_leaves_the_old_dataset(tmp_path: Path) -> None:
     """Ingest, killed while Spark works or while it writes, leaves the old dataset or the new one."""
     from meshwright import Interest
     from meshwright.store import read_dataset, write_dataset
@@ -168,6 +175,8 @@ def test_a_killed_ingest_leaves_the_old_dataset(tmp_path: Path) -> None:
         tmp_path / "rows.csv",
         "--out",
         tmp_path / "data",
+        "--master",
+        "local[2]",
     ]
     began = time.monotonic()
     write_dataset(old, tmp_path / "data")
