@@ -38,6 +38,10 @@ TIDY = "tidy"
 """Degrees after many rounds of churn."""
 ROUTES = "routes"
 """Time of trees for all topics, next to scipy."""
+GROUPING = "grouping"
+"""Time to find the overlap groups of as many MQTT filters as the case has topics."""
+FILTERS = "filters"
+"""Time of GM on groups of filters, next to GM on as many plain topics."""
 SPARK = "spark"
 """GM and verification on Spark, next to the same work without Spark."""
 DATA = "data"
@@ -106,6 +110,8 @@ class Case:
     content_floors: bool = False
     command_over_import: float | None = None
     compilation_seconds: float | None = None
+    grouping_seconds: float | None = None
+    groups_over_plain: float | None = None
 
     @property
     def name(self) -> str:
@@ -209,6 +215,8 @@ FULL: list[Case] = [
     Case("plane", 100_000, 100, (1, 300), tasks=(CONTENT_MEMORY,), content_floors=True),
     replace(_THREE_ROWS, command_over_import=2.5, compilation_seconds=15.0),
     Case("unif", 1_000, 100, (5, 5), tasks=(SMALL,), rounds=3, small_over_bare=1.8),
+    Case("unif", 1, 1_000_000, (1, 1), tasks=(GROUPING,), grouping_seconds=10.0),
+    Case("zipf", 5_000, 5_000, (10, 50), tasks=(FILTERS,), groups_over_plain=1.1),
 ]  # fmt: skip
 
 _QUICK = Case(
@@ -227,6 +235,7 @@ QUICK: list[Case] = [
     replace(_QUICK, popularity="unif", tasks=(ENGINE, PAPER, SPARK, DATA)),
     Case("plane", 200, 20, (1, 2), tasks=(CONTENT, CONTENT_EVALUATION, CONTENT_MEMORY), rounds=1),
     replace(_THREE_ROWS, nodes=4, rounds=1),
+    Case("zipf", 100, 1_000, (5, 20), tasks=(GROUPING, FILTERS)),
 ]
 """Small cases that show that every task runs. They are too small for floors."""
 

@@ -15,7 +15,9 @@ from benchmarks.cases_and_floors import (
     DATA,
     DESIGNS,
     ENGINE,
+    FILTERS,
     FULL,
+    GROUPING,
     GROWTH,
     PAPER,
     PRODUCT,
@@ -276,6 +278,19 @@ def test_start_up_is_checked_against_the_import() -> None:
     assert "| `plan rows.csv --out plan` | 0.5 | 1.3 | 2.6 | ≤ 2.5 | **no** |" in text(made)
     assert "| `--help` | 0.5 | 0.3 | 0.6 | ≤ 2.5 | yes |" in text(made)
     assert f"| {case.name} | 14 | ≤ 15 | yes |" in text(made)
+
+
+def test_filters_are_checked() -> None:
+    """Groups of a million filters have a limit in seconds, planning on groups one over plain topics."""
+    case = Case(
+        "zipf", 9, 1000, (5, 5), tasks=(GROUPING, FILTERS), grouping_seconds=10, groups_over_plain=1.1
+    )
+    grouping = {"few": {"seconds": 2.0, "groups": 20}, "many": {"seconds": 12.0, "groups": 900}}
+    planning = {"derive": 0.1, "plain": 0.2, "groups": 0.15, "topics": 700, "links": [5, 4]}
+    made = page(case, grouping=grouping, filters=planning)
+    assert (made.held, made.asked) == (2, 3)
+    assert "| 1,000 | many | 900 | 12 | ≤ 10 | **no** |" in text(made)
+    assert f"| {case.name} | 700 | 0.1 | 0.2 | 0.15 | 0.75 | ≤ 1.1 | yes |" in text(made)
 
 
 def test_growth_is_an_exponent() -> None:
