@@ -156,15 +156,13 @@ class StoredPlan:
         InputError
             If the plan was made for another dataset.
         """
-        self.check_dataset(interest)
-        planned = self.metadata.get("planned")
-        if planned is not None and interest.has_fingerprint(planned):
-            return interest
         filters = self.planned_filters(interest)
         return interest if filters is None else filters.groups
 
     def planned_filters(self, interest: Interest) -> PlannedFilters | None:
-        """Return the filters of the dataset and their groups, as planned; None for plain topics.
+        """Return the filters of the dataset and their groups, as planned.
+
+        None for plain topics, and for the interest in groups itself.
 
         Raises
         ------
@@ -172,7 +170,10 @@ class StoredPlan:
             If the plan was made for another dataset.
         """
         self.check_dataset(interest)
-        return None if self.choice is None else plan_filters(interest, self.choice)
+        planned = self.metadata.get("planned")
+        if self.choice is None or (planned is not None and interest.has_fingerprint(planned)):
+            return None
+        return plan_filters(interest, self.choice)
 
     def check_dataset(self, interest: Fingerprinted) -> None:
         """Refuse a relation that the plan was not made for.
