@@ -73,6 +73,7 @@ def test_groups_of_filters_are_derived_and_verified(engine: Engine, tmp_path: Pa
     for source in ("dataset", "file.parquet"):
         there = verify_on_cluster(engine, tmp_path / "plan", tmp_path / source)
         assert there.passed
+        assert there.overlay is not None
         assert there.overlay.interest.num_topics == filters.groups.num_topics == 3
     few = Overlay(filters.groups, made.overlay.u[1:], made.overlay.v[1:], made.overlay.contribution[1:])
     write_plan(replace(made, overlay=few, filters=filters), tmp_path / "plan")
