@@ -140,3 +140,15 @@ def test_links_lead_somewhere(page: str) -> None:
 def test_the_picture_is_light() -> None:
     """The README's picture loads at once: below 150 KB."""
     assert (CHECKOUT / "docs" / "demo.png").stat().st_size < 150_000
+
+
+def test_accidents_and_attacks_name_their_tests() -> None:
+    """Every row of "What can go wrong" names files of tests that exist, and each has tests."""
+    text = (CHECKOUT / "docs" / "what-can-go-wrong.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and ".py" in line]
+    assert len(rows) >= 30
+    for row in rows:
+        for name in re.findall(r"`([\w/]+\.py)`", row.rsplit("|", 2)[1]):
+            file = CHECKOUT / "tests" / name
+            assert file.is_file(), name
+            assert "def test_" in file.read_text(encoding="utf-8"), name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -188,3 +189,22 @@ def test_ports_of_bridges_and_trust(tmp_path: Path) -> None:
         file.write_text(f"broker,host,port,tls,bridge_port,trust\na,h,1,yes,2,3\n{row}\n")
         with pytest.raises(InputError, match=message):
             read_inventory(file)
+
+
+@pytest.mark.parametrize(
+    "host", ["h\0x", "h#x", "h\x1b[31m", 'h"', "h\nallow_anonymous true", "h/x", "\u202eh", ""]
+)
+def test_hosts_cannot_carry_anything_else(tmp_path: Path, host: str) -> None:
+    """A host goes into configuration lines, so it has letters, digits and a few signs only."""
+    file = tmp_path / "brokers.yaml"
+    file.write_text(json.dumps({"a": {"host": host, "port": 1}}))
+    with pytest.raises(InputError, match=r"record 1: broker 'a' has host .*: give a name or address"):
+        read_inventory(file)
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "oslo.example", "b\u00fccher_1-x", "fe80::1%eth0", "[::1]"])
+def test_hosts_that_are_names_or_addresses(tmp_path: Path, host: str) -> None:
+    """Names, IPv4 and IPv6 addresses, the latter also in brackets or with a zone, are hosts."""
+    file = tmp_path / "brokers.yaml"
+    file.write_text(json.dumps({"a": {"host": host, "port": 1}}))
+    assert read_inventory(file).endpoints["a"].host == host.strip("[]")

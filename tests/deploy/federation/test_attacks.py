@@ -241,6 +241,41 @@ def test_certificates_rotate_with_overlap(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_certificates_rotate_step_by_step(tmp_path: Path) -> None:
+    """Every step of the docs, broker by broker, on running brokers: after each, all bridges are up again."""
+    ports = iter(free_ports(6))
+    places = {name: Endpoint("127.0.0.1", next(ports), True, next(ports)) for name in "abc"}
+    wiring, folder = wire(TREES), tmp_path / "run"
+    write_federation(TREES, wiring, Inventory(places), BrokerSettings(secret=SECRET), folder)
+    certify(folder, "abc", tmp_path / "old")
+    new = tmp_path / "spare"
+    for broker in "abc":
+        (new / broker).mkdir(parents=True)
+    certify(new, "abc", tmp_path / "new")
+    old_ca, new_ca = ((tmp_path / name / "ca.crt").read_bytes() for name in ("old", "new"))
+    steps: list[tuple[str, bytes | None]] = [
+        ("both authorities", old_ca + new_ca), ("new certificates", None), ("the new authority alone", new_ca)
+    ]  # fmt: skip
+    with Brokers(folder, folder_of) as brokers:
+        for broker in wiring.order:
+            brokers.start(broker)
+        Logs(brokers).wait(bridge_up_lines(wiring, wiring.bridges), {}, seconds=30)
+        for _, authority in steps:
+            for broker in wiring.order:
+                certs = folder / broker / "certs"
+                brokers.stop(broker)
+                if authority is not None:
+                    (certs / "ca.crt").write_bytes(authority)
+                else:
+                    for name in ("broker.crt", "broker.key"):
+                        (certs / name).write_bytes((new / broker / "certs" / name).read_bytes())
+                before = Logs(brokers).positions(wiring.order)
+                brokers.start(broker)
+                touched = [pair for pair in wiring.bridges if broker in pair]
+                Logs(brokers).wait(bridge_up_lines(wiring, touched), before, seconds=30)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--churn", "10", "--no-ingest"]])
 def test_twenty_brokers_with_everything(tmp_path: Path, words: list[str]) -> None:
     """With TLS, passwords and access lists, 20 brokers lose, double and leak nothing on trees that stay."""

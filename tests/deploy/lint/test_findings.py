@@ -121,3 +121,31 @@ def test_files_that_are_no_text(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "a.conf").write_bytes(text)
     answer = meshwright("lint", tmp_path)
     assert (answer.code, "is not UTF-8" in answer.err) == ((2, True) if text else (0, False))
+
+
+def test_many_ways_are_followed_once(tmp_path: Path) -> None:
+    """Thirty diamonds in a row have a billion ways; each broker is reported after two of them."""
+    files, port = {}, 1
+    for number in range(30):
+        here, left, right, end = f"n{number}", f"l{number}", f"r{number}", f"n{number + 1}"
+        ports = {here: port, left: port + 1, right: port + 2, end: port + 3}
+        for name, others in ((here, (left, right)), (left, (end,)), (right, (end,))):
+            files[name] = f"listener {ports[name]} localhost\n" + "".join(
+                f"connection {name}-{other}\naddress localhost:{ports[other]}\ntopic x out 1\n"
+                for other in others
+            )
+        port += 3
+    found = findings(tmp_path, **files, n30=f"listener {port} localhost\n")
+    assert {one.kind for one in found} == {"two ways"}
+
+
+def test_too_many_intersections_are_admitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where filters have more intersections than can be followed, lint says so."""
+    lines = "".join(f"topic {held} both 1\n" for held in ("a/+/+", "+/b/+", "+/+/c"))
+    files = {
+        name: f"listener {own} localhost\nconnection {name}\naddress localhost:{other}\n{lines}"
+        for name, own, other in (("a", 1, 2), ("b", 2, 3), ("c", 3, 1))
+    }
+    assert "not followed" not in {one.kind for one in findings(tmp_path, **files)}
+    monkeypatch.setattr("meshwright.deploy.lint.network.MOST_FILTERS", 5)
+    assert "not followed" in {one.kind for one in findings(tmp_path, **files)}

@@ -59,6 +59,17 @@ SET_UPS = {
     "ring of filters that only overlap": SetUp(
         ring(f"{X} both 1", f"{Y} both 1", "topic x/+ both 1"), ("loop",), copies={"c": 9}
     ),
+    "ring of filters that share one topic": SetUp(
+        ring("topic x/+/+ both 1", "topic +/y/+ both 1", "topic +/+/z both 1"),
+        ("loop",),
+        ("a", "x/y/z"),
+        {"b": 9},
+    ),
+    "ring that renames there and back": SetUp(
+        ring('topic +/y both 1 "" r/', "topic r/x/+ both 1", 'topic # both 1 r/ ""'),
+        ("loop",),
+        copies={"b": 9},
+    ),
     "ring of filters apart": SetUp(
         ring(f"{X} both 1", f"{Z} both 1", f"{X} both 1"), (), copies={"b": 1, "c": 1}
     ),

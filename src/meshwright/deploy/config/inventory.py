@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -16,6 +17,8 @@ from meshwright.files.limits import check_inventory_size
 COLUMNS = ("broker", "host", "port")
 OPTIONAL_COLUMNS = ("user", "password_file", "ca_file", "config")
 """Columns for brokers that have a configuration of their own."""
+HOST = re.compile(r"[\w.:%-]+")
+"""What a host may be made of: names, addresses, and the zone of an IPv6 address."""
 BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
 """Spellings of the column `tls`, in lower case."""
 
@@ -250,7 +253,7 @@ def _parse_record(place: str, record: Mapping[str, Any], folder: Path) -> tuple[
         raise InputError(f"{place} has no broker: give its name")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
-    if not host or any(letter.isspace() for letter in host):
+    if not HOST.fullmatch(host):
         raise InputError(f"{place}: broker {broker!r} has host {host!r}: give a name or address")
     if not port.isdecimal() or not 1 <= int(port) <= 65_535:
         raise InputError(f"{place}: broker {broker!r} has port {port!r}: give a number from 1 to 65535")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from meshwright.deploy.lint.configuration import BrokerConfiguration, Place, TopicLine
-from meshwright.deploy.lint.network import Link, Network
+from meshwright.deploy.lint.network import MOST_FILTERS, Link, Network
 from meshwright.filters import overlaps, why_invalid
 
 STORM, DUPLICATE, FAULT, WARNING = SEVERITIES = "storm", "duplicate", "fault", "warning"
@@ -57,6 +57,7 @@ def lint(network: Network) -> list[Finding]:
         *_invalid(network),
         *_everything(network),
         *_open_listeners(network),
+        *_not_followed(network),
     ]
     return sorted(found, key=lambda one: (SEVERITIES.index(one.severity), one.place, one.kind))
 
@@ -247,6 +248,17 @@ def _open_listeners(network: Network) -> Iterator[Finding]:
                     "set allow_anonymous false with a password_file, or listen on 127.0.0.1",
                     (broker.name,),
                 )  # fmt: skip
+
+
+def _not_followed(network: Network) -> Iterator[Finding]:
+    """Say so if filters have too many intersections to follow them all: a storm may be missed."""
+    if network.incomplete:
+        yield Finding(
+            WARNING, "not followed", network.links[0].bridge.place,
+            f"the filters of these rings have more than {MOST_FILTERS:,} intersections; only the first ones "
+            "were followed, so a loop may be missed",
+            "use fewer or wider filters on these links",
+        )  # fmt: skip
 
 
 def _lets_anybody_in(broker: BrokerConfiguration, own: dict[str, str]) -> bool:

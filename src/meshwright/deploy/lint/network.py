@@ -7,9 +7,9 @@ the same name, it circles for ever: a storm. If it reaches a broker by two ways,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import NamedTuple
 
 from meshwright.deploy.lint.configuration import Bridge, BrokerConfiguration, TopicLine
@@ -17,6 +17,10 @@ from meshwright.filters import example, examples, has_wildcard, matches, meet, w
 
 MOST_HOPS = 64
 """A message that is passed on this often, under ever new names, circles."""
+MOST_FILTERS = 500
+"""The most filters, and intersections of filters, that are followed."""
+MOST_RENAMES = 2
+"""How often an intersection is renamed by the prefixes of lines."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,8 @@ class Network:
         self.links: list[Link] = []
         self.lost: list[tuple[BrokerConfiguration, Bridge, tuple[str, int] | None]] = []
         """Bridges to nowhere: the broker that dials, the bridge, and the address, if it has one."""
+        self.incomplete = False
+        """Whether `names` left out intersections of filters, as there are too many."""
         self._hosts = hosts or {}
         for broker in brokers:
             for bridge in broker.bridges:
@@ -67,6 +73,8 @@ class Network:
         for number, link in enumerate(self.links):
             self._ends[link.dialler.name].append(End(number, at_dialler=True))
             self._ends[link.listener.name].append(End(number, at_dialler=False))
+        self._lines = {end: self._lines_of(end) for ends in self._ends.values() for end in ends}
+        self._sent: dict[tuple[End, str], list[tuple[TopicLine, str]]] = {}
 
     def _listener(self, dialler: BrokerConfiguration, host: str, port: int) -> BrokerConfiguration | None:
         """Return the broker at an address: the only one on that port, or the one that has the host's name."""
@@ -86,21 +94,28 @@ class Network:
                 return found[0]
         return None
 
-    def sent_over(self, end: End, name: str) -> Iterator[tuple[TopicLine, str]]:
-        """Yield the lines that send a message over an end, each with its name on the other side."""
-        link = self.links[end.link]
+    def sent_over(self, end: End, name: str) -> list[tuple[TopicLine, str]]:
+        """Return the lines that send a message over an end, each with its name on the other side."""
+        known = self._sent.get((end, name))
+        if known is None:
+            known = self._sent[end, name] = [
+                (line, after + name[len(before) :])
+                for line, here, before, after in self._lines[end]
+                if matches(here, name)
+            ]
+        return known
+
+    def _lines_of(self, end: End) -> list[tuple[TopicLine, str, str, str]]:
+        """Return the lines that send over an end: each with its filter, and the prefixes here and there."""
         ways = ("out", "both") if end.at_dialler else ("in", "both")
-        for line in link.bridge.topics:
-            if line.direction not in ways or why_invalid(line.local) or why_invalid(line.remote):
-                continue
-            here, there = (line.local, line.remote) if end.at_dialler else (line.remote, line.local)
-            if matches(here, name):
-                before, after = (
-                    (line.local_prefix, line.remote_prefix)
-                    if end.at_dialler
-                    else (line.remote_prefix, line.local_prefix)
-                )
-                yield line, after + name[len(before) :] if here != there else name
+        valid = [
+            line
+            for line in self.links[end.link].bridge.topics
+            if line.direction in ways and not why_invalid(line.local) and not why_invalid(line.remote)
+        ]
+        if end.at_dialler:
+            return [(line, line.local, line.local_prefix, line.remote_prefix) for line in valid]
+        return [(line, line.remote, line.remote_prefix, line.local_prefix) for line in valid]
 
     def next_hops(self, hop: Hop) -> Iterator[tuple[Hop, TopicLine]]:
         """Yield where a message goes next, and by which line."""
@@ -109,7 +124,7 @@ class Network:
             # Bridges that send messages back are a finding of their own.
             if end == hop.end:
                 continue
-            sent = list(self.sent_over(end, hop.name))
+            sent = self.sent_over(end, hop.name)
             names = dict.fromkeys(name for _, name in sent)
             other = link.listener if end.at_dialler else link.dialler
             for name in names:
@@ -119,12 +134,16 @@ class Network:
     def follow(self, origin: str, name: str) -> tuple[list[tuple[Hop, TopicLine]] | None, dict[str, int]]:
         """Follow a message; return the way in which it circles, if it does, and the ways to each broker."""
         arrived: dict[str, int] = {}
+        visits: dict[Hop, int] = {}
         way: list[tuple[Hop, TopicLine]] = []
         circle: list[tuple[Hop, TopicLine]] | None = None
 
         def walk(hop: Hop) -> None:
             nonlocal circle
             arrived[hop.broker] = arrived.get(hop.broker, 0) + 1
+            visits[hop] = visits.get(hop, 0) + 1
+            if visits[hop] > 2:
+                return  # everything behind is reached by two ways already, and has no circle
             for there, line in self.next_hops(hop):
                 if circle is not None:
                     return
@@ -140,18 +159,59 @@ class Network:
         return circle, arrived
 
     def names(self) -> list[str]:
-        """Return topics to follow: drawn from each filter, and from what two filters share."""
+        """Return topics to follow: drawn from each filter, and from what filters share on links in a ring.
+
+        A message circles if it matches a line of every link of a ring. So what any number of lines share is
+        drawn, too, under the names that prefixes give it.
+        """
+        lines = [line for link in self.links for line in link.bridge.topics]
         filters = dict.fromkeys(
-            one
-            for link in self.links
-            for line in link.bridge.topics
-            for one in (line.local, line.remote)
-            if not why_invalid(one)
+            one for line in lines for one in (line.local, line.remote) if not why_invalid(one)
         )
-        wild = [one for one in filters if has_wildcard(one)]
-        shared = (meet(one, other) for one, other in combinations(wild[:60], 2))
         drawn = [name for one in filters for name in examples(one)]
-        return list(dict.fromkeys([*drawn, *(example(both) for both in shared if both is not None)]))
+        return list(dict.fromkeys([*drawn, *map(example, self._shared_filters())]))
+
+    def _shared_filters(self) -> list[str]:
+        """Return what lines of links in rings share, also under other names; note if that is incomplete."""
+        lines = [line for link in self._ring_links() for line in link.bridge.topics]
+        lines = [line for line in lines if not why_invalid(line.local) and not why_invalid(line.remote)]
+        given = list(
+            dict.fromkeys(one for line in lines for one in (line.local, line.remote) if has_wildcard(one))
+        )
+        renaming = {
+            (line.local, line.local_prefix, line.remote, line.remote_prefix): None
+            for line in lines
+            if line.local_prefix != line.remote_prefix
+        }
+        known = dict.fromkeys(given, 0)  # how often each was renamed: prefixes could pile up for ever
+        queue = list(known)
+        for one in queue:  # grows while it is read
+            found = [(meet(one, other), known[one]) for other in given]
+            for local, local_prefix, remote, remote_prefix in renaming if known[one] < MOST_RENAMES else ():
+                for here, before, after in (
+                    (local, local_prefix, remote_prefix), (remote, remote_prefix, local_prefix)
+                ):  # fmt: skip
+                    carried = meet(one, here)
+                    if carried is not None and carried.startswith(before):
+                        found.append((after + carried[len(before) :], known[one] + 1))
+            for both, renames in found:
+                if both and both not in known and not why_invalid(both):
+                    if len(known) >= MOST_FILTERS:
+                        self.incomplete = True
+                        return list(known)
+                    known[both] = renames
+                    queue.append(both)
+        return list(known)
+
+    def _ring_links(self) -> list[Link]:
+        """Return the links that may lie in a ring: those left when brokers with one link are gone."""
+        links = list(self.links)
+        while True:
+            count = Counter(end for link in links for end in {link.dialler.name, link.listener.name})
+            left = [link for link in links if min(count[link.dialler.name], count[link.listener.name]) > 1]
+            if len(left) == len(links):
+                return links
+            links = left
 
     def wanted(self) -> Iterable[tuple[str, str]]:
         """Yield broker and filter for what bridges bring to each broker."""
