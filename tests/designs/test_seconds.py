@@ -9,7 +9,9 @@ import pytest
 from compiling import Compiling
 from meshwright import Interest
 from meshwright.designs import design
+from meshwright.jit.announce import working_seconds
 from meshwright.jit.compiler import config
+from meshwright.workloads import social
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
@@ -24,3 +26,26 @@ def test_a_design_does_not_count_compilation(threads: int) -> None:
     took = time.perf_counter() - began
     assert compiling.seconds > 0
     assert 0 < plan.seconds < took - 0.8 * compiling.seconds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", ["edges", "degree"])
+def test_search_and_certificate_keep_the_budget(objective: str) -> None:
+    """On a social graph with half a million subscriptions, S seconds with a certificate take 1.2·S + 2."""
+    graph = social(6400, min_size=30, max_size=400, exponent=1.8, seed=0)
+    assert graph.num_subscriptions > 450_000
+    design(graph, "best", objective=objective, seconds=0.1, certify=True)
+    began = working_seconds()
+    phases: set[str] = set()
+    plan = design(
+        graph,
+        "best",
+        objective=objective,
+        seconds=15.0,
+        certify=True,
+        progress=lambda count, share, phase: phases.add(phase.split(",")[0]),
+    )
+    took = working_seconds() - began
+    print(f"\n{objective}: {took:.1f} s for 15, {plan!r}, at least {plan.figures['lower_bound']:,}")
+    assert took <= 1.2 * 15 + 2
+    assert {"linking", "improving", "needed at least"} <= phases

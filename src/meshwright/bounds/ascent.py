@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.bounds.prices import SCALE, to_integers, total_demand
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,6 +49,38 @@ CARE = 5.0
 """Pairs that weigh more than e to minus this are all in a pool, as far as there is room."""
 PARTS = 4
 """A pool is processed in this many parts, on any number of threads: sums must not depend on that."""
+
+
+class Deadline:
+    """A number of seconds that rounds of similar length should not exceed; None is no limit.
+
+    >>> Deadline(None).allows_another(), Deadline(0.0).allows_another()
+    (True, False)
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds, self.began = seconds, working_seconds()
+        self.longest = self.reserved = self.last = 0.0
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds so far, without compilation."""
+        return working_seconds() - self.began
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is over."""
+        return self.seconds is not None and self.elapsed >= self.seconds
+
+    def reserve(self, seconds: float) -> None:
+        """Keep some seconds for what follows the rounds; the next round begins now."""
+        self.reserved, self.last = seconds, self.elapsed
+
+    def allows_another(self) -> bool:
+        """Return whether there is time for a round as long as the longest so far. Call it before each."""
+        now = self.elapsed
+        self.longest, self.last = max(self.longest, now - self.last), now
+        return self.seconds is None or now + self.longest + self.reserved < self.seconds
 
 
 def stiffness(step: int) -> float:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.bounds.ascent import PAYING, STEPS, Ascent
+from meshwright.bounds.ascent import PAYING, STEPS, Ascent, Deadline
 from meshwright.bounds.degree_limits import NodePrices
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import SCALE, Prices, certify, first_prices, polish
 from meshwright.errors import InputError
 from meshwright.interest import Interest
-from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 EFFORTS = ("full", "first")
 NEEDED = "needed at least"
 """The phase that progress reports next to the bound so far."""
+POLISHING = 3
+"""How long polishing takes at most, over the time of the first prices."""
 FAINT = np.float32(1e-4)
 """A price of 0 cannot rise: prices to start from begin at this at least."""
 
@@ -48,8 +49,8 @@ def prices(
     start
         Prices of an earlier run for the same interest, to continue from. The bound never gets worse.
     seconds
-        Stop improving after this time; the answer then depends on the machine's speed. By default it does
-        not.
+        Stop improving in time to be done by then; the answer then depends on the machine's speed. By default
+        it does not. The first prices take as long as they take.
     threads
         How many threads to use; the prices do not depend on it.
     progress
@@ -67,9 +68,11 @@ def prices(
     Prices(at least 2 links for 3 nodes)
     """
     _check(interest, effort, start, seconds, threads)
-    began = working_seconds()
+    clock = Deadline(seconds)
     loads = Loads(interest, threads)
     best = first_prices(loads) if start is None else certify(loads, start.scaled)
+    # Polishing weighs all pairs some times more often than the first prices took.
+    clock.reserve(POLISHING * clock.elapsed)
     if effort == "first" or best.bound == 0:
         return best
     ascent = Ascent(
@@ -77,13 +80,14 @@ def prices(
         best.q.astype(np.float32) if start is None else np.maximum(best.q.astype(np.float32), FAINT),
         0 if start is None else PAYING,
     )
-    while not ascent.done and (seconds is None or working_seconds() - began < seconds):
+    while not ascent.done and clock.allows_another():
         if progress is not None:
             proven = max(best.bound, int(ascent.value), int(ascent.value_paying))
             progress(proven, ascent.step / STEPS, NEEDED)
         ascent.round()
+    clock.reserve(0.0)
     for price, value in ((ascent.best_paying, ascent.value_paying), (ascent.best, ascent.value)):
-        if value > best.bound - 1:
+        if value > best.bound - 1 and not (best.bound >= value and clock.over):
             found = polish(loads, price)
             best = found if found.bound > best.bound else best
     if progress is not None:

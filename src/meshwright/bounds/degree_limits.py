@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.arrays import frozen
-from meshwright.bounds.ascent import SLIP, STEPS, Ascent, roots
+from meshwright.bounds.ascent import SLIP, STEPS, Ascent, Deadline, roots
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import SCALE, Prices, proven_links, to_integers, total_demand
 from meshwright.errors import InputError
@@ -35,6 +35,8 @@ HALF = SCALE // 2
 """The allowance of every node in the plain bound."""
 HIGHEST = 16
 """No price and no allowance is above this. The verifier has a constant of its own; a test compares them."""
+ADDITIONS_A_SECOND = 8_000_000
+"""An ascent is not worth beginning if all loads take more additions than this for each of its seconds."""
 FAINT = np.float32(1e-4)
 """A price of 0 cannot rise: the ascent begins at this at least."""
 PERSISTENCE = np.float32(0.5)
@@ -136,9 +138,9 @@ def links_at_degree(
     if degree < 1:
         raise InputError(f"a degree of {degree}: give at least 1")
     plain = _plain(prices, degree)
-    if not prices.bound:
-        return plain
     loads = Loads(prices.interest, threads)
+    if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
+        return plain
     ascent = _LinksAscent(loads, prices.q.astype(np.float32), degree)
 
     def report(done: float) -> None:
@@ -165,9 +167,9 @@ def lowest_degree(
     NodePrices(a maximum degree of at least 2)
     """
     plain = _plain(prices, None)
-    if not prices.bound:
-        return plain
     loads = Loads(prices.interest, threads)
+    if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
+        return plain
     ascent = _DegreeAscent(loads, prices.q.astype(np.float32))
 
     def report(done: float) -> None:
@@ -221,8 +223,8 @@ def _plain(prices: Prices, degree: int | None) -> NodePrices:
 
 def _climb(ascent: _NodeAscent, seconds: float | None, report: Callable[[float], None]) -> None:
     """Make all rounds of an ascent, or as many as there is time for."""
-    began = working_seconds()
-    while not ascent.done and (seconds is None or working_seconds() - began < seconds):
+    clock = Deadline(seconds)
+    while not ascent.done and clock.allows_another():
         report(ascent.step / STEPS)
         ascent.round()
     report(1.0)

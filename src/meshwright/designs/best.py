@@ -154,7 +154,9 @@ def best(
         improvement.needed = knowing.bound
         improvement.consider(_pruned(priced(interest, knowing, greedy, max_degree=limit), seed))
         share = None if share is None else share / 2
-        improvement.lowest = bounds.lowest_degree(prices, seconds=share, threads=threads).bound
+        improvement.lowest = bounds.lowest_degree(
+            prices, seconds=share, threads=threads, progress=progress
+        ).bound
     if objective == "degree":
         improvement.run(TRYING_FROM, limit)
         improvement.lower()
@@ -267,7 +269,8 @@ class _Improvement:
             self._start_from(remaking.links() if lowering and again else elsewhere)
         if self.progress is not None:
             needed = _format_gap(remaking, self.needed)
-            self.progress(len(remaking), budget.share, f"{IMPROVING}{needed}")
+            doing = f"trying a maximum degree of {cap}" if self.starts else IMPROVING
+            self.progress(len(remaking), budget.share, f"{doing}{needed}")
 
     def _go_back(self) -> None:
         """Continue from the best overlay so far."""
