@@ -230,7 +230,6 @@ class LiveOverlay:
         topics = events[0].topics or state.name_topics(change.topics)
         fragments = int(change.fragments)
         made, lost = state.name_links(change.made), state.name_links(change.lost)
-        ends = {*change.made.ravel().tolist(), *change.lost.ravel().tolist()}
         # The names of nodes that left were needed for their links.
         if first[0].event in (LEAVE, CRASH):
             for event in first:
@@ -238,6 +237,7 @@ class LiveOverlay:
         candidates, spent = int(change.step.candidates), int(change.step.nanoseconds) / 1e9
         if not others and policy.name in ("naive", "shadow"):
             return _Outcome(tuple(made), tuple(lost), topics, fragments, candidates, spent)
+        ends = {*change.made.ravel().tolist(), *change.lost.ravel().tolist()}
         log = [(link, False) for link in lost] + [(link, True) for link in made]
         for step in others:
             change = state.change(step)
