@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 from meshwright import load_interest, measure
+from meshwright.designs import Plan
 from meshwright.overlay import Overlay
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.dataset.profile import profile
 from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.dataset.sample import sample
 from meshwright.pipeline.dataset.subscriptions import subscriptions
-from meshwright.pipeline.sharded_verify import examine_on_cluster
+from meshwright.pipeline.sharded_verify import verify_on_cluster
+from meshwright.store import write_plan
 from meshwright.store.traffic import read_traffic
 
 if TYPE_CHECKING:
@@ -74,8 +76,8 @@ def test_profile_and_sample_give_the_same_as_here(spark: SparkSession, dataset: 
     assert (taken[0].seeds, taken[0].interest.fingerprint) == (taken[1].seeds, taken[1].interest.fingerprint)
 
 
-def test_verify(spark: SparkSession, dataset: Path) -> None:
-    """Stars per topic connect every topic; without some links, the same topics are split."""
+def test_verify(spark: SparkSession, dataset: Path, tmp_path: Path) -> None:
+    """Stars per topic connect every topic; names and links of the plan stay on the executors."""
     interest = load_interest(dataset)
     order = np.lexsort((interest.node_of_slot, interest.node_topics))
     node, topic = interest.node_of_slot[order], interest.node_topics[order]
@@ -84,8 +86,11 @@ def test_verify(spark: SparkSession, dataset: Path) -> None:
     pairs = np.unique(np.stack((np.minimum(hub, node), np.maximum(hub, node)), axis=1)[~first], axis=0)
     u, v = (np.ascontiguousarray(column.astype(np.int32)) for column in pairs.T)
     overlay = Overlay(interest, u, v, measure.contributions(interest, u, v))
-    found, _ = examine_on_cluster(spark, overlay, subscriptions(spark, dataset))
-    assert (found.connected, found.contributions_agree, found.support) == (True, True, 1.0)
+    write_plan(Plan(overlay, "stars", {}, 0, 0.0), tmp_path / "plan")
+    report = verify_on_cluster(spark, tmp_path / "plan", dataset)
+    assert (report.passed, report.complete, report.disagreements) == (True, True, ())
+    assert report.overlay is None
+    assert len(report.outline) == len(overlay) > 50_000
 
 
 def test_traffic(spark: SparkSession, source: Path, tmp_path: Path) -> None:
