@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from calls import COMPILED, Call, calls, crowds, examples, triples
 from meshwright.errors import InputError
-from meshwright.greedy import Tuning, candidates, grow, rules
-from meshwright.greedy.index_run import EVERY_LEVEL, IndexRun, highest_level
+from meshwright.greedy import Tuning, candidates, grow, level_run, path_choice, rules
+from meshwright.greedy.index_run import IndexRun
 from meshwright.greedy.level_run import LevelRun, Task
+from meshwright.greedy.path_choice import EVERY_LEVEL, highest_level, listing_pays
 from meshwright.interest import Interest
 from meshwright.workloads import expo, unif, zipf
 
@@ -86,6 +87,36 @@ def test_the_index_is_chosen_where_it_pays() -> None:
     assert chosen(1000, 4) == 0
     assert chosen(90_000, 5) == EVERY_LEVEL
     assert chosen(12_000, 100) == 0
+
+
+def test_low_levels_are_listed_where_it_pays() -> None:
+    """Level 1 is always listed, level 2 if rebuilding rows takes longer."""
+    topics = np.full(1000, 10, dtype=np.int32)
+    assert listing_pays(0, topics, 1)
+    assert not listing_pays(10**6, topics, 2)
+    assert listing_pays(10**8, topics, 2)
+
+
+def test_the_choice_of_a_low_level_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep that leaves its low levels to the index adds the same links."""
+    interest = zipf(400, 40, min_size=3, max_size=9, seed=4)
+    swept = triples(grow(interest, rules.gm, tuning=Tuning(index=0)))
+    began: list[int] = []
+    link_from = IndexRun.link_from
+
+    def note_level(self: IndexRun, level: int) -> None:
+        began.append(level)
+        link_from(self, level)
+
+    monkeypatch.setattr(path_choice, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(path_choice, "MARGIN", 1e9)
+    monkeypatch.setattr(
+        IndexRun, "link_from", lambda self, level: began.append(level) or link_from(self, level)
+    )
+    assert triples(grow(interest, rules.gm)) == swept
+    monkeypatch.setattr(level_run, "listing_pays", lambda *_: True)
+    assert triples(grow(interest, rules.gm)) == swept
+    assert began == [1, 2]
 
 
 @pytest.mark.parametrize(

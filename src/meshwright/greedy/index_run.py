@@ -1,7 +1,7 @@
 """The index path of Greedy Merge: levels whose pairs are listed from the index of subscribers by topic.
 
-`highest_level` decides, by estimated costs, which levels are listed and which are left to the level sweep;
-`IndexRun` lists and links them. Both paths add the same links: see `kernels/index.py`.
+`path_choice` decides which levels are listed and which are swept. Both paths add the same links: see
+`kernels/index.py`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from meshwright.arrays import frozen
+from meshwright.greedy.path_choice import LISTED, choose_three, choose_two
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from meshwright.arrays import Floats, Ids, Offsets
+    from meshwright.arrays import Ids, Offsets
     from meshwright.greedy.driver import Driver
     from meshwright.greedy.kernels.index import Buckets
     from meshwright.greedy.kernels.state import State
@@ -28,80 +29,15 @@ if TYPE_CHECKING:
     Listing: TypeAlias = Callable[[Buckets, Ids, int, int, Offsets], int]
     """Lists pairs of rows in a range, their first topic among some; returns how many, or `FULL_LIST`."""
 
-EVERY_LEVEL = 2**31 - 1
-"""What `highest_level` returns if the sweep is not needed at all."""
-LISTED = 3
-"""The highest level that can be listed when it is reached; those above must be listed before any link."""
 FIRST_ROWS = 16
 """A level is listed in slices of rows. The first one has 1/16 of them: its links connect most of each topic,
 and what remains is a small list."""
+PORTION = 2**19
+"""How many pairs each thread checks ahead of the one that links."""
 STEPS_A_CALL = 20_000_000
 """How many steps a kernel may take between two looks at progress and at Ctrl-C: some tenths of a second."""
 PAIRS_A_SUBSCRIPTION = 8
 """How many pairs a list may have for each subscription; with 8 bytes each, this bounds the memory."""
-LEAST_SECONDS = 0.5
-"""A run that the sweep finishes sooner is left to it: the index is not worth compiling for."""
-
-MARGIN = 1.5
-"""How many times longer the sweep must take for the index to be chosen: both are estimates."""
-
-
-def highest_level(task: Task) -> int:
-    """Return the highest level to list from the index: 0 for none, `EVERY_LEVEL` for all.
-
-    The index lists pairs of any nodes, but knows neither degrees nor excluded pairs.
-    """
-    candidates = task.candidates
-    if task.rule.k is not None or task.max_degree is not None:
-        return 0
-    if candidates.pairs is not None or candidates.excluded is not None:
-        return 0
-    if task.tuning.index is not None:
-        return EVERY_LEVEL if task.tuning.index > LISTED else task.tuning.index
-    by_sweep = sweep_seconds(task.interest)
-    if by_sweep < LEAST_SECONDS or by_sweep < MARGIN * index_seconds(task.interest):
-        return 0
-    return EVERY_LEVEL
-
-
-def sweep_seconds(interest: Interest) -> float:
-    """Return about how long the level sweep takes on one core.
-
-    It rebuilds a row about once for each link, a link merges about three topics, and a rebuild reads half of
-    a bit row for each topic of the row and for selecting its best pairs: 0.28 ns a word.
-    """
-    sizes = np.diff(interest.node_ptr).astype(np.float64)
-    return float((sizes / 3 * (sizes + 16)).sum() * interest.num_nodes / 128 * 0.28e-9)
-
-
-def index_seconds(interest: Interest) -> float:
-    """Return about how long the index path takes on one core, from the sizes of nodes and topics.
-
-    Buckets of three topics take 12 ns for each three topics of a node, buckets of two 16 ns for each two, in
-    three passes. A pair of nodes is listed once for each three topics that it shares, which costs 50 ns with
-    sorting and checking. If nodes choose topics independently, by popularity p, the number of these is
-    (Σ_v C(|T(v)|, 3))² / 2 · e₃(p²) / e₃(p)², where e₃ sums the products of three different topics.
-    """
-    sizes = np.diff(interest.node_ptr).astype(np.float64)
-    twos, threes = _choose_two(sizes).sum(), _choose_three(sizes).sum()
-    popularity = np.bincount(interest.node_topics, minlength=interest.num_topics).astype(np.float64)
-    together = _products_of_three(popularity)
-    shared = threes**2 / 2 * _products_of_three(popularity**2) / together**2 if together > 0 else 0.0
-    return float(12e-9 * threes + 3 * 16e-9 * twos + 50e-9 * shared)
-
-
-def _choose_two(sizes: Floats) -> Floats:
-    return sizes * (sizes - 1) / 2
-
-
-def _choose_three(sizes: Floats) -> Floats:
-    return _choose_two(sizes) * np.maximum(sizes - 2, 0) / 3
-
-
-def _products_of_three(values: Floats) -> float:
-    """Return the sum of x·y·z over all sets of three values, by Newton's identity."""
-    first, second, third = (float((values**k).sum()) for k in (1, 2, 3))
-    return max(0.0, (first**3 - 3 * first * second + 2 * third) / 6)
 
 
 class IndexRun:
@@ -207,11 +143,31 @@ class IndexRun:
         return bool(full or self.state.components.max(initial=0) <= 1)
 
     def _link(self, pairs: Offsets, bounds: Ids | None, level: int) -> None:
+        """Link the pairs of a sorted list that contribute the level, in order."""
+        if bounds is not None:
+            self._take(pairs, bounds, level)
+            return
+        # With threads, check each portion ahead of the one that links.
+        portion = len(pairs) if self.threads == 1 else PORTION * self.threads
+        for begin in range(0, len(pairs), max(portion, 1)):
+            some = pairs[begin : begin + portion]
+            self._take(some if self.threads == 1 else some[: self._keep(some, level)], None, level)
+
+    def _take(self, pairs: Offsets, bounds: Ids | None, level: int) -> None:
         from meshwright.greedy.kernels.index import take
 
         cursor = np.zeros(1, dtype=np.int64)
         bounds = np.zeros(0, dtype=np.int32) if bounds is None else bounds
         self.driver.run(lambda goal, links: take(self.state, pairs, bounds, level, cursor, goal, links))
+
+    def _keep(self, pairs: Offsets, level: int) -> int:
+        """Move the pairs that still contribute the level to the front, on all threads; return how many."""
+        from meshwright.greedy.kernels.index import keep
+
+        parts = np.array_split(pairs, self.threads)
+        jobs = [self.pool.submit(keep, self.state, part, level) for part in parts[1:]]
+        lengths = [keep(self.state, parts[0], level), *(job.result() for job in jobs)]
+        return _join(pairs, [len(part) for part in parts], lengths)
 
     def _list(self, level: int, low: int, high: int) -> int | None:
         """List the pairs of a level, in rows from low to high, sorted; level 4 stands for all above 3.
@@ -243,6 +199,8 @@ class IndexRun:
                 lengths[thread] += found
                 if thread == 0:
                     self.driver.report()
+            if self.threads > 1 and lengths[thread] > 0:
+                part[: lengths[thread]].sort()
 
         jobs = [self.pool.submit(work, thread) for thread in range(1, self.threads)]
         try:
@@ -253,22 +211,28 @@ class IndexRun:
                 job.result()
         if min(lengths) < 0:
             return None
-        total = lengths[0]
-        for thread in range(1, self.threads):
-            begin = thread * share
-            self.pairs[total : total + lengths[thread]] = self.pairs[begin : begin + lengths[thread]]
-            total += lengths[thread]
-        self.pairs[:total].sort()
+        total = _join(self.pairs, [share] * self.threads, lengths)
+        # Each of several threads has sorted what it listed. A stable sort merges sorted parts.
+        self.pairs[:total].sort(kind=None if self.threads == 1 else "stable")
         return total
 
     def _chunks(self, level: int) -> list[Ids]:
         """Return the open topics, in parts of about equal work."""
         sizes = np.diff(self.interest.node_ptr)
-        steps = _choose_three(sizes) if level == LISTED else _choose_two(sizes)
+        steps = choose_three(sizes) if level == LISTED else choose_two(sizes)
         count = max(int(steps.sum()) // STEPS_A_CALL, 4 * self.threads if self.threads > 1 else 1)
         topics = np.flatnonzero(self.state.components > 1)
         # The first topics have the most topics after them: deal all out like cards.
         return [frozen(topics[i::count], np.int32) for i in range(min(count, len(topics)))]
+
+
+def _join(pairs: Offsets, shares: list[int], lengths: list[int]) -> int:
+    """Move the used fronts of consecutive parts together; return how long they are in total."""
+    begin = total = 0
+    for share, length in zip(shares, lengths, strict=True):
+        pairs[total : total + length] = pairs[begin : begin + length]
+        begin, total = begin + share, total + length
+    return total
 
 
 def lay_out_buckets(interest: Interest) -> Buckets:

@@ -13,8 +13,9 @@ import pyarrow as pa
 from meshwright.arrays import frozen
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
-from meshwright.greedy.index_run import EVERY_LEVEL, IndexRun, highest_level
+from meshwright.greedy.index_run import IndexRun
 from meshwright.greedy.layout import WORD
+from meshwright.greedy.path_choice import EVERY_LEVEL, LOWEST, highest_level, listing_pays, may_list
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class LevelRun:
         self.strict = task.rule.strict
         self.listed = highest_level(task)
         """The highest level whose pairs are listed from the index."""
+        self.undecided = LOWEST if self.listed == 0 and may_list(task) else 0
+        """Whether to list levels from this one on is decided when they are reached."""
         self._lay_out()
         self.driver = Driver(self.state, max_edges=max_edges, progress=progress)
 
@@ -151,9 +154,15 @@ class LevelRun:
                     self._rebuild_waves(pool)
 
         def step(goal: Goal, links: Links) -> int:
+            if 0 < self._level() <= self.undecided:
+                self.undecided = self._level() - 1
+                rows = stale_rows(self.whole, 0, len(self.whole.bound))
+                topics = open_topics(self.state)
+                if listing_pays(work_of(self.state, rows, topics[rows]), topics, self._level()):
+                    self.listed = self._level()
             if self._level() <= self.listed:
                 return EXHAUSTED
-            by_level = self.threads > 1 or self.listed > 0
+            by_level = self.threads > 1 or self.listed > 0 or self.undecided > 0
             sweeps, scratch = (self.whole, self.sparing if self.shared else None), self.scratches[0]
             return run(self.state, *sweeps, scratch, self.k, self.strict, by_level, goal, links)
 
@@ -213,6 +222,18 @@ def open_nodes(sweep: Sweep, first: int, end: int) -> NDArray[np.bool_]:
     words = sweep.open_nodes[first // WORD : end // WORD + 1]
     bits = np.unpackbits(words.view(np.uint8), bitorder="little")
     return bits[first % WORD :][: end - first].astype(bool)
+
+
+def work_of(state: State, rows: Ids, topics: Ids) -> int:
+    """Return about how many words of bits it takes to rebuild rows, given how many topics each sums."""
+    words = state.bits.shape[1] - (rows >> 6).astype(np.int64)
+    return int(((topics + np.int64(16)) * words).sum())
+
+
+def open_topics(state: State) -> Ids:
+    """Count, for each node, its topics that are not connected yet."""
+    counted = np.concatenate(([0], np.cumsum(state.components[state.node_topics] > 1)))
+    return np.diff(counted[state.node_ptr]).astype(np.int32)
 
 
 def _listed_state(task: Task) -> State:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from meshwright.arrays import frozen
-from meshwright.greedy.level_run import LevelRun, Task, open_nodes, stale_rows
+from meshwright.greedy.level_run import LevelRun, Task, open_nodes, open_topics, stale_rows, work_of
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -138,18 +138,6 @@ def rows_ahead(sweep: Sweep) -> Ids:
     # A row that the sweep is in the middle of is not ahead.
     first = int(sweep.cursor[ROW]) + int(sweep.cursor[INDEX] != FRESH)
     return stale_rows(sweep, first, len(sweep.bound))
-
-
-def work_of(state: State, rows: Ids, topics: Ids) -> int:
-    """Return about how many words of bits it takes to rebuild rows, given how many topics each sums."""
-    words = state.bits.shape[1] - (rows >> 6).astype(np.int64)
-    return int(((topics + np.int64(16)) * words).sum())
-
-
-def open_topics(state: State) -> Ids:
-    """Count, for each node, its topics that are not connected yet."""
-    counted = np.concatenate(([0], np.cumsum(state.components[state.node_topics] > 1)))
-    return np.diff(counted[state.node_ptr]).astype(np.int32)
 
 
 def take_windows(state: State, sweep: Sweep, windows: Windows, built: int | None) -> None:

@@ -285,6 +285,39 @@ def count_outside(state: State) -> None:
         state.outside[v] = count
 
 
+@inlined
+def fetch_ahead(state: State, pairs: Offsets, i: Int, last: Int, u: Int, level: Int) -> None:
+    """Fetch into the cache what the pairs after pair i need: first where, then what.
+
+    Nodes v are anywhere in memory.
+    """
+    near, far = pairs[min(i + 8, last)] & HALF, pairs[min(i + 16, last)] & HALF
+    prefetch(state.outside, far)
+    prefetch(state.node_ptr, far)
+    if state.outside[u] + state.outside[near] >= level:
+        prefetch(state.node_topics, state.node_ptr[near])
+        prefetch(state.node_label, state.node_ptr[near])
+
+
+@kernel
+def keep(state: State, pairs: Offsets, level: Int) -> int:
+    """Move the listed pairs that still contribute `level` to the front, each once, and return how many.
+
+    Several threads do this ahead of `take`. What is dropped here contributes too little from now on.
+    """
+    length = 0
+    last, before = len(pairs) - 1, np.int64(-1)
+    for i in range(len(pairs)):
+        pair = pairs[i]
+        u, v = pair >> 32, pair & HALF
+        fetch_ahead(state, pairs, i, last, u, level)
+        if pair != before and state.outside[u] + state.outside[v] >= level:
+            pairs[length] = pair
+            length += int(contribution(state, u, v, level) >= level)
+        before = pair
+    return length
+
+
 @kernel
 def take(
     state: State, pairs: Offsets, bounds: Ids, level: Int, cursor: Offsets, goal: Goal, links: Links
@@ -302,16 +335,10 @@ def take(
         # A pair with more than three common topics is listed more than once.
         if (bounded and bounds[i] != level) or (i > 0 and pairs[i] == pairs[i - 1]):
             continue
-        # Nodes v are anywhere in memory. Fetch what the next pairs need: first where, then what.
-        near, far = pairs[min(i + 8, last)] & HALF, pairs[min(i + 16, last)] & HALF
-        prefetch(state.outside, far)
-        prefetch(state.node_ptr, far)
         u, v = pairs[i] >> 32, pairs[i] & HALF
         # No pair contributes more than this: in each topic that it merges, one end is outside the giant.
         count: Int = np.int64(state.outside[u] + state.outside[v])
-        if state.outside[u] + state.outside[near] >= level:
-            prefetch(state.node_topics, state.node_ptr[near])
-            prefetch(state.node_label, state.node_ptr[near])
+        fetch_ahead(state, pairs, i, last, u, level)
         if count >= level:
             tally[WORK] += 50
             count = contribution(state, u, v, level)

@@ -14,8 +14,9 @@ from meshwright.designs import Plan, find
 from meshwright.errors import InputError
 from meshwright.greedy import Tuning, rules, waves
 from meshwright.greedy.candidates import everything
-from meshwright.greedy.index_run import EVERY_LEVEL, PAIRS_A_SUBSCRIPTION, highest_level, index_seconds
+from meshwright.greedy.index_run import PAIRS_A_SUBSCRIPTION
 from meshwright.greedy.level_run import Task
+from meshwright.greedy.path_choice import EVERY_LEVEL, highest_level, index_seconds
 from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
 from meshwright.pipeline.planning.divide import Loss, divide, loss

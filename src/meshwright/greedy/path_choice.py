@@ -1,0 +1,104 @@
+"""Choose, by estimated costs, which levels of Greedy Merge are swept and which are listed from the index.
+
+Both paths add the same links, so an estimate that is wrong costs time only. The measured crossover is in
+`docs/engine.md`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Floats, Ids
+    from meshwright.greedy.level_run import Task
+    from meshwright.interest import Interest
+
+EVERY_LEVEL = 2**31 - 1
+"""What `highest_level` returns if the sweep is not needed at all."""
+LISTED = 3
+"""The highest level that can be listed when it is reached; those above must be listed before any link."""
+LOWEST = 2
+"""The levels from here down can be listed after a sweep of those above."""
+WORD_SECONDS = 0.28e-9
+"""How long the sweep takes for a word of a bit row."""
+LEAST_SECONDS = 0.5
+"""A run that the sweep finishes sooner is left to it: the index is not worth compiling for."""
+MARGIN = 1.5
+"""How many times longer the sweep must take for the index to be chosen: both are estimates."""
+
+
+def may_list(task: Task) -> bool:
+    """Return whether levels may be listed at all, and the run is long enough to compile that for.
+
+    The index lists pairs of any nodes, but knows neither degrees nor excluded pairs.
+    """
+    candidates, tuned = task.candidates, task.tuning.index
+    if task.rule.k is not None or task.max_degree is not None:
+        return False
+    if candidates.pairs is not None or candidates.excluded is not None:
+        return False
+    return tuned != 0 and (tuned is not None or sweep_seconds(task.interest) >= LEAST_SECONDS)
+
+
+def highest_level(task: Task) -> int:
+    """Return the highest level to list from the index: `EVERY_LEVEL` for all, 0 for none or not known yet."""
+    if not may_list(task):
+        return 0
+    if task.tuning.index is not None:
+        return EVERY_LEVEL if task.tuning.index > LISTED else task.tuning.index
+    pays = sweep_seconds(task.interest) >= MARGIN * index_seconds(task.interest)
+    return EVERY_LEVEL if pays else 0
+
+
+def listing_pays(work: int, topics: Ids, level: int) -> bool:
+    """Return whether to list a level, 2 or 1, that a sweep has reached.
+
+    `work` is the work of rebuilding the rows that the sweep needs there, `topics` how many open topics each
+    node has. Level 2 takes about two passes. Level 1 takes less than rebuilding a row.
+    """
+    passes = 2 * 16e-9 * float(choose_two(topics.astype(np.float64)).sum())
+    return level == 1 or WORD_SECONDS * work >= MARGIN * passes
+
+
+def sweep_seconds(interest: Interest) -> float:
+    """Return about how long the level sweep takes on one core.
+
+    It rebuilds a row about once for each link, a link merges about three topics, and a rebuild reads half of
+    a bit row for each topic of the row and for selecting its best pairs: 0.28 ns a word.
+    """
+    sizes = np.diff(interest.node_ptr).astype(np.float64)
+    return float((sizes / 3 * (sizes + 16)).sum() * interest.num_nodes / 128 * WORD_SECONDS)
+
+
+def index_seconds(interest: Interest) -> float:
+    """Return about how long the index path takes on one core, from the sizes of nodes and topics.
+
+    Buckets of three topics take 12 ns for each three topics of a node, buckets of two 16 ns for each two, in
+    three passes. A pair of nodes is listed once for each three topics that it shares, which costs 50 ns with
+    sorting and checking. If nodes choose topics independently, by popularity p, the number of these is
+    (Σ_v C(|T(v)|, 3))² / 2 · e₃(p²) / e₃(p)², where e₃ sums the products of three different topics.
+    """
+    sizes = np.diff(interest.node_ptr).astype(np.float64)
+    twos, threes = choose_two(sizes).sum(), choose_three(sizes).sum()
+    popularity = np.bincount(interest.node_topics, minlength=interest.num_topics).astype(np.float64)
+    together = _products_of_three(popularity)
+    shared = threes**2 / 2 * _products_of_three(popularity**2) / together**2 if together > 0 else 0.0
+    return float(12e-9 * threes + 3 * 16e-9 * twos + 50e-9 * shared)
+
+
+def choose_two(sizes: Floats) -> Floats:
+    """Return how many sets of two there are, for each size."""
+    return sizes * (sizes - 1) / 2
+
+
+def choose_three(sizes: Floats) -> Floats:
+    """Return how many sets of three there are, for each size."""
+    return choose_two(sizes) * np.maximum(sizes - 2, 0) / 3
+
+
+def _products_of_three(values: Floats) -> float:
+    """Return the sum of x·y·z over all sets of three values, by Newton's identity."""
+    first, second, third = (float((values**k).sum()) for k in (1, 2, 3))
+    return max(0.0, (first**3 - 3 * first * second + 2 * third) / 6)
