@@ -13,6 +13,10 @@ The picker by contribution, in levels:
 - `rows`: the window of a row, rebuilt for all v at once by these counters;
 - `sweep`: the descent through the levels, and the main loop of the rules.
 
+The same by lists, where few pairs share three topics:
+
+- `index`: pairs listed by the topics they share, level by level, and linked in order.
+
 The pickers by value:
 
 - `by_value`: the heap, contribution over cost for any pair, and weighted topics for listed pairs;
