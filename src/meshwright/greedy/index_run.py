@@ -124,7 +124,7 @@ class IndexRun:
                     width = max(width // 2, 1)
                     continue
                 self._link(self.pairs[:length], None, now)
-                low, width = low + width, 8 * width
+                low, width = low + width, FIRST_ROWS * width
         if self._is_done():
             return
         count_outside(self.state)
