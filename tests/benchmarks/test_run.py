@@ -293,6 +293,17 @@ def test_filters_are_checked() -> None:
     assert f"| {case.name} | 700 | 0.1 | 0.2 | 0.15 | 0.75 | ≤ 1.1 | yes |" in text(made)
 
 
+def test_paths_are_compared() -> None:
+    """The chosen path must not be slower than the sweep alone, and its memory has a limit."""
+    case = Case("unif", 100, 20, (5, 5), swept_over_chosen=2.0, chosen_memory_mb=50.0)
+    record = {"edges": 9, "chosen": 2.0, "swept": 5.0, "chosen_mb": 60.0, "swept_mb": 70.0}
+    made = page(case, paths=record)
+    assert f"| {case.name} | 9 | 2 | 5 | 2.5 | ≥ 2 | yes | 60 | 70 | ≤ 50 | **no** |" in text(made)
+    assert (made.held, made.asked) == (1, 2)
+    alone = page(replace(case, only_chosen=True), paths={"edges": 9, "chosen": 2.0, "chosen_mb": 40.0})
+    assert f"| {case.name} | 9 | 2 | – | – | – |  | 40 | – | ≤ 50 | yes |" in text(alone)
+
+
 def test_growth_is_an_exponent() -> None:
     """A hundred times the time for ten times the nodes is an exponent of two."""
     small, large = GROWTH[0]

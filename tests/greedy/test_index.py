@@ -110,9 +110,7 @@ def test_the_choice_of_a_low_level_changes_nothing(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(path_choice, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr(path_choice, "MARGIN", 1e9)
-    monkeypatch.setattr(
-        IndexRun, "link_from", lambda self, level: began.append(level) or link_from(self, level)
-    )
+    monkeypatch.setattr(IndexRun, "link_from", note_level)
     assert triples(grow(interest, rules.gm)) == swept
     monkeypatch.setattr(level_run, "listing_pays", lambda *_: True)
     assert triples(grow(interest, rules.gm)) == swept
