@@ -50,14 +50,18 @@ class Watchdog:
 
 
 def _is_broker(pid: int) -> bool:
-    """Return whether a process is still a broker: its id may belong to another program by now.
+    """Return whether a process is still a broker that runs: its id may belong to another program by now.
 
-    Without /proc there is no way to know, so the answer is yes.
+    A zombie has ended; its starter has not looked yet. Without /proc there is no way to know, so the answer is
+    yes.
     """
     try:
-        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").startswith("mosquitto")
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return not Path("/proc/self").exists()
+    # "PID (name) state …"; a name may hold anything, even a bracket.
+    name, _, rest = stat.partition("(")[2].rpartition(")")
+    return name.startswith("mosquitto") and rest.split()[0] != "Z"
 
 
 def _main() -> None:
