@@ -52,8 +52,8 @@ class Watchdog:
 def _is_broker(pid: int) -> bool:
     """Return whether a process is still a broker that runs: its id may belong to another program by now.
 
-    A zombie has ended; its starter has not looked yet. Without /proc there is no way to know, so the answer is
-    yes.
+    A zombie has ended, though its starter has not looked yet. Without /proc there is no way to know, so the
+    answer is yes.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
