@@ -222,7 +222,7 @@ def _html_check(check: Check) -> str:
     reason = f'<br><span class="soft">{escape(check.reason)}</span>' if check.reason else ""
     return (
         f"<tr><td>{badge(check.verdict)}</td>"
-        f'<td>{escape(check.claim)}<br><span class="id">{escape(check.id)}</span>{reason}</td>'
+        f'<td class="claim">{escape(check.claim)}<br><span class="id">{escape(check.id)}</span>{reason}</td>'
         f'<td class="value" data-label="paper">{escape(check.paper_value)}</td>'
         f'<td class="value" data-label="ours">{escape(check.ours)}</td></tr>'
     )

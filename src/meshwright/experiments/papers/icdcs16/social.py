@@ -126,7 +126,7 @@ def draw_table(results: Results, axes: list[Any]) -> None:
             label = "paper, 1,000 and 10,000 users" if column == "small" else "_"
             paper_points(panel, [size] * len(stated), stated, label=label)
         title = f"{NETWORKS[network]}, {SOURCES[own.values('source')[0]]}, β = 0.2"
-        finish(panel, title, "users sampled", "support", ylim=(0, 1.05))
+        finish(panel, title, "users wanted in the sample", "support", ylim=(0, 1.05))
 
 
 def table_claims(results: Results, claims: Claims) -> None:
