@@ -249,37 +249,40 @@ def demonstrated(spark: object, tmp_path_factory: pytest.TempPathFactory) -> tup
 
 
 def test_demo_goes_all_the_way(demonstrated: tuple[Path, Answer]) -> None:
-    """`demo` leaves raw logs, their dataset, four verified plans and a picture, and names them all."""
+    """`demo` prints a line for each step and leaves logs, dataset, plan, trees, configuration and page."""
     out, answer = demonstrated
     assert (answer.code, answer.err) == (0, "")
-    assert sorted(path.name for path in out.iterdir()) == [
-        "dataset", "designs.png", "plans", "raw", "report.html",
+    steps = [line.split("  ")[0] for line in answer.out.splitlines() if line]
+    assert steps[:-1] == [
+        "dirty logs", "Spark", "dataset", "advice", "plan", "verified", "trees", "configuration",
+        "real brokers", "report",
     ]  # fmt: skip
-    for name in ("gm", "low", "minmax", "ring"):
-        assert DESIGNS[name].title in answer.out
-        assert str(out / "plans" / name) in answer.out
-        assert meshwright("verify", out / "plans" / name, out / "dataset").code == 0
-    assert str(out / "designs.png") in answer.out
-    assert answer.out.count(" yes") == 4
+    assert steps[-1] == f"Open {out / 'report.html'}"
+    made = {path.name for path in out.iterdir()}
+    assert {"raw", "dataset", "plan", "federation", "designs.png", "report.html"} <= made
+    assert meshwright("verify", out / "plan", out / "dataset").code == 0
+    real = next(line for line in answer.out.splitlines() if line.startswith("real brokers"))
+    assert "0 missing, 0 duplicate, 0 leaked" in real or "skipped" in real
 
 
 def test_demo_in_json(demonstrated: tuple[Path, Answer], tmp_path: Path) -> None:
-    """`demo --json` prints one document with every plan verified; a second run gives the same plans."""
+    """`demo --json` prints one document; a second run gives the same plan, trees and configuration."""
     answer = meshwright("demo", *SMALL, "--out", tmp_path, "--json").json
     first = demonstrated[0]
     assert (
         mw.load_interest(first / "dataset").fingerprint == mw.load_interest(tmp_path / "dataset").fingerprint
     )
-    assert len(answer["plans"]) == 4
-    for plan in answer["plans"]:
-        stored = mw.read_plan(first / "plans" / plan["algorithm"])
-        assert plan["verified"] is True
-        assert all(plan[name] == value for name, value in stored.figures.items() if name != "seconds")
-        assert mw.read_plan(plan["plan"]).edges.equals(stored.edges)
+    stored = mw.read_plan(first / "plan")
+    assert answer["plan"]["verified"] is True
+    assert answer["real_brokers"]["passed"] is not False
+    assert all(answer["plan"][name] == value for name, value in stored.figures.items() if name != "seconds")
+    assert mw.read_plan(tmp_path / "plan").edges.equals(stored.edges)
+    assert mw.read_trees(tmp_path / "plan").trees.equals(mw.read_trees(first / "plan").trees)
+    assert answer["configuration"]["brokers"] == len(list((first / "federation").glob("*/mosquitto.conf")))
 
 
-def test_demo_says_no_when_a_plan_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plan that does not verify makes the demo end with code 1, and the table says which."""
+def test_demo_says_no_when_the_plan_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan that does not verify makes the demo end with code 1, and its line says why."""
     real = plan_check.verify_stored_plan
 
     def failed(*given: Any, **named: Any) -> Any:
@@ -290,18 +293,22 @@ def test_demo_says_no_when_a_plan_fails(tmp_path: Path, monkeypatch: pytest.Monk
         return Outcome(90, 90, 0, 0, 0, nodes, topics, "csv", None)
 
     monkeypatch.setattr(demo, "_ingest_raw_logs", write_without_spark)
+    monkeypatch.setattr(demo, "_run_brokers", lambda *_: {"passed": None, "line": "skipped"})
     monkeypatch.setattr("meshwright.store.plan_check.verify_stored_plan", failed)
     answer = meshwright("demo", *SMALL, "--out", tmp_path)
     assert answer.code == 1
-    assert answer.out.count(" NO") == 4
+    assert "verified       NO: nothing is right" in answer.out
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_demo_with_nothing_to_link(tmp_path: Path) -> None:
-    """One broker makes a demo without links, which is not an error."""
+def test_a_demo_with_nothing_to_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One broker, and no Mosquitto, make a demo without links and without processes: neither is an error."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("meshwright.brokers.processes.SYSTEM_FOLDERS", str(tmp_path))
     answer = meshwright("demo", "--nodes", "1", "--topics", "8", "--out", tmp_path)
     assert answer.code == 0
     assert "nothing to link" in answer.out
+    assert "real brokers   skipped: mosquitto is not installed: apt install mosquitto" in answer.out
 
 
 def test_bench_needs_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
