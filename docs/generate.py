@@ -33,12 +33,6 @@ def table(heading: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def guarantees() -> str:
-    """Return what each design promises, for the README."""
-    rows = [[f"`{known.name}`", known.title, known.guarantee] for known in DESIGNS.values()]
-    return table(["`--algorithm`", "design", "what it promises"], rows)
-
-
 def algorithms() -> str:
     """Return each design's promise, parameters and reference, for docs/algorithms.md."""
     rows = []
@@ -257,7 +251,6 @@ def filled(page: str, name: str, text: str) -> str:
 
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
-    "README.md": {"guarantees": guarantees},
     "docs/algorithms.md": {"designs": algorithms},
     "docs/architecture.md": {"diagram": diagram, "rooms": rooms, "files": files},
     "docs/command-line.md": {"commands": commands},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, assert_type
 
 import networkx as nx
 import numpy as np
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import meshwright as mw
 from meshwright.errors import InputError, MeshwrightError
+from meshwright.verify.claims import PlanReport
 
 HELD = {"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}
 HOSTILE = "<script>alert(1)</script>"
@@ -145,10 +146,13 @@ def test_charts_are_figures() -> None:
     assert all(isinstance(figure, Figure) for figure in drawn)
 
 
-def test_a_room_can_be_called() -> None:
+def test_a_room_can_be_called(tmp_path: Path) -> None:
     """`mw.verify` is the room and a function at once."""
     assert isinstance(mw.verify, ModuleType)
     assert callable(mw.verify)
+    # Type checkers see the function's signature too: mypy reads this line.
+    assert_type(mw.verify(mw.design(HELD)), PlanReport)
+    assert_type(mw.report(mw.design(HELD), tmp_path / "page.html"), Path)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +168,7 @@ def test_a_room_can_be_called() -> None:
         (lambda: mw.save(HELD, "x"), "give an Interest, a Plan or Trees"),  # type: ignore[arg-type]
         (lambda: mw.load("nowhere.csv"), "nothing is there"),
         (lambda: mw.Interest.from_networkx(7), "give a Graph or a DiGraph"),
-        (lambda: mw.verify("plan"), r"mw\.verify\(path, interest\)"),  # type: ignore[operator]
+        (lambda: mw.verify("plan"), r"mw\.verify\(path, interest\)"),
     ],
 )
 def test_mistakes_name_the_next_step(mistake: Any, next_step: str) -> None:

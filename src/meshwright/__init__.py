@@ -24,7 +24,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright import churn, content, measure, pipeline, report, routes, verify, workloads
+    from meshwright import churn, content, face, measure, pipeline, routes, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs import Advice, Comparison, Plan, Wishes, advise, certify, compare, design
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.pipeline.dataset.profile import profile
+    from meshwright.rooms import CallableRoom
     from meshwright.routes import Trees, route
     from meshwright.store import (
         load_costs,
@@ -45,6 +46,15 @@ if TYPE_CHECKING:
         write_trees,
     )
 
+    class _VerifyRoom(CallableRoom):
+        __call__ = staticmethod(face.verify)
+
+    class _ReportRoom(CallableRoom):
+        __call__ = staticmethod(face.report)
+
+    # Type checkers would see plain modules, which cannot be called.
+    verify: _VerifyRoom
+    report: _ReportRoom
     __version__: str
 
 __all__ = [

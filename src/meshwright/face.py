@@ -17,10 +17,20 @@ if TYPE_CHECKING:
 
 
 @overload
-def load(path: Any, *, node: str = ..., topic: str = ...) -> Interest: ...
+def load(
+    path: Any, *, node: str = ..., topic: str = ..., delimiter: str | None = ..., header: bool = ...
+) -> Interest: ...
 @overload
 def load(path: str | Path, interest: Any) -> Plan: ...
-def load(path: Any, interest: Any = None, *, node: str = "node", topic: str = "topic") -> Interest | Plan:
+def load(
+    path: Any,
+    interest: Any = None,
+    *,
+    node: str = "node",
+    topic: str = "topic",
+    delimiter: str | None = None,
+    header: bool = True,
+) -> Interest | Plan:
     """Load the subscriptions of a dataset or file, or a plan with the subscriptions that it was made for.
 
     Parameters
@@ -29,8 +39,8 @@ def load(path: Any, interest: Any = None, *, node: str = "node", topic: str = "t
         A dataset folder; a file ending in .csv, .csv.gz, .jsonl, .ndjson or .parquet; or a plan folder.
     interest
         For a plan: what it was made for.
-    node, topic
-        The columns of a file.
+    node, topic, delimiter, header
+        The columns of a file, what separates them, and whether its first line names them.
 
     Examples
     --------
@@ -40,7 +50,7 @@ def load(path: Any, interest: Any = None, *, node: str = "node", topic: str = "t
     ...     interest = mw.Interest.of({"a": {"x"}, "b": {"x"}})
     ...     path = mw.design(interest, "gm").save(f"{folder}/plan")
     ...     mw.load(path, interest)
-    Plan(gm: 1 links over 2 nodes)
+    Plan(gm: 1 link over 2 nodes)
     """
     from meshwright.store.interest_files import load_interest
 
@@ -50,7 +60,7 @@ def load(path: Any, interest: Any = None, *, node: str = "node", topic: str = "t
             raise InputError(
                 f"{path} is a plan: give what it was made for too, mw.load({str(path)!r}, interest)"
             )
-        return load_interest(path, node=node, topic=topic)
+        return load_interest(path, node=node, topic=topic, delimiter=delimiter, header=header)
     return _load_plan(path, load_interest(interest))
 
 

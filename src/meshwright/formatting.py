@@ -45,3 +45,12 @@ def amount(value: float) -> str:
     ('1,234,568', '12.35', '0.0001234', '1e+30')
     """
     return f"{value:,.0f}" if 1000 <= value < 1e15 else f"{value:.4g}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Format a count with its noun, singular or plural.
+
+    >>> counted(1, "link"), counted(2000, "broker"), counted(0, "hop")
+    ('1 link', '2,000 brokers', '0 hops')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

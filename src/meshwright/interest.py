@@ -19,6 +19,7 @@ from meshwright.arrays import own, settled, stable_order
 from meshwright.arrow import as_text, from_numpy, is_text
 from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.fingerprint import WholeFingerprint, fingerprint
+from meshwright.formatting import counted
 from meshwright.names import axis_names, encode_names, name_column, position_of, sort_names
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Interest:
         """Return the interest itself, or build it from whatever it can be built from.
 
         >>> Interest.of({"a": {"x"}, "b": {"x"}})
-        Interest(2 nodes, 1 topics, 2 subscriptions)
+        Interest(2 nodes, 1 topic, 2 subscriptions)
         """
         if isinstance(source, Interest):
             return source
@@ -319,8 +320,8 @@ class Interest:
 
     def __repr__(self) -> str:
         return (
-            f"Interest({self.num_nodes} nodes, {self.num_topics} topics, "
-            f"{self.num_subscriptions} subscriptions)"
+            f"Interest({counted(self.num_nodes, 'node')}, {counted(self.num_topics, 'topic')}, "
+            f"{counted(self.num_subscriptions, 'subscription')})"
         )
 
     def _repr_html_(self) -> str:

@@ -15,6 +15,7 @@ from meshwright.arrays import as_ids, settled
 from meshwright.arrow import from_numpy
 from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.files.atomic import new_file
+from meshwright.formatting import counted
 from meshwright.interest import Interest, arrow_to_pandas
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Overlay:
         return Overlay(self.interest, self.u[:edges], self.v[:edges], self.contribution[:edges])
 
     def __repr__(self) -> str:
-        return f"Overlay({len(self)} edges over {self.interest.num_nodes} nodes)"
+        return f"Overlay({counted(len(self), 'edge')} over {counted(self.interest.num_nodes, 'node')})"
 
     # -- conversion --------------------------------------------------------------------------------
 

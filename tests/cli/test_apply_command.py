@@ -6,10 +6,13 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+import typer
 
+from meshwright.cli.deploy.apply import _ask_first
 from meshwright.deploy import read_federation
 from meshwright.deploy.config.manifest import federation_lock
 from meshwright.files import locks
@@ -213,3 +216,25 @@ def test_three_changes_at_once(tmp_path: Path) -> None:
         complaint = other.submit(meshwright, "apply", plan, folder).result().complaint
     assert f"the federation in {folder} is in use by process {os.getpid()} on " in complaint
     assert not list(folder.glob(".*"))
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_apply_asks_on_a_terminal(
+    agreed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The changes are shown first; a no changes nothing and ends with code 1."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    asked: list[str] = []
+
+    def confirm(text: str, **_: object) -> bool:
+        asked.append(text)
+        return agreed
+
+    monkeypatch.setattr(typer, "confirm", confirm)
+    with nullcontext() if agreed else pytest.raises(typer.Exit) as ended:
+        _ask_first(Path("federation"), ["restart b1"], json=False)
+    assert asked == ["Change the running brokers of federation?"]
+    shown = capsys.readouterr().err
+    assert "restart b1" in shown
+    assert agreed or ("nothing was changed" in shown and ended.value.exit_code == 1)

@@ -56,7 +56,8 @@ def test_apply_to_a_running_federation(tmp_path: Path) -> None:
             if (folder / "running.json").is_file():
                 break
             time.sleep(0.05)
-        answer = meshwright("apply", new, folder, "--json")
+        assert "are running and would change: add --yes" in meshwright("apply", new, folder).complaint
+        answer = meshwright("apply", new, folder, "--yes", "--json")
         assert (answer.code, answer.err) == (0, "")
         assert answer.json["running"]
         acted = {step["broker"] for wave in answer.json["waves"] for step in wave}

@@ -99,7 +99,7 @@ def test_completion_is_on_offer() -> None:
 
 def test_did_you_mean(tmp_path: Path) -> None:
     """A misspelt command or algorithm names the nearest one."""
-    assert "Did you mean 'plan'?" in meshwright("plann").err
+    assert "no such command 'plann': did you mean 'plan'?" in meshwright("plann").err
     (tmp_path / "rows.csv").write_text("node,topic\na,x\nb,x\n")
     answer = meshwright("plan", tmp_path / "rows.csv", "--algorithm", "minmx", "--out", tmp_path / "plan")
     assert (answer.code, "did you mean 'minmax'?" in answer.err) == (2, True)

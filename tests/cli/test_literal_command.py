@@ -78,7 +78,7 @@ def test_verify_checks_parallel_links(dataset: Path) -> None:
         (["gm", "--literal"], "gm takes no --literal: leave it out, or add minmax or low or gpm"),
         (["minmax", "--strict"], "minmax takes no --strict"),
         (["gpm", "--max-degree", "2", "--arbitrary"], "gpm takes no --arbitrary"),
-        (["gpa"], "gpa needs --max-edges: the budget: links in all, or --ratio"),
+        (["gpa"], "gpa needs --max-edges, the budget: links in all, or --ratio: give it"),
         (["gpa", "--ratio", "0.2", "--max-edges", "3"], "--ratio and --max-edges both set the budget of gpa"),
         (["gpa", "--ratio", "1.5"], "--ratio is 1.5: give a number from 0 to 1"),
         (["low", "--strict", "--costs", "c.csv"], "--strict and --costs cannot be combined"),

@@ -130,7 +130,7 @@ def test_combinations_that_make_no_sense() -> None:
     costs = LinkCosts.from_coordinates(interest, interest.node_names.to_pylist(), [0, 1, 2, 3], [0, 0, 0, 0])
     calls: list[tuple[str, dict[str, Any], str]] = [
         ("gpa", {"ratio": 0.2, "max_edges": 3}, "ratio and max_edges both set the budget of gpa: give one"),
-        ("gpm", {}, "gpm needs max_degree: the budget: links per broker, or ratio"),
+        ("gpm", {}, "gpm needs max_degree, the budget: links per broker, or ratio: give it"),
         ("gpa", {"ratio": 0.2, "reference": minmax(lemma1(6))}, "reference was made for another interest"),
         ("gm", {"literal": True}, "gm takes no parameter 'literal'"),
         ("minmax", {"strict": True}, "minmax takes no parameter 'strict'"),

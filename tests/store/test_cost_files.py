@@ -84,7 +84,7 @@ def test_numbers_of_any_kind(tmp_path: Path) -> None:
 
 
 BAD_FILES: dict[str, tuple[str, bytes, type[Exception], str]] = {
-    "empty": ("a.csv", b"", InputError, "is empty: it needs the columns u, v, cost or node, x, y"),
+    "empty": ("a.csv", b"", InputError, "is empty: give it rows with the columns u, v, cost or node, x, y"),
     "other columns": ("a.csv", b"from,to,cost\na,b,1\n", InputError, "'from', 'to', 'cost': .* not neither"),
     "both kinds": ("a.csv", b"u,v,cost,node,x,y\na,b,1,a,1,1\n", InputError, "not both"),
     "blank name": ("a.csv", b"node,x,y\na,1,1\n,2,2\n", InputError, "no node name in row 2 "),

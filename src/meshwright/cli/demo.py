@@ -53,6 +53,7 @@ def demo(
     from meshwright.cli.plans.report import write_page
     from meshwright.designs import design
     from meshwright.face import REPORT
+    from meshwright.formatting import counted
     from meshwright.report import degree_and_support
     from meshwright.report.sheet import check_chart
     from meshwright.store import plan_check, write_plan
@@ -86,12 +87,17 @@ def demo(
     verdict = plan_check.verify_stored_plan(folder, interest)
     say("verified", _format_verdict(verdict))
     trees = _route(plan, folder)
-    say("trees", f"{trees['trees']:,} trees; {trees['mean_hops']:.1f} hops on average, {trees['max_hops']} at most")
+    say(
+        "trees",
+        f"{counted(trees['trees'], 'tree')}; {trees['mean_hops']:.1f} hops on average, "
+        f"{trees['max_hops']} at most",
+    )
     configuration = _configure(folder, out / "federation")
     say(
         "configuration",
-        f"{configuration['brokers']:,} Mosquitto brokers, {configuration['bridges']:,} bridges, "
-        f"{configuration['topic_lines']:,} topic lines",
+        f"{counted(configuration['brokers'], 'Mosquitto broker')}, "
+        f"{counted(configuration['bridges'], 'bridge')}, "
+        f"{counted(configuration['topic_lines'], 'topic line')}",
     )
     proof = _run_brokers(interest, out / "brokers")
     say("real brokers", proof.pop("line"))
@@ -104,7 +110,9 @@ def demo(
             {
                 "dataset": str(dataset),
                 "ingested": outcome.described(),
-                "designs": [design_runs.described(each) for each in (*(own.plan for own in advice.tried), ring)],
+                "designs": [
+                    design_runs.described(each) for each in (*(own.plan for own in advice.tried), ring)
+                ],
                 "plan": {**design_runs.described(plan), "verified": verdict.passed, "folder": str(folder)},
                 "trees": trees,
                 "configuration": configuration,
@@ -210,6 +218,7 @@ def _run_brokers(interest: "Interest", out: Path) -> dict[str, Any]:
     from meshwright.deploy.federation.federation_plan import read_federation_plan
     from meshwright.designs import design
     from meshwright.errors import MissingDependencyError
+    from meshwright.formatting import counted
     from meshwright.store import write_plan
 
     try:
@@ -227,7 +236,8 @@ def _run_brokers(interest: "Interest", out: Path) -> dict[str, Any]:
         proof = run_proof(run, storm=False, picture=None, keep=False)
     counts = proof.figures
     line = (
-        f"{counts['brokers']:,} started, {counts['published']:,} messages, {counts['expected']:,} deliveries: "
+        f"{counts['brokers']:,} started, {counted(counts['published'], 'message')}, "
+        f"{counts['expected']:,} deliveries: "
         f"{counts['missing']:,} missing, {counts['duplicate']:,} duplicate, {counts['leaked']:,} leaked"
     )
     return {"passed": proof.passed, **counts, "plan": str(out), "line": line}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import sys
 import time
 from collections import deque
@@ -271,12 +272,26 @@ def _cannot_map(error: Exception) -> bool:
     return limited and isinstance(error, kinds) and any(text in str(error) for text in known)
 
 
+PLAIN_WORDS = (
+    (r"Input should be a valid number.*", "give a number"),
+    (r"Input should be a valid integer.*", "give a whole number"),
+    (r"Input should be greater than or equal to (\S+)", r"give \1 or more"),
+    (r"Input should be less than or equal to (\S+)", r"give \1 or less"),
+    (r"No such option: (\S+) \(Possible options: (.*)\)", r"no such option \1: did you mean \2?"),
+    (r"No such command ('[^']*')\. Did you mean", r"no such command \1: did you mean"),
+)
+"""Texts of the option parser, and how we say it."""
+
+
 def _usage(error: Exception) -> str:
     """Format a usage error like ours: no capital, no full stop, and the command that helps."""
     message: str = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+    for pattern, ours in PLAIN_WORDS:
+        message = re.sub(pattern, ours, message)
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "meshwright"
-    return f"{message[:1].lower()}{message[1:]}; see '{command} --help'"
+    see = " See" if message.endswith("?") else "; see"
+    return f"{message[:1].lower()}{message[1:]}{see} '{command} --help'"
 
 
 def _say(message: str, code: int) -> int:

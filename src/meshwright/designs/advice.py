@@ -12,6 +12,7 @@ from meshwright.designs.certified import lowest_of
 from meshwright.designs.front import front
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
+from meshwright.formatting import counted
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
@@ -91,9 +92,9 @@ class Tried:
         if wishes.max_degree is not None and figures["max_degree"] > wishes.max_degree:
             unmet.append(f"highest degree {figures['max_degree']}, above {wishes.max_degree}")
         if wishes.max_edges is not None and figures["edges"] > wishes.max_edges:
-            unmet.append(f"{figures['edges']:,} links, above {wishes.max_edges:,}")
+            unmet.append(f"{counted(int(figures['edges']), 'link')}, above {wishes.max_edges:,}")
         if wishes.resilient and self.weak:
-            unmet.append(f"one failure splits {self.weak:,} topics")
+            unmet.append(f"one failure splits {counted(self.weak, 'topic')}")
         if wishes.diameter is not None and self.diameters.maximum > wishes.diameter:
             unmet.append(f"diameter {self.diameters.maximum}, above {wishes.diameter}")
         elif wishes.diameter is not None and not (self.diameters.exact.all() or self._stars):
@@ -299,8 +300,10 @@ def _why(chosen: Tried, near: list[Tried], good: list[Tried], tried: list[Tried]
         reasons.append(f"of {len(tried)} that were tried {len(good)} connect every topic as wished")
     links = len(chosen.plan.overlay)
     fewest = min(len(own.plan.overlay) for own in good)
-    more = "the fewest links" if links == fewest else f"{links - fewest:,} more than the fewest links"
-    reasons.append(f"{more} of these" if len(good) > 1 else "the only one")
+    more = (
+        "the best here" if links == fewest else f"{counted(links - fewest, 'link')} more than the best here"
+    )
+    reasons.append(f"{more}, by links" if len(good) > 1 else "the only one")
     if len(near) > 1:
-        reasons.append("the lowest highest degree among those within 3 % of the fewest")
+        reasons.append("the lowest maximum degree among those within 3 % of the best here")
     return reasons

@@ -10,7 +10,7 @@ from meshwright.designs.certified import lowest_of
 from meshwright.designs.plan import Parameter, Plan
 from meshwright.designs.registry import design, find
 from meshwright.errors import InputError
-from meshwright.formatting import duration, excess, percentage
+from meshwright.formatting import counted, duration, excess, percentage
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class Comparison:
         raise KeyError(f"{algorithm}: compared were {', '.join(plan.algorithm for plan in self.plans)}")
 
     def __repr__(self) -> str:
-        return f"Comparison({', '.join(f'{plan.algorithm}: {len(plan.overlay):,} links' for plan in self)})"
+        sizes = (f"{plan.algorithm}: {counted(len(plan.overlay), 'link')}" for plan in self)
+        return f"Comparison({', '.join(sizes)})"
 
     def table(self) -> pa.Table:
         """Return the figures of all plans as an Arrow table, a row for each."""
@@ -112,7 +113,7 @@ def compare(
     chosen = {name: find(name) for name in algorithms}
     for name in parameters:
         if not any(name in own.parameters for own in chosen.values()):
-            raise InputError(f"none of {', '.join(chosen)} takes a parameter {name!r}")
+            raise InputError(f"none of {', '.join(chosen)} takes a parameter {name!r}: leave it out")
     interest = Interest.of(interest)
     plans: list[Plan] = []
     for name, own in chosen.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from meshwright import measure
 from meshwright.bounds import DegreeProof, Prices, gap
 from meshwright.costs.link_costs import LinkCosts, total_cost
-from meshwright.formatting import amount, duration, excess, percentage
+from meshwright.formatting import amount, counted, duration, excess, percentage
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -110,8 +110,9 @@ class Plan:
         parameters = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
         return "\n".join(
             [
-                f"{self.algorithm}{f' ({parameters})' if parameters else ''}: {figures['edges']:,} links "
-                f"over {figures['nodes']:,} nodes and {figures['topics']:,} topics",
+                f"{self.algorithm}{f' ({parameters})' if parameters else ''}: "
+                f"{counted(int(figures['edges']), 'link')} over {counted(int(figures['nodes']), 'node')} "
+                f"and {counted(int(figures['topics']), 'topic')}",
                 f"degree: {figures['average_degree']:.2f} on average, {figures['max_degree']} at most",
                 f"support: {percentage(figures['support'])} of what a complete overlay connects",
                 *([] if self.costs is None else [f"cost: {amount(figures['total_cost'])} in all"]),
@@ -121,7 +122,8 @@ class Plan:
         )
 
     def __repr__(self) -> str:
-        return f"Plan({self.algorithm}: {len(self.overlay):,} links over {self.figures['nodes']:,} nodes)"
+        size = f"{counted(len(self.overlay), 'link')} over {counted(int(self.figures['nodes']), 'node')}"
+        return f"Plan({self.algorithm}: {size})"
 
     def _repr_html_(self) -> str:
         from meshwright.notebook import html_bars, html_table
@@ -161,7 +163,7 @@ class Plan:
         """Write the page of the plan, one HTML file, and return its path."""
         import meshwright as mw
 
-        return mw.report(self, path)  # type: ignore[no-any-return, operator]
+        return mw.report(self, path)
 
     def _proof_lines(self) -> list[str]:
         """Return lines that say how close the plan is to the fewest links possible, as far as known."""

@@ -184,7 +184,7 @@ DESIGNS: dict[str, Design] = {
 def find(algorithm: str) -> Design:
     """Return the design of that name, or say which there are."""
     if algorithm not in DESIGNS:
-        near = get_close_matches(str(algorithm).lower(), DESIGNS, n=1)
+        near = get_close_matches(str(algorithm).lower(), DESIGNS, n=1, cutoff=0.5)
         meant = f"did you mean {near[0]!r}? There are" if near else "choose one of"
         raise InputError(f"no algorithm {algorithm!r}: {meant} {', '.join(DESIGNS)}")
     return DESIGNS[algorithm]
@@ -229,12 +229,12 @@ def design(
     for name in (*given, *weighing):
         if name not in chosen.parameters:
             known = ", ".join(chosen.parameters) or "none"
-            raise InputError(f"{algorithm} takes no parameter {name!r}; it takes: {known}")
+            raise InputError(f"{algorithm} takes no parameter {name!r}: leave it out; it takes: {known}")
     if "ratio" in given:
         given = _with_budget(chosen, interest, given, reference, threads, progress)
     for name in sorted(chosen.required - given.keys()):
         instead = ", or ratio" if "ratio" in chosen.parameters else ""
-        raise InputError(f"{algorithm} needs {name}: {chosen.parameters[name]}{instead}")
+        raise InputError(f"{algorithm} needs {name}, {chosen.parameters[name]}{instead}: give it")
     taken = {name: value for name, value in given.items() if name != "ratio"}
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
     seeding = {"seed": seed} if chosen.seeded else {}

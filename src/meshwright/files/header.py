@@ -17,10 +17,13 @@ from meshwright.files.exchange import restore
 def parse_json(text: str, *, gather: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
     """Parse a JSON text; `gather` makes an object from its keys and values.
 
-    Raises a ValueError also for nesting beyond the recursion limit of Python's parser.
+    Raises a ValueError that says where the text is wrong, also for nesting beyond the recursion limit of
+    Python's parser.
     """
     try:
         return json.loads(text, object_pairs_hook=gather)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"character {error.pos + 1} is wrong, or something is missing before it") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -32,19 +35,26 @@ class Kind:
     name: str
     file: str
     schema: int
+    made_by: str = ""
+    """The command that makes one, if a user may have to."""
     digests: bool = False
     """Whether the description lists a digest of every table."""
 
+    @property
+    def next_step(self) -> str:
+        """What to do without one, for the end of an error message."""
+        return f"; make one with meshwright {self.made_by}" if self.made_by else ""
 
-DATASET = Kind("dataset", "manifest.json", 2)
-PLAN = Kind("plan", "plan.json", 1, digests=True)
-FRONT = Kind("front", "front.json", 1)
-TRAFFIC = Kind("traffic", "traffic.json", 2)
-CHURN = Kind("churn run", "churn.json", 1)
-FEDERATION = Kind("federation", "federation.json", 2)
-WORKLOAD = Kind("workload", "workload.json", 1)
-CONTENT_PLAN = Kind("content plan", "plan.json", 1)
-MIGRATION = Kind("migration", "migration.json", 1)
+
+DATASET = Kind("dataset", "manifest.json", 2, "ingest FILES --out DATASET")
+PLAN = Kind("plan", "plan.json", 1, "plan DATASET --out PLAN", digests=True)
+FRONT = Kind("front", "front.json", 1, "plan DATASET --algorithm best --front --out DIR")
+TRAFFIC = Kind("traffic", "traffic.json", 2, "traffic LOGS --out TRAFFIC")
+CHURN = Kind("churn run", "churn.json", 1, "churn PLAN DATASET --out DIR")
+FEDERATION = Kind("federation", "federation.json", 2, "export PLAN --to mosquitto --out FEDERATION")
+WORKLOAD = Kind("workload", "workload.json", 1, "content workload --out WORKLOAD")
+CONTENT_PLAN = Kind("content plan", "plan.json", 1, "content assign WORKLOAD --out PLAN")
+MIGRATION = Kind("migration", "migration.json", 1, "content migrate WORKLOAD --out DIR")
 KINDS = (DATASET, PLAN, FRONT, TRAFFIC, CHURN, FEDERATION, WORKLOAD, CONTENT_PLAN, MIGRATION)
 
 
@@ -65,11 +75,11 @@ def read_header(folder: Path, kind: Kind, **fields: type) -> dict[str, Any]:
     """Read the description of a folder, or raise an error if it is not of this kind or lacks a field."""
     restore(Path(os.path.realpath(folder)))
     if not folder.exists():
-        raise InputError(f"no {kind.name} {folder}: nothing is there")
+        raise InputError(f"no {kind.name} {folder}: nothing is there{kind.next_step}")
     if not (folder / kind.file).is_file():
         others = [other.name for other in KINDS if other != kind and holds(folder, other)]
         reason = f"it is a {others[0]}" if others else f"it has no {kind.file}"
-        raise FormatError(f"{folder} is not a {kind.name}: {reason}")
+        raise FormatError(f"{folder} is not a {kind.name}: {reason}{kind.next_step}")
     file = folder / kind.file
     try:
         content = parse_json(file.read_text(encoding="utf-8"))

@@ -21,6 +21,7 @@ from meshwright.errors import InputError, first_five
 from meshwright.filters.groups import group_numbers
 from meshwright.filters.relations import covers, matches, overlaps
 from meshwright.filters.syntax import has_wildcard, unshared, why_invalid, why_unusable
+from meshwright.formatting import counted
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
@@ -222,7 +223,8 @@ def plan_filters(interest: Interest, choice: FilterChoice | None = None) -> Plan
     invalid = [topic for topic in reasons if why_invalid(topic)]
     if invalid and not choice.skip_unusable:
         raise InputError(
-            f"topic {invalid[0]!r} is no MQTT filter: {reasons[invalid[0]]} ({len(invalid)} such topics); "
+            f"topic {invalid[0]!r} is no MQTT filter: {reasons[invalid[0]]} "
+            f"({counted(len(invalid), 'such topic')}); "
             "leave them out with --skip-unusable, or plan plain names with --topic-kind plain"
         )
     skipped = reasons if choice.skip_unusable else {}

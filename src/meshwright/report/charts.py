@@ -11,6 +11,7 @@ import numpy as np
 
 from meshwright.errors import InputError
 from meshwright.escape import visible
+from meshwright.formatting import counted
 from meshwright.report.sheet import COLOURS, DASHES, check_chart, percent_axis, sheet, whole_numbers
 from meshwright.report.tables import name_of
 
@@ -77,7 +78,7 @@ def _draw_support(axes: Any, plan: Plan, **look: Any) -> None:
     shown = np.unique(np.linspace(0, len(curve) - 1, POINTS).round().astype(np.int64))
     figures = plan.figures
     label = (
-        f"{name_of(plan)}\n{figures['edges']:,} links\n"
+        f"{name_of(plan)}\n{counted(int(figures['edges']), 'link')}\n"
         f"degree {figures['average_degree']:.1f}, at most {figures['max_degree']:,}"
     )
     axes.plot(shown, curve[shown], label=label, **look)
@@ -134,7 +135,11 @@ def ccdf_chart(
                     label=name,
                 )
             axes.set_title(title)
-            axes.set(xlabel=label, ylabel="share with at least that many", xscale="log", yscale="log")
+            wide = axes.dataLim.x1 >= 10
+            scales = {"xscale": "log", "yscale": "log"} if wide else {}
+            axes.set(xlabel=label, ylabel="share with at least that many", **scales)
+            whole_numbers(axes.xaxis, log=wide)
+            percent_axis(axes.yaxis)
             axes.legend()
     return figure
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from meshwright.errors import InputError
 from meshwright.formatting import duration
-from meshwright.report.sheet import COLOURS, DASHES, check_chart, sheet
+from meshwright.report.sheet import COLOURS, DASHES, check_chart, sheet, whole_numbers
 from meshwright.report.tables import plain_table
 
 if TYPE_CHECKING:
@@ -167,5 +167,7 @@ def _finish(axes: Any, replay: Replay) -> None:
         axes[place].set_title(heading)
         axes[place].set_ylabel(unit)
         axes[place].set_ylim(bottom=0)
+    whole_numbers(axes[0].yaxis)
     for place in (2, 3):
         axes[place].set_xlabel("round")
+        whole_numbers(axes[place].xaxis)

@@ -13,7 +13,7 @@ from rich.text import Text
 from meshwright.content.assignment.algorithms import find
 from meshwright.content.assignment.cost import cost
 from meshwright.formatting import amount, duration, percentage
-from meshwright.report.sheet import COLOURS, DASHES, check_chart, sheet
+from meshwright.report.sheet import COLOURS, DASHES, check_chart, percent_axis, sheet, whole_numbers
 from meshwright.report.tables import BEST, plain_table
 
 if TYPE_CHECKING:
@@ -154,8 +154,10 @@ def _draw_loads(bars: Any, share: NDArray[np.float64]) -> None:
     order = np.argsort(-share, kind="stable")
     bars.bar(np.arange(len(share)), share[order], color=COLOURS[0], width=0.9)
     bars.axhline(1.0, color=COLOURS[2], linewidth=1.5)
-    bars.set_ylabel("load over capacity")
+    bars.set_ylabel("load, of the capacity")
     bars.set_xlabel("brokers, the most loaded first")
+    whole_numbers(bars.xaxis)
+    percent_axis(bars.yaxis)
     bars.set_title("Load")
 
 
@@ -233,12 +235,10 @@ def _draw_cost(axes: Any, run: Migration) -> None:
 
 
 def _draw_messages(axes: Any, run: Migration) -> None:
-    from matplotlib.ticker import FuncFormatter
-
     times = [sample.time for sample in run.samples]
     shown = (("sent, all types", "messages", 0), ("publications delivered", "delivered", 1))
     for label, name, look in shown:
         values = [getattr(sample, name) for sample in run.samples]
         axes.plot(times, values, label=label, color=COLOURS[look], linestyle=DASHES[look])
     axes.set_title("Messages so far")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    whole_numbers(axes.yaxis)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SIZE = (4.7, 3.4)
 MOST_BARS = 40
 """Up to this highest degree, each degree has its bar; above, bars span ranges that double."""
+MOST_RANGE_LABELS = 4
+"""Labels of ranges that have room side by side; of more, every second or third is shown."""
 MOST = 0.8
 """The share of support of the 80 / 20 point."""
 
@@ -55,9 +57,9 @@ def _draw_ranges(axes: Any, degrees: NDArray[Any]) -> None:
     first = int(np.flatnonzero(counts)[0])
     shown = np.arange(first, len(counts))
     axes.bar(shown, counts[first:], color=COLOURS[0], width=0.85)
-    axes.set_xticks(shown, [_range_label(place) for place in shown.tolist()])
-    if len(shown) > 7:
-        axes.tick_params(axis="x", labelsize=7.5, rotation=30)
+    labelled = shown[:: -(-len(shown) // MOST_RANGE_LABELS)]
+    axes.set_xticks(labelled, [_range_label(place) for place in labelled.tolist()])
+    axes.tick_params(axis="x", labelsize=8)
 
 
 def _range_label(place: int) -> str:

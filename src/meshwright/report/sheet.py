@@ -40,6 +40,10 @@ STYLE: Any = {
 }
 
 
+MOST_DETAILED = 2000
+"""The largest ratio of a logarithmic axis with labels between the powers of ten."""
+
+
 @contextmanager
 def sheet(
     path: Path | None, *, rows: int = 1, columns: int = 1, size: tuple[float, float] = (10.5, 5.0)
@@ -62,23 +66,41 @@ def sheet(
 
 
 def whole_numbers(axis: Any, *, log: bool = False) -> None:
-    """Label an axis with whole numbers that have room; `log` only if its values span a decade or more."""
+    """Label an axis with whole numbers that have room; `log` only if its values span a decade or more.
+
+    Call it after everything is drawn: large numbers are wide and get fewer ticks.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axis.set_minor_formatter(NullFormatter())
+    axis.axes.autoscale_view()
+    low, high = sorted(axis.get_view_interval())
     if log:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        # Labels 1, 2, 5, 10 … fit three decades; beyond that, powers of ten alone do.
+        few = low > 0 and high / low > MOST_DETAILED
+        axis.set_major_locator(LogLocator(numticks=5) if few else LogLocator(subs=(1.0, 2.0, 5.0)))
     else:
-        axis.set_major_locator(MaxNLocator(nbins=8, integer=True))
+        # One tick is enough if all values are equal: more would repeat the same whole number.
+        bins = 8 if high < 100_000 else 5
+        axis.set_major_locator(MaxNLocator(nbins=bins, integer=True, min_n_ticks=1))
 
 
 def percent_axis(axis: Any) -> None:
     """Label an axis of shares with percentages, as tables spell them."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g} %"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: percent_label(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def percent_label(share: float) -> str:
+    """Format a share for an axis: as few digits as it needs, never an exponent.
+
+    >>> percent_label(0.2), percent_label(0.001), percent_label(1e-7)
+    ('20 %', '0.1 %', '0.00001 %')
+    """
+    return f"{100 * share:.8f}".rstrip("0").rstrip(".") + " %"
 
 
 KINDS = (".png", ".svg", ".pdf")

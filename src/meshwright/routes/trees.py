@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from meshwright.arrays import frozen
 from meshwright.arrow import from_numpy
+from meshwright.formatting import counted
 from meshwright.measure.adjacency import adjacency
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Trees:
         return int(np.count_nonzero(np.diff(self.ptr)))
 
     def __repr__(self) -> str:
-        return f"Trees({len(self)} topics, {int(self.relay.sum())} relays, by {self.objective})"
+        relays = counted(int(self.relay.sum()), "relay")
+        return f"Trees({counted(len(self), 'topic')}, {relays}, by {self.objective})"
 
     @cached_property
     def topics(self) -> Ids:

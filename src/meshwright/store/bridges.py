@@ -100,7 +100,7 @@ def _read(path: Path) -> pa.Table:
         raise InputError(f"{path} does not end in any of {', '.join(ENDINGS)}: rename it")
     with errors_name_file(path):
         if path.stat().st_size == 0:
-            raise InputError(f"{path} is empty: it needs the columns u and v")
+            raise InputError(f"{path} is empty: give it rows with the columns u and v")
         if path.name.lower().endswith(".parquet"):
             return read_parquet(path, ("u", "v"), MOST_SUBSCRIPTIONS)
         return read_csv(path, ("u", "v"))

@@ -57,12 +57,12 @@ def load_costs(source: Any, interest: Interest, *, check_triangle: bool = False)
         raise InputError(f"cannot make link costs from {type(source).__name__}: give a table or a path")
     path = Path(source)
     if not path.is_file():
-        raise InputError(f"no file {path} with link costs: nothing is there")
+        raise InputError(f"no file {path} with link costs: nothing is there, check the path")
     if not path.name.lower().endswith(ENDINGS):
         raise InputError(f"{path} does not end in any of {', '.join(ENDINGS)}: rename it")
     with errors_name_file(path):
         if path.stat().st_size == 0:
-            raise InputError(f"{path} is empty: it needs the columns u, v, cost or node, x, y")
+            raise InputError(f"{path} is empty: give it rows with the columns u, v, cost or node, x, y")
         if path.name.lower().endswith(".parquet"):
             table = read_parquet(path, _columns_of(parquet_names(path)), MOST_SUBSCRIPTIONS)
         else:

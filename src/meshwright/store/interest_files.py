@@ -16,6 +16,7 @@ from meshwright.arrow import from_strings
 from meshwright.errors import FormatError, InputError, first_five
 from meshwright.files.header import parse_json
 from meshwright.files.urls import local_copy
+from meshwright.formatting import counted
 from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
 from meshwright.store.datasets import read_dataset
 from meshwright.store.tables import check_names, csv_names, errors_name_file, read_csv, read_parquet
@@ -72,7 +73,7 @@ def _record(line: str, number: int, columns: Iterable[str]) -> dict[str, object]
     except InputError:
         raise
     except ValueError as error:
-        raise FormatError(f"line {number} is not JSON: {error}") from error
+        raise FormatError(f"line {number} is not JSON: {error}; correct that line") from error
     if not isinstance(record, dict):
         raise FormatError(f"line {number} is not a JSON object: give one object {{…}} per line")
     return record
@@ -131,7 +132,7 @@ def load_interest(
     columns = Columns(node, topic, delimiter, header)
     with local_copy(source) as path:
         if not path.exists():
-            raise InputError(f"no file or folder {path}: nothing is there")
+            raise InputError(f"no file or folder {path}: nothing is there, check the path")
         return read_dataset(path) if path.is_dir() else _read_file(path, columns)
 
 
@@ -146,7 +147,9 @@ def _read_file(path: Path, columns: Columns) -> Interest:
         )
     with errors_name_file(path):
         if path.stat().st_size == 0:
-            raise InputError(f"{path} is empty: it needs the columns {columns.node!r} and {columns.topic!r}")
+            raise InputError(
+                f"{path} is empty: give it rows with the columns {columns.node!r} and {columns.topic!r}"
+            )
         table = read(path, columns)
         for column in (columns.node, columns.topic):
             try:
@@ -195,7 +198,7 @@ def _first_ragged_line(path: Path, delimiter: str) -> str | None:
         wanted = len(next(lines, []))
         for line in lines:
             if line and len(line) != wanted:
-                return f"line {lines.line_num} has {len(line)} columns, not {wanted}"
+                return f"line {lines.line_num} has {counted(len(line), 'column')}, not {wanted}"
     return None
 
 

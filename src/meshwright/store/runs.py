@@ -68,7 +68,7 @@ def write_trace(rounds: Iterable[Sequence[Event]], path: str | Path) -> Path:
 
 def _trace_files(path: Path) -> list[Path]:
     if not path.exists():
-        raise InputError(f"no trace {path}: nothing is there")
+        raise InputError(f"no trace {path}: nothing is there, check the path")
     if path.is_file():
         if path.suffix.lower() not in (".jsonl", ".ndjson"):
             raise InputError(f"{path} is not a trace: give a file of JSON lines ending in .jsonl or .ndjson")
@@ -102,7 +102,7 @@ def _record(file: Path, number: int, line: str) -> dict[str, Any]:
     try:
         record = parse_json(line)
     except ValueError as error:
-        raise FormatError(f"{file}: line {number} is not JSON: {error}") from error
+        raise FormatError(f"{file}: line {number} is not JSON: {error}; correct that line") from error
     if not isinstance(record, dict):
         raise FormatError(f"{file}: line {number} is not a JSON object: give one object {{…}} per line")
     return record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -190,7 +191,16 @@ def errors_name_file(path: Path) -> Iterator[None]:
         text = first_line(error)
         if isinstance(error, UnicodeDecodeError) or "UTF8" in text or "UTF-8" in text:
             raise FormatError(f"{path} is not UTF-8 text: save it as UTF-8") from error
-        raise FormatError(f"{path} cannot be read: {text}") from error
+        if isinstance(error, OSError) and error.strerror:
+            raise FormatError(f"{path} cannot be read: {error.strerror}; check it") from error
+        ragged = re.search(r"Expected (\d+) columns, got (\d+)", text)
+        if ragged is not None:
+            raise FormatError(
+                f"{path} cannot be read: a line has {ragged[2]} columns, not {ragged[1]}; correct it"
+            ) from error
+        raise FormatError(
+            f"{path} cannot be read: it is damaged, or not what its name says; write it again"
+        ) from error
     except (InputError, FormatError) as error:
         if str(path) in str(error):
             raise

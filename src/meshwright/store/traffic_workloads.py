@@ -175,7 +175,7 @@ def _positions(names: list[str]) -> dict[str, int]:
 
 def _columns(path: Path) -> list[str]:
     if not path.is_file():
-        raise InputError(f"no file {path}: nothing is there")
+        raise InputError(f"no file {path}: nothing is there, check the path")
     with errors_name_file(path):
         return parquet_names(path) if path.name.lower().endswith(".parquet") else csv_names(path)
 

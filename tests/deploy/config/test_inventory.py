@@ -92,7 +92,7 @@ def test_missing_and_unknown_brokers_are_named(tmp_path: Path) -> None:
         found.for_brokers(["berlin", "oslo", "rome"])
     with pytest.raises(MeshwrightError, match="unknown brokers 'oslo'"):
         found.for_brokers(["berlin"])
-    with pytest.raises(MeshwrightError, match="no such file"):
+    with pytest.raises(MeshwrightError, match="nothing is there, check the path"):
         read_inventory(tmp_path / "none.csv")
 
 

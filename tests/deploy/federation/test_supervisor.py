@@ -149,7 +149,7 @@ class FakeFederation:
         ('{"number": "7", "plan": "none"}', "the request is not complete: KeyError: 'relays'"),
         (
             '{"number": "7", "plan": "none", "overlaps": "refuse", "relays": 1}',
-            "no plan none: nothing is there",
+            "no plan none: nothing is there; make one with meshwright plan DATASET --out PLAN",
         ),
     ],
 )

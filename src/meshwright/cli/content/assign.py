@@ -126,7 +126,7 @@ def compare(
         )
         for it in known
     ]
-    title = f"{workload}: {format_workload(given)}"
+    title = f"{Path(workload).name}: {format_workload(given)}"
     if chart is not None:
         content_chart(plans, chart, title=title)
     if json:

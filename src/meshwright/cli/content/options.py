@@ -51,11 +51,14 @@ def read(folder: Path) -> "Workload":
 
 def format_workload(workload: "Workload") -> str:
     """Return the size of a workload in one line."""
+    from meshwright.formatting import counted
+
     wanted = len(workload.subscription_channels)
     counts = (
-        f"{workload.num_users:,} users, {workload.num_brokers:,} brokers, {workload.num_channels:,} channels"
+        f"{counted(workload.num_users, 'user')}, {counted(workload.num_brokers, 'broker')}, "
+        f"{counted(workload.num_channels, 'channel')}"
     )
-    return f"{counts}, {wanted:,} subscriptions"
+    return f"{counts}, {counted(wanted, 'subscription')}"
 
 
 def run_algorithm(

@@ -118,6 +118,7 @@ def ingest(
     from meshwright.cli.output import check_target
     from meshwright.cli.spark import StageDrawing, open_session, wants_spark
     from meshwright.errors import InputError
+    from meshwright.formatting import counted
     from meshwright.pipeline.dataset import ingest as pipeline
     from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format
     from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
@@ -170,7 +171,8 @@ def ingest(
         output.answer_json({**outcome.described(), "dataset": str(out)})
         raise typer.Exit(output.ANSWER_IS_NO if empty else 0)
     output.answer(
-        f"{outcome.nodes:,} brokers, {outcome.topics:,} topics, {outcome.kept:,} subscriptions",
+        f"{counted(outcome.nodes, 'broker')}, {counted(outcome.topics, 'topic')}, "
+        f"{counted(outcome.kept, 'subscription')}",
         f"read {outcome.read:,} rows = {outcome.kept:,} kept + {outcome.duplicates:,} duplicates + "
         f"{outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
         *output.format_reasons(outcome.reasons),

@@ -1,5 +1,6 @@
 """`meshwright diff` and `meshwright apply`: show what a new plan changes, and change a federation to it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -158,14 +159,15 @@ def apply(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Explain the changes, and change nothing.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Change running brokers without asking.")] = False,
     json: Json = False,
 ) -> None:
     """Explain what a new plan changes, then update a federation's folders, and its brokers if they run here.
 
     If `meshwright federation --keep` runs brokers from this folder, they are started, restarted and stopped
-    in the order explained. Otherwise only the folders change, and you perform the steps. With --wave, the
-    files of one wave are written at a time, and the folder remembers how far you are. Applying a plan a
-    second time changes nothing.
+    in the order explained, after you agree or with --yes. Otherwise only the folders change, and you perform
+    the steps. With --wave, the files of one wave are written at a time, and the folder remembers how far you
+    are. Applying a plan a second time changes nothing.
     """
     from meshwright import deploy
     from meshwright.cli import output
@@ -205,6 +207,8 @@ def apply(
         elif wave is not None:
             number, changed = write_wave(change, wave)
         elif not dry_run and running:
+            if delta.steps and not yes:
+                _ask_first(federation, explain_delta(delta), json=json)
             chosen = {"profile": profile, "mosquitto": mosquitto, "secret": secret and str(secret.absolute())}
             changed = request_update(
                 federation, plan, change.inventory, allow_relays=allow_relays,
@@ -253,3 +257,21 @@ def apply(
             applied = "applied to the running brokers; " if running and delta.steps else ""
             lines.append(f"{applied}{len(changed):,} files changed in {federation}")
     output.answer(*lines)
+
+
+def _ask_first(federation: Path, changes: Sequence[str], *, json: bool) -> None:
+    """Show the changes of running brokers and ask; without a terminal, require --yes."""
+    import sys
+
+    from meshwright.cli import output
+    from meshwright.errors import InputError
+
+    if json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(
+            f"the brokers of {federation} are running and would change: add --yes, or see --dry-run first"
+        )
+    for line in changes:
+        output.note(line)
+    if not typer.confirm(f"Change the running brokers of {federation}?", err=True):
+        output.note("nothing was changed")
+        raise typer.Exit(output.ANSWER_IS_NO)

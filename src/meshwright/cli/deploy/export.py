@@ -72,6 +72,7 @@ def export(
     )
     from meshwright.deploy.config.manifest import federation_lock
     from meshwright.deploy.federation.supervisor import require_stopped
+    from meshwright.formatting import counted
 
     if to != "mosquitto":
         _refuse_broker_options(
@@ -118,7 +119,8 @@ def export(
         output.answer_json({"plan": str(plan), "to": to, **figures, **found, "out": str(out)})
         return
     output.answer(
-        f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, {wiring.topic_lines:,} topic lines",
+        f"{counted(len(wiring.order), 'broker')}, {counted(len(wiring.bridges), 'bridge')}, "
+        f"{counted(wiring.topic_lines, 'topic line')}",
         *(f"{broker}: {line}" for broker, lines in checked.items() for line in lines),
         *explained,
         f"written to {out}; "

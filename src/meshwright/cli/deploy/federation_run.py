@@ -51,6 +51,7 @@ class Outcome(NamedTuple):
 def run_proof(run: FederationRun, *, storm: bool, picture: Path | None, keep: bool) -> Outcome:
     """Run the brokers, publish everywhere and judge; then storm and draw if asked."""
     from meshwright.deploy.federation.run import publish_everywhere, run_federation, run_storm
+    from meshwright.formatting import counted
 
     trees = run.plan.trees
     with run_federation(
@@ -68,8 +69,8 @@ def run_proof(run: FederationRun, *, storm: bool, picture: Path | None, keep: bo
         **verdict.figures(),
     }
     lines = [
-        f"{len(wiring.order):,} brokers, {len(wiring.bridges):,} bridges, "
-        f"{wiring.topic_lines:,} topic lines: all up after {running.seconds:.1f} s",
+        f"{counted(len(wiring.order), 'broker')}, {counted(len(wiring.bridges), 'bridge')}, "
+        f"{counted(wiring.topic_lines, 'topic line')}: all up after {running.seconds:.1f} s",
         *format_verdict(verdict),
     ]
     if storm:
@@ -223,10 +224,11 @@ def _ingested_interest_is(expected: Interest, logs: Path, dataset: Path) -> bool
 
 def format_verdict(verdict: Verdict) -> list[str]:
     """Return lines with the counts, the first five faults of each kind, and latency by hops."""
-    from meshwright.formatting import duration
+    from meshwright.formatting import counted, duration
 
     lines = [
-        f"{verdict.published:,} messages, {verdict.expected:,} deliveries due: "
+        f"{counted(verdict.published, 'message')}, {verdict.expected:,} deliver"
+        f"{'y' if verdict.expected == 1 else 'ies'} due: "
         f"{len(verdict.missing):,} missing, {len(verdict.duplicate):,} duplicate, "
         f"{len(verdict.leaked):,} leaked" + (f"; {verdict.relayed:,} relayed" if verdict.relayed else "")
     ]

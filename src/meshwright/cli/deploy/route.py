@@ -100,7 +100,8 @@ def route(
         head = {"plan": str(plan), "objective": objective, **measured, "unknown_publishers": unknown}
         output.answer_json({**head, "topics": _figures_by_topic(trees)})
     else:
-        output.answer(*_format_figures(trees, measured, unknown), f"written to {plan}")
+        lines = _format_figures(trees, measured, unknown, with_rates=rates is not None)
+        output.answer(*lines, f"written to {plan}")
     if len(trees.unreachable):
         raise typer.Exit(ANSWER_IS_NO)
 
@@ -170,17 +171,21 @@ def _figures_by_topic(trees: "Trees") -> list[dict[str, Any]]:
     ]
 
 
-def _format_figures(trees: "Trees", measured: dict[str, Any], unknown_publishers: int) -> list[str]:
+def _format_figures(
+    trees: "Trees", measured: dict[str, Any], unknown_publishers: int, *, with_rates: bool
+) -> list[str]:
     """Return lines about the trees: hops, load, relays, publishers, and topics without a tree."""
     from meshwright.errors import first_five
-    from meshwright.formatting import amount
+    from meshwright.formatting import amount, counted
 
+    unit = "messages a second" if with_rates else "topics"
     names = trees.overlay.interest.topic_names
     lines = [
-        f"{measured['trees']:,} trees, by {trees.objective}, over {measured['links_used']:,} links",
+        f"{counted(measured['trees'], 'tree')}, by {trees.objective}, "
+        f"over {counted(measured['links_used'], 'link')}",
         f"hops: {measured['mean_hops']:.2f} on average, {measured['max_hops']} at most; "
         f"{measured['mean_stretch']:.2f} times the shortest paths of the overlay",
-        f"load: {amount(measured['max_link_load'])} messages a second on the busiest link "
+        f"load: {amount(measured['max_link_load'])} {unit} on the busiest link "
         f"({amount(measured['mean_link_load'])} on average), {amount(measured['max_broker_load'])} passed on "
         "by the busiest broker",
     ]

@@ -8,7 +8,6 @@ import typer
 
 from meshwright.cli.options import (
     Arbitrary,
-    Certify,
     Costs,
     CoverageGreedy,
     CoverageRandom,
@@ -47,6 +46,9 @@ if TYPE_CHECKING:
     from meshwright.designs import Plan
     from meshwright.designs.advice import Advice, Tried
     from meshwright.interest import Interest
+
+CHEAP_TO_CERTIFY = 50_000
+"""Up to this many subscriptions, `compare` shows certified gaps by default."""
 
 COMPARE_EXAMPLES = (
     "meshwright compare subscriptions.csv --chart comparison.png",
@@ -87,7 +89,14 @@ def compare(
     steps: Steps = None,
     costs: Costs = None,
     metric: Metric = False,
-    certify: Certify = False,
+    certify: Annotated[
+        bool | None,
+        typer.Option(
+            "--certify/--no-certify",
+            help="Prove a lower bound on links; by default if there are at most 50,000 subscriptions.",
+            show_default=False,
+        ),
+    ] = None,
     node: NodeColumn = "node",
     topic: TopicColumn = "topic",
     delimiter: Delimiter = None,
@@ -106,8 +115,8 @@ def compare(
 
     Each algorithm gets the parameters that it takes; --ratio gives each a budget from one and the same run of
     the literal MinMax-ODA. With --costs the table shows the total cost of each
-    design, with --certify the largest possible excess over the fewest links and, for designs that keep
-    degrees low, over the fewest links at the same maximum degree.
+    design; "above the fewest" is the largest possible excess over the fewest links, proven by prices, and for
+    designs that keep degrees low over the fewest links at the same maximum degree.
     """
     from meshwright.cli import output
     from meshwright.cli.plans import design_runs
@@ -142,6 +151,8 @@ def compare(
     interest = given_topics.interest
     link_costs = design_runs.load_costs(costs, interest, metric=metric)
     reference = design_runs.ratio_reference(interest, given, threads=threads, progress=progress)
+    if certify is None:  # a bound takes seconds, and proves nothing about costs
+        certify = interest.num_subscriptions <= CHEAP_TO_CERTIFY and costs is None
     plans: list[Plan] = []
     for name in names:
         made = design_runs.make(
@@ -152,7 +163,7 @@ def compare(
         plans.append(made)
     title = f"{source}: {design_runs.format_size(interest)}"
     if chart is not None:
-        degree_and_support(plans, chart, title=title)
+        degree_and_support(plans, chart, title=design_runs.chart_title(source, interest))
     if json:
         described = [design_runs.described(plan) for plan in plans]
         files = {"chart": chart and str(chart)}
@@ -259,7 +270,12 @@ def advise(
     with output.working("measuring"):
         table = advice_table(advice)
     if chart is not None:
-        trade_off(chart, others=[own.plan for own in advice.tried], chosen=chosen, title=title)
+        trade_off(
+            chart,
+            others=[own.plan for own in advice.tried],
+            chosen=chosen,
+            title=design_runs.chart_title(source, interest),
+        )
     page = None
     if out is not None and chosen is not None:
         chosen = replace(chosen, filters=given_topics.filters)

@@ -151,10 +151,17 @@ def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -
 
 def format_size(interest: Interest) -> str:
     """Return the size of an interest in words."""
+    from meshwright.formatting import counted
+
     return (
-        f"{interest.num_nodes:,} brokers, {interest.num_topics:,} topics, "
-        f"{interest.num_subscriptions:,} subscriptions"
+        f"{counted(interest.num_nodes, 'broker')}, {counted(interest.num_topics, 'topic')}, "
+        f"{counted(interest.num_subscriptions, 'subscription')}"
     )
+
+
+def chart_title(source: str, interest: Interest) -> str:
+    """Return the title of a chart: the name of the source without its folders, and the size."""
+    return f"{Path(source).name or source}: {format_size(interest)}"
 
 
 def split_names(text: str, option: str, example: str) -> list[str]:
@@ -193,7 +200,8 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> No
                     raise InputError(f"--ratio and {option} both set the budget of {name}: give one of them")
             elif given.get(parameter) is None:
                 instead = ", or --ratio" if by_ratio else ""
-                raise InputError(f"{name} needs {option}: {DESIGNS[name].parameters[parameter]}{instead}")
+                meaning = DESIGNS[name].parameters[parameter]
+                raise InputError(f"{name} needs {option}, {meaning}{instead}: give it")
     for parameter, value in given.items():
         takers = [known.name for known in DESIGNS.values() if parameter in known.parameters]
         if value is not None and not set(takers) & set(names):

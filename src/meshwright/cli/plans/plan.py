@@ -100,7 +100,7 @@ def plan_front(
             progress=drawing,
         )
     title = f"{source}: {design_runs.format_size(interest)}"
-    write_front(plans, out, title=title)
+    write_front(plans, out, title=design_runs.chart_title(source, interest))
     if json:
         output.answer_json({"front": str(out), "plans": [design_runs.described(plan) for plan in plans]})
     else:

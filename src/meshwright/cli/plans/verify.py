@@ -127,11 +127,12 @@ def _report_lines(report: "PlanReport") -> list[str]:
 def _connectivity_line(report: "PlanReport") -> str:
     """Say whether every topic is connected, or which are not: the first five."""
     from meshwright.errors import first_five
-    from meshwright.formatting import percentage
+    from meshwright.formatting import counted, percentage
 
-    links = f"{len(report.outline):,} links"
+    links = counted(len(report.outline), "link")
     if report.complete:
-        return f"complete: {links} connect each of {report.outline.topics:,} topics"
+        verb = "connects" if len(report.outline) == 1 else "connect"
+        return f"complete: {links} {verb} each of {counted(report.outline.topics, 'topic')}"
     listed, found = report.verification.split_topics.tolist(), report.verification.num_split_topics
     split = first_five(report.outline.name_topics(listed[:5])) + (f" and {found - 5} more" * (found > 5))
     support = percentage(report.verification.support)

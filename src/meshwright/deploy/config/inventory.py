@@ -179,7 +179,7 @@ def read_inventory(path: str | Path) -> Inventory:
     """
     file = Path(path)
     if not file.is_file():
-        raise InputError(f"no inventory {file}: there is no such file")
+        raise InputError(f"no inventory {file}: nothing is there, check the path")
     ending = file.suffix.lower()
     if ending not in (".csv", ".yaml", ".yml"):
         raise InputError(f"{file} does not end in .csv, .yaml or .yml: rename it")

@@ -128,7 +128,7 @@ def read_configurations(paths: Iterable[str | Path]) -> list[BrokerConfiguration
         elif given.is_file():
             files.append(given)
         else:
-            raise InputError(f"no file or folder {given}: nothing is there")
+            raise InputError(f"no file or folder {given}: nothing is there, check the path")
     if not files:
         raise InputError("there is no .conf file: give configurations of Mosquitto, or folders with some")
     read = {file.resolve(): _read(file) for file in dict.fromkeys(files)}
