@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import runpy
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
@@ -43,7 +44,7 @@ def algorithms() -> str:
         ]
         rows.append(
             [
-                f"`{known.name}`",
+                f"[`{known.name}`](designs/{known.name}.md)",
                 known.title,
                 known.guarantee,
                 "<br>".join(parameters) or "none",
@@ -259,6 +260,18 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
 """Each page with its generated parts, and what makes them."""
 
 
+def _beside(module: str) -> dict[str, Any]:
+    """Return the names of a file beside this one; the folder of docs is not a package."""
+    return runpy.run_path(str(Path(__file__).with_name(f"{module}.py")))
+
+
+def whole_pages() -> dict[str, str]:
+    """Return the text of each page that is generated as a whole."""
+    designs, pictures = _beside("design_pages"), _beside("pictures")
+    pages = {f"docs/designs/{name}.md": designs["page"](name) for name in DESIGNS}
+    return {**pages, "docs/gallery.md": pictures["gallery"]()}
+
+
 def current(page: str) -> str:
     """Return a page with its generated parts up to date."""
     text = (CHECKOUT / page).read_text(encoding="utf-8")
@@ -270,4 +283,7 @@ def current(page: str) -> str:
 if __name__ == "__main__":
     for page in PAGES:
         (CHECKOUT / page).write_text(current(page), encoding="utf-8")
+        print(f"wrote {page}")
+    for page, text in whole_pages().items():
+        (CHECKOUT / page).write_text(text, encoding="utf-8")
         print(f"wrote {page}")

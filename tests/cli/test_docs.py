@@ -35,6 +35,37 @@ def test_generated_parts_are_up_to_date(page: str) -> None:
     assert GENERATE["current"](page) == (CHECKOUT / page).read_text(encoding="utf-8")
 
 
+def test_whole_pages_are_up_to_date() -> None:
+    """The page of each design and the gallery are as `make docs` writes them, with their pictures."""
+    for page, text in GENERATE["whole_pages"]().items():
+        path = CHECKOUT / page
+        assert path.read_text(encoding="utf-8") == text
+        for picture in re.findall(r"!\[.*?\]\((.*?)\)", text):
+            assert (path.parent / picture).stat().st_size < 150_000
+
+
+def test_every_chart_is_in_the_gallery() -> None:
+    """Whatever draws a figure for users has its picture in the gallery."""
+    source = (CHECKOUT / "docs" / "pictures.py").read_text(encoding="utf-8")
+    for file in (CHECKOUT / "src" / "meshwright" / "report").glob("*.py"):
+        drawn = re.findall(
+            r"^def ([a-z]\w*)\((?:[^)]*)\) -> Any:$", file.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        for name in drawn:
+            assert f"{name}(" in source, name
+
+
+def test_the_commands_of_designs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command on each design's page makes a plan."""
+    monkeypatch.chdir(tmp_path)
+    Path("subscriptions.csv").write_text("node,topic\na,x\nb,x\nb,y\nc,y\nc,x\n", encoding="utf-8")
+    for name in DESIGNS:
+        text = (CHECKOUT / "docs" / "designs" / f"{name}.md").read_text(encoding="utf-8")
+        command = re.search(r"^meshwright (.*)$", text, re.MULTILINE)
+        assert command is not None
+        assert meshwright(*shlex.split(command[1]), "--force").code == 0, name
+
+
 def test_everything_is_documented() -> None:
     """Every command and option, and every design with its guarantee, is in its page."""
     command_line = (CHECKOUT / "docs" / "command-line.md").read_text(encoding="utf-8")

@@ -43,7 +43,9 @@ def test_an_unknown_algorithm_lists_the_known_ones(interest: mw.Interest) -> Non
 @pytest.mark.parametrize(("algorithm", "known"), [("ring", "none"), ("gpa", "max_edges"), ("low", "k, max")])
 def test_an_unknown_parameter_lists_the_known_ones(interest: mw.Interest, algorithm: str, known: str) -> None:
     """A parameter that the design does not take is named, with those that it takes."""
-    with pytest.raises(InputError, match=f"{algorithm} takes no parameter 'colour'; it takes: {known}"):
+    with pytest.raises(
+        InputError, match=f"{algorithm} takes no parameter 'colour': leave it out; it takes: {known}"
+    ):
         design(interest, algorithm, colour="red", **BUDGETS.get(algorithm, {}))
 
 

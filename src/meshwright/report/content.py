@@ -95,13 +95,18 @@ def content_chart(
     return figure
 
 
-def content_map(plan: ContentPlan, path: Path) -> None:
-    """Draw users, their brokers and the core links' traffic on a map, and the brokers' loads next to it."""
+def content_map(plan: ContentPlan, path: str | Path | None = None) -> Any:
+    """Draw users, their brokers and the core links' traffic on a map, and the brokers' loads next to it.
+
+    Returns the figure.
+    """
+    path = check_chart(path)
     capacity = plan.workload.capacity
     share = np.divide(plan.cost.load, capacity, out=np.zeros(len(capacity)), where=capacity > 0)
-    with sheet(path, columns=2, size=(12.0, 6.2)) as (_, (plane, bars)):
+    with sheet(path, columns=2, size=(12.0, 6.2)) as (figure, (plane, bars)):
         _draw_map(plane, plan, share)
         _draw_loads(bars, share)
+    return figure
 
 
 def _draw_map(plane: Any, plan: ContentPlan, share: NDArray[np.float64]) -> None:
