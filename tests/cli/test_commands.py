@@ -288,9 +288,9 @@ def test_demo_says_no_when_the_plan_fails(tmp_path: Path, monkeypatch: pytest.Mo
     def failed(*given: Any, **named: Any) -> Any:
         return replace(real(*given, **named), disagreements=("nothing is right",))
 
-    def write_without_spark(nodes: int, topics: int, seed: int, out: Path, *_: object) -> Outcome:
+    def write_without_spark(nodes: int, topics: int, seed: int, out: Path) -> tuple[Outcome, str]:
         mw.write_dataset(workloads.zipf(nodes, topics, size=3, seed=seed), out / "dataset")
-        return Outcome(90, 90, 0, 0, 0, nodes, topics, "csv", None)
+        return Outcome(90, 90, 0, 0, 0, nodes, topics, "csv", None), "without Spark"
 
     monkeypatch.setattr(demo, "_ingest_raw_logs", write_without_spark)
     monkeypatch.setattr(demo, "_run_brokers", lambda *_: {"passed": None, "line": "skipped"})

@@ -67,10 +67,10 @@ def demo(
     picture = check_chart(out / "designs.png")
     dataset, folder = out / "dataset", out / "plan"
 
-    outcome = _ingest_raw_logs(nodes, topics, seed, out, progress)
+    outcome, reader = _ingest_raw_logs(nodes, topics, seed, out)
     say("dirty logs", f"{outcome.read:,} rows in {out / 'raw'}")
     say(
-        "Spark",
+        reader,
         f"{outcome.kept:,} rows kept; {outcome.duplicates:,} duplicates, {outcome.superseded:,} superseded, "
         f"{outcome.quarantined:,} quarantined",
     )
@@ -127,17 +127,24 @@ def demo(
         raise typer.Exit(output.ANSWER_IS_NO)
 
 
-def _ingest_raw_logs(nodes: int, topics: int, seed: int, out: Path, progress: bool) -> "Outcome":
-    """Write raw, dirty logs of a synthetic federation, and ingest them."""
-    from meshwright.cli.output import working
+def _ingest_raw_logs(nodes: int, topics: int, seed: int, out: Path) -> "tuple[Outcome, str]":
+    """Write raw, dirty logs of a synthetic federation, and ingest them; return what read them, too."""
+    from meshwright.cli.output import note, working
+    from meshwright.cli.spark import open_session
+    from meshwright.errors import MissingDependencyError
     from meshwright.pipeline.dataset.ingest import ingest
     from meshwright.workloads import write_raw_events, zipf
 
     few, many = max(1, min(5, topics)), max(1, min(50, topics))  # zipf rejects zero topics
     synthetic = zipf(nodes, topics, seed=seed, min_size=few, max_size=many)
     files = write_raw_events(synthetic, out / "raw", seed=seed)
-    with working("reading the logs with Spark"):
-        return ingest(None, files, out / "dataset")
+    try:
+        spark, reader = open_session(None, None), "Spark"
+    except MissingDependencyError as error:
+        note(f"reading the logs without Spark: {error}")
+        spark, reader = None, "without Spark"
+    with working("reading the logs"):
+        return ingest(spark, files, out / "dataset"), reader
 
 
 def _ask(interest: "Interest", progress: bool) -> "Advice":
@@ -146,7 +153,7 @@ def _ask(interest: "Interest", progress: bool) -> "Advice":
     from meshwright.designs import advise
 
     def make(interest: "Interest", algorithm: str, **given: Any) -> "Plan":
-        running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices")}
+        running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices", "lowest")}
         return design_runs.make(interest, algorithm, given, progress=progress, **running)
 
     return advise(interest, steps=STEPS, make=make)
