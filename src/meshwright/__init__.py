@@ -24,7 +24,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meshwright import churn, content, face, measure, pipeline, routes, workloads
+    from pathlib import Path
+    from typing import Any
+
+    from meshwright import churn, content, measure, pipeline, routes, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs import Advice, Comparison, Plan, Wishes, advise, certify, compare, design
@@ -45,12 +48,23 @@ if TYPE_CHECKING:
         write_plan,
         write_trees,
     )
+    from meshwright.verify.claims import PlanReport
 
     class _VerifyRoom(CallableRoom):
-        __call__ = staticmethod(face.verify)
+        def __call__(
+            self, plan: Plan | str | Path, interest: Any = None, *, k: int | None = None
+        ) -> PlanReport: ...
 
     class _ReportRoom(CallableRoom):
-        __call__ = staticmethod(face.report)
+        def __call__(
+            self,
+            plan: Plan | str | Path,
+            path: str | Path | None = None,
+            *,
+            interest: Any = None,
+            today: Any = None,
+            costs: LinkCosts | None = None,
+        ) -> Path: ...
 
     # Type checkers would see plain modules, which cannot be called.
     verify: _VerifyRoom

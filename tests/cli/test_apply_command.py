@@ -237,4 +237,4 @@ def test_apply_asks_on_a_terminal(
     assert asked == ["Change the running brokers of federation?"]
     shown = capsys.readouterr().err
     assert "restart b1" in shown
-    assert agreed or ("nothing was changed" in shown and ended.value.exit_code == 1)
+    assert agreed or ("nothing was changed" in shown and ended is not None and ended.value.exit_code == 1)

@@ -152,7 +152,7 @@ def test_a_loaded_plan_keeps_its_proof_of_degrees(low_plan: Path, interest: Inte
     loaded = mw.load(low_plan, interest)
     assert isinstance(loaded, mw.Plan)
     assert verify_stored_plan(loaded.save(tmp_path / "again"), interest).passed
-    assert mw.verify(loaded).passed  # type: ignore[operator]
+    assert mw.verify(loaded).passed
 
 
 def test_prices_that_prove_less_fail_the_plan(plan: Path, interest: Interest) -> None:

@@ -85,7 +85,7 @@ def demo(
     write_plan(plan, folder)
     say("plan", _format_certificate(plan))
     verdict = plan_check.verify_stored_plan(folder, interest)
-    say("verified", _format_verdict(verdict))
+    say("verified", _format_verdict(verdict, interest.num_topics))
     trees = _route(plan, folder)
     say(
         "trees",
@@ -182,10 +182,9 @@ def _format_certificate(plan: "Plan") -> str:
     )
 
 
-def _format_verdict(verdict: "PlanReport") -> str:
+def _format_verdict(verdict: "PlanReport", topics: int) -> str:
     if not verdict.passed:
         return "NO: " + "; ".join(verdict.disagreements or ("a topic is split",))
-    topics = verdict.overlay.interest.num_topics
     return f"yes: all {topics:,} topics connected, and the certificate holds, by independent code"
 
 
