@@ -41,6 +41,32 @@ def test_a_tampered_certificate_fails(dataset: Path, tmp_path: Path) -> None:
     assert f"lower_bound is {bound}, the plan states {bound + 1}" in answer.out
 
 
+def test_a_certificate_that_knows_the_degree(dataset: Path, tmp_path: Path) -> None:
+    """A design that keeps degrees low states its gap at its degree and the lowest degree; `verify` agrees."""
+    out = tmp_path / "plan"
+    words = ["--algorithm", "minmax", "--certify", "--out", str(out)]
+    answer = meshwright("plan", dataset, *words)
+    stated = meshwright("plan", dataset, *words, "--json").json
+    limit = f"above the fewest links possible with at most {stated['max_degree']} links per broker"
+    lowest = f"no overlay that connects every topic has a maximum degree below {stated['degree_bound']}"
+    assert stated["at_degree"] == stated["max_degree"] >= stated["degree_bound"]
+    for text in (answer.out, meshwright("verify", out, dataset).out):
+        assert limit in text
+        assert lowest in text
+    found = meshwright("verify", out, dataset, "--json").json
+    for name in ("bound_at_degree", "gap_at_degree", "degree_bound"):
+        assert found[name] == stated[name]
+
+
+def test_a_limit_that_is_too_low_is_proven_so(dataset: Path, tmp_path: Path) -> None:
+    """`gpm` under a limit that no overlay meets says so, and `advise` gives it as its reason."""
+    words = ["--algorithm", "gpm", "--max-degree", "1", "--certify", "--out", tmp_path / "plan"]
+    assert "at most 1 links per broker cannot connect every topic" in meshwright("plan", dataset, *words).out
+    advice = meshwright("advise", dataset, "--max-degree", "1", "--steps", "0").out
+    assert "(certified)" in advice
+    assert "within them it connects the most" in advice
+
+
 def test_compare_has_a_column_for_it(dataset: Path) -> None:
     """`compare --certify` proves once, and states each design's gap."""
     words = ["--algorithms", "ring,cd2,gpm", "--max-degree", "2", "--certify"]

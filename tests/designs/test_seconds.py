@@ -9,6 +9,7 @@ import pytest
 from compiling import Compiling
 from meshwright import Interest
 from meshwright.designs import design
+from meshwright.designs.certified import Timing
 from meshwright.jit.announce import working_seconds
 from meshwright.jit.compiler import config
 from meshwright.workloads import social
@@ -26,6 +27,20 @@ def test_a_design_does_not_count_compilation(threads: int) -> None:
     took = time.perf_counter() - began
     assert compiling.seconds > 0
     assert 0 < plan.seconds < took - 0.8 * compiling.seconds
+
+
+def test_a_search_shares_its_seconds_with_the_certificate() -> None:
+    """Prices, search and the proof of degrees share the seconds; without seconds there is no limit."""
+    timing = Timing("best", {"seconds": 10.0, "objective": "degree"})
+    assert timing.for_prices == 4.0
+    assert 8.0 < timing.for_search["seconds"] <= 8.5
+    assert timing.for_degrees is not None
+    assert 9.5 < timing.for_degrees <= 10.0
+    for other in (Timing("best", {"steps": 5}), Timing("minmax", {})):
+        assert (other.for_prices, other.for_search, other.for_degrees) == (None, {}, None)
+    plan = design(social(60, size=5, seed=0), "best", objective="degree", seconds=0.2, certify=True)
+    assert plan.parameters["seconds"] == 0.2
+    assert plan.degree_proof is not None
 
 
 @pytest.mark.slow

@@ -166,7 +166,7 @@ DESIGNS: dict[str, Design] = {
              "seconds": "improve for this long (20)",
              "steps": "or for this many steps, the same on every machine"},
             "every topic connected; never more links than GM, or neither more links nor a higher maximum "
-            "degree than MinMax-ODA or Low-ODA(k), by objective; near the optimum on small instances",
+            "degree than MinMax-ODA or Low-ODA(k), by objective",
             "ours", seeded=True, priced=True,
         ),
         Design(
