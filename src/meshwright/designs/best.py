@@ -216,8 +216,8 @@ class _Improvement:
                 self._go_back()  # prices led above the limit, and the search did not come down in time
             pressing = budget.share > PRESSING_FROM
             cap = limit if above else cap_of(self.remaking, limit, pressing=pressing)
-            # From a third on, a node above the limit may cost a link more.
-            self._step(until, cap, lowering=above and gone > 1 / 3)
+            # A node above the limit may cost a link more.
+            self._step(until, cap, lowering=above)
         self.remaking.prune()
         self.kept.look(self.remaking)
 
