@@ -159,7 +159,7 @@ def apply(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Explain the changes, and change nothing.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Change running brokers without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Change running brokers without asking.")] = False,
     json: Json = False,
 ) -> None:
     """Explain what a new plan changes, then update a federation's folders, and its brokers if they run here.
