@@ -60,7 +60,7 @@ def test_the_answer_for_people(made: tuple[Path, Path], tmp_path: Path) -> None:
         f"{found['trees']:,} trees, by hops, over {found['links_used']} links",
         f"hops: {found['mean_hops']:.2f} on average, {found['max_hops']} at most; "
         f"{found['mean_stretch']:.2f} times the shortest paths of the overlay",
-        f"load: {found['max_link_load']:g} messages a second on the busiest link "
+        f"load: {found['max_link_load']:g} topics on the busiest link "
         f"({found['mean_link_load']:.4g} on average), {found['max_broker_load']:g} passed on by the busiest "
         "broker",
         f"written to {made[0]}",
