@@ -44,7 +44,7 @@ def test_it_shows_each_plan(interest: mw.Interest, points: tuple[Plan, ...], tmp
     drawn = [picture(tmp_path / f"{i}.svg", **given).read_bytes() for i, given in enumerate(cases)]
     assert len(set(drawn)) == 4
     assert picture(tmp_path / "again.svg", front=points).read_bytes() == drawn[0]
-    assert b"no overlay" in drawn[0] or points[0].prices is None
+    assert b"proven: connecting every topic needs" in drawn[0] or points[0].prices is None
 
 
 def test_nothing_to_draw_is_an_error(tmp_path: Path) -> None:
