@@ -11,6 +11,8 @@ from meshwright.interest import Interest
 from meshwright.workloads import WORKLOADS, cuboid
 from naive import Components, candidate_pairs
 
+pytestmark = pytest.mark.slow  # compiling the competitor takes longer than most rooms' tests
+
 
 def assert_greedy(interest: Interest) -> None:
     """Replay the edges: each has the largest contribution when added, and no pair contributes at the end."""

@@ -107,7 +107,7 @@ KINDS = {
 """The other cases of a quick run, and the tables that each must add."""
 
 
-SLOW = ("Spark", "start-up", "users on brokers")
+SLOW = ("one rule", "Spark", "start-up", "users on brokers")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def interest() -> mw.Interest:
 def test_an_unknown_algorithm_lists_the_known_ones(interest: mw.Interest) -> None:
     """A misspelled name is answered with the list of all names."""
     for ask in (find, lambda name: design(interest, name)):
-        with pytest.raises(InputError, match="no algorithm 'gn': choose one of") as caught:
+        with pytest.raises(InputError, match="no algorithm 'gn': did you mean 'gm'") as caught:
             ask("gn")
         for name in DESIGNS:
             assert f" {name}" in str(caught.value)
@@ -54,7 +54,7 @@ def test_a_missing_parameter_is_named(interest: mw.Interest, algorithm: str, mis
     """A design that needs a budget does not run without it, or with None for it."""
     chosen: list[dict[str, Any]] = [{}, {missing: None}]
     for given in chosen:
-        with pytest.raises(InputError, match=f"{algorithm} needs {missing}: the budget"):
+        with pytest.raises(InputError, match=f"{algorithm} needs {missing}, the budget"):
             design(interest, algorithm, **given)
 
 

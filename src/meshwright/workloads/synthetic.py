@@ -98,7 +98,7 @@ def zipf(
 
     >>> interest = zipf(1000, 100, size=10, seed=1)
     >>> interest, interest.topics_of("b007")[:3]
-    (Interest(1000 nodes, 100 topics, 10000 subscriptions), ['t00', 't04', 't21'])
+    (Interest(1,000 nodes, 100 topics, 10,000 subscriptions), ['t00', 't04', 't21'])
     """
     sizes = Sizes.of(size, min_size, max_size, exponent)
     return synthetic(nodes, zipf_popularity(topics, alpha), sizes, seed=seed, independent=independent)
@@ -186,7 +186,7 @@ def social(
 
     >>> interest = social(1000, min_size=5, max_size=100, seed=1)
     >>> interest, interest.topics_of("u007")[:3]
-    (Interest(1000 nodes, 1000 topics, 18159 subscriptions), ['u030', 'u061', 'u073'])
+    (Interest(1,000 nodes, 1,000 topics, 18,159 subscriptions), ['u030', 'u061', 'u073'])
     """
     sizes = Sizes.of(size, min_size, max_size, exponent)
     if users < 2:
