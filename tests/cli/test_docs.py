@@ -170,6 +170,12 @@ def test_links_lead_somewhere(page: str) -> None:
             assert (CHECKOUT / page).parent.joinpath(target).exists(), target
 
 
+def test_every_page_is_in_the_site() -> None:
+    """The index of the site lists every page."""
+    index = (CHECKOUT / "docs" / "index.md").read_text(encoding="utf-8").splitlines()
+    assert {path.stem for path in (CHECKOUT / "docs").glob("*.md")} - {"index"} <= set(index)
+
+
 def test_the_picture_is_light() -> None:
     """The README's picture loads at once: below 150 KB."""
     assert (CHECKOUT / "docs" / "demo.png").stat().st_size < 150_000
