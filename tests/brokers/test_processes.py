@@ -345,7 +345,7 @@ def test_root_gives_away_nothing_behind_links(tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_a_link_is_not_written(tmp_path: Path) -> None:
-    """Whoever owns a broker's folder cannot make us append to another file through its log."""
+    """The owner of a broker's folder cannot make us append to another file through its log."""
     (tmp_path / "a").mkdir()
     (tmp_path / "victim").write_text("precious")
     (tmp_path / "a" / "broker.log").symlink_to(tmp_path / "victim")

@@ -32,7 +32,7 @@ def check_target(path: str | Path, kind: str) -> None:
 
     local = local_path(path)
     if local is None and kind == "dataset":
-        return  # whoever writes it finds out
+        return  # writing it reports the error
     check_free(Path(path if local is None else local), next(known for known in KINDS if known.name == kind))
     check_place(path)
 

@@ -115,7 +115,7 @@ def follow(
     max_files
         The most files in a batch; by default, all that are there.
     forget
-        So many seconds before the latest time of all rows, an unsubscribe is forgotten; older rows that
+        An unsubscribe is forgotten this many seconds before the latest time of all rows; older rows that
         arrive later are superseded, unless their node and topic have a newer state. None: never.
     report
         A callback for the outcome of each batch.

@@ -20,9 +20,9 @@ others alone. So from 2.1 on, the name of a plain bridge contains a digest of it
 `bridge_reload_type immediate` interrupts all bridges of a broker, even unchanged ones.)
 
 With a secret, each bridge logs in as its own user, whose access list contains the planned topics and no
-others. Its id cannot be guessed, because whoever connects with the id of a bridge takes its place. Brokers
-store only hashes of passwords. If the inventory names a port for bridges, they have a listener of their own,
-where an id is always the user's name.
+others. Its id cannot be guessed, because a client that connects with the id of a bridge takes its place.
+Brokers store only hashes of passwords. If the inventory names a port for bridges, they have a listener of
+their own, where an id is always the user's name.
 """
 
 from __future__ import annotations

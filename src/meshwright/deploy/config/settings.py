@@ -83,7 +83,7 @@ class BrokerSettings:
 
 @cache
 def _master_key(secret: bytes) -> bytes:
-    """Return a key that is slow to compute: whoever knows a password cannot guess the secret from it."""
+    """Return a key that is slow to compute: a password does not reveal the secret."""
     return hashlib.scrypt(secret, salt=b"meshwright", n=SCRYPT_COST, r=8, p=1, maxmem=2**26, dklen=32)
 
 
@@ -100,7 +100,7 @@ def password(secret: bytes, user: str) -> str:
 def bridge_identity(key: str | None, client: str) -> str:
     """Return the id and user name of a bridge: with a key, one that clients of a broker cannot guess.
 
-    Whoever connects with the id of a bridge takes its place.
+    A client that connects with the id of a bridge takes its place.
     """
     if key is None:
         return client

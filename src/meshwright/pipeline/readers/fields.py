@@ -81,7 +81,7 @@ def read_names(column: pa.Array, what: str, *, exact: bool = False) -> Names:
         names = _clean(names, codes, cleaned)
     reasons = name_reasons(names, what, exact=exact).to_pylist()
     names = pc.if_else(pa.array([reason is None for reason in reasons]), names, "")
-    # Cleaning may have made names equal, and unusable ones are: whoever merges blocks takes care of that.
+    # Cleaning may have made names equal, and unusable ones are: merging the blocks takes care of that.
     return Names(codes, names, reasons, cleaned)
 
 

@@ -118,7 +118,7 @@ def open_text(path: str) -> Iterator[Any]:
 
 
 def missing_error(path: str) -> InputError:
-    """Return the error for a listed file that is not there for whoever reads it."""
+    """Return the error for a listed file that is missing where it is read."""
     return InputError(
         f"workers cannot see {path}: put it where every worker has it under this path, or give a URL; "
         "if it was deleted meanwhile, restore it"
