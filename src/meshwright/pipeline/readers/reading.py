@@ -95,7 +95,7 @@ def brokers_of(files: Sequence[SourceFile], reading: Reading) -> dict[str, str]:
 
 
 CHECKED_HEADERS = 20
-"""So many files are opened before Java starts: a wrong column is an error at once."""
+"""The number of files that are opened before Java starts: a wrong column is an error at once."""
 BYTES_HERE = 1 << 27
 """Files of this size together are read in this process, unless the user asks for Spark."""
 
