@@ -19,7 +19,7 @@ from meshwright.errors import FormatError
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers import csv_files, fields, json_lines, text, times
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import Window
 from meshwright.pipeline.readers.times import (
     AMBIGUOUS_TIME,

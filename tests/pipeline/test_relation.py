@@ -21,7 +21,7 @@ from meshwright.pipeline.flow import LocalFlow, arrow_schema
 from meshwright.pipeline.readers.fields import why_unusable
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, make_rows
-from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.sources import Stretch
 from meshwright.store import read_dataset
 from strategies import wild_names
 

@@ -14,8 +14,7 @@ from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.formats import FORMATS, Reading, check_packing
 from meshwright.pipeline.readers.reading import cut_shares
-from meshwright.pipeline.readers.shares import Stretch
-from meshwright.pipeline.readers.sources import SourceFile, list_files
+from meshwright.pipeline.readers.sources import SourceFile, Stretch, list_files
 from meshwright.pipeline.readers.text import windows
 from meshwright.store.dataset_folders import new_part
 from terminal import meshwright

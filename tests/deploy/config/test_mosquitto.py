@@ -22,7 +22,7 @@ WIRING = Wiring(("a", "b"), {("b", "a"): {"x": "both", "y": "out"}}, {("b", "a")
 INVENTORY = Inventory({"a": Endpoint("a.example", 8883, tls=True), "b": Endpoint("localhost", 1883)})
 
 PLAIN = """\
-# Planned by Meshwright, which writes this file anew: change the plan instead.
+# Planned by Meshwright, which overwrites this file: change the plan instead.
 listener 1883 127.0.0.1
 allow_anonymous true
 persistence false
@@ -50,7 +50,7 @@ topic y out 1 "" ""
 """
 
 DURABLE = f"""\
-# Planned by Meshwright, which writes this file anew: change the plan instead.
+# Planned by Meshwright, which overwrites this file: change the plan instead.
 listener 1883 127.0.0.1
 allow_anonymous false
 password_file passwords

@@ -173,8 +173,8 @@ def apply(
     from meshwright.cli import output
     from meshwright.deploy.config.change import plan_change, write_everything, write_stages, write_wave
     from meshwright.deploy.config.delta import explain_delta, explain_orphaned_sessions, orphaned_sessions
-    from meshwright.deploy.config.exposure import require_protected
     from meshwright.deploy.config.manifest import federation_lock
+    from meshwright.deploy.config.settings import require_protected
     from meshwright.deploy.federation.supervisor import is_supervised, request_update
     from meshwright.errors import InputError
 

@@ -62,15 +62,15 @@ def export(
     from meshwright.cli.output import check_target
     from meshwright.deploy.config.change import plan_change, require_one_action_each
     from meshwright.deploy.config.delta import explain_delta
-    from meshwright.deploy.config.existing import check_existing
-    from meshwright.deploy.config.exposure import require_protected
     from meshwright.deploy.config.folders import (
         describe,
         federation_files,
         require_same_settings,
         update_files,
     )
+    from meshwright.deploy.config.fragments import check_existing
     from meshwright.deploy.config.manifest import federation_lock
+    from meshwright.deploy.config.settings import require_protected
     from meshwright.deploy.federation.supervisor import require_stopped
     from meshwright.formatting import counted
 

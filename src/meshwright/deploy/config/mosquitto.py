@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from meshwright.deploy.config.settings import BrokerSettings
     from meshwright.deploy.config.wiring import Wiring
 
-HEADER = "# Planned by Meshwright, which writes this file anew: change the plan instead.\n"
+HEADER = "# Planned by Meshwright, which overwrites this file: change the plan instead.\n"
 DATA_README = "Mosquitto keeps here what it has queued.\n"
 UNUSED_PREFIX = "meshwright-gone/"
 """The local prefix of a topic that a bridge no longer carries: no client publishes there."""

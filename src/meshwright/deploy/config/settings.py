@@ -1,6 +1,7 @@
 """Settings that an operator chooses for all brokers of a federation: profile, Mosquitto version, secret.
 
-All passwords are derived from the secret, so the same plan always gives the same files.
+Settings that would leave brokers open beyond this machine are refused unless the operator accepts that. All
+passwords are derived from the secret, so the same plan always gives the same files.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ import stat
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from meshwright.errors import InputError
+from meshwright.errors import InputError, first_five
+
+if TYPE_CHECKING:
+    from meshwright.deploy.config.inventory import Inventory
 
 PROFILES = ("plain", "durable")
 VERSIONS = ("2.0", "2.1")
@@ -132,3 +137,42 @@ def read_secret(file: Path) -> bytes:
         if mode & 0o077:
             raise InputError(f"others can read the secret {file}, mode {mode:04o}: chmod 600 {file}")
         return opened.read().strip()
+
+
+def exposures(inventory: Inventory, settings: BrokerSettings) -> list[str]:
+    """Return what is open to everybody who reaches the brokers over a network; empty if nothing is."""
+    beyond = {name: endpoint for name, endpoint in inventory.endpoints.items() if not endpoint.loopback}
+    bare = sorted(name for name, endpoint in beyond.items() if not endpoint.tls)
+    if settings.fragment:
+        # What brokers let others do is in their own configuration; the passwords of bridges are ours.
+        named = [name for name in bare if beyond[name].user is not None]
+        where = f"brokers {first_five(named)} get the passwords of bridges in clear text"
+        return [f"{where}, since they have no TLS"] if named else []
+    found = []
+    if beyond and settings.secret is None:
+        found.append(
+            f"brokers {first_five(sorted(beyond))} take messages from everybody, since there is no --secret"
+        )
+    if bare and settings.secret is not None:
+        found.append(f"brokers {first_five(bare)} get passwords in clear text, since they have no TLS")
+    if bare and settings.secret is None:
+        found.append(
+            f"messages at brokers {first_five(bare)} can be read and changed, since they have no TLS"
+        )
+    return found
+
+
+def require_protected(inventory: Inventory, settings: BrokerSettings, *, insecure: bool) -> list[str]:
+    """Refuse a federation that is open beyond this machine, unless that is wanted; return what is open.
+
+    Raises
+    ------
+    InputError
+        If something is open and `insecure` is false.
+    """
+    found = exposures(inventory, settings)
+    if found and not insecure:
+        raise InputError(
+            f"{'; '.join(found)}: give --secret, and tls in the inventory, or accept this with --insecure"
+        )
+    return [f"INSECURE: {line}" for line in found]

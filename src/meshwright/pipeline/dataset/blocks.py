@@ -26,7 +26,7 @@ from meshwright.pipeline.readers.formats import TABLE
 from meshwright.pipeline.readers.parquet_files import batch_rows, check_types
 from meshwright.pipeline.readers.reading import brokers_of, check_filters, read_share
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, column_roles
-from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.sources import Stretch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -27,11 +27,10 @@ from meshwright.pipeline.dataset.blocks import read_blocks, table_blocks
 from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
 from meshwright.pipeline.dataset.relation import Relation, drop_unused, relate
 from meshwright.pipeline.dataset.write import Aside, write_parts
+from meshwright.pipeline.readers.broker_pages import choose_nodes
 from meshwright.pipeline.readers.formats import BROKER_FORMATS, MQTT_FORMATS, TABLE, Reading, common_format
-from meshwright.pipeline.readers.page_sets import choose_nodes
 from meshwright.pipeline.readers.reading import EXCLUDED, cut_shares
-from meshwright.pipeline.readers.shares import share_bytes
-from meshwright.pipeline.readers.sources import check_unchanged, list_files, megabytes
+from meshwright.pipeline.readers.sources import check_unchanged, list_files, megabytes, share_bytes
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages

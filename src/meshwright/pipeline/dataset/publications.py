@@ -29,8 +29,7 @@ from meshwright.pipeline.dataset.traffic_sums import sum_messages, write_sums
 from meshwright.pipeline.readers.formats import Reading, common_format
 from meshwright.pipeline.readers.reading import cut_shares
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, refuse_rows
-from meshwright.pipeline.readers.shares import share_bytes
-from meshwright.pipeline.readers.sources import check_unchanged, list_files, megabytes
+from meshwright.pipeline.readers.sources import check_unchanged, list_files, megabytes, share_bytes
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,15 +16,18 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import FormatError, first_five
-from meshwright.pipeline.readers.broker_names import is_filter, is_private, topic_of
+from meshwright.pipeline.flow import arrow_schema, numbers
+from meshwright.pipeline.readers.broker_names import is_filter, is_private, log_files, topic_of
 from meshwright.pipeline.readers.fields import INVALID_FILTER, MISSING, why_unusable
 from meshwright.pipeline.readers.rows import Bad, Rows, make_rows
 from meshwright.pipeline.readers.text import open_text
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from meshwright.pipeline.flow import Batches
     from meshwright.pipeline.readers.formats import Reading
-    from meshwright.pipeline.readers.shares import Stretch
-    from meshwright.pipeline.readers.sources import SourceFile
+    from meshwright.pipeline.readers.sources import SourceFile, Stretch
 
 
 NATS_PRIVATE = re.compile(r"(_INBOX|\$JS|\$SYS)(\.|$)")
@@ -264,3 +268,36 @@ def read_page_rows(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
 
 
 PAGES = {"nats-connz": CONNZ, "emqx": EMQX}
+
+
+def choose_nodes(
+    spark: SparkSession | None,
+    files: Sequence[SourceFile],
+    cut: Sequence[Sequence[Stretch]],
+    reading: Reading,
+) -> str:
+    """Return `broker` or `client`: as requested, or brokers if there are several.
+
+    Raises
+    ------
+    FormatError
+        If a page is missing, empty or broken.
+    """
+    if reading.format == "mosquitto-log":
+        several = len({log.broker for log in log_files([file.path for file in files])}) > 1
+    else:
+        kind = PAGES[reading.format]
+        check_filled(files)
+        spans = numbers(spark, len(cut)).map(partial(_read_spans, cut, kind), SPANS).collect()
+        check_complete(spans, kind)
+        known = {name for span in spans for name in (span.first, span.last) if name is not None}
+        several = len(known) > 1
+    return reading.node_from or ("broker" if several else "client")
+
+
+def _read_spans(cut: Sequence[Sequence[Stretch]], kind: Kind, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Read the positions of pages, on an executor."""
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            spans = [read_span(stretch.path, kind) for stretch in cut[number]]
+            yield pa.RecordBatch.from_pylist([span._asdict() for span in spans], schema=arrow_schema(SPANS))

@@ -19,7 +19,7 @@ from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading, is_tab_separated
 from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
-from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import Window
 
 BAD_QUOTES = "quotes do not match"

@@ -16,7 +16,7 @@ from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, Rows, make_rows
-from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import Window
 
 COMMENT = r"^\s*([#%]|$)"

@@ -14,7 +14,7 @@ from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.fields import BAD_SEQUENCE, NOT_UTF8, UNKNOWN_OPERATION
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
-from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import Window
 from meshwright.pipeline.readers.times import BAD_TIME
 

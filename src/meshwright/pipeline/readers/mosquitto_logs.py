@@ -29,7 +29,7 @@ from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.broker_names import is_filter, is_private, log_files, topic_of
 from meshwright.pipeline.readers.fields import INVALID_FILTER, NOT_UTF8, why_unusable
 from meshwright.pipeline.readers.rows import Bad, Rows
-from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.times import parse_time
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from meshwright.files.urls import open_input
 from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
-from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import missing_error
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from meshwright.pipeline.flow import arrow_schema
 from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.reading import cut_shares, read_share
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Rows
-from meshwright.pipeline.readers.shares import Stretch, share_bytes
+from meshwright.pipeline.readers.sources import Stretch, share_bytes
 from meshwright.store.dataset_parts import QUARANTINE
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.pipeline.readers.formats import Reading
-    from meshwright.pipeline.readers.shares import Stretch
+    from meshwright.pipeline.readers.sources import Stretch
 
 LONGEST_RECORD = 1000
 """The quarantine keeps this many characters of a record."""

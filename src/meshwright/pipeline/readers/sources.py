@@ -1,4 +1,6 @@
-"""The files to read: lists them with their sizes, and checks afterwards that they did not change.
+"""The files to read: lists and divides them, and checks afterwards that they did not change.
+
+A task reads one share: ranges of bytes of files, in order; all shares have about the same size.
 
 Listing needs no Spark, so wrong names are errors at once. Only a Spark Connect service lists files by
 itself: it may see others than this process.
@@ -13,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 NEVER_EMPTY = (".gz", ".bz2", ".parquet")
 """Extensions of formats that take some bytes even without any content."""
 WILD = re.compile(r"[*?\[{]")
+BYTES_IN_A_SHARE = 1 << 26
+"""A share has at most this many bytes, unless a file cannot be split."""
 LISTED = "path string, size long, modified string"
 
 
@@ -239,3 +243,46 @@ def spark_path(source: str | Path) -> str:
     if is_url(text):
         return text
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", os.path.abspath(text))  # noqa: PTH100
+
+
+def share_bytes(spark: SparkSession | None) -> int:
+    """Return the bytes in a share: ours, or Spark's setting for its own readers if that is smaller."""
+    if spark is None:
+        return BYTES_IN_A_SHARE
+    text = str(spark.conf.get("spark.sql.files.maxPartitionBytes", "134217728")).lower().rstrip("b")
+    scale = {"k": 2**10, "m": 2**20, "g": 2**30}.get(text[-1:], 1)
+    return max(min(int(text.rstrip("kmg")) * scale, BYTES_IN_A_SHARE), 1)
+
+
+class Stretch(NamedTuple):
+    """A range of bytes of a file, and the number of the file among all files."""
+
+    path: str
+    begin: int
+    end: int
+    file: int
+    whole: bool
+    """Whether this is the complete file."""
+
+
+def shares(
+    files: Sequence[SourceFile], most: int, *, unsplittable: tuple[str, ...] = ()
+) -> list[list[Stretch]]:
+    """Divide files into shares: split large files, unless their names end so, and combine small ones.
+
+    >>> [len(share) for share in shares([SourceFile(name, 5, "") for name in "abc"], 10)]
+    [2, 1]
+    """
+    cut: list[list[Stretch]] = []
+    room = 0
+    for number, file in enumerate(files):
+        at_once = bool(unsplittable) and file.path.lower().endswith(unsplittable)
+        pieces = 1 if at_once else max(-(-file.size // most), 1)
+        for piece in range(pieces):
+            begin, end = file.size * piece // pieces, file.size * (piece + 1) // pieces
+            if not cut or end - begin > room:
+                cut.append([])
+                room = most
+            cut[-1].append(Stretch(file.path, begin, end, number, pieces == 1))
+            room -= end - begin
+    return cut

@@ -18,7 +18,7 @@ import numpy as np
 
 from meshwright.errors import FormatError, InputError
 from meshwright.files.urls import open_input
-from meshwright.pipeline.readers.shares import Stretch
+from meshwright.pipeline.readers.sources import Stretch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from meshwright.designs import witnesses
+from meshwright.designs.existence import witnesses
 
 if TYPE_CHECKING:
-    from meshwright.designs.existence import Limits
+    from meshwright.designs.existence.decisions import Limits
     from meshwright.interest import Interest
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from meshwright import bounds, measure
-from meshwright.designs import refutations, witnesses
 from meshwright.designs.exact.problem import Clock
 from meshwright.designs.exact.solve import solve
+from meshwright.designs.existence import refutations, witnesses
 from meshwright.designs.plan import Plan
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
