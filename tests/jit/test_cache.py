@@ -233,17 +233,25 @@ def parsed_imports(package: Path, source: Path) -> set[Path]:
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
 def test_the_packages_own_folder_is_left_alone(place: Path) -> None:
-    """A package that cannot be written compiles all the same, into the user's cache; a second run loads."""
+    """A package that cannot be written compiles all the same, into the user's cache; a second run loads.
+
+    One of the two kernels makes an array: it is loaded in another way than those without reference counts.
+    """
     package = place / "site" / "meshwright"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     before = sorted(package.rglob("*"))
     for folder in (package, *(path for path in before if path.is_dir())):
         folder.chmod(0o500)
     program = (
+        "import numpy as np\n"
         "from numba.core import event\n"
         "from meshwright import Interest, Overlay, verify\n"
+        "from meshwright.pipeline.planning.set_cover import cover\n"
         "pair = Overlay(Interest.from_dict({'a': {'x'}, 'b': {'x'}}), [0], [1], [1])\n"
-        "with event.install_recorder('numba:compile') as recorder: verify.verify_overlay(pair)\n"
+        "one = np.zeros(1, dtype=np.int32)\n"
+        "with event.install_recorder('numba:compile') as recorder:\n"
+        "    verify.verify_overlay(pair)\n"
+        "    cover(np.arange(2), one, one + 1)\n"
         "print(verify.__file__, len(recorder.buffer) > 0)"
     )
     environment = {**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -37,21 +37,25 @@ def inner(function: Function) -> Function:
     There is no way in from Python, and a call from there crashes. The function is optimised and cached only
     as a part of the kernels that call it (see `link_only`), which more than halves the time of compiling.
     """
+    return _compile(function, **INNER, _nrt=False)
+
+
+def helper(function: Function) -> Function:
+    """Compile as `compiled` does, for other kernels only: see `inner`."""
     return _compile(function, **INNER)
 
 
 def inlined(function: Function) -> Function:
     """Compile as `inner` does, into its callers: passing a large state takes its time."""
-    return _compile(function, **INNER, forceinline=True)
+    return _compile(function, **INNER, _nrt=False, forceinline=True)
 
 
 def spliced(function: Function) -> Function:
     """Put the source into its one caller: a large function is then compiled as a part of it."""
-    return _compile(function, **INNER, inline="always")
+    return _compile(function, **INNER, _nrt=False, inline="always")
 
 
 INNER: dict[str, Any] = {
-    "_nrt": False,
     "no_cpython_wrapper": True,
     "pipeline_class": LinkOnlyCompiler,
     "keep": False,
@@ -60,10 +64,11 @@ INNER: dict[str, Any] = {
 
 
 class KernelCache(FunctionCache):
-    """numba's cache on disk, with a quick way to load.
+    """numba's cache on disk, with a quick way to load, for kernels without reference counts.
 
     Before it loads a kernel, numba imports everything that a compiler needs: a quarter of the time that a
-    small plan takes. Compiled kernels need none of it, and the compiler imports it by itself.
+    small plan takes. It sets up its reference counts on the way. Kernels without them need none of this, and
+    the compiler imports it by itself.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -82,7 +87,8 @@ def _compile(function: Function, *, keep: bool = True, **options: Any) -> Functi
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder)  # numba reads it when a cache is made
     try:
-        made._cache = KernelCache(function)  # type: ignore[no-untyped-call]
+        kind = FunctionCache if options.get("_nrt", True) else KernelCache
+        made._cache = kind(function)  # type: ignore[no-untyped-call]
     finally:
         config.CACHE_DIR = before
     return cast("Function", made)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.jit.compiler import compiled, inlined, kernel
+from meshwright.jit.compiler import compiled, helper, inlined, kernel
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -84,7 +84,7 @@ def count_contributions(
         apart -= gains[edge]
 
 
-@compiled
+@helper
 def induce(
     members: Ids, ptr: Offsets, nodes: Ids, edges: Ids, local: Ids, sub_ptr: Offsets, sub: Ids, sub_edges: Ids
 ) -> None:
@@ -107,7 +107,7 @@ def induce(
         local[members[i]] = -1
 
 
-@compiled
+@helper
 def mark_bridges(ptr: Offsets, nodes: Ids, edges: Ids, count: int, work: Ids, found: Flags) -> None:
     """Mark the bridges of a graph of `count` nodes in `found`, which has an entry for each edge.
 
@@ -164,7 +164,7 @@ def topic_bridges(topic_ptr: Offsets, topic_nodes: Ids, ptr: Offsets, nodes: Ids
     return found
 
 
-@compiled
+@helper
 def first_cut(ptr: Offsets, nodes: Ids, count: int, work: Ids) -> int:
     """Return the smallest of `count` nodes whose removal splits the graph, or SPLIT, or WHOLE.
 

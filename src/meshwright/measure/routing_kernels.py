@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.jit.compiler import compiled
+from meshwright.jit.compiler import compiled, helper
 from meshwright.measure.connectivity_kernels import induce, root
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from meshwright.measure.connectivity_kernels import Flags
 
 
-@compiled
+@helper
 def sweep(ptr: Offsets, nodes: Ids, source: int, distance: Ids, queue: Ids) -> int:
     """Search breadth-first from a node; fill the distances, and return the number of nodes reached.
 
@@ -56,7 +56,7 @@ def sweep(ptr: Offsets, nodes: Ids, source: int, distance: Ids, queue: Ids) -> i
     return reached
 
 
-@compiled
+@helper
 def diameter(
     ptr: Offsets, nodes: Ids, terminals: Ids, effort: int, distance: Ids, queue: Ids, lower: Ids, upper: Ids
 ) -> tuple[int, bool]:
@@ -171,7 +171,7 @@ def all_sources(
     return of_topic
 
 
-@compiled
+@helper
 def mark(end: int, parent: Ids, marked: Ids, stamp: int) -> int:
     """Mark the nodes on the way from a node to its terminal with `stamp`; return how many are new."""
     added = 0
@@ -183,7 +183,7 @@ def mark(end: int, parent: Ids, marked: Ids, stamp: int) -> int:
     return added
 
 
-@compiled
+@helper
 def rank_relays(relays: Ids, ptr: Offsets, nodes: Ids, owner: Ids, depth: Ids, groups: Ids) -> int:
     """Sort the neighbours of terminals by how many pieces each touches, most first; return a lower bound.
 
@@ -232,7 +232,7 @@ class Search(NamedTuple):
     """By position of a terminal: union-find over the terminals that are joined."""
 
 
-@compiled
+@helper
 def room_for_search(nodes: int, terminals: int) -> Search:
     """Make room for searches in a graph of this many nodes, from at most this many terminals."""
     return Search(
@@ -245,7 +245,7 @@ def room_for_search(nodes: int, terminals: int) -> Search:
     )
 
 
-@compiled
+@helper
 def steiner(terminals: Ids, ptr: Offsets, nodes: Ids, search: Search, stamp: int) -> tuple[int, int, int]:
     """Return the relays of a tree over the terminals (−1: impossible), a lower bound, and the nodes reached.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.jit.compiler import compiled, inner
+from meshwright.jit.compiler import compiled, helper, inner
 from meshwright.measure.connectivity_kernels import induce, root
 from meshwright.measure.routing_kernels import room_for_search, steiner
 from meshwright.routes.paths import find_middle, search
@@ -52,7 +52,7 @@ def relays(topic_ptr: Offsets, topic_nodes: Ids, ptr: Offsets, nodes: Ids) -> tu
 HOPS, LOAD, STABLE = 0, 1, 2
 
 
-@compiled
+@helper
 def join(sub_ptr: Offsets, sub: Ids, sub_edges: Ids, count: int, keys: Rates, by: Ids, ends: Ids) -> None:
     """Fill `ends` with the lightest tree that spans a graph: Kruskal by `keys`, one for each slot.
 

@@ -20,7 +20,7 @@ from meshwright.churn.kernels.damage import lowest_only
 from meshwright.churn.kernels.live_arrays import count_topics
 from meshwright.dynamic.link_lists import FULL, clear, copy_list, discard, push
 from meshwright.dynamic.mutable_overlay import NONE, SPARE, has_topic, lowest_position, without_lowest
-from meshwright.jit.compiler import compiled, inner, kernel
+from meshwright.jit.compiler import compiled, helper, inner, kernel
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int
@@ -85,7 +85,7 @@ def find_short(live: LiveArrays, v: Int, doubtful: Bits, level: Bits, short: Bit
     return some
 
 
-@compiled
+@helper
 def build(live: LiveArrays, v: Int, rule: RepairRule, work: Ids) -> None:
     """Choose all backups of v again: λ disjoint covers of its topics (Alg. 11 and 12)."""
     release_backups(live, v, work)
@@ -96,7 +96,7 @@ def build(live: LiveArrays, v: Int, rule: RepairRule, work: Ids) -> None:
         cover(live, v, rest, rule.method, rule.window, work)
 
 
-@compiled
+@helper
 def patch(live: LiveArrays, v: Int, doubtful: Bits, times: Int, rule: RepairRule, work: Ids) -> None:
     """Add backups to v until each of the doubtful topics, which lack at most `times`, is covered again."""
     level = np.empty(rule.coverage, dtype=np.uint64)
@@ -133,7 +133,7 @@ def mend_backups(
     return np.int64(len(queue))
 
 
-@compiled
+@helper
 def back_up_rare_topics(live: LiveArrays, v: Int, topics: Bits, coverage: Int) -> None:
     """Make v a backup of the other subscribers of those of its new topics that at most λ others have.
 

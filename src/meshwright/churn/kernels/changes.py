@@ -41,7 +41,7 @@ from meshwright.churn.kernels.shadows import (
 from meshwright.dynamic.link_lists import list_neighbours
 from meshwright.dynamic.mutable_overlay import NONE
 from meshwright.jit.clock import nanoseconds
-from meshwright.jit.compiler import compiled, inner
+from meshwright.jit.compiler import compiled, helper, inner
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int
@@ -92,7 +92,7 @@ class Losses(NamedTuple):
     """The links removed, one pair of slots per row."""
 
 
-@compiled
+@helper
 def repair(live: LiveArrays, damage: Damage, shadows: Ids, rule: RepairRule) -> tuple[Ids, Step]:
     """Mend the damage, and return the links added."""
     if rule.everybody:
@@ -208,7 +208,7 @@ def leave(live: LiveArrays, groups: Groups, gone: Ids, rule: RepairRule, work: I
     return Change(made, losses.links[:links], damage.tally[FRAGMENTS], waiting, done, list_bits(held), step)
 
 
-@compiled
+@helper
 def keep_distinct(live: LiveArrays, nodes: Ids) -> Ids:
     """Move the first entry of each node to the front, in order, and return these."""
     kept = 0

@@ -16,7 +16,7 @@ from meshwright.churn.kernels.live_arrays import count_bits
 from meshwright.dynamic.fragments import clear_marks, find_fragments, group_of
 from meshwright.dynamic.link_lists import list_neighbours
 from meshwright.dynamic.mutable_overlay import NONE, lowest_position, without_lowest
-from meshwright.jit.compiler import compiled, inlined, inner
+from meshwright.jit.compiler import compiled, helper, inlined, inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,11 +46,12 @@ class Damage(NamedTuple):
     """Counters, by the constants above."""
 
 
-@compiled
+@helper
 def with_double_room(values: Ids) -> Ids:
     """Return an array twice as long that begins with the same values."""
     more = np.empty(2 * len(values), dtype=np.int32)
-    more[: len(values)] = values
+    for i in range(len(values)):
+        more[i] = values[i]
     return more
 
 
@@ -71,7 +72,7 @@ def select_ends(ends: Ids, lost: Bits, place: Int, bit: np.uint64, out: Ids) -> 
     return count
 
 
-@compiled
+@helper
 def find_damage(live: LiveArrays, groups: Groups, ends: Ids, lost: Bits, whole: bool) -> Damage:
     """Record the fragments of each topic that lost something.
 
@@ -116,7 +117,7 @@ def find_damage(live: LiveArrays, groups: Groups, ends: Ids, lost: Bits, whole: 
     return Damage(node[:count], topic_of[:count], label[:count], tally)
 
 
-@compiled
+@helper
 def isolate(live: LiveArrays, v: Int, topics: Bits) -> Damage:
     """Record that a node alone is cut off in those of its topics that others have too."""
     topic_of = np.empty(count_bits(topics), dtype=np.int32)

@@ -21,7 +21,7 @@ from meshwright.arrays import NOTHING
 from meshwright.churn.kernels.damage import BROKEN, MISSING, lowest_only
 from meshwright.churn.kernels.live_arrays import TOP, link
 from meshwright.dynamic.mutable_overlay import NONE, lowest_position, set_bit, without_lowest
-from meshwright.jit.compiler import compiled, inner
+from meshwright.jit.compiler import helper, inner
 from meshwright.jit.simd import popcount
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Table(NamedTuple):
     """The best link, and the best that spares the maximum degree, by the constants above."""
 
 
-@compiled
+@helper
 def make_table(live: LiveArrays, damage: Damage, shadows: Ids) -> Table:
     """Make the table: a column for each broken topic, a row for each candidate in a fragment."""
     columns = 0
@@ -195,7 +195,7 @@ def merge(live: LiveArrays, table: Table, x: Int, other: Int) -> Int:
     return count
 
 
-@compiled
+@helper
 def mend(
     live: LiveArrays, damage: Damage, shadows: Ids, k: float, local: bool, cap: Int, soft: bool, most: Int
 ) -> tuple[Ids, bool]:

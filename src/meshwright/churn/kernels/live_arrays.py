@@ -24,7 +24,7 @@ from meshwright.dynamic.mutable_overlay import (
     set_bit,
     without_lowest,
 )
-from meshwright.jit.compiler import compiled, inlined, inner, kernel
+from meshwright.jit.compiler import compiled, helper, inlined, inner, kernel
 from meshwright.jit.simd import popcount
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def count_bits(row: Bits) -> Int:
     return count
 
 
-@compiled
+@helper
 def list_bits(row: Bits) -> Ids:
     """Return the positions of the bits set in a row, ascending."""
     out = np.empty(len(row) * 64, dtype=np.int32)
@@ -148,7 +148,7 @@ def topics_of(live: LiveArrays, v: Int) -> Ids:
     return list_bits(live.bits[v])
 
 
-@compiled
+@helper
 def bits_of(topics: Ids, words: Int) -> Bits:
     """Return topics as a row of bits."""
     row = np.zeros(words, dtype=np.uint64)

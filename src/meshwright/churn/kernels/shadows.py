@@ -16,7 +16,7 @@ import numpy as np
 from meshwright.churn.kernels.live_arrays import NODES, count_bits, list_subscribers
 from meshwright.dynamic.link_lists import copy_list, list_neighbours
 from meshwright.dynamic.mutable_overlay import LINKS, NONE, draw, has_topic, lowest_position, without_lowest
-from meshwright.jit.compiler import compiled, inner
+from meshwright.jit.compiler import helper, inner
 from meshwright.jit.simd import popcount
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def sample_subscribers(live: LiveArrays, topics: Bits, cap: Int, out: Ids) -> In
     return found
 
 
-@compiled
+@helper
 def add_partners(live: LiveArrays, topics: Bits, cap: Int, out: Ids, count: Int) -> Int:
     """Write partners, nodes with the most of some topics, behind the first `count` of `out`.
 
@@ -106,7 +106,7 @@ def number_rows(live: LiveArrays, shadows: Ids) -> None:
         live.row[shadows[i]] = i
 
 
-@compiled
+@helper
 def gather(live: LiveArrays, some: Ids, count: Int) -> Ids:
     """Return the candidates: the distinct nodes among the first `count` that have no mark."""
     kept = 0
@@ -121,7 +121,7 @@ def gather(live: LiveArrays, some: Ids, count: Int) -> Ids:
     return shadows
 
 
-@compiled
+@helper
 def gather_everybody(live: LiveArrays, damage: Damage) -> Ids:
     """Return the candidates of the naive policy: all subscribers of the broken topics."""
     out = np.empty(len(live.degree), dtype=np.int32)

@@ -20,7 +20,7 @@ from meshwright.churn.kernels.shadows import add_partners, gather, soft_cap
 from meshwright.dynamic.fragments import prune
 from meshwright.dynamic.link_lists import copy_list, list_neighbours
 from meshwright.dynamic.mutable_overlay import NONE, draw
-from meshwright.jit.compiler import compiled, inner
+from meshwright.jit.compiler import compiled, helper, inner
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int, Offsets
@@ -131,7 +131,7 @@ def count_returned(made: Ids, x: Int, gone: Ids) -> Int:
     return count
 
 
-@compiled
+@helper
 def relink(
     live: LiveArrays, groups: Groups, x: Int, budget: Budget, rule: RepairRule, log: Log, work: Ids
 ) -> None:
