@@ -23,7 +23,7 @@ from meshwright.formatting import duration
 from meshwright.report.page import badge, definitions, html_page
 
 if TYPE_CHECKING:
-    from meshwright.experiments.paper import Figure, Paper
+    from meshwright.experiments.paper import Case, Figure, Paper, Value
     from meshwright.interest import Interest
 
 
@@ -120,9 +120,42 @@ class Section:
 
     paper: Paper
     figure: Figure
+    cases: tuple[Case, ...]
+    """What was run."""
     drawings: tuple[Path, ...]
     """An SVG file per panel."""
     checks: tuple[Check, ...]
+
+
+MOST_VALUES = 8
+"""A parameter with more values than this is shown by its first and its last value."""
+
+
+def describe_cases(cases: Sequence[Case]) -> str:
+    """Return what was run for a figure: the values of each parameter, and the seeds.
+
+    >>> from meshwright.experiments.paper import grid
+    >>> describe_cases(grid(seeds=3, nodes=(100, 2000), popularity="zipf"))
+    'Run with nodes 100, 2,000; popularity zipf; 3 seeds.'
+    """
+    values: dict[str, dict[Value, None]] = {}
+    for case in cases:
+        for name, value in case.parameters.items():
+            values.setdefault(name, {})[value] = None
+    parts = [f"{name.replace('_', ' ')} {_listed([*found])}" for name, found in values.items()]
+    seeds = len({case.seed for case in cases})
+    parts.append(f"{seeds} seed{'s' if seeds != 1 else ''}")
+    return f"Run with {'; '.join(parts)}."
+
+
+def _listed(values: Sequence[Value]) -> str:
+    """Return values in words, numbers in order."""
+    if not any(isinstance(value, str) for value in values):
+        values = sorted(values)
+    named = [f"{value:,}" if isinstance(value, int) else str(value) for value in values]
+    if len(named) > MOST_VALUES:
+        return f"{named[0]} to {named[-1]}, {len(named)} values"
+    return ", ".join(named)
 
 
 RULES = (
@@ -196,7 +229,7 @@ def _html_paper(paper: Paper, sections: Sequence[Section]) -> str:
 def _html_figure(section: Section) -> str:
     figure = section.figure
     panels = "\n".join(_image(path, figure.title) for path in section.drawings)
-    note = f"<p class=soft>{escape(figure.note)}</p>" if figure.note else ""
+    note = f"<p class=soft>{escape(_note(section))}</p>"
     rows = "\n".join(_html_check(check) for check in section.checks)
     heading = "".join(f"<th>{name}</th>" for name in ("", "claim", "paper", "ours"))
     return "\n".join(
@@ -211,6 +244,11 @@ def _html_figure(section: Section) -> str:
             "</section>",
         ]
     )
+
+
+def _note(section: Section) -> str:
+    """Return what readers must know about our side of a figure."""
+    return f"{section.figure.note} {describe_cases(section.cases)}".strip()
 
 
 def _image(drawing: Path, title: str) -> str:
@@ -241,7 +279,7 @@ def _markdown(sections: Sequence[Section], provenance: Provenance) -> str:
         for section in group:
             figure = section.figure
             lines += ["", f"### {figure.key}: {figure.title}", "", figure.shows]
-            lines += ["", figure.note] if figure.note else []
+            lines += ["", _note(section)]
             if section.checks:
                 lines += ["", "| verdict | claim | paper | ours |", "| --- | --- | --- | --- |"]
             lines += [_markdown_row(check) for check in section.checks]

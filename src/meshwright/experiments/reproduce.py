@@ -217,7 +217,8 @@ def _section(
     drawings = draw(figure, results, out / "figures", name)
     claims = Claims(paper.key, figure.key)
     figure.claims(results, claims)
-    return Section(paper, figure, tuple(drawings), tuple(claims.checks))
+    cases = tuple(cell.case for cell in own)
+    return Section(paper, figure, cases, tuple(drawings), tuple(claims.checks))
 
 
 def _joined(cell: Cell, row: Row) -> Row:

@@ -109,5 +109,6 @@ TREES = Figure(
     full=_cases(20),
     weight=lambda _: 0.1,
     note="Sets of three of 20 brokers, and the best of the others in between. We define the cost of core "
-    "links by spanning trees, as the paper computes it.",
+    "links by spanning trees, as the paper computes it. The trees over a broker in "
+    "between are ours; no users are assigned here, so there is no curve of `descent`.",
 )

@@ -207,5 +207,6 @@ DISTRIBUTIONS = Figure(
     graphs=tuple(NETWORKS),
     weight=lambda case: case["users"] / 60000,
     note=f"{GRAPHS} The paper's whole graphs have 3 and 41.7 million users; our synthetic ones have 200,000 "
-    "and 20,000. A sample has at most half of the users of a real graph.",
+    "and 20,000. A sample has at most half of the users of a real graph. The figure shows input and no "
+    "overlay, so there is no curve of ours.",
 )
