@@ -17,7 +17,7 @@ import meshwright as mw
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
-from meshwright.pipeline.readers import shares
+from meshwright.pipeline.readers import sources
 from meshwright.pipeline.readers.csv_files import Layout
 from meshwright.pipeline.readers.fields import name_reasons
 from meshwright.pipeline.readers.formats import Reading
@@ -88,7 +88,7 @@ def test_order_and_partitions_do_not_matter(
         for file, part in zip(files, (pairs[:400], pairs[400:]), strict=True):
             file.write_text("node,topic\n" + "\n".join(part) + "\n")
         size = -(-sum(file.stat().st_size for file in files) // partitions)
-        monkeypatch.setattr(shares, "BYTES_IN_A_SHARE", size)
+        monkeypatch.setattr(sources, "BYTES_IN_A_SHARE", size)
         outcome = ingest(engine, files, tmp_path / f"out{partitions}")
         assert reconciled(outcome)
         assert outcome.duplicates == len(pairs) - len(set(pairs))
@@ -106,7 +106,7 @@ def test_line_numbers_across_shares(engine: Engine, tmp_path: Path, monkeypatch:
     bad = {2, 3, 150, 299, 300}
     lines = [f"{number}" if number in bad else f"n{number % 7},t{number % 11}" for number in range(2, 301)]
     (tmp_path / "a.csv").write_text("node,topic\n" + "\n".join(lines))
-    monkeypatch.setattr(shares, "BYTES_IN_A_SHARE", 500)
+    monkeypatch.setattr(sources, "BYTES_IN_A_SHARE", 500)
     outcome = ingest(engine, [tmp_path / "a.csv"], tmp_path / "out")
     assert outcome.quarantined == len(bad)
     assert aside(tmp_path / "out") == [("a.csv", line, "1 columns, not 2") for line in sorted(bad)]

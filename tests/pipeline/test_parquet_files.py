@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from meshwright.errors import FormatError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
-from meshwright.pipeline.readers import shares
+from meshwright.pipeline.readers import sources
 from meshwright.pipeline.readers.sources import SourceFile
 
 Sizes = list[int]
@@ -25,7 +25,7 @@ ROWS = 1000
 def test_every_byte_is_in_one_share(sizes: Sizes, most: int) -> None:
     """Each byte of each file is in exactly one stretch, and no share exceeds the maximum."""
     files = [SourceFile(str(number), size, "") for number, size in enumerate(sizes)]
-    cut = shares.shares(files, most)
+    cut = sources.shares(files, most)
     covered = Counter(
         (part.path, byte) for share in cut for part in share for byte in range(part.begin, part.end)
     )
@@ -70,7 +70,7 @@ def test_row_groups_in_many_shares(
         pq.write_table(table[600:], tmp_path / "in" / f"b [{number}].parquet", row_group_size=5000)
     pq.write_table(tables[0][:0], tmp_path / "in" / "empty.parquet")
     whole = written(tmp_path / "in", tmp_path / "whole")
-    monkeypatch.setattr(shares, "BYTES_IN_A_SHARE", 4_000)
+    monkeypatch.setattr(sources, "BYTES_IN_A_SHARE", 4_000)
     outcome, content = written(tmp_path / "in", tmp_path / "out")
     assert (outcome, content) == whole
     rows = [row for table in tables for row in table.to_pylist()]
