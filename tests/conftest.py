@@ -1,7 +1,7 @@
 """What all tests share: hypothesis draws the same examples in every run, by no clock; one Spark session.
 
 Where tests run in several processes, those of a folder stay together, since they need the same kernels, and
-so do all that use Spark.
+so do all that use Spark. The groups that take longest come first.
 """
 
 from __future__ import annotations
@@ -22,9 +22,18 @@ SPARK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
     "spark.driver.maxResultSize": "1m",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
-"""The settings of the Spark session that tests share; nothing that grows may pass through its driver."""
+"""The settings of the Spark session that tests share; nothing that grows may pass through its driver.
+
+Spark compiles no code for queries here: that takes longer than a few rows. Slow tests run with its defaults.
+"""
+
+LONGEST = ("spark", "cli", "designs", "greedy")
+"""The groups of tests that take longest."""
 
 settings.register_profile("meshwright", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("meshwright")
@@ -32,11 +41,13 @@ settings.load_profile("meshwright")
 
 @pytest.hookimpl(tryfirst=True)  # before the marks are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests belong into one process."""
+    """Say which tests belong into one process, and sort them by these groups."""
+    groups = {}
     for item in items:
         names = getattr(item, "fixturenames", ())
-        together = "spark" if {"spark", "engine"} & {*names} else Path(item.path).parent.name
-        item.add_marker(pytest.mark.xdist_group(together))
+        groups[item] = "spark" if {"spark", "engine"} & {*names} else Path(item.path).parent.name
+        item.add_marker(pytest.mark.xdist_group(groups[item]))
+    items.sort(key=lambda item: LONGEST.index(groups[item]) if groups[item] in LONGEST else len(LONGEST))
 
 
 @pytest.fixture(scope="session")

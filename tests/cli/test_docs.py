@@ -100,6 +100,7 @@ def test_the_pages_python_runs(page: str) -> None:
         assert printed.getvalue().splitlines() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_the_readmes_run_is_real(tmp_path: Path) -> None:
     """The README shows what `make demo` prints today, except times and paths."""

@@ -98,7 +98,7 @@ def test_the_first_pick_is_uniform() -> None:
 def test_later_picks_are_uniform(limit: int) -> None:
     """After any first pick, each pair that contributes then and is within the limit follows equally often."""
     seconds: dict[naive.Edge, Counter[naive.Edge]] = {}
-    for seed in range(6_000):
+    for seed in range(3_000):
         first, second = (edge[:2] for edge in triples(randomm(UNEVEN, max_degree=limit, seed=seed))[:2])
         seconds.setdefault(first, Counter())[second] += 1
     assert len(seconds) == 8
@@ -141,7 +141,7 @@ def test_arbitrary_picks_are_uniform(limit: int, patience: int, monkeypatch: pyt
         monkeypatch.setattr(arbitrary_links, "draw_links", lambda *arguments: None)
     every = set(combinations(range(UNEVEN.num_nodes), 2))
     seconds: dict[naive.Edge, Counter[naive.Edge]] = {}
-    for seed in range(6_000):
+    for seed in range(3_000):
         drawn = randomm(UNEVEN, max_degree=limit, arbitrary=True, seed=seed)
         first, second = (edge[:2] for edge in triples(drawn)[:2])
         seconds.setdefault(first, Counter())[second] += 1

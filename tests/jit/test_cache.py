@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import meshwright
-from meshwright.jit import cache
+from meshwright.jit import announce, cache, disk_cache
 from meshwright.jit.compiler import config
 
 MINE = f"meshwright-{os.getuid()}"
@@ -264,3 +264,46 @@ def test_the_packages_own_folder_is_left_alone(place: Path) -> None:
     assert [*(place / "user" / "meshwright").glob("meshwright.verify.*/**/*.nbi")]
     for folder in (package, *(path for path in before if path.is_dir())):
         folder.chmod(0o700)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
+def test_of_two_processes_one_compiles(place: Path) -> None:
+    """Processes that need the same kernels at the same time compile each kernel once."""
+    program = (
+        "from numba.core import event\n"
+        "from meshwright import Interest, Overlay, verify\n"
+        "from meshwright.jit.disk_cache import SharedCache\n"
+        "pair = Overlay(Interest.from_dict({'a': {'x'}, 'b': {'x'}}), [0], [1], [1])\n"
+        "with event.install_recorder('numba:compile') as recorder: verify.verify_overlay(pair)\n"
+        "made = [one.data['dispatcher'] for _, one in recorder.buffer if one.is_start]\n"
+        "print([one.py_func.__name__ for one in made if isinstance(one._cache, SharedCache)])"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    answers = [ast.literal_eval(one.communicate()[0]) for one in started]
+    assert [one.returncode for one in started] == [0] * 3
+    kernels = [name for names in answers for name in names]
+    assert kernels
+    assert len(kernels) == len({*kernels})
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
+def test_nobody_waits_forever(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that waited long enough for another one compiles by itself; its callers hear that early."""
+    monkeypatch.setattr(disk_cache, "MOST_SECONDS", 0.1)
+    monkeypatch.setattr(config, "CACHE_DIR", str(place / "shared"))
+    one, other = disk_cache.SharedCache(shown), disk_cache.SharedCache(shown)
+    heard: list[str] = []
+    assert one._take_turn()
+    with announce.announce(heard.append):
+        assert not other._take_turn()
+    assert len(heard) == 1
+    one._end_turn()
+    assert other._take_turn()
+    assert other._take_turn()  # after a compilation that failed
+    other._end_turn()
+
+
+def shown() -> None:
+    """Stand for a kernel."""

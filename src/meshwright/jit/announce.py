@@ -39,6 +39,11 @@ def announce(callback: Callable[[str], None], *, own_process: bool = False) -> I
             _listener.callbacks.remove(callback)
 
 
+def tell() -> None:
+    """Tell callers now that kernels are compiled: another process does it, and this one waits."""
+    _listener.announce()
+
+
 def working_seconds() -> float:
     """Return a time in seconds that stands still while numba compiles kernels or loads them from the cache.
 
@@ -70,7 +75,7 @@ class _Listener:
         """
         if event.kind == "numba:compile":
             if event.is_start:
-                self._announce()
+                self.announce()
             return
         with self._lock:
             if event.is_start:
@@ -87,7 +92,8 @@ class _Listener:
         with self._lock:
             return self._total + (time.perf_counter() - self._since if self._depth else 0.0)
 
-    def _announce(self) -> None:
+    def announce(self) -> None:
+        """Call the callbacks, each once."""
         from meshwright.jit import cache
 
         line = (

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core.caching import FunctionCache
 
 from meshwright.jit import announce, cache
+from meshwright.jit.disk_cache import KernelCache, SharedCache
 from meshwright.jit.link_only import KernelCompiler, LinkOnlyCompiler, QuickCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -63,20 +63,6 @@ INNER: dict[str, Any] = {
 """Options for a function without a way in from Python."""
 
 
-class KernelCache(FunctionCache):
-    """numba's cache on disk, with a quick way to load, for kernels without reference counts.
-
-    Before it loads a kernel, numba imports everything that a compiler needs: a quarter of the time that a
-    small plan takes. It sets up its reference counts on the way. Kernels without them need none of this, and
-    the compiler imports it by itself.
-    """
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code for a signature, or None."""
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-
-
 def _compile(function: Function, *, keep: bool = True, **options: Any) -> Function:
     """Compile with numba's options; `keep` the machine code on disk, if it can be kept."""
     decorate: Any = numba.njit
@@ -87,8 +73,8 @@ def _compile(function: Function, *, keep: bool = True, **options: Any) -> Functi
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder)  # numba reads it when a cache is made
     try:
-        kind = FunctionCache if options.get("_nrt", True) else KernelCache
-        made._cache = kind(function)  # type: ignore[no-untyped-call]
+        kind = SharedCache if options.get("_nrt", True) else KernelCache
+        made._cache = kind(function)
     finally:
         config.CACHE_DIR = before
     return cast("Function", made)
