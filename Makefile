@@ -23,7 +23,7 @@ test: $(READY) chromium ## style, types, import contract, then unit, property an
 	@echo "== ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
 	@echo "== mypy --strict" && $(BIN)/mypy --strict
 	@echo "== import contract" && $(BIN)/lint-imports --no-logo
-	@echo "== pytest" && $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --no-loadscope-reorder
+	@echo "== pytest" && $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 
 test-slow: $(READY) chromium ## the tests that take minutes
 	@$(BIN)/python -m pytest -m slow

@@ -45,23 +45,17 @@ def check_inventory_size(file: Path) -> None:
         )
 
 
-def open_gzip(file: Path) -> gzip.GzipFile:
-    """Open a gzip file for reading; reading raises an error once it expands too far."""
-
-    class Bounded(gzip.GzipFile):
-        """A gzip file that counts what it has expanded to."""
-
-        def read(self, size: int | None = -1) -> bytes:
-            most = max(SMALL, limit(MAX_EXPANSION) * file.stat().st_size)
-            try:
-                content = super().read(min(size or 0, 2**20) if size and size > 0 else most + 1)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise FormatError(f"{file} cannot be read as gzip: {error}") from error
-            if self.tell() > most:
-                raise InputError(
-                    f"{file} expands to more than {most:,} bytes, {limit(MAX_EXPANSION)} times its size: it "
-                    f"may be an attack; if you trust it, raise the limit with {MAX_EXPANSION[0]}"
-                )
-            return content
-
-    return Bounded(file, "rb")
+def expand_gzip(file: Path) -> bytes:
+    """Return the content of a gzip file; raise an error if it expands too far."""
+    most = max(SMALL, limit(MAX_EXPANSION) * file.stat().st_size)
+    try:
+        with gzip.open(file, "rb") as packed:
+            content: bytes = packed.read(most + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(f"{file} cannot be read as gzip: {error}") from error
+    if len(content) > most:
+        raise InputError(
+            f"{file} expands to more than {most:,} bytes, {limit(MAX_EXPANSION)} times its size: it "
+            f"may be an attack; if you trust it, raise the limit with {MAX_EXPANSION[0]}"
+        )
+    return content

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from meshwright.arrow import fill_null, from_strings, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
-from meshwright.files.limits import open_gzip
+from meshwright.files.limits import expand_gzip
 from meshwright.files.urls import open_input
 
 if TYPE_CHECKING:
@@ -208,8 +208,12 @@ def errors_name_file(path: Path) -> Iterator[None]:
 
 
 def _csv_source(path: Path) -> Any:
-    """Return what Arrow reads a CSV file from: compressed files expand only so far."""
-    return open_gzip(path) if path.name.lower().endswith(".gz") else path
+    """Return what Arrow reads a CSV file from: compressed files expand only so far.
+
+    They are expanded here and now. Arrow would read on in a thread of its own after an error, and crash if
+    Python ends meanwhile.
+    """
+    return pa.BufferReader(expand_gzip(path)) if path.name.lower().endswith(".gz") else path
 
 
 def csv_names(path: Path, delimiter: str = ",") -> list[str]:
