@@ -261,7 +261,7 @@ def test_a_bomb_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.Mon
         "except InputError as error: print(error)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
-    command = [sys.executable, "-c", program, tmp_path / "small.csv.gz", bomb]
+    command: list[str | Path] = [sys.executable, "-c", program, tmp_path / "small.csv.gz", bomb]
     said, kilobytes = subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()
     assert re.search(r"expands to more than .*raise the limit with MESHWRIGHT_MAX_EXPANSION", said)
     assert int(kilobytes) < 32 * 2**10
