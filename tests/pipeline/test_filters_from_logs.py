@@ -62,6 +62,15 @@ def test_an_empty_result_is_loud(tmp_path: Path) -> None:
     assert meshwright(*words, "--allow-empty").code == 0
 
 
+def test_a_file_without_rows_is_loud(tmp_path: Path) -> None:
+    """A header alone keeps nothing: that is accepted only if it is asked for."""
+    (tmp_path / "a.csv").write_text("node,topic\n", encoding="utf-8")
+    answer = meshwright("ingest", tmp_path / "a.csv", "--out", tmp_path / "out")
+    assert (answer.code, "nothing was kept" in answer.err) == (1, True)
+    answer = meshwright("ingest", tmp_path / "a.csv", "--out", tmp_path / "out", "--allow-empty")
+    assert (answer.code, answer.err) == (0, "")
+
+
 def test_excluded_topics_are_counted(tmp_path: Path) -> None:
     """Rows of an excluded topic are left out, counted and recorded."""
     assert topics(tmp_path, SESSION, "--exclude-topic", "plant/#") == ["plant/+/state"]

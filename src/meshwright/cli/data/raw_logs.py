@@ -163,7 +163,9 @@ def ingest(
     small = not wants_spark(master, conf) and fits_here(files)
     spark = None if small else open_session(master, conf, connect_timeout)
     with StageDrawing(unit="MB", forced=progress) as drawing:
-        outcome = pipeline.ingest(spark, sources, out, reading, max_bad=max_bad, progress=drawing)
+        outcome = pipeline.ingest(
+            spark, sources, out, reading, max_bad=max_bad, allow_empty=True, progress=drawing
+        )
     empty = not outcome.kept and not allow_empty
     if empty:
         output.note(f"nothing was kept: {out} has no subscriptions; if that is right, add --allow-empty")

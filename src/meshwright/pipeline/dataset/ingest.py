@@ -92,6 +92,7 @@ def ingest(
     reading: Reading | None = None,
     *,
     max_bad: float = MOST_BAD,
+    allow_empty: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Read subscriptions, or subscribe and unsubscribe events, and write them as a dataset.
@@ -110,6 +111,8 @@ def ingest(
         How to read the sources; by default, the format follows from the file names.
     max_bad
         The largest share of rows that may be quarantined.
+    allow_empty
+        Accept sources without any row.
     progress
         A callback for the progress.
 
@@ -133,7 +136,7 @@ def ingest(
         kept.callback(blocks.release)
         given = sorted(str(source) for source in sources)
         found = Found(blocks, [file.path for file in files])
-        if not found.read:
+        if not found.read and not allow_empty:
             raise InputError(f"no rows in {', '.join(given[:5])}: give files that have some")
         found.check(chosen, max_bad)
         relation = relate_found(found, chosen, cores=tasks_at_once(spark))
