@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from meshwright.cli.output import explain
@@ -79,3 +82,19 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("meshwright.store.load_interest", interrupt)
     answer = meshwright("plan", "some.csv", "--out", "plan")
     assert (answer.code, answer.out, answer.err.count("\n")) == (130, "", 1)
+
+
+def test_too_little_memory_to_explain_an_error() -> None:
+    """If memory runs out again while an error is explained, there is one line all the same."""
+    program = (
+        "import sys\n"
+        "from meshwright.cli import main\n"
+        "def fail(*words): raise MemoryError\n"
+        "main.build_app = main.explain = fail\n"
+        "main.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stdout) == (70, "")
+    assert (
+        done.stderr == "meshwright: error: out of memory: use a machine with more, or a sample of the data\n"
+    )

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from meshwright.cli.output import CLOSED_PIPE, INTERRUPTED, explain, note
+from meshwright.cli.output import CLOSED_PIPE, INTERRUPTED, OUT_OF_MEMORY, UNEXPECTED, explain, note
 from meshwright.jit.announce import announce
 
 EXAMPLES = (
@@ -167,7 +167,12 @@ def run() -> None:
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without × still gets an answer
-    code = execute(sys.argv[1:], own_process=True)
+    last_words = f"meshwright: error: {OUT_OF_MEMORY}\n".encode()
+    try:
+        code = execute(sys.argv[1:], own_process=True)
+    except MemoryError:  # there is too little left even to explain the error, or to end in order
+        os.write(2, last_words)
+        os._exit(UNEXPECTED)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -231,6 +231,8 @@ INTERRUPTED = 130
 CLOSED_PIPE = 141
 """The code that a shell reports for a program ended by SIGPIPE."""
 
+OUT_OF_MEMORY = "out of memory: use a machine with more, or a sample of the data"
+
 UsageError = typer.BadParameter.__mro__[1]
 """The base class of errors on the command line. Typer exports only this child of it."""
 
@@ -242,7 +244,7 @@ def explain(error: Exception) -> int:
     if isinstance(error, MeshwrightError):
         return _say(str(error), BAD_INPUT)
     if isinstance(error, MemoryError) or _cannot_map(error):
-        return _say("out of memory: use a machine with more, or a sample of the data", UNEXPECTED)
+        return _say(OUT_OF_MEMORY, UNEXPECTED)
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         return _say("too many open files: raise the limit, with ulimit -n 4096", BAD_INPUT)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EROFS, errno.EDQUOT):
