@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from meshwright.cli.output import explain
+from meshwright.cli.output import OUT_OF_MEMORY, explain
 from terminal import meshwright
 
 
