@@ -95,6 +95,4 @@ def test_too_little_memory_to_explain_an_error() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
     assert (done.returncode, done.stdout) == (70, "")
-    assert (
-        done.stderr == "meshwright: error: out of memory: use a machine with more, or a sample of the data\n"
-    )
+    assert done.stderr == f"meshwright: error: {OUT_OF_MEMORY}\n"
