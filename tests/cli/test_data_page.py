@@ -28,6 +28,8 @@ def prepare(folder: Path) -> None:
     (folder / "follows.txt").write_text("# who whom\n1 2\n2 3\n")
     nodes, topics = zip(*(pair.split(",") for pair in PAIRS), strict=True)
     write_raw_events(Interest.from_pairs(nodes, topics), folder / "events")
+    early = '{"node": "rome", "topic": "sun", "operation": "subscribe", "time": "2026-01-01T06:00:00Z"}\n'
+    (folder / "events" / "early.jsonl.gz").write_bytes(gzip.compress(early.encode()))
     for broker in ("berlin", "oslo"):
         (folder / "logs" / f"{broker}.log").write_text(f"{CONNECTED}c 0 rain\nc 1 wind\nc 0 from/{broker}\n")
     (folder / "published.csv").write_text("publisher,topic,time\na,rain,1\nb,rain,3\n")
