@@ -192,7 +192,7 @@ def filters() -> Any:
     """Export overlapping filters, relays, and an inventory in YAML."""
     brokers = interest("levels").node_names.to_pylist()
     lines = "".join(f"{b}: {{host: h{i}.example, port: {1883 + i}}}\n" for i, b in enumerate(brokers))
-    merged = f"--overlaps merge --inventory {written('places.yaml', lines)} --insecure --json"
+    merged = f"--inventory {written('places.yaml', lines)} --insecure --json"
     shown = command(f"export {routed('levels')} --to mosquitto --out merged {merged}")
     command(f"export {published()} --to mosquitto --allow-relays --out relayed")
     return shown, files("merged"), files("relayed")
