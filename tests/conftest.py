@@ -29,7 +29,7 @@ SPARK = {
 }
 """The settings of the Spark session that tests share; nothing that grows may pass through its driver.
 
-Spark compiles no code for queries here: that takes longer than a few rows. Tests of clusters keep its defaults.
+Spark compiles no code for queries here: that takes longer than a few rows. Tests of clusters do not use this.
 """
 
 LONGEST = ("spark", "cli", "designs", "greedy")
