@@ -141,6 +141,7 @@ def test_a_row_ignores_what_it_names(tmp_path: Path) -> None:
         ignored_rows(tmp_path / "ignored")
 
 
+@pytest.mark.slow
 def test_a_copy_is_as_before_after_a_mutant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tmp_path / "root"
     (root / "tests").mkdir(parents=True)

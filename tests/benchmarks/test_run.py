@@ -130,6 +130,7 @@ def test_unknown_names_are_rejected() -> None:
         main(quick=True, only=["nothing like this"])
 
 
+@pytest.mark.slow
 def test_a_failing_task_is_reported_and_recorded(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -154,7 +154,7 @@ def test_any_changes_keep_the_overlay_sound(policy: Policy) -> None:
     machine: Any = type("Machine", (Churn,), {"policy": policy})
     run = machine.TestCase
     run.settings = settings(
-        max_examples=examples(18, 3),
+        max_examples=examples(12, 3),
         stateful_step_count=12,
         suppress_health_check=list(HealthCheck),
         deadline=None,

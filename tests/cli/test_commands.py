@@ -265,6 +265,7 @@ def test_demo_goes_all_the_way(demonstrated: tuple[Path, Answer]) -> None:
     assert "0 missing, 0 duplicate, 0 leaked" in real or "skipped" in real
 
 
+@pytest.mark.slow
 def test_demo_in_json(demonstrated: tuple[Path, Answer], tmp_path: Path) -> None:
     """`demo --json` prints one document; a second run gives the same plan, trees and configuration."""
     answer = meshwright("demo", *SMALL, "--out", tmp_path, "--json").json

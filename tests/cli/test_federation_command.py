@@ -34,6 +34,7 @@ def test_a_plan_is_proved(tmp_path: Path) -> None:
 
 
 @needs_broker
+@pytest.mark.slow
 def test_a_synthetic_federation_under_churn() -> None:
     """Without a plan a synthetic one runs; each event of the churn has a line, and the exit code is 0."""
     answer = meshwright("federation", "--brokers", "5", "--churn", "2", "--no-ingest")

@@ -19,7 +19,7 @@ interests = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=2, max_siz
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(interests, st.integers(1, 3), st.integers(1, 4))
 def test_no_overlay_supports_more_than_the_limit(interest: mw.Interest, degree: int, links: int) -> None:
     """Every overlay of a small interest keeps to the limits of its links and its maximum degree."""

@@ -232,6 +232,7 @@ def parsed_imports(package: Path, source: Path) -> set[Path]:
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
+@pytest.mark.slow
 def test_the_packages_own_folder_is_left_alone(place: Path) -> None:
     """A package that cannot be written compiles all the same, into the user's cache; a second run loads.
 

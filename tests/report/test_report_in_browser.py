@@ -119,6 +119,7 @@ def test_phones_and_themes(browser: Browser, page: Path, width: int, scheme: str
         assert (page_colour == "rgb(255, 255, 255)") == (scheme == "light")
 
 
+@pytest.mark.slow
 def test_paper_has_the_picture(browser: Browser, page: Path) -> None:
     """In print the graph is a picture, and fields and buttons are gone."""
     with opened(browser, page) as shown:
