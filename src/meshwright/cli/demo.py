@@ -167,7 +167,8 @@ def _format_advice(plan: "Plan", ring: "Plan") -> str:
         return "no two brokers share a topic: there is nothing to link"
     return (
         f"{name_of(plan)}: {len(plan.overlay):,} links, at most {plan.figures['max_degree']:,} at a broker; "
-        f"a ring per topic takes {len(ring.overlay):,} and {ring.figures['max_degree']:,}"
+        f"a ring per topic takes {len(ring.overlay):,} (equal links count once) and "
+        f"{ring.figures['max_degree']:,}"
     )
 
 
