@@ -2,7 +2,7 @@
 
 A changed place is a mutant. It is killed if a test fails, or hangs; a survivor shows what is not tested. The
 checkout is never touched: mutants are written into a copy in the temporary folder, which stays there, with
-its compiled kernels, for the next run. The tests of a file are those of its room.
+its compiled kernels, for the next run. The tests of a file are those of its room, and its own examples.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from mutations import Mutant, Mutations
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("src/meshwright")
 NOT_COPIED = (".*", "__pycache__", "*.egg-info", "build", "dist", "out", "htmlcov")
+NO_TESTS = 5  # pytest's exit code if it finds none
 MEMORY = 8 << 30  # bytes of data for each process: a mutant may ask for any amount
 
 
@@ -105,6 +106,9 @@ class Copy:
             # Bytecode is known by the second and size of its source: no two mutants share them.
             os.utime(file, (was.st_atime, int(was.st_mtime) + self.runs))
             code, said, seconds = self.run(tests, limit)
+            if code == 0:
+                code, said, more = self.run([mutant.file], limit)  # the examples in its docstrings
+                code, seconds = 0 if code == NO_TESTS else code, seconds + more
         finally:
             file.write_bytes(source)
             os.utime(file, ns=(was.st_atime_ns, was.st_mtime_ns))
@@ -215,6 +219,8 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
 def main(words: Sequence[str] | None = None) -> None:
     """Try out mutants, and print those that survive."""
     options = arguments(words)
+    # Shells make background jobs ignore Ctrl-C, and tests that send it would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     mutants = mutants_of(options.paths, options.skip, keys=options.keys)
     rows = ignored_rows(options.ignore)
     for row in rows:

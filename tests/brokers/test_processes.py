@@ -119,6 +119,11 @@ def test_a_broker_that_does_not_stop_is_killed(brokers: Brokers, monkeypatch: py
         process = brokers.running["a"]
         brokers.stop("a")
         assert process.returncode == -signal.SIGKILL
+        brokers.start("a")
+        wait_for_log(brokers, "a", "ready", "ready")
+        process = brokers.running["a"]
+        brokers.stop_all()
+        assert process.returncode == -signal.SIGKILL
 
 
 def test_reload_sends_a_signal(brokers: Brokers) -> None:

@@ -150,6 +150,16 @@ def times(seconds: dict[str, float]) -> list[Row]:
     ]
 
 
+def test_the_largest_networks_count() -> None:
+    """The times of a table are those of the networks with most users."""
+    rows = [
+        {"users": users, "algorithm": "packing", "assigning": users / 1e6, "routing": 0.5}
+        for users in (200, 1000)
+    ]
+    assert running_time._first_stage(Results(rows)) == pytest.approx(1.0)
+    assert running_time._times(Results(rows))["packing"] == [0.501]
+
+
 def test_times_are_compared() -> None:
     """A tenth of the paper's times holds everywhere; equal times are in no order."""
     tenth = {name: value / 10 for name, value in running_time.PAPER_SECONDS.items()}

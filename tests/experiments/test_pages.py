@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -33,6 +34,16 @@ class Tags(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
+
+
+def test_the_machine_is_named() -> None:
+    """The page names the processor that the system reports, never an empty one."""
+    known = Path("/proc/cpuinfo")
+    reported = known.read_text(encoding="utf-8") if known.is_file() else ""
+    named = re.findall(r"^model name\s*: (.*)$", reported, re.MULTILINE)
+    assert pages._processor() in (
+        [name.strip() for name in named[:1]] or [platform.processor(), "unknown processor"]
+    )
 
 
 def test_the_page_makes_no_request(made: Reproduction) -> None:
