@@ -7,9 +7,11 @@ import pytest
 
 from meshwright.content import Workload
 from meshwright.content.migration import Terms
-from meshwright.content.migration.protocol.broker_state import BrokerState, LocalUser
+from meshwright.content.migration.protocol.broker_state import GENERATION, BrokerState, LocalUser
+from meshwright.content.migration.protocol.delivery import ChannelTrees
 from meshwright.content.migration.protocol.messages import Message, RequestToMove
-from meshwright.content.migration.protocol.moves import MoveRequests
+from meshwright.content.migration.protocol.moves import Handover, MoveRequests
+from meshwright.content.migration.protocol.publications import Publications
 
 USERS, BROKERS = 6, 2
 
@@ -95,3 +97,14 @@ def test_answers_that_nobody_waits_for_are_ignored(requests: MoveRequests) -> No
     assert not requests.pending
     requests._state.alive.discard(1)
     assert not requests.request_moves()
+
+
+def test_only_moves_of_earlier_tokens_are_lost(requests: MoveRequests) -> None:
+    """A new token drops users whose move is of an earlier one and not in the log; others stay expected."""
+    state = requests._state
+    logged = state.log.append(3, 1, 1, paid=True)
+    handover = Handover(state, Publications(state, ChannelTrees(state)))
+    versions = {0: GENERATION + 7, 1: 2 * GENERATION + 7, 2: 3 * GENERATION + 7, 3: logged.version}
+    state.users = {user: LocalUser(version=version) for user, version in versions.items()}
+    handover.drop_lost_moves(2)
+    assert set(state.users) == {1, 2, 3}
