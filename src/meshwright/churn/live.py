@@ -93,7 +93,7 @@ class LiveOverlay:
 
     def join(self, node: Name, topics: Iterable[Name]) -> Repair:
         """Add a new node."""
-        return self._apply((Event(JOIN, node, distinct(topics)),), JOIN)
+        return self._apply((Event(JOIN, node, _as_tuple(topics)),), JOIN)
 
     def leave(self, node: Name) -> Repair:
         """Remove a node."""
@@ -105,11 +105,11 @@ class LiveOverlay:
 
     def subscribe(self, node: Name, topics: Iterable[Name]) -> Repair:
         """Subscribe a node to more topics."""
-        return self._apply((Event(SUBSCRIBE, node, distinct(topics)),), SUBSCRIBE)
+        return self._apply((Event(SUBSCRIBE, node, _as_tuple(topics)),), SUBSCRIBE)
 
     def unsubscribe(self, node: Name, topics: Iterable[Name]) -> Repair:
         """Unsubscribe a node from some of its topics."""
-        return self._apply((Event(UNSUBSCRIBE, node, distinct(topics)),), UNSUBSCRIBE)
+        return self._apply((Event(UNSUBSCRIBE, node, _as_tuple(topics)),), UNSUBSCRIBE)
 
     def apply(self, batch: Iterable[Event]) -> Repair:
         """Apply several events at once: all of them, or nothing if one is rejected.
@@ -164,15 +164,15 @@ class LiveOverlay:
 
     def neighbours(self, node: Name) -> list[Name]:
         """Return the nodes that a node is linked with."""
-        return self._state.name_nodes(self._state.neighbours(self._slot(node)))
+        return self._state.name_nodes(self._state.neighbours(self._slot(node)).tolist())
 
     def backups(self, node: Name) -> list[Name]:
         """Return the backups of a node, which stand in for it when it leaves."""
-        return self._state.name_nodes(self._state.backups(self._slot(node)))
+        return self._state.name_nodes(self._state.backups(self._slot(node)).tolist())
 
     def primaries(self, node: Name) -> list[Name]:
         """Return the nodes that a node is a backup of."""
-        return self._state.name_nodes(self._state.primaries(self._slot(node)))
+        return self._state.name_nodes(self._state.primaries(self._slot(node)).tolist())
 
     def node_table(self) -> pa.Table:
         """Return a table of the nodes: their topics, links, backups and primaries in numbers."""
@@ -228,25 +228,25 @@ class LiveOverlay:
         first, *others = _steps(events)
         change = state.change(first)
         topics = events[0].topics or state.name_topics(change.topics)
-        fragments = int(change.fragments)
+        fragments = change.fragments
         made, lost = state.name_links(change.made), state.name_links(change.lost)
         # The names of nodes that left were needed for their links.
         if first[0].event in (LEAVE, CRASH):
             for event in first:
                 state.nodes.remove(event.node)
-        candidates, spent = int(change.step.candidates), int(change.step.nanoseconds) / 1e9
+        candidates, spent = change.candidates, change.nanoseconds / 1e9
         if not others and policy.name in ("naive", "shadow"):
             return _Outcome(tuple(made), tuple(lost), topics, fragments, candidates, spent)
-        ends = {*change.made.ravel().tolist(), *change.lost.ravel().tolist()}
+        ends = {*change.made, *change.lost}
         log = [(link, False) for link in lost] + [(link, True) for link in made]
         for step in others:
             change = state.change(step)
             topics += step[0].topics
-            fragments += int(change.fragments)
-            candidates += int(change.step.candidates)
-            spent += int(change.step.nanoseconds) / 1e9
+            fragments += change.fragments
+            candidates += change.candidates
+            spent += change.nanoseconds / 1e9
             log += [(link, True) for link in state.name_links(change.made)]
-            ends |= set(change.made.ravel().tolist())
+            ends |= set(change.made)
         tidied = 0
         if policy.name == "tidy":
             tidying, tidied = state.tidy(ends, Budget(policy.steps, policy.moves, policy.lose))
@@ -266,9 +266,11 @@ def _check_event(state: LiveState, event: Event) -> None:
     else:
         state.nodes.find([event.node])
     if event.event in (JOIN, SUBSCRIBE):
-        for topic in event.topics:
-            if topic not in state.topics.numbers:
-                state.topics.check_new(topic)
+        known = state.topics.numbers
+        if not all(map(known.__contains__, event.topics)):
+            for topic in event.topics:
+                if topic not in known:
+                    state.topics.check_new(topic)
     if event.event == UNSUBSCRIBE:
         state.topics.find(event.topics)
     if event.event in (SUBSCRIBE, UNSUBSCRIBE):
@@ -277,6 +279,11 @@ def _check_event(state: LiveState, event: Event) -> None:
         if wrong:
             has = "already has" if event.event == SUBSCRIBE else "does not have"
             raise InputError(f"node {event.node!r} {has} the topics {first_five(wrong)}: leave them out")
+
+
+def _as_tuple(topics: Iterable[Name]) -> tuple[Name, ...]:
+    """Return topics as a tuple; `Event` removes duplicates from one."""
+    return topics if type(topics) is tuple else distinct(topics)
 
 
 def _steps(events: Sequence[Event]) -> list[Sequence[Event]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from sys import getsizeof
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,25 +12,27 @@ import pyarrow as pa
 from meshwright import measure
 from meshwright.arrow import is_text
 from meshwright.churn import allocate
-from meshwright.churn.events import CRASH, JOIN, LEAVE, UNSUBSCRIBE, Event
-from meshwright.churn.kernels import changes
+from meshwright.churn.events import JOIN, SUBSCRIBE, Event
+from meshwright.churn.kernels import calls
 from meshwright.churn.kernels.backups import chunks_needed, mend_backups
+from meshwright.churn.kernels.changes import NOT_DONE
 from meshwright.churn.kernels.live_arrays import NODES, TOP, count_topics, link_all, topics_of, unlink_all
 from meshwright.churn.kernels.tidy import MOVED, tidy
 from meshwright.dynamic.fragments import allocate_groups
 from meshwright.dynamic.link_lists import copy_list, list_links, list_neighbours
-from meshwright.dynamic.mutable_overlay import LINKS, SPARE
+from meshwright.dynamic.mutable_overlay import LINKS
 from meshwright.errors import InputError, first_five
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
+from meshwright.jit.addresses import address_table
 from meshwright.jit.announce import working_seconds
 from meshwright.names import name_array
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Offsets
-    from meshwright.churn.kernels.changes import Change
-    from meshwright.churn.kernels.live_arrays import RepairRule
+    from meshwright.churn.kernels.calls import Answer
+    from meshwright.churn.kernels.live_arrays import LiveArrays, RepairRule
     from meshwright.churn.kernels.tidy import Budget
     from meshwright.churn.repair import Link
     from meshwright.names import Name
@@ -118,6 +120,7 @@ class LiveState:
         self.nodes = NameTable(overlay.interest.node_names, "node")
         self.topics = NameTable(overlay.interest.topic_names, "topic")
         self.rule = rule
+        self._rule_numbers = np.array(rule, dtype=np.float64)
         self.arrays = allocate.allocate(overlay, seed)
         self._allocate_working_memory()
         if rule.coverage:
@@ -128,10 +131,27 @@ class LiveState:
         """Return an independent copy."""
         other = LiveState.__new__(LiveState)
         other.nodes, other.topics, other.rule = self.nodes.copy(), self.topics.copy(), self.rule
+        other._rule_numbers = self._rule_numbers
         arrays = {name: array.copy() for name, array in self.arrays._asdict().items()}
         other.arrays = self.arrays._replace(**arrays)
         other._allocate_working_memory()
         return other
+
+    @property
+    def arrays(self) -> LiveArrays:
+        """The arrays of the kernels."""
+        return self._arrays
+
+    @arrays.setter
+    def arrays(self, arrays: LiveArrays) -> None:
+        self._arrays = arrays
+        self._addresses: Offsets | None = None
+
+    def _table(self) -> Offsets:
+        """Return the addresses of all arrays, made again after one of them was replaced."""
+        if self._addresses is None:
+            self._addresses = address_table((*self._arrays, *self.groups, self.work))
+        return self._addresses
 
     # -- figures ------------------------------------------------------------------------------------
 
@@ -160,45 +180,49 @@ class LiveState:
 
     # -- changes ------------------------------------------------------------------------------------
 
-    def change(self, step: Sequence[Event]) -> Change:
+    def change(self, step: Sequence[Event]) -> Answer:
         """Apply one event, or several leaves at once, and repair what that breaks."""
         first = step[0]
-        if first.event in (LEAVE, CRASH):
-            gone = [self.nodes.numbers[event.node] for event in step]
-            self._make_room_for_links(gone)
-            slots = np.array(gone, dtype=np.int32)
-            change = changes.leave(self.arrays, self.groups, slots, self.rule, self.work)
-        elif first.event == UNSUBSCRIBE:
-            v = self.nodes.numbers[first.node]
-            self._make_room_for_links([v])
-            topics = self._number_topics(first.topics)
-            change = changes.unsubscribe(self.arrays, self.groups, v, topics, self.rule, self.work)
+        if first.event in (JOIN, SUBSCRIBE):
+            answer = self._add_topics(first)
         else:
-            change = self._add_topics(first)
-        if change.done < len(change.queue):
-            self._mend_backups(change.queue, int(change.done), self.rule)
-        return change
+            gone = np.array([self.nodes.numbers[event.node] for event in step], dtype=np.int32)
+            topics = self._number_topics(sorted(first.topics, key=self.topics.numbers.__getitem__))
+            answer = self._remove(gone, topics)
+            if answer.done == calls.NO_ROOM:
+                degree = int(self.arrays.degree[gone].sum())
+                most = max(int(count_topics(self.arrays, v)) for v in gone.tolist())
+                self.arrays = allocate.with_links(self.arrays, degree * most, len(self.arrays.degree))
+                answer = self._remove(gone, topics)
+        if answer.queue:
+            self._mend_backups(np.array(answer.queue, dtype=np.int32), answer.done, self.rule)
+        return answer
 
-    def _add_topics(self, event: Event) -> Change:
+    def _remove(self, slots: Ids, topics: Ids) -> Answer:
+        """Remove nodes, or only some topics of one node; return whether there was room."""
+        table, numbers = self._table(), self._rule_numbers
+        if len(topics):
+            return calls.read_answer(calls.call_unsubscribe(table, numbers, slots, topics))
+        return calls.read_answer(calls.call_leave(table, numbers, slots))
+
+    def _add_topics(self, event: Event) -> Answer:
         """Apply a join or a subscribe."""
         fresh = event.event == JOIN
         v = self.nodes.add(event.node) if fresh else self.nodes.numbers[event.node]
         topics = self._number_topics(event.topics)
-        live = self.arrays
-        if v >= len(live.degree) or len(self.topics.names) > len(live.column):
-            live = allocate.with_topics(allocate.with_nodes(live, v + 1), len(self.topics.names))
+        answer = calls.call_join(self._table(), self._rule_numbers, v, topics, fresh)
+        if answer[calls.DONE] == calls.NO_ROOM:
+            live = allocate.with_topics(allocate.with_nodes(self.arrays, v + 1), len(self.topics.names))
+            # A link for each topic, which takes a chunk at either end, and backups.
+            live = allocate.with_chunks(live, (2 + 6 * self.rule.coverage) * (len(topics) + 2))
             self.arrays = live
             if len(live.degree) > len(self.groups.mark):
                 self._allocate_working_memory()
-        # A link for each topic, which takes a chunk at either end, and backups.
-        most = (2 + 6 * self.rule.coverage) * (len(topics) + 2)
-        if live.tally[SPARE] < most:
-            live = self.arrays = allocate.with_chunks(live, most)
-        change = changes.join(live, v, topics, fresh, self.rule, self.work)
-        if change.done == changes.NOT_DONE:
-            self.arrays = allocate.with_members(live)
-            change = changes.join(self.arrays, v, topics, fresh, self.rule, self.work)
-        return change
+            answer = calls.call_join(self._table(), self._rule_numbers, v, topics, fresh)
+        if answer[calls.DONE] == NOT_DONE:
+            self.arrays = allocate.with_members(self.arrays)
+            answer = calls.call_join(self._table(), self._rule_numbers, v, topics, fresh)
+        return calls.read_answer(answer)
 
     def _mend_backups(self, queue: Ids, done: int, rule: RepairRule) -> None:
         """Mend the backups of the nodes of a queue, from a place on."""
@@ -217,7 +241,7 @@ class LiveState:
         self.arrays = allocate.with_links(self.arrays, budget.lose * budget.steps, len(self.arrays.degree))
         touched = np.array(there, dtype=np.int32)
         log = tidy(self.arrays, self.groups, touched, budget, self.rule, self.work)
-        links = self.name_links(log.change[:, :2])
+        links = self.name_links(log.change[:, :2].ravel().tolist())
         return list(zip(links, log.change[:, 2].astype(bool).tolist(), strict=True)), int(log.tally[MOVED])
 
     def rebuild(self) -> tuple[list[Link], list[Link], float]:
@@ -237,51 +261,49 @@ class LiveState:
         unlink_all(self.arrays, lost)
         self.arrays = allocate.with_links(self.arrays, len(made), len(there))
         link_all(self.arrays, made[:, 0].copy(), made[:, 1].copy())
-        return self.name_links(made), self.name_links(lost), spent
+        return self.name_links(made.ravel().tolist()), self.name_links(lost.ravel().tolist()), spent
 
     # -- room ---------------------------------------------------------------------------------------
 
     def _allocate_working_memory(self) -> None:
         slots = len(self.arrays.degree)
         self.groups = allocate_groups(slots, slots)
+        self._addresses = None
         # Room for a list of slots, and behind it for a topic's list, or for neighbours and backups.
         self.work = np.empty(3 * slots + 16, dtype=np.int32)
 
-    def _make_room_for_links(self, slots: Sequence[int]) -> None:
-        """Make room for the links that the loss of these nodes can take: one per link and topic at most."""
-        degree = sum(int(self.arrays.degree[v]) for v in slots)
-        if self.arrays.tally[SPARE] < 2 * degree * len(self.topics.names):
-            most = max((int(count_topics(self.arrays, v)) for v in slots), default=0)
-            self.arrays = allocate.with_links(self.arrays, degree * most, len(self.arrays.degree))
-
     # -- names --------------------------------------------------------------------------------------
 
-    def _number_topics(self, topics: Iterable[Name]) -> Ids:
-        """Return the numbers of topics, ascending; new topics get one."""
+    def _number_topics(self, topics: Sequence[Name]) -> Ids:
+        """Return the numbers of topics; new topics get one."""
         known = self.topics.numbers
-        numbers = [known[topic] if topic in known else self.topics.add(topic) for topic in topics]
-        return np.array(sorted(numbers), dtype=np.int32)
+        try:
+            return np.fromiter(map(known.__getitem__, topics), np.int32, len(topics))
+        except KeyError:
+            numbers = [known[topic] if topic in known else self.topics.add(topic) for topic in topics]
+            return np.array(numbers, dtype=np.int32)
 
-    def name_topics(self, numbers: Ids) -> tuple[Name, ...]:
+    def name_topics(self, numbers: Iterable[int]) -> tuple[Name, ...]:
         """Return the names of topics."""
-        names = self.topics.names
-        return tuple([names[topic] for topic in numbers.tolist()])
+        name: Callable[[int], Any] = self.topics.names.__getitem__
+        return tuple(map(name, numbers))
 
-    def name_nodes(self, slots: Ids) -> list[Name]:
+    def name_nodes(self, slots: Iterable[int]) -> list[Name]:
         """Return the names of nodes."""
-        names = self.nodes.names
-        return [names[v] for v in slots.tolist()]
+        name: Callable[[int], Any] = self.nodes.names.__getitem__
+        return list(map(name, slots))
 
-    def name_links(self, pairs: Ids) -> list[Link]:
-        """Return links by the names of their ends."""
-        names = self.nodes.names
-        return [(names[u], names[v]) for u, v in pairs.tolist()]
+    def name_links(self, slots: Iterable[int]) -> list[Link]:
+        """Return links by the names of their ends, given the slots of both ends one after the other."""
+        name: Callable[[int], Any] = self.nodes.names.__getitem__
+        ends = map(name, slots)
+        return list(zip(ends, ends, strict=True))
 
     # -- contents -----------------------------------------------------------------------------------
 
     def topics_of(self, v: int) -> tuple[Name, ...]:
         """Return the topics of the node in a slot."""
-        return self.name_topics(topics_of(self.arrays, v))
+        return self.name_topics(topics_of(self.arrays, v).tolist())
 
     def neighbours(self, v: int) -> Ids:
         """Return the slots that a slot is linked with."""

@@ -50,8 +50,8 @@ def working_seconds() -> float:
     Differences between two calls say how long the work between them took. The first call imports numba, so
     that no difference includes the import.
     """
-    from meshwright.jit import compiler  # noqa: F401  (it registers the listener)
-
+    if not _listener.listening:
+        from meshwright.jit import compiler  # noqa: F401  (it registers the listener)
     return time.perf_counter() - _listener.seconds()
 
 
@@ -63,6 +63,8 @@ class _Listener:
         """Those who have not been called yet."""
         self.own_process = False
         """Whether this process runs no kernels but ours."""
+        self.listening = False
+        """Whether numba sends its events."""
         self._lock = threading.Lock()
         self._depth = 0
         self._since = 0.0
@@ -118,6 +120,7 @@ def listen() -> None:
     event.Listener.register(_Listener)  # numba accepts its own class only; that one needs numba imported
     for kind in ("numba:compile", "numba:compiler_lock"):
         event.register(kind, _listener)  # type: ignore[no-untyped-call]
+    _listener.listening = True
 
 
 def _load_arrays_without_blas() -> None:

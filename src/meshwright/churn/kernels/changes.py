@@ -41,7 +41,7 @@ from meshwright.churn.kernels.shadows import (
 from meshwright.dynamic.link_lists import list_neighbours
 from meshwright.dynamic.mutable_overlay import NONE
 from meshwright.jit.clock import nanoseconds
-from meshwright.jit.compiler import compiled, helper, inner
+from meshwright.jit.compiler import helper, inner
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int
@@ -108,7 +108,7 @@ def repair(live: LiveArrays, damage: Damage, shadows: Ids, rule: RepairRule) -> 
     return made, step
 
 
-@compiled
+@helper
 def join(live: LiveArrays, v: Int, topics: Ids, fresh: bool, rule: RepairRule, work: Ids) -> Change:
     """Subscribe a node to topics that it did not have; if it is `fresh`, it is new.
 
@@ -163,7 +163,7 @@ def unlink_nodes(live: LiveArrays, gone: Ids, losses: Losses, work: Ids) -> tupl
     return ends, links
 
 
-@compiled
+@helper
 def leave(live: LiveArrays, groups: Groups, gone: Ids, rule: RepairRule, work: Ids) -> Change:
     """Remove nodes, all at once, and repair what that breaks (shadows, Alg. 7 and 8)."""
     words, degrees, backups, primaries = live.bits.shape[1], 0, 0, 0
@@ -223,7 +223,7 @@ def keep_distinct(live: LiveArrays, nodes: Ids) -> Ids:
     return nodes[:kept]
 
 
-@compiled
+@helper
 def unsubscribe(live: LiveArrays, groups: Groups, v: Int, topics: Ids, rule: RepairRule, work: Ids) -> Change:
     """Unsubscribe a node that stays from topics, and join again those of its neighbours that it connected."""
     old = bits_of(topics, live.bits.shape[1])

@@ -81,6 +81,16 @@ class Scan(NamedTuple):
     """The candidate with the least original weight, or −1 if there is no candidate."""
 
 
+NOBODY = 2**62
+"""More than any weight and node in one number."""
+
+
+@inlined
+def node_in(number: Int) -> Int:
+    """Return the node of a number of weight and node, or −1 for nobody."""
+    return np.int64(NONE) if number == NOBODY else number & np.int64(0xFFFFFFFF)
+
+
 @inlined
 def scan_subscribers(live: LiveArrays, topic: Int, window: Int, eligible: Ids) -> Scan:
     """Look at `window` subscribers of a topic from a random place on, or more until there is a candidate.
@@ -89,12 +99,15 @@ def scan_subscribers(live: LiveArrays, topic: Int, window: Int, eligible: Ids) -
     """
     length, start = np.int64(live.member_length[topic]), live.member_start[topic]
     begin = np.int64(draw(live, length))
-    best, lightest, light = np.int64(NONE), np.int64(NONE), np.int64(0)
-    least, looked, able, i = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    while i < length and (looked < window or lightest == NONE):
-        at = begin + i if begin + i < length else begin + i - length
-        u = np.int64(live.members[start + at])
-        i += 1
+    # A weight and a node in one number: the least number is the least weight, then the lowest node. Whether a
+    # node is lighter than all before it is unpredictable, so we choose instead of branching.
+    best, lightest = np.int64(NOBODY), np.int64(NOBODY)
+    looked, able = np.int64(0), np.int64(0)
+    at, left = start + begin, length
+    while left > 0 and (looked < window or lightest == NOBODY):
+        u = np.int64(live.members[at])
+        at = at + 1 if at + 1 < start + length else start
+        left -= 1
         # Stale entries do not count for the window.
         if not has_topic(live, u, topic):
             continue
@@ -102,15 +115,13 @@ def scan_subscribers(live: LiveArrays, topic: Int, window: Int, eligible: Ids) -
         if live.mark[u] != NONE:
             continue
         own = np.int64(weight(live, u))
-        if lightest == NONE or (own, u) < (light, lightest):
-            light, lightest = own, u
+        paid = np.int64(live.paid[u])
+        lightest = min(lightest, own << 32 | u)
         # Alg. 12, lines 8 and 9.
-        if own > live.paid[u]:
-            eligible[able] = u
-            able += 1
-            if best == NONE or (own - live.paid[u], u) < (least, best):
-                best, least = u, np.int64(own - live.paid[u])
-    return Scan(best, least, able, lightest)
+        eligible[able] = u
+        able += np.int64(own > paid)
+        best = min(best, (own - paid) << 32 | u if own > paid else np.int64(NOBODY))
+    return Scan(node_in(best), np.int64(0) if best == NOBODY else best >> 32, able, node_in(lightest))
 
 
 @inner
