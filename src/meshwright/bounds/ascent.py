@@ -9,6 +9,8 @@ The steps between two scans use a *pool* of tight pairs instead of all pairs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -52,35 +54,49 @@ PARTS = 4
 
 
 class Deadline:
-    """A number of seconds that rounds of similar length should not exceed; None is no limit.
+    """A number of seconds that should not be exceeded; None is no limit.
 
-    >>> Deadline(None).allows_another(), Deadline(0.0).allows_another()
+    >>> Deadline(None).allows(5.0), Deadline(0.0).allows(0.0)
     (True, False)
     """
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds, self.began = seconds, working_seconds()
-        self.longest = self.reserved = self.last = 0.0
+        self.reserved = 0.0
+        """Seconds to keep for what follows."""
 
     @property
     def elapsed(self) -> float:
         """The seconds so far, without compilation."""
         return working_seconds() - self.began
 
+    def allows(self, seconds: float) -> bool:
+        """Return whether there is time for something that takes this long."""
+        return self.seconds is None or self.elapsed + seconds + self.reserved < self.seconds
+
+
+class Stopwatch:
+    """How long each part of a round has taken at most."""
+
+    def __init__(self) -> None:
+        self.longest = {"scan": 0.0, "pool": 0.0, "step": 0.0}
+
+    @contextmanager
+    def time(self, part: str) -> Iterator[None]:
+        """Measure one part."""
+        began = working_seconds()
+        yield
+        self.longest[part] = max(self.longest[part], working_seconds() - began)
+
     @property
-    def over(self) -> bool:
-        """Whether the time is over."""
-        return self.seconds is not None and self.elapsed >= self.seconds
+    def shortest_round(self) -> float:
+        """The seconds of a round with a single step."""
+        return sum(self.longest.values())
 
-    def reserve(self, seconds: float) -> None:
-        """Keep some seconds for what follows the rounds; the next round begins now."""
-        self.reserved, self.last = seconds, self.elapsed
-
-    def allows_another(self) -> bool:
-        """Return whether there is time for a round as long as the longest so far. Call it before each."""
-        now = self.elapsed
-        self.longest, self.last = max(self.longest, now - self.last), now
-        return self.seconds is None or now + self.longest + self.reserved < self.seconds
+    @property
+    def rest_of_round(self) -> float:
+        """The seconds of one more step and the scan that ends a round."""
+        return self.longest["step"] + self.longest["scan"]
 
 
 def stiffness(step: int) -> float:
@@ -100,8 +116,9 @@ def reach(step: int) -> float:
 class Ascent:
     """Prices that improve round by round, from step 0, or from `PAYING` if they are good already."""
 
-    def __init__(self, loads: Loads, price: Floats, step: int = 0) -> None:
+    def __init__(self, loads: Loads, price: Floats, step: int = 0, clock: Deadline | None = None) -> None:
         self.loads, self.price, self.step = loads, price.copy(), step
+        self.clock, self.watch = clock or Deadline(None), Stopwatch()
         self.rate, self.care = RATE, CARE
         self.momentum = np.zeros_like(price)
         self.extra = np.zeros(loads.interest.num_nodes, dtype=np.float32)
@@ -118,20 +135,25 @@ class Ascent:
 
     @property
     def done(self) -> bool:
-        """Whether all steps were made."""
-        return self.step >= STEPS
+        """Whether all steps were made, or there is no time for another round."""
+        return self.step >= STEPS or not self.clock.allows(self.watch.shortest_round)
 
     def round(self) -> None:
         """Make some steps on the pairs that the last scan found, then scan again."""
         if self.step >= PAYING and not self.paying:
             self._begin_paying()
         eta = stiffness(self.step)
-        self.pool = make_pool(self.loads, self.scan, eta, self.care, self.pool if self.slipped else None)
+        with self.watch.time("pool"):
+            self.pool = make_pool(self.loads, self.scan, eta, self.care, self.pool if self.slipped else None)
         count = round(1.5 * self.loads.updates / max(len(self.pool.ours), 1))
         count = min(max(count, FEWEST_STEPS), MOST_STEPS, (STEPS if self.paying else PAYING) - self.step)
         for _ in range(count):
-            self._move(self.pool, eta)
-        self.step += count
+            with self.watch.time("step"):
+                self._move(self.pool, eta)
+            self.step += 1
+            # Pools differ in size: a round may take far longer than the last one did.
+            if not self.clock.allows(self.watch.rest_of_round):
+                break
         self.scan = self._scan()
         if not self.paying:
             # Neither divisor of a pair is below its load, so no pair carries more than 1 afterwards.
@@ -139,7 +161,8 @@ class Ascent:
         self._keep_best()
 
     def _scan(self) -> Scan:
-        return self.loads.scan(self.price, 1 - reach(self.step), self.extra)
+        with self.watch.time("scan"):
+            return self.loads.scan(self.price, 1 - reach(self.step), self.extra)
 
     def _begin_paying(self) -> None:
         """Continue from the best prices; set the least of each topic to 0, as it asks for nothing."""

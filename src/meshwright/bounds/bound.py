@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 EFFORTS = ("full", "first")
 NEEDED = "needed at least"
 """The phase that progress reports next to the bound so far."""
-POLISHING = 3
-"""How long polishing takes at most, over the time of the first prices."""
 FAINT = np.float32(1e-4)
 """A price of 0 cannot rise: prices to start from begin at this at least."""
 
@@ -71,24 +69,25 @@ def prices(
     clock = Deadline(seconds)
     loads = Loads(interest, threads)
     best = first_prices(loads) if start is None else certify(loads, start.scaled)
-    # Polishing weighs all pairs some times more often than the first prices took.
-    clock.reserve(POLISHING * clock.elapsed)
+    # The first prices weigh all pairs twice. Polishing does so at least as often.
+    clock.reserved = weighing = clock.elapsed
     if effort == "first" or best.bound == 0:
         return best
     ascent = Ascent(
         loads,
         best.q.astype(np.float32) if start is None else np.maximum(best.q.astype(np.float32), FAINT),
         0 if start is None else PAYING,
+        clock,
     )
-    while not ascent.done and clock.allows_another():
+    while not ascent.done:
         if progress is not None:
             proven = max(best.bound, int(ascent.value), int(ascent.value_paying))
             progress(proven, ascent.step / STEPS, NEEDED)
         ascent.round()
-    clock.reserve(0.0)
+    clock.reserved = 0.0
     for price, value in ((ascent.best_paying, ascent.value_paying), (ascent.best, ascent.value)):
-        if value > best.bound - 1 and not (best.bound >= value and clock.over):
-            found = polish(loads, price)
+        if value > best.bound - 1 and (best.bound < value or clock.allows(weighing)):
+            found = polish(loads, price, clock)
             best = found if found.bound > best.bound else best
     if progress is not None:
         progress(best.bound, 1.0, NEEDED)

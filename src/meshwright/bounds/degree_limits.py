@@ -141,14 +141,14 @@ def links_at_degree(
     loads = Loads(prices.interest, threads)
     if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
         return plain
-    ascent = _LinksAscent(loads, prices.q.astype(np.float32), degree)
+    ascent = _LinksAscent(loads, prices.q.astype(np.float32), degree, Deadline(seconds))
 
     def report(done: float) -> None:
         if progress is not None:
             proven = max(plain.bound, int(ascent.value_paying))
             progress(proven, done, f"needed at least with at most {degree:,} per broker")
 
-    _climb(ascent, seconds, report)
+    _climb(ascent, report)
     found = certify(loads, ascent.best_paying, ascent.best_extra, degree)
     return found if found.bound > plain.bound else plain
 
@@ -170,14 +170,14 @@ def lowest_degree(
     loads = Loads(prices.interest, threads)
     if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
         return plain
-    ascent = _DegreeAscent(loads, prices.q.astype(np.float32))
+    ascent = _DegreeAscent(loads, prices.q.astype(np.float32), Deadline(seconds))
 
     def report(done: float) -> None:
         if progress is not None:
             proven = max(plain.bound, math.ceil(ascent.value_paying - ROUNDING))
             progress(prices.bound, done, f"needed at least, and a maximum degree of {proven:,}")
 
-    _climb(ascent, seconds, report)
+    _climb(ascent, report)
     found = certify(loads, ascent.best_paying, ascent.best_extra, None)
     return found if found.bound > plain.bound else plain
 
@@ -221,10 +221,11 @@ def _plain(prices: Prices, degree: int | None) -> NodePrices:
     return _proof(interest, prices.scaled, allowance, None, _value(Loads(interest), prices.scaled, allowance))
 
 
-def _climb(ascent: _NodeAscent, seconds: float | None, report: Callable[[float], None]) -> None:
+def _climb(ascent: _NodeAscent, report: Callable[[float], None]) -> None:
     """Make all rounds of an ascent, or as many as there is time for."""
-    clock = Deadline(seconds)
-    while not ascent.done and clock.allows_another():
+    # Certifying what it finds adds up all loads once more.
+    ascent.clock.reserved = ascent.watch.longest["scan"]
+    while not ascent.done:
         report(ascent.step / STEPS)
         ascent.round()
     report(1.0)
@@ -238,10 +239,10 @@ class _NodeAscent(Ascent):
     speed = 1.0
     """The length of an allowance's step, over that of a price's."""
 
-    def __init__(self, loads: Loads, price: Floats, degree: float) -> None:
+    def __init__(self, loads: Loads, price: Floats, degree: float, clock: Deadline) -> None:
         self.degree = degree
         faint: Floats = np.maximum(price, FAINT)
-        super().__init__(loads, faint)
+        super().__init__(loads, faint, clock=clock)
         self.highest = float(HIGHEST)
         self.paying = True
         self.price[roots(loads, price)] = 0
@@ -304,8 +305,8 @@ class _DegreeAscent(_NodeAscent):
 
     least, speed = -0.5, 0.5
 
-    def __init__(self, loads: Loads, price: Floats) -> None:
-        super().__init__(loads, price, 1.0)
+    def __init__(self, loads: Loads, price: Floats, clock: Deadline) -> None:
+        super().__init__(loads, price, 1.0, clock)
 
     def _keep_best(self) -> None:
         super()._keep_best()

@@ -18,6 +18,7 @@ from meshwright.interest import Interest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from meshwright.bounds.ascent import Deadline
     from meshwright.bounds.load_kernels import Floats, Whole
     from meshwright.bounds.loads import ExactLoads, Loads
 
@@ -109,16 +110,23 @@ def certify(loads: Loads, scaled: Whole) -> Prices:
     return Prices(loads.interest, scaled, proven_links(value))
 
 
-def polish(loads: Loads, price: Floats) -> Prices:
-    """Round prices to integers and lift them a few times; return the best, certified."""
+def polish(loads: Loads, price: Floats, clock: Deadline) -> Prices:
+    """Round prices to integers and lift them a few times, at least once; return the best, certified."""
     interest, scaled = loads.interest, to_integers(price)
     best, best_value = scaled, -1
+    longest = 0.0
     for lifts in range(LIFTS + 1):
-        found = loads.weigh(scaled, NEARLY if lifts == 0 else SCALE, lifting=lifts < LIFTS)
+        began = clock.elapsed
+        # The last time only certifies, which takes half as long as lifting.
+        last = lifts == LIFTS or (lifts > 0 and not clock.allows(1.5 * longest))
+        found = loads.weigh(scaled, NEARLY if lifts == 0 else SCALE, lifting=not last)
         value = total_demand(interest, scaled) - found.excess
         if value > best_value:
             best, best_value = scaled, value
+        if last:
+            break
         scaled = lift(scaled, found)
+        longest = max(longest, clock.elapsed - began)
     return Prices(interest, best, proven_links(best_value))
 
 
