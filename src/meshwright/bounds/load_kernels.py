@@ -68,7 +68,7 @@ class ScanRoom(NamedTuple):
     excess: NDArray[np.float64]
     """By row: what its pairs carry beyond 1, in all."""
     heaviest: Floats
-    """By slot: the largest load beyond 1 of a pair that counts it; only ever rises."""
+    """By place: the largest load beyond 1 of a pair that counts it; only ever rises."""
     u: Ids
     """The lower ends of the pairs kept, as far as there is room."""
     v: Ids
@@ -112,6 +112,41 @@ def add_row(relation: Relation, price: Any, u: Int, load: Any) -> None:
             load[relation.topic_nodes[place]] += mine if mine > other else other
 
 
+@inner
+def note_heaviest(
+    relation: Relation, u: Int, walk: Int, carried: Floats, mark: Ids, heaviest: Floats
+) -> None:
+    """Raise `heaviest`, by place, to what the pairs of row u beyond 1 carry.
+
+    Few pairs are walked through one by one, which takes `walk` steps. For many, each topic of u is walked
+    through instead: its later subscribers are the partners of u in it.
+    """
+    others = 0
+    for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
+        others += relation.topic_ptr[relation.node_topics[slot] + 1] - relation.place[slot]
+    if walk > others:
+        for slot in range(relation.node_ptr[u], relation.node_ptr[u + 1]):
+            own = relation.place[slot]
+            most = heaviest[own]
+            for place in range(own + 1, relation.topic_ptr[relation.node_topics[slot] + 1]):
+                load = carried[relation.topic_nodes[place]]
+                load = load if load > ONE else NOTHING
+                most = most if most > load else load
+                heaviest[place] = heaviest[place] if heaviest[place] > load else load
+            heaviest[own] = most
+        return
+    mark_topics(relation, u, mark)
+    for v in range(u + 1, len(relation.node_ptr) - 1):
+        if carried[v] > ONE:
+            for slot in range(relation.node_ptr[v], relation.node_ptr[v + 1]):
+                own = mark[relation.node_topics[slot]]
+                if own != NONE:
+                    here, there = relation.place[own], relation.place[slot]
+                    heaviest[here] = max(heaviest[here], carried[v])
+                    heaviest[there] = max(heaviest[there], carried[v])
+    unmark_topics(relation, u, mark)
+
+
 @kernel
 def scan(
     relation: Relation,
@@ -134,12 +169,12 @@ def scan(
     kept = 0
     for u in range(first, last):
         add_row(relation, price, u, load)
-        beyond = 0.0
+        beyond, walk = 0.0, 0
         # Start each row elsewhere, so that thinned rows do not all keep the same columns.
         turn = u % every
         for v in range(u + 1, nodes):
             carried = load[v] - (extra[u] + extra[v])
-            load[v] = NOTHING
+            load[v] = carried
             if carried > threshold:
                 turn += 1
                 if turn >= every:
@@ -148,18 +183,13 @@ def scan(
                         room.u[kept], room.v[kept], room.load[kept] = u, v, carried
                     kept += 1
                 if carried > ONE:
-                    # Most rows have no such pair, so the topics of u are marked for the first one only.
-                    if beyond == 0.0:
-                        mark_topics(relation, u, mark)
                     beyond += carried - ONE
-                    for slot in range(relation.node_ptr[v], relation.node_ptr[v + 1]):
-                        own = mark[relation.node_topics[slot]]
-                        if own != NONE:
-                            room.heaviest[own] = max(room.heaviest[own], carried)
-                            room.heaviest[slot] = max(room.heaviest[slot], carried)
+                    walk += relation.node_ptr[v + 1] - relation.node_ptr[v]
         room.excess[u] = beyond
         if beyond > 0.0:
-            unmark_topics(relation, u, mark)
+            note_heaviest(relation, u, walk, load, mark, room.heaviest)
+        for v in range(u + 1, nodes):
+            load[v] = NOTHING
     return kept
 
 

@@ -90,12 +90,16 @@ class Loads:
             kept = sum(part[0] for part in found)
             if kept <= MOST_PAIRS:
                 break
-            # Too many: scan again and keep fewer of them, evenly.
-            every = 1 + every * kept // MOST_PAIRS
+            # Too many: scan again and keep fewer of them, evenly. Each row may keep one more than its share.
+            more = 1 + every * kept // MOST_PAIRS
+            for thread, part in enumerate(found):
+                wanted = part[0] * every // more + self.interest.num_nodes
+                self._rooms[thread] = max(self._rooms[thread], min(wanted, MOST_PAIRS))
+            every = more
         u, v, load = (np.concatenate([part[column] for part in found]) for column in (1, 2, 3))
         # Rows are added up one by one: `sum` would group them, by rules that differ between machines.
         total = float(np.cumsum(excess)[-1]) if len(excess) else 0.0
-        return Scan(u, v, load, every, total, heaviest.max(axis=0))
+        return Scan(u, v, load, every, total, heaviest.max(axis=0)[self.relation.place])
 
     def _scan_all(
         self, price: Floats, extra: Floats, threshold: float, every: int
