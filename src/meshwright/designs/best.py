@@ -103,7 +103,7 @@ SECONDS = 20.0
 """Default time of the search."""
 PRESSING_FROM = 2 / 3
 """The share of the budget after which the search also lowers the maximum degree."""
-FOR_PRICES, FOR_DEGREES = 0.5, 0.3
+FOR_PRICES, FOR_DEGREES = 0.5, 0.12
 """The share of what is left of the budget for prices, and then for those that know the degree."""
 IMPROVING = "improving"
 
