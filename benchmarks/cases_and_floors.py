@@ -26,8 +26,6 @@ THREADS = "threads"
 """Wall time of GM on one thread and on two."""
 DESIGNS = "designs"
 """Time of the designs that do not use the greedy engine."""
-BUDGET = "budget"
-"""Time of `best` with a certificate, next to the seconds that it is given."""
 BEST = "best"
 """Links that `best` saves, for each objective, and the proven gap to the optimum."""
 WORKLOAD = "workload"
@@ -96,8 +94,6 @@ class Case:
     """Maximum proven gap between `best` and the fewest possible links, for each objective."""
     best_gap_at_degree: tuple[float | None, float | None] = (None, None)
     """Maximum proven gap to the fewest links possible at its maximum degree: degree, balanced."""
-    budget_seconds: float | None = None
-    """Seconds that `best` with a certificate gets; it may take 1.2 times as long and 2 s more."""
     spark_over_engine: float | None = None
     spark_over_kernel: float | None = None
     two_tasks_gain: float | None = None
@@ -203,7 +199,6 @@ FULL: list[Case] = [
         _with_savings(_each_popularity(_MIXED), (0.03, None, None), (0.05, None, None), (0.01, None, None)),
         (0.19, 0.12), (0.15, 0.17), (0.47, 0.38),
     ),
-    Case("social", 6_400, 6_400, (30, 200), 1.0, (BUDGET,), budget_seconds=15.0),
     Case("expo", 1_000, 1_000, (20, 600), tasks=(BEST,), best_saves=(0.06, None, None)),
     *_each_popularity(_WIDE, uniform=replace(_WIDE, paper_over_engine=2.5)),
     *_each_popularity(_LARGE),
@@ -242,9 +237,8 @@ _QUICK = Case(
 QUICK: list[Case] = [
     replace(
         _QUICK,
-        tasks=(*_COMPARED, THREADS, DESIGNS, BEST, BUDGET, WORKLOAD, BOUND, CHURN, TIDY, ROUTES),
+        tasks=(*_COMPARED, THREADS, DESIGNS, BEST, WORKLOAD, BOUND, CHURN, TIDY, ROUTES),
         best_seconds=0.2,
-        budget_seconds=0.2,
         rounds=20,
     ),
     replace(_QUICK, popularity="expo"),

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases_and_floors import BEST, BOUND, BUDGET, DESIGNS, SEEDS, WORKLOAD, Case
+from benchmarks.cases_and_floors import BEST, BOUND, DESIGNS, SEEDS, WORKLOAD, Case
 from benchmarks.engine import WARM_NODES
 from benchmarks.page import FLOOR, Page, figure
 from benchmarks.resources import cpu_seconds
 from meshwright import bounds, measure
-from meshwright.designs import best, design, find
+from meshwright.designs import best, find
 from meshwright.greedy import grow, rules
 from meshwright.interest import Interest
-from meshwright.jit.announce import working_seconds
 from meshwright.verify import gap, verify_overlay
 
 RUNS = 3
@@ -91,35 +90,6 @@ def _compare_one(case: Case, objective: str, seed: int) -> dict[str, Any]:
     }
 
 
-def measure_budget(case: Case) -> dict[str, Any]:
-    """Return the seconds of `best` with a certificate, by objective, without compilation."""
-    interest, seconds = case.workload(), case.budget_seconds
-    record: dict[str, Any] = {}
-    for objective in BASELINES:
-        design(interest, "best", objective=objective, seconds=0.1, certify=True)  # Compile.
-        phases: list[str] = []
-        began = working_seconds()
-        plan = design(
-            interest,
-            "best",
-            objective=objective,
-            seconds=seconds,
-            certify=True,
-            progress=partial(_note_phase, phases),
-        )
-        record[objective] = {
-            "seconds": working_seconds() - began,
-            "edges": len(plan.overlay),
-            "bound": plan.figures["lower_bound"],
-            "searched": any(phase.startswith(("improving", "trying")) for phase in phases),
-        }
-    return record
-
-
-def _note_phase(phases: list[str], count: int, share: float, phase: str) -> None:
-    phases.append(phase)
-
-
 def measure_workload(case: Case) -> dict[str, Any]:
     """Return the CPU seconds of generating the workload."""
     case.workload(most_nodes=1_000)  # Compile before the clock starts.
@@ -144,7 +114,6 @@ def measure_bound(case: Case) -> dict[str, Any]:
 TASKS = {
     DESIGNS: compare_designs,
     BEST: compare_best,
-    BUDGET: measure_budget,
     WORKLOAD: measure_workload,
     BOUND: measure_bound,
 }
@@ -154,7 +123,6 @@ def add_tables(page: Page) -> None:
     """Add the tables on designs, `best`, workloads and the bound."""
     _designs(page)
     _best(page)
-    _budget(page)
     page.table(
         "Workload generation",
         "CPU seconds, best of three.",
@@ -211,23 +179,6 @@ def _best(page: Page) -> None:
          "proven gap", *FLOOR, "at its degree", *FLOOR],
         rows,
     )  # fmt: skip
-
-
-def _budget(page: Page) -> None:
-    rows = []
-    for case, record in page.measured(BUDGET):
-        given = case.budget_seconds or 0.0
-        for objective, it in record.items():
-            cells = [case.name, objective, figure(given), figure(it["seconds"])]
-            cells += page.floor(it["seconds"], "≤", 1.2 * given + 2)
-            rows.append([*cells, "yes" if it["searched"] else "no", f"{it['edges']:,}", f"{it['bound']:,}"])
-    page.table(
-        "Best within its seconds",
-        "`plan --algorithm best --seconds S --certify`: the seconds of prices, search and certificate "
-        "together, without compilation, and whether the search had any time.",
-        ["case", "objective", "S", "took", *FLOOR, "searched", "links", "needed at least"],
-        rows,
-    )
 
 
 def _bound(page: Page) -> None:
