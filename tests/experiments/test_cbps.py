@@ -160,6 +160,11 @@ def test_the_largest_networks_count() -> None:
     assert running_time._times(Results(rows))["packing"] == [0.501]
 
 
+def test_costs_are_shares_of_the_first() -> None:
+    """The cost after a migration is divided by the cost before it."""
+    assert migration._share(Results([{"cost_before": 4.0, "after": 1.0}]), "after") == [0.25]
+
+
 def test_times_are_compared() -> None:
     """A tenth of the paper's times holds everywhere; equal times are in no order."""
     tenth = {name: value / 10 for name, value in running_time.PAPER_SECONDS.items()}
