@@ -115,7 +115,7 @@ def _documented_room(name: str, room: Any) -> str:
         for key, thing in things.items()
         if callable(thing) and str(getattr(thing, "__module__", "")).startswith("meshwright")
     ]
-    return "\n\n".join([f"## mw.{name}", (room.__doc__ or "").strip(), "\n".join(listed)])
+    return "\n\n".join([f"## mw.{name}", _docstring(room), "\n".join(listed)])
 
 
 def _public_members(thing: Any) -> list[tuple[str, Any]]:

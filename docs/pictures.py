@@ -1,8 +1,10 @@
-"""Draw the pictures of these pages into docs/pictures: `python docs/pictures.py`."""
+"""Draw the pictures of these pages into docs/pictures: `python docs/pictures.py [NAME …]`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import runpy
+import sys
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -168,12 +170,16 @@ def gallery() -> str:
     return "\n".join([*lines, ""])
 
 
-def draw_all() -> None:
-    """Draw everything, small enough for a page."""
+def draw_all(wanted: Collection[str] = ()) -> None:
+    """Draw everything, or the pictures whose names begin with one of these, small enough for a page."""
     FOLDER.mkdir(exist_ok=True)
     made = {name: draw for name, (_, _, draw) in GALLERY.items()}
+    concepts = runpy.run_path(str(Path(__file__).with_name("concept_pictures.py")))["CONCEPTS"]
+    made |= {f"concept-{name}": draw for name, draw in concepts.items()}
     made |= {f"design-{name}": lambda name=name: design_picture(name) for name in DESIGNS}  # type: ignore[misc]
     for name, draw in made.items():
+        if wanted and not name.startswith(tuple(wanted)):
+            continue
         figure, file = draw(), FOLDER / f"{name}.png"
         figure.set_dpi(80 if figure.get_figwidth() < 6 else 64)
         save(figure, file)
@@ -182,4 +188,4 @@ def draw_all() -> None:
 
 
 if __name__ == "__main__":
-    draw_all()
+    draw_all(sys.argv[1:])

@@ -23,13 +23,15 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def test_every_public_name_is_there_and_documented() -> None:
-    """`dir` lists what `__all__` lists; each name exists, has a docstring, and is in the package's help."""
+    """`dir` lists what `__all__` lists; each name is in the package's help, with an example."""
     assert dir(mw) == sorted(mw.__all__)
     for name in mw.__all__:
         thing = getattr(mw, name)
-        assert inspect.getdoc(thing), name
-        if name != "__version__":
-            assert name in (mw.__doc__ or ""), name
+        if name == "__version__":
+            continue
+        assert name in (mw.__doc__ or ""), name
+        # Examples in docstrings are run as doctests.
+        assert ">>> " in (inspect.getdoc(thing) or ""), f"{name} has no example"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         mw.nothing  # noqa: B018
 
@@ -51,6 +53,8 @@ def test_functions_take_what_can_become_an_interest(source: Any) -> None:
     """Mappings, tables and interests give the same plans, comparisons and advice."""
     assert mw.design(source, "gm").overlay.edges == [("a", "b"), ("a", "c")]
     assert [len(plan.overlay) for plan in mw.compare(source, ["gm", "ring"])] == [2, 2]
+    assert mw.grow(source, mw.rules.gm).edges == [("a", "b"), ("a", "c")]
+    assert mw.profile(source).subscriptions == 4
     taken = mw.advise(source, steps=0).plan
     assert taken is not None
     assert len(taken.overlay) == 2
@@ -122,7 +126,14 @@ def test_results_show_themselves() -> None:
     """Each result has a short text, and HTML in which names are escaped."""
     interest = mw.Interest.of({HOSTILE: {"x"}, "b": {"x"}})
     plan = mw.certify(mw.design(interest, "gm"))
-    shown: list[Any] = [interest, plan, mw.compare(interest, ["gm"]), mw.advise(interest, steps=0)]
+    live = mw.LiveOverlay(plan)
+    repair = live.join(HOSTILE * 2, ["x"])
+    shown: list[Any] = [
+        *(interest, plan, plan.overlay, mw.compare(interest, ["gm"]), mw.advise(interest, steps=0)),
+        *(mw.profile(interest), mw.route(plan), mw.verify(plan), live, repair),
+        mw.churn.replay(mw.LiveOverlay(plan), mw.churn.random_churn(interest, 2)),
+        mw.content.assign(mw.content.synthetic(users=6, brokers=2, channels=3, seed=1), "random"),
+    ]
     for result in shown:
         assert "\n" not in repr(result)
         assert len(repr(result)) < 160
@@ -169,6 +180,10 @@ def test_a_room_can_be_called(tmp_path: Path) -> None:
         (lambda: mw.load("nowhere.csv"), "nothing is there"),
         (lambda: mw.Interest.from_networkx(7), "give a Graph or a DiGraph"),
         (lambda: mw.verify("plan"), r"mw\.verify\(path, interest\)"),
+        (lambda: mw.profile(7), "give an Interest"),
+        (lambda: mw.LiveOverlay(HELD), "give an overlay or a plan"),
+        (lambda: mw.measure.degrees(HELD), "give an overlay or a plan"),
+        (lambda: mw.write_dataset(7, "x"), "give an Interest"),
     ],
 )
 def test_mistakes_name_the_next_step(mistake: Any, next_step: str) -> None:

@@ -7,7 +7,15 @@ from collections.abc import Iterable
 
 
 class MeshwrightError(Exception):
-    """Root of every error that Meshwright raises on purpose."""
+    """Root of every error that Meshwright raises on purpose: one line that says what to do.
+
+    >>> import meshwright as mw
+    >>> try:
+    ...     mw.design({"a": {"x"}}, "gn")
+    ... except mw.MeshwrightError as error:
+    ...     str(error).partition(":")[0]
+    "no algorithm 'gn'"
+    """
 
 
 class InputError(MeshwrightError, ValueError):

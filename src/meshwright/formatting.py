@@ -47,6 +47,19 @@ def amount(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= value < 1e15 else f"{value:.4g}"
 
 
+def shown(value: object) -> str:
+    """Return a figure of any kind for people: counts with commas, other numbers with four digits.
+
+    >>> [shown(value) for value in (12345, 0.123456, "low", True)]
+    ['12,345', '0.1235', 'low', 'yes']
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
 def counted(count: int, noun: str) -> str:
     """Format a count with its noun, singular or plural.
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """The characters that an XML file cannot hold, not even escaped."""
+SHOWN_EDGES = 10
+"""How many edges an overlay shows in a notebook."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,13 @@ class Overlay:
 
     Edge `i` joins the nodes `u[i] < v[i]` (dense ids). When it was added, it merged two components of
     `contribution[i]` topics. So the support of every prefix is a cumulative sum.
+
+    >>> interest = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}})
+    >>> overlay = Overlay(interest, [0, 1], [1, 2], [1, 1])
+    >>> overlay
+    Overlay(2 edges over 3 nodes)
+    >>> overlay.edges
+    [('a', 'b'), ('b', 'c')]
     """
 
     interest: Interest
@@ -62,6 +71,21 @@ class Overlay:
         self.__dict__.update(state)
 
     @classmethod
+    def of(cls, source: Any) -> Overlay:
+        """Return the overlay itself, or the one of a plan or of a live overlay.
+
+        Raises
+        ------
+        InputError
+            If it has no overlay.
+        """
+        found = getattr(source, "overlay", source)
+        found = found() if callable(found) else found
+        if not isinstance(found, Overlay):
+            raise InputError(f"{type(source).__name__} has no links: give an overlay or a plan")
+        return found
+
+    @classmethod
     def empty(cls, interest: Interest) -> Overlay:
         """Return the overlay without links."""
         nothing = np.zeros(0, dtype=np.int32)
@@ -84,6 +108,15 @@ class Overlay:
 
     def __repr__(self) -> str:
         return f"Overlay({counted(len(self), 'edge')} over {counted(self.interest.num_nodes, 'node')})"
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_table
+
+        shown = self.prefix(SHOWN_EDGES).to_arrow().to_pylist()
+        more = f" (the first {SHOWN_EDGES})" if len(self) > SHOWN_EDGES else ""
+        caption = f"{counted(len(self), 'edge')} over {counted(self.interest.num_nodes, 'node')}{more}"
+        head = ("rank", "u", "v", "contribution")
+        return html_table([[row[name] for name in head] for row in shown], head=head, caption=caption)
 
     # -- conversion --------------------------------------------------------------------------------
 

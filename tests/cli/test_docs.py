@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import re
 import runpy
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
+import meshwright as mw
 from meshwright.cli import content
 from meshwright.cli.content import assign, migrate
 from meshwright.cli.content import workload as content_workload
@@ -67,7 +69,7 @@ def test_the_commands_of_designs_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_everything_is_documented() -> None:
-    """Every command and option, and every design with its guarantee, is in its page."""
+    """Every command, option and public name, and every design with its guarantee, is in its page."""
     command_line = (CHECKOUT / "docs" / "command-line.md").read_text(encoding="utf-8")
     program: Any = get_command(build_app())
     for name, command in GENERATE["every_command"]("meshwright", program):
@@ -75,6 +77,13 @@ def test_everything_is_documented() -> None:
         for given in command.params:
             assert given.metavar is None or given.metavar.replace("|", "\\|") in command_line
             assert given.param_type_name == "argument" or all(f"`{o}" in command_line for o in given.opts)
+    reference = (CHECKOUT / "docs" / "python.md").read_text(encoding="utf-8")
+    for name in sorted({*mw.__all__} - {"__version__"}):
+        assert f"## mw.{name}\n" in reference, name
+        thing: Any = getattr(mw, name)
+        for inner in getattr(thing, "__all__", ()) if inspect.ismodule(thing) else ():
+            found: Any = getattr(thing, inner)
+            assert not callable(found) or f"`mw.{name}.{inner}`" in reference, inner
     designs = (CHECKOUT / "docs" / "algorithms.md").read_text(encoding="utf-8")
     for known in DESIGNS.values():
         assert known.guarantee.replace("|", "\\|") in designs

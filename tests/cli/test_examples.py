@@ -46,9 +46,12 @@ PAGES = {
     "docs/adopting.md": "test_filters_page.py",
     "docs/algorithms.md": "test_examples.py",
     "docs/churn.md": "test_examples.py",
+    "docs/ci.md": "test_how_to_pages.py",
     "docs/command-line.md": "",  # the examples of all commands
     "docs/content.md": "test_examples.py",
+    "docs/costs.md": "test_how_to_pages.py",
     "docs/data.md": "test_data_page.py",
+    "docs/degree-limits.md": "test_how_to_pages.py",
     "docs/deploying.md": "test_deploying_page.py",
     "docs/filters.md": "test_filters_page.py",
     "docs/migration.md": "test_examples.py",

@@ -1,4 +1,10 @@
-"""Live overlays: nodes join, leave and crash, and every change is repaired at once."""
+"""Live overlays: nodes join, leave and crash, and every change is repaired at once.
+
+>>> import meshwright as mw
+>>> live = mw.LiveOverlay(mw.design({"a": {"x"}, "b": {"x"}}, "gm"))
+>>> live.apply([mw.churn.Event("join", "c", ("x",)), mw.churn.Event("leave", "a")])
+Repair(batch c, a: 1 link added, 1 removed)
+"""
 
 from meshwright.churn.chaos import RepairCost, Scenario, chaos
 from meshwright.churn.events import EVENTS, Event, random_churn

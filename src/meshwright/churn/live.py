@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,14 @@ from meshwright.churn.kernels.tidy import Budget
 from meshwright.churn.repair import EVERYBODY, Policy, Repair, net_links
 from meshwright.churn.state import LiveState
 from meshwright.errors import InputError, first_five
+from meshwright.formatting import counted
 from meshwright.jit.announce import working_seconds
+from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.churn.repair import Links
     from meshwright.interest import Interest
     from meshwright.names import Name
-    from meshwright.overlay import Overlay
 
 BATCH = "batch"
 
@@ -53,7 +54,7 @@ class LiveOverlay:
     Parameters
     ----------
     overlay
-        The overlay to begin with; it must connect every topic.
+        The overlay to begin with, or a plan; it must connect every topic.
     policy
         How changes are repaired: a `Policy`, or the name of one with its default parameters.
     seed
@@ -75,12 +76,15 @@ class LiveOverlay:
     (('b', 'c'),)
     >>> live.leave("b").added
     (('a', 'c'),)
+    >>> live
+    LiveOverlay(2 nodes, 1 link, policy shadow)
     >>> live.audit()
     ()
     """
 
-    def __init__(self, overlay: Overlay, policy: Policy | str = "shadow", *, seed: int = 0) -> None:
+    def __init__(self, overlay: Overlay | Any, policy: Policy | str = "shadow", *, seed: int = 0) -> None:
         self.policy = Policy(policy) if isinstance(policy, str) else policy
+        overlay = Overlay.of(overlay)
         fragments = measure.components(overlay).of_topic
         if (fragments > 1).any():
             split = overlay.interest.topic_names.take(np.flatnonzero(fragments > 1)).to_pylist()
@@ -123,6 +127,17 @@ class LiveOverlay:
         other = LiveOverlay.__new__(LiveOverlay)
         other.policy, other._state = self.policy, self._state.copy()
         return other
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self), 'node')}, {counted(self.num_edges, 'link')}"
+        return f"LiveOverlay({size}, policy {self.policy.name})"
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_table
+
+        head = ("nodes", "links", "average degree", "maximum degree", "policy")
+        cells = (f"{len(self):,}", f"{self.num_edges:,}", f"{self.average_degree:.2f}")
+        return html_table([(*cells, f"{self.max_degree:,}", self.policy.name)], head=head)
 
     # -- contents -----------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,6 +101,10 @@ class Policy:
         return self.name in ("shadow", "tidy")
 
 
+SHOWN_LINKS = 20
+"""How many links a repair shows in a notebook."""
+
+
 @dataclass(frozen=True, slots=True)
 class Repair:
     """The links that a change added and removed, and the degrees after it."""
@@ -138,7 +143,18 @@ class Repair:
 
     def __str__(self) -> str:
         who = ", ".join(map(str, self.nodes[:5])) + (" …" if len(self.nodes) > 5 else "")
-        return f"{self.event} {who}: {len(self.added)} links added, {len(self.removed)} removed"
+        return f"{self.event} {who}: {counted(len(self.added), 'link')} added, {len(self.removed):,} removed"
+
+    def __repr__(self) -> str:
+        return f"Repair({self})"
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_table
+
+        rows = [("added", u, v) for u, v in self.added] + [("removed", u, v) for u, v in self.removed]
+        shown = rows[:SHOWN_LINKS]
+        more = f" (the first {SHOWN_LINKS})" if len(rows) > SHOWN_LINKS else ""
+        return html_table(shown, head=("change", "u", "v"), caption=f"{self}{more}")
 
 
 def net_links(changes: Iterable[tuple[Link, bool]]) -> tuple[Links, Links]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from meshwright.churn.events import CRASH, JOIN, LEAVE, Event
 from meshwright.churn.scratch import FromScratch, Scratch
 from meshwright.errors import InputError
+from meshwright.formatting import counted, shown
 
 if TYPE_CHECKING:
     from meshwright.churn.live import LiveOverlay
@@ -77,6 +78,16 @@ class Replay:
             ),
         ]
         return pa.table(columns, schema=ROUNDS)
+
+    def __repr__(self) -> str:
+        return f"Replay({counted(len(self.repairs), 'round')} of {self.live!r})"
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_bars, html_table
+
+        rows = [(name, shown(value)) for name, value in self.figures.items() if value is not None]
+        degrees = [repair.max_degree for repair in self.repairs]
+        return html_table(rows) + html_bars(degrees, label="maximum degree after each round")
 
     @property
     def _scratches(self) -> Sequence[Scratch | None]:

@@ -2,6 +2,10 @@
 
 It holds three ideas: `model` (who publishes and wants what, and what links cost), `assignment` (which user
 goes to which broker) and `migration` (brokers that improve an assignment by themselves, by messages).
+
+>>> import meshwright as mw
+>>> mw.content.synthetic(users=20, brokers=3, seed=1)
+Workload(20 users, 3 brokers, 100 channels)
 """
 
 from meshwright.content.assignment.algorithms import ALGORITHMS, ContentPlan, assign

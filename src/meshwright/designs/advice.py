@@ -42,7 +42,12 @@ SMALL = 12
 
 @dataclass(frozen=True)
 class Wishes:
-    """Requirements on an overlay; None where any value will do."""
+    """Requirements on an overlay; None where any value will do.
+
+    >>> import meshwright as mw
+    >>> mw.advise({"a": {"x"}, "b": {"x"}}, mw.Wishes(max_degree=4), steps=0).plan.figures["max_degree"]
+    1
+    """
 
     max_degree: int | None = None
     """Maximum number of links of a node."""
@@ -109,7 +114,13 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """The plans that were tried, the one to take, if any, and the reasons."""
+    """The plans that were tried, the one to take, if any, and the reasons.
+
+    >>> import meshwright as mw
+    >>> advice = mw.advise({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, steps=0)
+    >>> advice.plan
+    Plan(gm: 2 links over 3 nodes)
+    """
 
     wishes: Wishes
     tried: tuple[Tried, ...]

@@ -32,7 +32,15 @@ HEAD = (
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Plans of one interest, in the order in which they were asked for."""
+    """Plans of one interest, in the order in which they were asked for.
+
+    >>> import meshwright as mw
+    >>> several = mw.compare({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, ["gm", "ring"])
+    >>> several["gm"]
+    Plan(gm: 2 links over 3 nodes)
+    >>> several.table().column("edges").to_pylist()
+    [2, 2]
+    """
 
     plans: tuple[Plan, ...]
 

@@ -26,7 +26,15 @@ Parameter: TypeAlias = int | float | str | None
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The result of `design`: the overlay, the algorithm with its parameters, and the time it took."""
+    """The result of `design`: the overlay, the algorithm with its parameters, and the time it took.
+
+    >>> import meshwright as mw
+    >>> plan = mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "low", k=3)
+    >>> plan
+    Plan(low: 2 links over 3 nodes)
+    >>> plan.figures["max_degree"]
+    2
+    """
 
     overlay: Overlay
     algorithm: str

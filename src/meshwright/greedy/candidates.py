@@ -1,4 +1,10 @@
-"""Candidate sets: which pairs of nodes the engine may link."""
+"""Candidate sets: which pairs of nodes the engine may link.
+
+>>> import meshwright as mw
+>>> interest = mw.Interest.of({"a": {"x"}, "b": {"x"}, "c": {"x"}})
+>>> mw.grow(interest, mw.rules.gm, candidates=mw.candidates.star(2, [0, 1])).edges
+[('a', 'c'), ('b', 'c')]
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,18 +16,18 @@ from meshwright.greedy.driver import check_budgets
 from meshwright.greedy.layout import Tuning
 from meshwright.greedy.level_run import LevelRun, Task
 from meshwright.greedy.waves import Waves
+from meshwright.interest import Interest
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
     from meshwright.greedy.rules import Rule
     from meshwright.greedy.waves import Elsewhere
-    from meshwright.interest import Interest
     from meshwright.progress import Progress
 
 
 def grow(
-    interest: Interest,
+    interest: Interest | Any,
     rule: Rule,
     *,
     start: Overlay | None = None,
@@ -48,7 +48,7 @@ def grow(
     Parameters
     ----------
     interest
-        Who subscribes to what.
+        Who subscribes to what: an Interest, or whatever `Interest.of` takes.
     rule
         `rules.gm`, `rules.minmax` or `rules.low(k)`.
     start
@@ -78,7 +78,14 @@ def grow(
     ------
     InputError
         For a negative budget, unknown nodes or topics, or a start made for another interest.
+
+    Examples
+    --------
+    >>> from meshwright.greedy import rules
+    >>> grow({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, rules.low(3)).edges
+    [('a', 'b'), ('a', 'c')]
     """
+    interest = Interest.of(interest)
     if not isinstance(rule, rules.Rule):
         raise InputError(f"the rule is {rule!r}: make one by rules.gm, rules.minmax or rules.low(k)")
     check_budgets(max_edges, max_degree)

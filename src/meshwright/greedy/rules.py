@@ -2,6 +2,10 @@
 
 All rules compare contributions. They differ in how much weight they give to the maximum degree. A link
 *raises* the maximum degree if one of its ends already has it; otherwise it is *degree-sparing*.
+
+>>> import meshwright as mw
+>>> mw.grow({"a": {"x"}, "b": {"x"}, "c": {"x"}, "d": {"x"}}, mw.rules.minmax).edges
+[('a', 'b'), ('c', 'd'), ('a', 'c')]
 """
 
 import math

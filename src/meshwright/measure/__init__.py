@@ -1,4 +1,11 @@
-"""Measures of an overlay, computed from its edges alone and never from the state that grew it."""
+"""Measures of an overlay, computed from its edges alone and never from the state that grew it.
+
+They take an overlay or a plan.
+
+>>> import meshwright as mw
+>>> mw.measure.degrees(mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm")).maximum
+2
+"""
 
 from meshwright.measure.adjacency import Degrees, degrees
 from meshwright.measure.connectivity import (

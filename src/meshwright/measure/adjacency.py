@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from meshwright.arrays import frozen
+from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids, Offsets
-    from meshwright.overlay import Overlay
 
 
 class Adjacency(NamedTuple):
@@ -52,7 +52,7 @@ class Degrees:
     """How many nodes have 0, 1, 2 … links; empty without nodes."""
 
 
-def degrees(overlay: Overlay) -> Degrees:
+def degrees(overlay: Overlay | Any) -> Degrees:
     """Count each node's links.
 
     >>> from meshwright import Interest, Overlay
@@ -63,6 +63,7 @@ def degrees(overlay: Overlay) -> Degrees:
     >>> degrees(star).distribution.tolist()
     [0, 2, 1]
     """
+    overlay = Overlay.of(overlay)
     nodes = overlay.interest.num_nodes
     of_node = np.bincount(overlay.u, minlength=nodes) + np.bincount(overlay.v, minlength=nodes)
     return Degrees(

@@ -16,12 +16,12 @@ from meshwright.arrays import frozen
 from meshwright.errors import InputError, first_five
 from meshwright.interest import Interest
 from meshwright.measure.adjacency import adjacency
+from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids
-    from meshwright.overlay import Overlay
     from meshwright.progress import Progress
 
 SLOTS_AT_ONCE = 4_000_000
@@ -38,13 +38,14 @@ class Components:
     """The components of all topics together."""
 
 
-def components(overlay: Overlay, *, progress: Progress | None = None) -> Components:
+def components(overlay: Overlay | Any, *, progress: Progress | None = None) -> Components:
     """Count the components of the sub-overlay that each topic's subscribers induce.
 
     All topics are processed at once on the product graph: it has a vertex for each subscription and, for each
     edge and each topic common to its ends, a link between their two subscriptions. `progress` is called with
     the number of edges processed so far.
     """
+    overlay = Overlay.of(overlay)
     interest = overlay.interest
     label = _labels(overlay, progress)
     topic_of_component = np.zeros(label.max(initial=-1) + 1, dtype=np.int32)
@@ -53,12 +54,13 @@ def components(overlay: Overlay, *, progress: Progress | None = None) -> Compone
     return Components(of_topic, len(topic_of_component))
 
 
-def support(overlay: Overlay) -> float:
+def support(overlay: Overlay | Any) -> float:
     """Return the share of all possible connections that an overlay makes, from 0 to 1 (icdcs16, section II).
 
     That is (TCC(∅) − TCC(E)) / (TCC(∅) − TCC(K)), where TCC counts components over all topics, ∅ is the
     overlay without links and K the complete one. It is 1 where there is nothing to connect.
     """
+    overlay = Overlay.of(overlay)
     interest = overlay.interest
     # Without links every subscription is a component; the complete overlay leaves one for each topic.
     mergeable = _mergeable(interest)
@@ -151,11 +153,12 @@ def contributions(interest: Interest, u: NDArray[Any], v: NDArray[Any]) -> Ids:
     return gains
 
 
-def support_curve(overlay: Overlay) -> NDArray[np.float64]:
+def support_curve(overlay: Overlay | Any) -> NDArray[np.float64]:
     """Return the support of every prefix: entry i is that of the first i edges.
 
     Contributions are recounted from the edges; those that the overlay states are ignored.
     """
+    overlay = Overlay.of(overlay)
     interest = overlay.interest
     gained = np.cumsum(contributions(interest, overlay.u, overlay.v), dtype=np.int64)
     mergeable = _mergeable(interest)
@@ -172,7 +175,7 @@ class Merges(NamedTuple):
     links: NDArray[np.int64]
 
 
-def merges(overlay: Overlay) -> Merges:
+def merges(overlay: Overlay | Any) -> Merges:
     """Return every merge, ascending by link and topic.
 
     The links that merge a topic are its minimum spanning forest, weighted by their order: Kruskal's algorithm
@@ -183,6 +186,7 @@ def merges(overlay: Overlay) -> Merges:
     >>> merges(Overlay(interest, np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([2, 1, 0])))
     Merges(topics=array([0, 1, 1], dtype=int32), links=array([0, 0, 1]))
     """
+    overlay = Overlay.of(overlay)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -205,13 +209,14 @@ def _mergeable(interest: Interest) -> int:
     return interest.num_subscriptions - int(np.count_nonzero(subscribed))
 
 
-def redundant_edges(overlay: Overlay) -> NDArray[np.int64]:
+def redundant_edges(overlay: Overlay | Any) -> NDArray[np.int64]:
     """Return the positions of the edges whose removal alone leaves every topic as connected as it was.
 
     Such an edge is not a bridge of any sub-overlay that the subscribers of a topic induce. Two redundant
     edges may replace each other, so removing both can split a topic. Time is linear in the edges of all
     induced sub-overlays together, memory in the overlay.
     """
+    overlay = Overlay.of(overlay)
     from meshwright.measure.connectivity_kernels import topic_bridges
 
     interest = overlay.interest
@@ -234,7 +239,7 @@ class WeakTopics:
         return len(self.topics)
 
 
-def weak_topics(overlay: Overlay) -> WeakTopics:
+def weak_topics(overlay: Overlay | Any) -> WeakTopics:
     """Return the topics that are split, or would be by the failure of one of their subscribers.
 
     An overlay without any is 2-topic-connected: in the sub-overlay that a topic's subscribers induce, three
@@ -247,6 +252,7 @@ def weak_topics(overlay: Overlay) -> WeakTopics:
     >>> weak_topics(path)
     WeakTopics(topics=array([0]), nodes=array([1]))
     """
+    overlay = Overlay.of(overlay)
     from meshwright.measure.connectivity_kernels import WHOLE, topic_cuts
 
     interest = overlay.interest

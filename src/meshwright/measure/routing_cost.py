@@ -8,18 +8,18 @@ construction, asks for at most d links per broker and a routing cost of at most 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from meshwright.arrays import frozen, is_whole
 from meshwright.errors import InputError
 from meshwright.measure.adjacency import Degrees, adjacency, degrees
+from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.overlay import Overlay
 
 STEPS = 4_000_000_000
 """About how many links all searches may follow together when no effort is given: seconds, not minutes."""
@@ -40,7 +40,7 @@ class Diameters:
 
 
 def diameters(
-    overlay: Overlay, *, scope: Literal["induced", "whole"] = "induced", effort: int | None = None
+    overlay: Overlay | Any, *, scope: Literal["induced", "whole"] = "induced", effort: int | None = None
 ) -> Diameters:
     """Return for each topic the longest of the shortest paths between two of its subscribers.
 
@@ -66,6 +66,7 @@ def diameters(
     InputError
         For an unknown scope, or an effort that is not a whole number of at least 1.
     """
+    overlay = Overlay.of(overlay)
     if scope not in ("induced", "whole"):
         raise InputError(f"unknown scope {scope!r}: choose induced or whole")
     if effort is not None and (not is_whole(effort) or effort < 1):
@@ -117,7 +118,7 @@ class FilteringCosts:
         return int(self.of_topic.max(initial=0))
 
 
-def filtering_costs(overlay: Overlay) -> FilteringCosts:
+def filtering_costs(overlay: Overlay | Any) -> FilteringCosts:
     """Count the relays that each topic needs, in a Steiner tree whose terminals are its subscribers.
 
     The tree is Mehlhorn's, with at most twice the fewest edges. A topic whose subscribers are connected among
@@ -130,6 +131,7 @@ def filtering_costs(overlay: Overlay) -> FilteringCosts:
     >>> filtering_costs(path).of_topic.tolist()
     [1, 0]
     """
+    overlay = Overlay.of(overlay)
     from meshwright.measure.routing_kernels import filtering
 
     interest, links = overlay.interest, adjacency(overlay)
@@ -180,7 +182,7 @@ class SocAnswer:
         return "yes" if self.upper <= self.cost else "unknown"
 
 
-def soc(overlay: Overlay, *, degree: int, cost: int, measure: RoutingCost) -> SocAnswer:
+def soc(overlay: Overlay | Any, *, degree: int, cost: int, measure: RoutingCost) -> SocAnswer:
     """Decide whether no broker has more than `degree` links while the routing cost is at most `cost`.
 
     podc07 asks whether *some* overlay satisfies this; an overlay with the answer `yes` is a witness. A `no`
@@ -204,6 +206,7 @@ def soc(overlay: Overlay, *, degree: int, cost: int, measure: RoutingCost) -> So
     InputError
         For a negative bound or an unknown measure.
     """
+    overlay = Overlay.of(overlay)
     for name, bound in (("degree", degree), ("cost", cost)):
         if not isinstance(bound, (int, np.integer)) or bound < 0:
             raise InputError(f"a {name} of at most {bound}: give a whole number of zero or more")

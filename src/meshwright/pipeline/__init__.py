@@ -1,7 +1,17 @@
-"""The data pipeline on Spark: from raw subscription logs to datasets, profiles, samples and event streams.
+r"""The data pipeline on Spark: from raw subscription logs to datasets, profiles, samples and event streams.
 
 Only this package imports pyspark, and only inside functions. Code that runs on executors uses DataFrames and
 Arrow, so it runs the same in this process, on a cluster, or through Spark Connect.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> import meshwright as mw
+>>> with tempfile.TemporaryDirectory() as folder:
+...     rows = Path(folder, "rows.csv")
+...     _ = rows.write_text("node,topic\na,x\nb,x\nb,x\n")
+...     _ = mw.pipeline.ingest(None, rows, f"{folder}/dataset")
+...     mw.load(f"{folder}/dataset")
+Interest(2 nodes, 1 topic, 2 subscriptions)
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
 """Reports: tables for the terminal, charts and pages as files.
 
 `meshwright.report(plan, path)` calls `meshwright.face.report`, which writes the page of a plan.
+
+>>> import tempfile
+>>> import meshwright as mw
+>>> with tempfile.TemporaryDirectory() as folder:
+...     mw.report(mw.design({"a": {"x"}, "b": {"x"}}, "gm"), f"{folder}/page.html").name
+'page.html'
 """
 
 from meshwright.report.charts import degree_and_support

@@ -1,4 +1,10 @@
-"""Routes: one dissemination tree per topic inside the overlay, so that every message arrives once."""
+"""Routes: one dissemination tree per topic inside the overlay, so that every message arrives once.
+
+>>> import meshwright as mw
+>>> trees = mw.route(mw.design({"a": {"x"}, "b": {"x"}, "c": {"x"}}, "gm"))
+>>> mw.routes.hops(trees).most
+2
+"""
 
 from meshwright.routes.choose import OBJECTIVES, route
 from meshwright.routes.trees import Hops, Loads, Stretch, Trees, figures, hops, loads, stretch

@@ -135,9 +135,7 @@ def route(
     """
     if objective not in OBJECTIVES:
         raise InputError(f"no objective {objective!r}: choose one of {', '.join(OBJECTIVES)}")
-    overlay = getattr(overlay, "overlay", overlay)
-    if not isinstance(overlay, Overlay):
-        raise InputError(f"{type(overlay).__name__} has no links to route on: give an overlay or a plan")
+    overlay = Overlay.of(overlay)
     interest = overlay.interest
     weights = _check_rates(rates, interest.num_topics)
     from meshwright.routes import spanning_trees as kernels

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from meshwright.arrays import frozen
 from meshwright.arrow import from_numpy
-from meshwright.formatting import counted
+from meshwright.formatting import counted, shown
 from meshwright.measure.adjacency import adjacency
 
 if TYPE_CHECKING:
@@ -33,6 +33,13 @@ class Trees:
     position of a node's parent within that slice (-1 for the root), and `links` is the overlay's edge to it.
     All nodes except relays are subscribers. A publisher-only broker is attached by a one-way link and is not
     among the nodes: `publishers` has a row of topic, broker and carrier for each.
+
+    >>> import meshwright as mw
+    >>> trees = mw.route(mw.design({"a": {"x"}, "b": {"x"}, "c": {"x"}}, "gm"))
+    >>> trees
+    Trees(1 topic, 0 relays, by hops)
+    >>> trees.to_arrow().column("child").to_pylist()
+    ['a', 'c', 'b']
     """
 
     overlay: Overlay
@@ -61,6 +68,12 @@ class Trees:
     def __repr__(self) -> str:
         relays = counted(int(self.relay.sum()), "relay")
         return f"Trees({counted(len(self), 'topic')}, {relays}, by {self.objective})"
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_table
+
+        rows = [(name, shown(value)) for name, value in figures(self).items() if value is not None]
+        return html_table(rows, caption=repr(self))
 
     @cached_property
     def topics(self) -> Ids:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from meshwright.arrow import to_numpy
 from meshwright.errors import InputError, first_five, first_rows
-from meshwright.interest import MOST_SUBSCRIPTIONS
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
 from meshwright.store.tables import (
     check_names,
     csv_names,
@@ -23,14 +23,14 @@ from meshwright.store.tables import (
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
-    from meshwright.interest import Interest
+
 
 PAIRS, PLACES = ("u", "v", "cost"), ("node", "x", "y")
 """The columns of the two kinds of tables."""
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 
 
-def load_costs(source: Any, interest: Interest, *, check_triangle: bool = False) -> LinkCosts:
+def load_costs(source: Any, interest: Interest | Any, *, check_triangle: bool = False) -> LinkCosts:
     """Load link costs: columns `u, v, cost` for pairs of nodes, or `node, x, y` for places.
 
     Parameters
@@ -39,7 +39,7 @@ def load_costs(source: Any, interest: Interest, *, check_triangle: bool = False)
         Anything with `__arrow_c_stream__` (pandas, polars, DuckDB, Arrow), or a file ending in .csv, .csv.gz
         or .parquet.
     interest
-        The interest whose nodes the table names.
+        The interest whose nodes the table names, or whatever `Interest.of` takes.
     check_triangle
         Reject a table of pairs that breaks the triangle inequality; see `LinkCosts.from_pairs`.
 
@@ -49,7 +49,14 @@ def load_costs(source: Any, interest: Interest, *, check_triangle: bool = False)
         If something is missing, or `LinkCosts` rejects the costs.
     FormatError
         If the content of a file does not match its format.
+
+    Examples
+    --------
+    >>> places = pa.table({"node": ["a", "b"], "x": [0, 3], "y": [0, 4]})
+    >>> load_costs(places, {"a": {"x"}, "b": {"x"}})
+    LinkCosts(places of 2 nodes)
     """
+    interest = Interest.of(interest)
     if hasattr(source, "__arrow_c_stream__"):
         table = pa.table(source)
         return _costs(table.select(_columns_of(table.column_names)), interest, check_triangle)

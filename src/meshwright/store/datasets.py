@@ -28,7 +28,7 @@ TOPIC_KINDS = MQTT, PLAIN = "mqtt", "plain"
 
 
 def write_dataset(
-    interest: Interest,
+    interest: Interest | Any,
     path: str | Path,
     *,
     sources: Iterable[str] = (),
@@ -41,7 +41,8 @@ def write_dataset(
     Parameters
     ----------
     interest
-        The interest; its names become strings in the order of their UTF-8 bytes.
+        The interest, or whatever `Interest.of` takes; its names become strings in the order of their UTF-8
+        bytes.
     path
         The folder; an existing dataset is replaced, anything else is not.
     sources
@@ -52,7 +53,15 @@ def write_dataset(
         Records that could not be used: `source, line, record, reason`.
     topic_kind
         `mqtt` if topics are MQTT filters, `plain` if they are names; by default as they look.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_dataset({"a": {"x"}, "b": {"x"}}, f"{folder}/dataset").name
+    'dataset'
     """
+    interest = Interest.of(interest)
     relation = interest.canonical()
     return write_relation(
         path,

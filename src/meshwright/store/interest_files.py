@@ -124,6 +124,12 @@ def load_interest(
         If the file, a column or a name is missing.
     FormatError
         If the content of a file does not match its format.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> load_interest(pa.table({"broker": ["a", "b"], "filter": ["x", "x"]}), node="broker", topic="filter")
+    Interest(2 nodes, 1 topic, 2 subscriptions)
     """
     if hasattr(source, "__arrow_c_stream__"):
         return Interest.from_arrow(source, node=node, topic=topic)

@@ -226,7 +226,14 @@ class StoredPlan:
 
 
 def write_plan(plan: Plan, path: str | Path) -> Path:
-    """Write a plan as a folder, whole or not at all; it replaces a plan that is already there."""
+    """Write a plan as a folder, whole or not at all; it replaces a plan that is already there.
+
+    >>> import tempfile
+    >>> import meshwright as mw
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_plan(mw.design({"a": {"x"}, "b": {"x"}}, "gm"), f"{folder}/plan").name
+    'plan'
+    """
     with new_folder(path, PLAN) as folder:
         write_table(_edge_table(plan.overlay), folder / EDGES_FILE)
         if plan.prices is not None:
@@ -299,6 +306,14 @@ def read_groups(folder: Path) -> tuple[pa.Table, pa.Table]:
 
 def read_plan(path: str | Path) -> StoredPlan:
     """Read a plan folder, with its edges.
+
+    >>> import tempfile
+    >>> import meshwright as mw
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mw.design({"a": {"x"}, "b": {"x"}}, "gm").save(f"{folder}/plan").name
+    ...     read_plan(f"{folder}/plan").figures["edges"]
+    'plan'
+    1
 
     Raises
     ------

@@ -135,7 +135,15 @@ def _positions(keys: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.
 
 
 def write_trees(trees: Trees, path: str | Path) -> Path:
-    """Add trees to the plan that they were made for, or replace its trees; whole or not at all."""
+    """Add trees to the plan that they were made for, or replace its trees; whole or not at all.
+
+    >>> import tempfile
+    >>> import meshwright as mw
+    >>> plan = mw.design({"a": {"x"}, "b": {"x"}}, "gm")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_trees(mw.route(plan), plan.save(f"{folder}/plan")).name
+    'plan'
+    """
     from meshwright.routes import figures
 
     with one_writer(path), new_folder(path, PLAN) as folder:
@@ -157,6 +165,14 @@ def write_trees(trees: Trees, path: str | Path) -> Path:
 
 def read_trees(path: str | Path) -> StoredTrees:
     """Read the trees of a plan.
+
+    >>> import tempfile
+    >>> import meshwright as mw
+    >>> plan = mw.design({"a": {"x"}, "b": {"x"}}, "gm")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = mw.save(mw.route(plan), plan.save(f"{folder}/plan"))
+    ...     read_trees(path).trees.column("child").to_pylist()
+    ['a', 'b']
 
     Raises
     ------

@@ -3,6 +3,10 @@
 Nothing here imports, directly or indirectly, a module that designs, grows, repairs, searches, routes or
 proves bounds. The functions take plain data and return reports; `meshwright.store` reads the folders.
 `meshwright.verify(plan)` calls `meshwright.face.verify`, which hands over what the plan states.
+
+>>> import meshwright as mw
+>>> mw.verify(mw.design({"a": {"x"}, "b": {"x"}}, "gm"))
+PlanReport(passed: 1 link over 2 nodes)
 """
 
 from meshwright.rooms import make_callable

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.costs.link_costs import total_cost
 from meshwright.errors import InputError, first_five
+from meshwright.formatting import counted
 from meshwright.measure.connectivity import weak_topics
 from meshwright.verify.certificate import check_degree_table, check_price_table, gap
 from meshwright.verify.overlay_check import Outline, verify_overlay
@@ -104,6 +105,25 @@ class PlanReport:
     """The figures that the plan states and that were not checked."""
     trees: int | None = None
     """The number of trees that the plan states, if they were checked."""
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.outline), 'link')} over {counted(self.outline.nodes, 'node')}"
+        found = f"; {counted(len(self.disagreements), 'disagreement')}" if self.disagreements else ""
+        return f"PlanReport({'passed' if self.passed else 'failed'}: {size}{found})"
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_table
+
+        outline = self.outline
+        rows: list[tuple[str, object]] = [
+            ("verdict", "passed" if self.passed else "failed"),
+            ("links", f"{len(outline):,}"),
+            ("nodes", f"{outline.nodes:,}"),
+            ("every topic connected", "yes" if self.complete else "no"),
+            *(("links needed at least", f"{bound:,}") for bound in [self.lower_bound] if bound is not None),
+            *(("wrong", line) for line in self.disagreements),
+        ]
+        return html_table(rows)
 
     @property
     def gap(self) -> float | None:

@@ -1,4 +1,9 @@
-"""Workloads: synthetic interests, social graphs, and the hard cases of the papers."""
+"""Workloads: synthetic interests, social graphs, and the hard cases of the papers.
+
+>>> import meshwright as mw
+>>> mw.workloads.zipf(200, 40, size=6, seed=1)
+Interest(200 nodes, 40 topics, 1,200 subscriptions)
+"""
 
 from meshwright.workloads.distributions import (
     Sizes,

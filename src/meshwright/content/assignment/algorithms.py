@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from meshwright.content.assignment.baselines import clustering, packing, random
 from meshwright.content.assignment.cost import BrokerTree, Cost, broker_tree, cost
 from meshwright.content.assignment.descent import descent
 from meshwright.content.assignment.exact import exact
 from meshwright.content.assignment.steiner_mixing import steiner, steiner_literal
 from meshwright.errors import InputError
+from meshwright.formatting import amount, counted, shown
 from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
@@ -150,6 +153,17 @@ class ContentPlan:
     """A proven lower bound on the cost of any assignment; None if none is known."""
     random_cost: float | None = None
     """The cost of a random assignment; None if that finds no room for everybody."""
+
+    def __repr__(self) -> str:
+        size = f"{counted(self.workload.num_users, 'user')} on {counted(self.workload.num_brokers, 'broker')}"
+        return f"ContentPlan({self.algorithm}: {size}, cost {amount(self.cost.total)})"
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_bars, html_table
+
+        rows = [(name, shown(value)) for name, value in self.figures.items() if value is not None]
+        load = np.bincount(self.cost.broker_of, minlength=self.workload.num_brokers).tolist()
+        return html_table(rows, caption=repr(self)) + html_bars(load, label="users of each broker")
 
     @property
     def crr(self) -> float | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.errors import FormatError, InputError
+from meshwright.formatting import counted, percentage
 from meshwright.interest import Interest
 from meshwright.pipeline.dataset.subscriptions import Subscriptions, from_interest, group_arrays
 from meshwright.pipeline.flow import make_batch
@@ -112,6 +113,26 @@ class Profile:
     shared: float
     """The average number of topics that such a pair shares, so that one link can serve them all."""
 
+    def __repr__(self) -> str:
+        counts = (self.nodes, "node"), (self.topics, "topic"), (self.subscriptions, "subscription")
+        return f"Profile({', '.join(counted(count, noun) for count, noun in counts)})"
+
+    def _repr_html_(self) -> str:
+        from meshwright.notebook import html_bars, html_table
+
+        rows = [
+            ("nodes", f"{self.nodes:,}"),
+            ("topics", f"{self.topics:,}"),
+            ("subscriptions", f"{self.subscriptions:,}"),
+            ("topics per node", f"{self.sizes.mean:.1f} on average"),
+            ("subscribers per topic", f"{self.popularity.mean:.1f} on average"),
+            ("pairs of nodes with a topic in common", percentage(self.related)),
+            *((f"subscribers of {topic}", f"{count:,}") for topic, count in self.hot[:5]),
+        ]
+        values = self.sizes.values
+        span = f"{values.min()} to {values.max()}" if len(values) else "0"
+        return html_table(rows) + html_bars(self.sizes.counts.tolist(), label=f"nodes with {span} topics")
+
     def described(self) -> dict[str, Any]:
         """Return all fields, for a JSON answer."""
         return {
@@ -126,10 +147,14 @@ class Profile:
         }
 
 
-def profile(source: Subscriptions | Interest, *, seed: int = 0) -> Profile:
-    """Profile a dataset in one pass; the overlap comes from a random sample of nodes.
+def profile(source: Subscriptions | Any, *, seed: int = 0) -> Profile:
+    """Profile a dataset, or whatever `Interest.of` takes; the overlap comes from a random sample of nodes.
 
-    The counts of nodes and topics stay where they are made: only how many have each value is collected.
+    It takes one pass. The counts of nodes and topics stay where they are made: only how many have each value
+    is collected.
+
+    >>> profile({"a": {"x", "y"}, "b": {"x"}})
+    Profile(2 nodes, 2 topics, 3 subscriptions)
 
     Raises
     ------
@@ -138,7 +163,7 @@ def profile(source: Subscriptions | Interest, *, seed: int = 0) -> Profile:
     FormatError
         If the dataset is damaged.
     """
-    given = from_interest(None, source) if isinstance(source, Interest) else source
+    given = source if isinstance(source, Subscriptions) else from_interest(None, Interest.of(source))
     if not given.count:
         raise InputError("the dataset has no subscriptions: profile one that has some")
     rng = np.random.Generator(np.random.PCG64(seed))
