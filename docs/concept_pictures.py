@@ -11,7 +11,7 @@ import meshwright as mw
 from meshwright.formatting import excess
 from meshwright.report.sheet import COLOURS, sheet
 
-Links = Iterable[tuple[str, str]]
+Links = Iterable[tuple[Any, Any]]
 
 WANTED = {
     "berlin": {"rain", "wind"},
@@ -75,7 +75,7 @@ def _title(axes: Any, text: str) -> None:
     axes.set_title(text, fontsize=9, fontweight="normal", loc="center")
 
 
-def _inside(links: Links, topic: str) -> list[tuple[str, str]]:
+def _inside(links: Links, topic: str) -> list[tuple[Any, Any]]:
     """Return the links whose two ends want a topic."""
     return [(u, v) for u, v in links if topic in WANTED[u] and topic in WANTED[v]]
 

@@ -53,6 +53,15 @@ def test_trees_are_stored_in_the_plan(made: tuple[Path, Path]) -> None:
     assert f"routed: {len(expected):,} trees span exactly" in verified.out
 
 
+def test_an_outdated_report_is_named(made: tuple[Path, Path]) -> None:
+    """A report in the plan's folder shows other trees: the answer says that it is gone, and how to get it."""
+    page = made[0] / "report.html"
+    page.write_text("", encoding="utf-8")
+    answer = meshwright("route", *made)
+    assert not page.exists()
+    assert answer.out.splitlines()[-1].endswith(f"meshwright report {made[0]} {made[1]}")
+
+
 def test_the_answer_for_people(made: tuple[Path, Path], tmp_path: Path) -> None:
     """The lines state trees, hops, load and publishers, with the same figures as the JSON document."""
     found = meshwright("route", *made, "--json").json

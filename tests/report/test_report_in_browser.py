@@ -127,6 +127,7 @@ def test_paper_has_the_picture(browser: Browser, page: Path) -> None:
         shown.emulate_media(media="print")
         assert shown.is_visible("#graph .picture")
         assert not shown.is_visible("#find-broker")
+        assert not shown.is_visible("#graph .hint")
         assert len(shown.pdf()) > 10_000
 
 

@@ -49,9 +49,13 @@ export class BufferedLayer {
     readonly canvas: HTMLCanvasElement,
     private readonly marks: number,
     private readonly paint: Paint,
+    /** Whether somebody holds the view: then marks wait, however long a frame takes. */
+    private readonly held: () => boolean,
   ) {
     canvas.style.pointerEvents = "none";
     canvas.style.transformOrigin = "0 0";
+    // A layer of its own: moving it does not paint the page again.
+    if (marks > FEW) canvas.style.willChange = "transform";
     this.target = context(canvas);
   }
 
@@ -70,7 +74,12 @@ export class BufferedLayer {
     this.wanted = frame.at;
     clearTimeout(this.timer);
     const started = ++this.run;
-    this.timer = window.setTimeout(() => this.slices(frame, started), this.shownAt ? STILL : 0);
+    this.timer = window.setTimeout(() => this.whenStill(frame, started), this.shownAt ? STILL : 0);
+  }
+
+  private whenStill(frame: Frame, started: number): void {
+    if (this.shownAt && this.held()) this.timer = window.setTimeout(() => this.whenStill(frame, started), STILL);
+    else this.slices(frame, started);
   }
 
   /** Forget what was drawn, because its colours are old. */

@@ -165,7 +165,13 @@ export class GraphView {
 
   private layerOf(name: string, marks: number, paint: ConstructorParameters<typeof BufferedLayer>[2]): BufferedLayer {
     const beforeLayer = name === "links" ? "brokers" : "edges";
-    return new BufferedLayer(this.sigma.createCanvas(name, { beforeLayer }), marks, paint);
+    return new BufferedLayer(this.sigma.createCanvas(name, { beforeLayer }), marks, paint, () => this.held());
+  }
+
+  /** Whether a mouse or finger drags the view, or it moves by itself. */
+  private held(): boolean {
+    const touch = this.sigma.getTouchCaptor();
+    return this.sigma.getMouseCaptor().isMouseDown || touch.isMoving || this.sigma.getCamera().isAnimated();
   }
 
   private paintLinks(on: CanvasRenderingContext2D, { at, width, height }: Frame, first: number, last: number): void {

@@ -170,7 +170,7 @@ DESIGNS: dict[str, Design] = {
             "ours", seeded=True, priced=True,
         ),
         Design(
-            "exact", "exact", "exact.solve.solve",
+            "exact", "Exact", "exact.solve.solve",
             {"objective": "edges: fewest links; degree: lowest maximum degree, then fewest links (edges)",
              "time_limit": "stop after this many seconds with the best so far (60)"},
             "every topic connected, at the optimum if time is enough: small instances only; otherwise never "

@@ -133,26 +133,33 @@ def _excess_of(figures: Mapping[str, float], name: str) -> str:
 
 
 TAKE = "bold green"
-ADVICE_HEADINGS = (
-    "\nlinks",
-    "above the\nfewest, ≤",
-    "at that\ndegree, ≤",
-    "average\ndegree",
-    "highest\ndegree",
-    "\nsupport",
-    "\ndiameter",
-    "links to\nspare",
-    "\ntime",
-)
+ADVICE_HEADINGS = {
+    "\nlinks": "",
+    "above the\nfewest, ≤": "–",
+    "at that\ndegree, ≤": "–",
+    "highest\ndegree": "",
+    "\nsupport": "100 %",
+    "\ndiameter": "",
+    "links to\nspare": "0",
+    "\ntime": "",
+}
+"""The columns of advice. One that says this of every plan is left out: a narrow terminal has no room for it."""
 
 
 def advice_table(advice: Advice) -> Table:
     """Return a table with one row for each plan that `advise` tried."""
-    table = plain_table("\ndesign", ADVICE_HEADINGS)
+    rows = [_cells(own) for own in advice.tried]
+    kept = [
+        place
+        for place, usual in enumerate(ADVICE_HEADINGS.values(), 1)
+        if not usual or any(row[place] != usual for row in rows)
+    ]
+    headings = list(ADVICE_HEADINGS)
+    table = plain_table("\ndesign", [headings[place - 1] for place in kept])
     table.add_column("\nfits", no_wrap=True)
-    for own in advice.tried:
+    for own, row in zip(advice.tried, rows, strict=True):
         style = TAKE if own is advice.chosen else ""
-        table.add_row(*(Text(cell, style) for cell in _cells(own)), _fits(own, advice))
+        table.add_row(*(Text(row[place], style) for place in (0, *kept)), _fits(own, advice))
     return table
 
 
@@ -163,7 +170,6 @@ def _cells(own: Tried) -> list[str]:
         f"{figures['edges']:,}",
         _excess_of(figures, "gap"),
         _excess_of(figures, "gap_at_degree"),
-        f"{figures['average_degree']:.2f}",
         f"{figures['max_degree']:,}",
         percentage(figures["support"]),
         f"{diameters.maximum}" if diameters.exact.all() else f"≥ {diameters.maximum}",
@@ -174,7 +180,7 @@ def _cells(own: Tried) -> list[str]:
 
 def _fits(own: Tried, advice: Advice) -> Text:
     if own is advice.chosen:
-        return Text("take this", TAKE)
+        return Text("take", TAKE)
     if own.unmet(advice.wishes):
         return Text("no", "red")
     return Text("yes") if own.complete else Text("in part")

@@ -175,8 +175,8 @@ def ingest(
     output.answer(
         f"{counted(outcome.nodes, 'broker')}, {counted(outcome.topics, 'topic')}, "
         f"{counted(outcome.kept, 'subscription')}",
-        f"read {outcome.read:,} rows = {outcome.kept:,} kept + {outcome.duplicates:,} duplicates + "
-        f"{outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
+        f"read {counted(outcome.read, 'row')} = {outcome.kept:,} kept + "
+        f"{counted(outcome.duplicates, 'duplicate')} + {outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
         *output.format_reasons(outcome.reasons),
         *(f"cleaned {count:,} × {what}" for what, count in outcome.cleaned.items()),
         f"written to {out}",
@@ -233,6 +233,7 @@ def follow(
     from meshwright.cli.spark import open_session
     from meshwright.errors import InputError
     from meshwright.files.urls import require_local
+    from meshwright.formatting import counted
     from meshwright.pipeline.follow import follow as follow_folder
     from meshwright.pipeline.readers.formats import Reading
 
@@ -247,9 +248,9 @@ def follow(
         done.append(batch)
         if not json:
             output.note(
-                f"batch {batch.batch}: read {batch.read:,} rows = {batch.applied:,} applied + "
+                f"batch {batch.batch}: read {counted(batch.read, 'row')} = {batch.applied:,} applied + "
                 f"{batch.unchanged:,} unchanged + {batch.superseded:,} superseded + "
-                f"{batch.quarantined:,} quarantined; {batch.events:,} events"
+                f"{batch.quarantined:,} quarantined; {counted(batch.events, 'event')}"
             )
 
     spark = open_session(master, conf, connect_timeout)

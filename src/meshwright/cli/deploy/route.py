@@ -88,6 +88,7 @@ def route(
     trees = choose(overlay, objective, **given)
     if planned is not None and objective == "hops":
         trees = prefer_few_relays(trees, planned)
+    outdated = (plan / "report.html").is_file()
     write_trees(trees, plan)
     ratio = stretch(trees)
     measured = {
@@ -101,7 +102,10 @@ def route(
         output.answer_json({**head, "topics": _figures_by_topic(trees)})
     else:
         lines = _format_figures(trees, measured, unknown, with_rates=rates is not None)
-        output.answer(*lines, f"written to {plan}")
+        again = (
+            f"report.html there showed other trees and is removed; again: meshwright report {plan} {source}"
+        )
+        output.answer(*lines, f"written to {plan}", *([again] if outdated else []))
     if len(trees.unreachable):
         raise typer.Exit(ANSWER_IS_NO)
 

@@ -59,10 +59,11 @@ def _column_place(names: Sequence[str], column: str, needed: bool, what: str, so
         return names.index(column)
     if not needed:
         return None
-    raise InputError(
-        f"no column {column!r} in {source}; the columns are {first_five(names)}: "
-        f"name the right one with --{what}"
-    )
+    from meshwright.store.interest_files import DELIMITERS
+
+    mark = next((known for known in DELIMITERS if len(names) == 1 and known in names[0]), None)
+    mend = f"name the right one with --{what}" if mark is None else f"add --delimiter {DELIMITERS[mark]}"
+    raise InputError(f"no column {column!r} in {source}; the columns are {first_five(names)}: {mend}")
 
 
 def read_layout(path: str, reading: Reading) -> Layout | None:

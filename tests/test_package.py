@@ -1,0 +1,72 @@
+"""The package: wheel and sdist build, and the wheel runs in an empty environment without a compiler."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[1]
+
+
+def run(*words: str | Path, cwd: Path, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a program without what this process has on its path for Python; `path` replaces PATH."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CC", "CXX")}
+    environment = {**kept, "PATH": os.environ["PATH"] if path is None else path}
+    return subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build both from what git knows, as a release does."""
+    folder = tmp_path_factory.mktemp("package")
+    source = folder / "source"
+    listed = run("git", "ls-files", "-z", cwd=CHECKOUT).stdout.split("\0")
+    for name in filter(None, listed):
+        if (CHECKOUT / name).is_file() and not name.startswith(("benchmarks/", "tests/", "web/")):
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(CHECKOUT / name, source / name)
+    build = "from setuptools import build_meta as b; b.build_sdist('..'); b.build_wheel('..')"
+    done = run(sys.executable, "-c", build, cwd=source)
+    if "No module named 'setuptools'" in done.stderr:
+        pytest.skip("setuptools is not installed: nothing can be built")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_what_is_inside(built: Path) -> None:
+    """The wheel is for any platform, and has the types, the pages' assets and the licence; so has the sdist."""
+    (wheel,) = built.glob("*.whl")
+    (sdist,) = built.glob("*.tar.gz")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    inside = zipfile.ZipFile(wheel).namelist()
+    with tarfile.open(sdist) as archive:
+        packed = archive.getnames()
+    for needed in ("meshwright/py.typed", "meshwright/report/assets/graph_view.js", "LICENSE"):
+        assert any(name.endswith(needed) for name in inside), needed
+        assert any(name.endswith(needed) for name in packed), needed
+    assert not [name for name in inside if name.startswith("tests")]
+
+
+@pytest.mark.slow
+def test_it_runs_in_an_empty_environment(built: Path, tmp_path: Path) -> None:
+    """Without a compiler in sight, `pip install` of the wheel is enough to plan and verify."""
+    (wheel,) = built.glob("*.whl")
+    venv.create(tmp_path / "empty", with_pip=True)
+    programs = tmp_path / "empty" / "bin"
+    installed = run(programs / "pip", "install", "-q", "--only-binary", ":all:", wheel, cwd=tmp_path, path="")
+    if "No matching distribution" in installed.stderr or "connection" in installed.stderr.lower():
+        pytest.skip(f"pip reaches no packages: {installed.stderr.strip().splitlines()[-1]}")
+    assert installed.returncode == 0, installed.stderr
+    (tmp_path / "s.csv").write_text("node,topic\na,x\nb,x\n", encoding="utf-8")
+    for words in (["--version"], ["plan", "s.csv", "--out", "plan"], ["verify", "plan", "s.csv"]):
+        done = run(programs / "meshwright", *words, cwd=tmp_path, path=str(programs))
+        assert done.returncode == 0, done.stderr
