@@ -43,7 +43,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_what_is_inside(built: Path) -> None:
-    """The wheel is for any platform, and has the types, the pages' assets and the licence; so has the sdist."""
+    """The wheel is for any platform; it and the sdist have types, the pages' assets and the licence."""
     (wheel,) = built.glob("*.whl")
     (sdist,) = built.glob("*.tar.gz")
     assert wheel.name.endswith("-py3-none-any.whl")

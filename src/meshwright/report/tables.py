@@ -143,7 +143,7 @@ ADVICE_HEADINGS = {
     "links to\nspare": "0",
     "\ntime": "",
 }
-"""The columns of advice. One that says this of every plan is left out: a narrow terminal has no room for it."""
+"""The columns of advice. One that says this of every plan is left out: terminals are narrow."""
 
 
 def advice_table(advice: Advice) -> Table:

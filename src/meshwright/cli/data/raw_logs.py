@@ -176,7 +176,8 @@ def ingest(
         f"{counted(outcome.nodes, 'broker')}, {counted(outcome.topics, 'topic')}, "
         f"{counted(outcome.kept, 'subscription')}",
         f"read {counted(outcome.read, 'row')} = {outcome.kept:,} kept + "
-        f"{counted(outcome.duplicates, 'duplicate')} + {outcome.superseded:,} superseded + {outcome.quarantined:,} quarantined",
+        f"{counted(outcome.duplicates, 'duplicate')} + {outcome.superseded:,} superseded + "
+        f"{outcome.quarantined:,} quarantined",
         *output.format_reasons(outcome.reasons),
         *(f"cleaned {count:,} × {what}" for what, count in outcome.cleaned.items()),
         f"written to {out}",

@@ -102,9 +102,7 @@ def route(
         output.answer_json({**head, "topics": _figures_by_topic(trees)})
     else:
         lines = _format_figures(trees, measured, unknown, with_rates=rates is not None)
-        again = (
-            f"report.html there showed other trees and is removed; again: meshwright report {plan} {source}"
-        )
+        again = f"its report.html showed other trees and is removed; again: meshwright report {plan} {source}"
         output.answer(*lines, f"written to {plan}", *([again] if outdated else []))
     if len(trees.unreachable):
         raise typer.Exit(ANSWER_IS_NO)
