@@ -60,7 +60,7 @@ def test_long_work_without_a_terminal(clock: Clock, capsys: pytest.CaptureFixtur
         if not forced:
             assert printed.err == ""
     lines = printed.err.splitlines()
-    assert lines[0] == "meshwright: GM: 2,000 links, 20.0% support, 8 s left"
+    assert lines[0] == "meshwright: GM: 2,000 links, 20.0 % support, 8 s left"
     assert len(lines) == 4
 
 
@@ -73,7 +73,7 @@ def test_long_work_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch) 
     with ProgressDrawing("GM") as drawn:
         clock.now += 2
         drawn(1234, 0.5, "linking")
-    assert "1,234 links, 50.0% support" in screen.getvalue()
+    assert "1,234 links, 50.0 % support" in screen.getvalue()
     assert "2 s left" in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[2K")
 
@@ -91,7 +91,7 @@ def test_a_budget_counts_as_progress(clock: Clock, capsys: pytest.CaptureFixture
     with ProgressDrawing("GPA", forced=True, max_edges=100) as drawn:
         clock.now += 4
         drawn(50, 0.1, "linking")
-    assert capsys.readouterr().err.endswith("50 links, 10.0% support, 4 s left\n")
+    assert capsys.readouterr().err.endswith("50 links, 10.0 % support, 4 s left\n")
 
 
 @given(st.floats(0.01, 1), st.floats(1, 90))

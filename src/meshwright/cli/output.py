@@ -18,6 +18,7 @@ import typer
 
 from meshwright import escape
 from meshwright.errors import MeshwrightError
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -163,6 +164,25 @@ class Drawing:
 SAMPLES = 64
 
 
+PROVING = "needed at least"
+"""How the phases begin that prove a number of links; the rest says under which limit."""
+
+
+def _describe(edges: int, done: float, what: str) -> str:
+    """Return in plain words what a phase has reached.
+
+    >>> _describe(40, 0.5, "linking"), _describe(40, 0.5, "improving")
+    ('40 links, 50.0 % support', '40 links, improving')
+    >>> _describe(1, 0.5, "needed at least with at most 5 per broker")
+    'proving: at least 1 link with at most 5 per broker'
+    """
+    if what == "linking":
+        return f"{counted(edges, 'link')}, {100 * done:.1f} % support"
+    if what.startswith(PROVING):
+        return f"proving: at least {counted(edges, 'link')}{what.removeprefix(PROVING)}"
+    return f"{counted(edges, 'link')}, {what}"
+
+
 class ProgressDrawing(Drawing):
     """The `progress` callback of one design: a bar on a terminal, or an occasional line if forced.
 
@@ -180,7 +200,7 @@ class ProgressDrawing(Drawing):
             return
         now = time.monotonic()
         share = max(done, edges / self.max_edges if self.max_edges else 0.0)
-        detail = f"{edges:,} links, {done:.1%} support" if what == "linking" else f"{edges:,} links, {what}"
+        detail = _describe(edges, done, what)
         left = time_left(self.samples, now, share)
         self.samples.append((now, share))
         if self.terminal:

@@ -121,7 +121,7 @@ def _summary(run: "Migration", crashes: int) -> list[str]:
     saved = 1 - figures["cost"] / figures["cost_before"] if figures["cost_before"] else 0.0
     ending = "no move pays any more" if run.rested else "the time limit ended the run, moves may be LEFT"
     lines = [
-        f"cost {figures['cost_before']:,.4g} → {figures['cost']:,.4g} ({saved:.1%} less) by "
+        f"cost {figures['cost_before']:,.4g} → {figures['cost']:,.4g} ({100 * saved:.1f} % less) by "
         f"{figures['moves']:,} moves in {figures['rounds']:,} rounds; {ending}",
         f"{figures['accepted']:,} accepted, {figures['declined']:,} declined, {figures['withdrawn']:,} "
         f"withdrawn because they no longer paid, {figures['rises']:,} that raised the cost",

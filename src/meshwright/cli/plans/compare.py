@@ -317,6 +317,7 @@ def _plan_fields(own: "Tried", advice: "Advice") -> dict[str, Any]:
 
 
 def _advice_lines(advice: "Advice") -> list[str]:
+    from meshwright.formatting import percentage
     from meshwright.report.tables import name_of
 
     if advice.chosen is None:
@@ -326,7 +327,7 @@ def _advice_lines(advice: "Advice") -> list[str]:
     return [
         f"take {name_of(advice.chosen.plan)}:",
         *(f"- {reason}" for reason in advice.reasons),
-        *([] if advice.chosen.complete else [f"- support {figures['support']:.1%}"]),
+        *([] if advice.chosen.complete else [f"- support {percentage(figures['support'])}"]),
         *_certificate_lines(advice),
     ]
 
