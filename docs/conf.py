@@ -13,7 +13,9 @@ exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
 html_title = "Meshwright"
 html_static_path = ["_static"]
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": True}
+# All pages stand in the sidebar, by the captions of the index: the bar at the top would show five of them.
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": True, "navbar_center": []}
+html_sidebars = {"**": ["globaltoc.html"]}
 suppress_warnings = [
     "myst.xref_missing",
     "misc.highlighting_failure",
