@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tarfile
 import venv
 import zipfile
@@ -34,9 +33,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(CHECKOUT / name, source / name)
     build = "from setuptools import build_meta as b; b.build_sdist('..'); b.build_wheel('..')"
-    done = run(sys.executable, "-c", build, cwd=source)
-    if "No module named 'setuptools'" in done.stderr:
-        pytest.skip("setuptools is not installed: nothing can be built")
+    venv.create(folder / "builder", with_pip=True)
+    programs = folder / "builder" / "bin"
+    there = run(programs / "pip", "install", "-q", "setuptools>=77", cwd=folder)  # as pyproject.toml wants
+    if there.returncode:
+        pytest.skip(f"pip reaches no setuptools: {there.stderr.strip().splitlines()[-1]}")
+    done = run(programs / "python", "-c", build, cwd=source)
     assert done.returncode == 0, done.stderr
     return folder
 
