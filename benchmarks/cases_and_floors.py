@@ -46,6 +46,8 @@ SPARK = "spark"
 """GM and verification on Spark, next to the same work without Spark."""
 DATA = "data"
 """Ingest and profile on Spark, next to DuckDB."""
+LIMITS = "limits"
+"""Every command on Spark with a driver that may receive little."""
 SMALL = "small"
 """Ingest of a small file, next to starting Spark for one job."""
 STARTUP = "startup"
@@ -107,6 +109,7 @@ class Case:
     json_over_duckdb: float | None = None
     profile_over_duckdb: float | None = None
     small_over_bare: float | None = None
+    driver_mb: float | None = None
     plain_over_routes: float | None = None
     load_over_hops: float | None = None
     content_floors: bool = False
@@ -224,6 +227,7 @@ FULL: list[Case] = [
     Case("plane", 10_000, 100, (1, 1), tasks=(CONTENT, CONTENT_EVALUATION), rounds=3, content_floors=True),
     Case("plane", 100_000, 100, (1, 300), tasks=(CONTENT_MEMORY,), content_floors=True),
     replace(_THREE_ROWS, command_over_import=2.5, compilation_seconds=15.0),
+    Case("unif", 3_000_000, 200_000, (1, 1), tasks=(LIMITS,), driver_mb=400.0),
     Case("unif", 1_000, 100, (5, 5), tasks=(SMALL,), rounds=3, small_over_bare=1.8),
     Case("unif", 1, 1_000_000, (1, 1), tasks=(GROUPING,), grouping_seconds=10.0),
     Case("zipf", 5_000, 5_000, (10, 50), tasks=(FILTERS,), groups_over_plain=1.1),

@@ -116,11 +116,11 @@ def _ingest_both(spark: SparkSession, file: Path, place: Path, record: dict[str,
 MEMORY = """
 import sys
 from benchmarks.resources import memory, peak_memory
-from benchmarks.spark_data import HEAP, MASTER, _java_process
+from benchmarks.spark_data import HEAP, MASTER, java_process
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.session.session import session
 ingest(session(MASTER, conf=HEAP), [sys.argv[1]], sys.argv[2])
-print(peak_memory(), memory("VmHWM", _java_process()))
+print(peak_memory(), memory("VmHWM", java_process()))
 """
 
 
@@ -227,7 +227,7 @@ def _profile_in_duckdb(file: Path, nodes: int) -> dict[str, Any]:
     return figures
 
 
-def _java_process() -> int | None:
+def java_process() -> int | None:
     """Return the process id of Spark's JVM."""
     for process in descendants():
         try:

@@ -7,10 +7,21 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import churn, content, designs, engine, filters, routes, spark_data, spark_plan, startup
+from benchmarks import (
+    churn,
+    content,
+    designs,
+    engine,
+    filters,
+    routes,
+    spark_data,
+    spark_limits,
+    spark_plan,
+    startup,
+)
 from benchmarks.cases_and_floors import FULL, QUICK, Case
 
-BENCHMARKS = engine, designs, churn, routes, filters, spark_plan, spark_data, content, startup
+BENCHMARKS = engine, designs, churn, routes, filters, spark_plan, spark_data, spark_limits, content, startup
 """Modules with `TASKS`, by name, and `add_tables`, in the order of the page."""
 TASKS: dict[str, Callable[[Case], dict[str, Any]]] = {
     task: measure for benchmark in BENCHMARKS for task, measure in benchmark.TASKS.items()

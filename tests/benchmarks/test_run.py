@@ -19,6 +19,7 @@ from benchmarks.cases_and_floors import (
     FULL,
     GROUPING,
     GROWTH,
+    LIMITS,
     PAPER,
     PRODUCT,
     QUICK,
@@ -257,6 +258,18 @@ def test_data_is_checked_against_duckdb() -> None:
         f"| 1,000 | 8 | 2 | 4 | ≤ 5 | yes |{' 6 | 2 | 3 | – |  |' * 3} 4 | 1 | 4 | ≤ 3 | **no** | 300 | – |"
         in text(made)
     )
+
+
+def test_a_driver_that_receives_little_is_checked() -> None:
+    """The memory of the driver's Python has a limit in each command."""
+    case = Case("unif", 9, 3, (1, 1), tasks=(LIMITS,), driver_mb=400.0)
+    names = ("ingest", "profile", "sample", "verify", "traffic")
+    limits: dict[str, Any] = {"rows": 30, "plan_links": 7}
+    for name, driver in zip(names, (200.0, 399.0, 401.0, 200.0, 200.0), strict=True):
+        limits |= {f"{name}_seconds": 7.0, f"{name}_driver_mb": driver, f"{name}_java_mb": 2000.0}
+    made = page(case, limits=limits)
+    assert (made.held, made.asked) == (4, 5)
+    assert "| 30 | `sample` | 7 | 401 | ≤ 400 | **no** | 2,000 |" in text(made)
 
 
 def test_trees_are_checked() -> None:
