@@ -188,6 +188,7 @@ def report(
     ...     mw.report(plan, f"{folder}/report.html", today=[("a", "b"), ("b", "c")]).name
     'report.html'
     """
+    from meshwright.files.urls import inside
     from meshwright.report.plan_facts import facts_of_plan, facts_of_stored_plan
     from meshwright.report.plan_page import write_plan_page
     from meshwright.report.sheet import check_matplotlib
@@ -203,4 +204,4 @@ def report(
     held = load_interest(interest)
     bridges = None if today is None else load_bridges(today, held)
     facts = facts_of_stored_plan(plan, held, today=bridges, costs=costs)
-    return write_plan_page(facts, path or Path(plan) / REPORT)
+    return write_plan_page(facts, path or inside(plan, REPORT))

@@ -53,6 +53,7 @@ def demo(
     from meshwright.cli.plans.report import write_page
     from meshwright.designs import design
     from meshwright.face import REPORT
+    from meshwright.files.urls import require_local
     from meshwright.formatting import counted
     from meshwright.report import degree_and_support
     from meshwright.report.sheet import check_chart
@@ -63,7 +64,7 @@ def demo(
             output.answer(f"{step:<14} {figure}")
             sys.stdout.flush()
 
-    out.mkdir(parents=True, exist_ok=True)
+    require_local(out).mkdir(parents=True, exist_ok=True)
     picture = check_chart(out / "designs.png")
     dataset, folder = out / "dataset", out / "plan"
 
@@ -104,7 +105,7 @@ def demo(
     page, _ = write_page(folder, interest, out / REPORT, progress=progress)
     designs = [own.plan for own in advice.tried if own.plan.algorithm != "best"]
     degree_and_support([*designs, ring], picture, title=f"A synthetic federation: {size}")
-    say("report", f"{page.stat().st_size / 1e6:.1f} MB with figures, charts, trees and the graph")
+    say("report", f"{(out / REPORT).stat().st_size / 1e6:.1f} MB with figures, charts, trees and the graph")
     if json:
         output.answer_json(
             {
@@ -118,7 +119,7 @@ def demo(
                 "configuration": configuration,
                 "real_brokers": proof,
                 "picture": str(picture),
-                "report": str(page),
+                "report": page,
             }
         )
     else:

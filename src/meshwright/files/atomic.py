@@ -11,7 +11,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from meshwright.errors import InputError, MeshwrightError, OutputError
@@ -19,7 +19,8 @@ from meshwright.files.durable import flush, flush_tree
 from meshwright.files.exchange import new_sibling, remove_stale, restore, take_place
 from meshwright.files.header import Kind, holds
 from meshwright.files.locks import locked
-from meshwright.files.urls import require_local
+from meshwright.files.remote import new_remote_file, new_remote_folder
+from meshwright.files.urls import local_path, require_local
 
 
 @contextmanager
@@ -46,13 +47,17 @@ def new_file(path: str | Path) -> Iterator[Path]:
     """Yield a path to write to; on success that file replaces `path`, on any error it is removed.
 
     The temporary file is hidden, in the same folder, with the same suffix. If `path` is not a regular file,
-    such as /dev/stdout, it is yielded itself.
+    such as /dev/stdout, it is yielded itself. At a URL, the file is written on this machine and then copied.
 
     Raises
     ------
     OutputError
         If the path cannot be written.
     """
+    if local_path(path) is None:
+        with new_remote_file(os.fspath(path)) as beside:
+            yield beside
+        return
     with writing(path):
         target = Path(os.path.realpath(_local(path)))
         if target.exists() and not target.is_file():
@@ -102,11 +107,17 @@ def _local(path: str | Path) -> Path:
 def new_folder(path: str | Path, kind: Kind) -> Iterator[Path]:
     """Yield a folder to fill; on success it replaces `path`, on any error it is removed.
 
+    At a URL, the folder is written on this machine and then copied.
+
     Raises
     ------
     OutputError
         If the path cannot be written, or holds something other than an empty folder or one of this kind.
     """
+    if local_path(path) is None:
+        with new_remote_folder(os.fspath(path).rstrip("/"), kind) as folder:
+            yield folder
+        return
     with writing(path):
         target = Path(os.path.realpath(_local(path)))
         check_free(target, kind)
@@ -130,7 +141,9 @@ def one_writer(target: str | Path) -> AbstractContextManager[None]:
     LockedError
         If another one still writes it after some seconds; the error names it.
     """
-    real = Path(os.path.realpath(target))
+    if local_path(target) is None:
+        return nullcontext()  # an object store has no locks
+    real = Path(os.path.realpath(_local(target)))
     return locked(real.with_name(f".{real.name}.lock"), target)
 
 

@@ -39,6 +39,8 @@ class Kind:
     """The command that makes one, if a user may have to."""
     digests: bool = False
     """Whether the description lists a digest of every table."""
+    parts: tuple[str, ...] = ()
+    """The other files in it, if it may be at a URL: what a killed writer may leave there."""
 
     @property
     def next_step(self) -> str:
@@ -47,7 +49,13 @@ class Kind:
 
 
 DATASET = Kind("dataset", "manifest.json", 2, "ingest FILES --out DATASET")
-PLAN = Kind("plan", "plan.json", 1, "plan DATASET --out PLAN", digests=True)
+PLAN = Kind(
+    "plan", "plan.json", 1, "plan DATASET --out PLAN", digests=True,
+    parts=(
+        "edges.parquet", "prices.parquet", "degree_prices.parquet", "groups.parquet", "holders.parquet",
+        "trees.parquet", "roles.parquet", "report.html",
+    ),
+)  # fmt: skip
 FRONT = Kind("front", "front.json", 1, "plan DATASET --algorithm best --front --out DIR")
 TRAFFIC = Kind("traffic", "traffic.json", 2, "traffic LOGS --out TRAFFIC")
 CHURN = Kind("churn run", "churn.json", 1, "churn PLAN DATASET --out DIR")
@@ -128,7 +136,7 @@ def check_digests(folder: Path, kind: Kind, content: Mapping[str, Any]) -> None:
             raise damaged(folder / name, f"it has changed since {kind.file} was written")
 
 
-def damaged(where: Path, why: str) -> FormatError:
+def damaged(where: str | Path, why: str) -> FormatError:
     """Return the error for a file or folder that no longer is as it was written."""
     return FormatError(f"{where} is damaged: {why}; write it again")
 

@@ -54,7 +54,7 @@ def require_local(place: str | Path) -> Path:
     """
     local = local_path(place)
     if local is None:
-        raise InputError(f"{place} is a URL, and only datasets and sources may be: give a path")
+        raise InputError(f"{place} is a URL, and only sources, datasets and plans may be: give a path")
     return Path(local)
 
 
@@ -81,8 +81,11 @@ def local_copy(place: str | Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="meshwright-copy-") as folder:
         target = Path(folder) / path.rpartition("/")[2]
         try:
-            if system.get_file_info(path).type == fs.FileType.NotFound:
+            found = system.get_file_info(path).type
+            if found == fs.FileType.NotFound:
                 raise InputError(f"nothing is at {url}: check the address")
+            if found == fs.FileType.Directory:
+                target.mkdir()  # a store may have files in a folder without having the folder
             fs.copy_files(path, str(target), source_filesystem=system)
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{url} cannot be reached: {_first_line(error)[:200]}") from error
@@ -109,6 +112,8 @@ def file_system(url: str) -> tuple[FileSystem, str]:
         return fs.LocalFileSystem(), str(Path(local).absolute())
     # Hadoop's names of schemes are Arrow's names, with a letter for the implementation.
     known = re.sub(r"^s3a:", "s3:", url, flags=re.IGNORECASE)
+    # `pathlib` makes one slash of two.
+    known = re.sub(r"^(\w+):/(?!/)", r"\1://", known)
     if scheme in ("gs", "gcs") and "retry_limit_seconds" not in known:
         # By default, Google's library tries for 15 minutes.
         known += f"{'&' if '?' in known else '?'}retry_limit_seconds={GOOGLE_SECONDS}"

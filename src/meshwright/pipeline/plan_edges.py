@@ -24,8 +24,6 @@ from meshwright.store.plans import EDGES, EDGES_FILE
 from meshwright.store.tables import open_parquet
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
     from meshwright.overlay import Overlay
@@ -65,7 +63,7 @@ def send_links(spark: SparkSession | None, overlay: Overlay) -> Links:
 class Piece(NamedTuple):
     """A row group of the links of a plan, and the rank of its first link."""
 
-    file: Path
+    file: str
     group: int
     first: int
 
@@ -79,20 +77,21 @@ def read_links(spark: SparkSession | None, stored: StoredPlan, given: Subscripti
         If the file is damaged, or a link names an unknown node.
     """
     assert given.folder is not None
-    pieces = list(_pieces(stored.path / EDGES_FILE))
+    pieces = list(_pieces(inside(stored.place, EDGES_FILE)))
     coded = numbers(spark, len(pieces)).map(partial(read_pieces, pieces), CODED).keep()
     try:
         ids = find_ids(spark, coded, inside(given.folder, "nodes"), tasks_at_once(spark))
         joined = coded.select("share", "first", "u", "v", "stated", "names").union(ids)
-        flow = joined.exchange(len(pieces), "share").map(partial(number_links, stored.path), LINKS).keep()
+        number = partial(number_links, str(stored.place))
+        flow = joined.exchange(len(pieces), "share").map(number, LINKS).keep()
         counted = flow.map(_count_links, "links long").collect()
     finally:
         coded.release()
     return Links(flow, sum(row.links for row in counted))
 
 
-def _pieces(file: Path) -> Iterator[Piece]:
-    with open_parquet(str(file)) as parquet:
+def _pieces(file: str) -> Iterator[Piece]:
+    with open_parquet(file) as parquet:
         metadata, schema = parquet.metadata, parquet.schema_arrow
     wrong = [field.name for field in EDGES if schema.names.count(field.name) != 1]
     wrong = wrong or [field.name for field in EDGES if schema.field(field.name).type != field.type]
@@ -109,7 +108,7 @@ def read_pieces(pieces: Sequence[Piece], batches: Batches) -> Iterator[pa.Record
     for batch in batches:
         for number in batch.column(0).to_pylist():
             file, group, first = pieces[number]
-            with open_parquet(str(file)) as parquet:
+            with open_parquet(file) as parquet:
                 table = parquet.read_row_group(group, columns=EDGES.names).combine_chunks()
             if any(column.null_count for column in table.columns):
                 raise damaged(file, "some links have nulls")
@@ -139,7 +138,7 @@ def _code(number: int, first: int, table: pa.Table) -> pa.RecordBatch:
     )
 
 
-def number_links(path: Path, batches: Batches) -> Iterator[pa.RecordBatch]:
+def number_links(path: str, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Give the ends of links their ids, on an executor."""
     for rows in rows_by(batches, "share"):
         [links] = [row for row in rows if row["first"].is_valid]

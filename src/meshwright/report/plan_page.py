@@ -45,11 +45,10 @@ def write_plan_page(facts: PlanFacts, path: str | Path) -> Path:
     OutputError
         If the file cannot be written.
     """
-    target = Path(path)
     text = plan_page(facts)
-    with new_file(target) as beside:
+    with new_file(path) as beside:
         beside.write_text(text, encoding="utf-8")
-    return target
+    return Path(path)
 
 
 def plan_page(facts: PlanFacts) -> str:

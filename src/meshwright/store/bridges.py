@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from meshwright.arrow import fill_null, to_numpy
 from meshwright.errors import InputError
 from meshwright.files.header import PLAN
+from meshwright.files.urls import local_path
 from meshwright.interest import MOST_SUBSCRIPTIONS
 from meshwright.names import name_column
 from meshwright.overlay import Overlay
@@ -38,8 +39,8 @@ def load_bridges(source: Any, interest: Interest) -> Bridges:
     Parameters
     ----------
     source
-        A file ending in .csv, .csv.gz or .parquet, the folder of a plan, anything with `__arrow_c_stream__`,
-        or pairs of names.
+        A file ending in .csv, .csv.gz or .parquet, the folder or URL of a plan, anything with
+        `__arrow_c_stream__`, or pairs of names.
     interest
         The interest whose brokers are named.
 
@@ -73,7 +74,8 @@ def load_bridges(source: Any, interest: Interest) -> Bridges:
 def _ends(source: Any) -> tuple[Any, Any]:
     """Return the two columns of names."""
     if isinstance(source, (str, Path)):
-        table = _read(Path(source))
+        local = local_path(source)
+        table = read_plan(source).edges if local is None else _read(Path(local))
     elif hasattr(source, "__arrow_c_stream__"):
         table = pa.table(source)
     else:

@@ -7,7 +7,6 @@ way a killed run leaves nothing that opens as a dataset, or the old dataset.
 
 from __future__ import annotations
 
-import json
 import os
 import uuid
 from collections.abc import Iterator
@@ -17,9 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from meshwright.errors import InputError, MeshwrightError, OutputError
+from meshwright.errors import InputError, OutputError
 from meshwright.files.atomic import new_folder, writing
-from meshwright.files.header import DATASET, write_header
+from meshwright.files.header import DATASET, header_text, write_header
+from meshwright.files.remote import names_below, reaching
 from meshwright.files.urls import file_system, local_path
 from meshwright.store.dataset_parts import SCHEMAS, PartWriter, part_name
 
@@ -37,10 +37,8 @@ class NewDataset:
             write_header(Path(local), DATASET, content)
             return
         system, path = file_system(self.place)
-        described = {"format": f"meshwright {DATASET.name}", "schema": DATASET.schema, **content}
-        text = json.dumps(described, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         with system.open_output_stream(f"{path}/{DATASET.file}") as file:
-            file.write(text.encode())
+            file.write(header_text(DATASET, content).encode())
 
 
 @contextmanager
@@ -60,39 +58,24 @@ def new_dataset(path: str | Path) -> Iterator[NewDataset]:
             yield NewDataset(str(folder))
         return
     url = os.fspath(path).rstrip("/")
-    with _reaching(url):
+    with reaching(url):
         _clear(url)
     try:
         yield NewDataset(url)
     except BaseException:
-        with _reaching(url):
+        with reaching(url):
             _clear(url)
         raise
 
 
 def _clear(url: str) -> None:
     """Remove an older dataset: its manifest first."""
-    from pyarrow import fs
-
     system, path = file_system(url)
-    found = system.get_file_info(fs.FileSelector(path, allow_not_found=True, recursive=True))
-    names = {info.path[len(path) :].strip("/") for info in found if info.type == fs.FileType.File}
+    names = names_below(system, path)
     if names and not all(name == DATASET.file or name.split("/")[0] in SCHEMAS for name in names):
         raise OutputError(f"{url} holds something other than a dataset: choose another place, or empty it")
     for name in sorted(names, key=lambda name: (name != DATASET.file, name)):
         system.delete_file(f"{path}/{name}")
-
-
-@contextmanager
-def _reaching(url: str) -> Iterator[None]:
-    """Turn errors of a file system into one line that names the place."""
-    try:
-        yield
-    except MeshwrightError:
-        raise
-    except (OSError, pa.ArrowException) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise OutputError(f"cannot write {url}: {why}; choose another place") from error
 
 
 @contextmanager
@@ -109,7 +92,7 @@ def new_part(place: str, kind: str, number: int, schema: pa.Schema | None = None
     local, columns = local_path(place), SCHEMAS[kind] if schema is None else schema
     if local is None:
         system, path = file_system(place)
-        with _reaching(place), PartWriter(f"{path}/{kind}/{part_name(number)}", columns, system) as writer:
+        with reaching(place), PartWriter(f"{path}/{kind}/{part_name(number)}", columns, system) as writer:
             yield writer
         return
     folder = Path(local) / kind

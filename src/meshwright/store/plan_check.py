@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from meshwright.arrow import to_numpy
 from meshwright.files.header import PLAN, damaged
+from meshwright.files.urls import inside
 from meshwright.store.plans import (
     DEGREE_PRICES,
     DEGREE_PRICES_FILE,
@@ -66,7 +67,7 @@ def verify_stored_plan(
         report = verify_plan(claims, overlay, proofs, k=k, costs=costs, progress=progress)
     except CertificateError as error:
         file = DEGREE_PRICES_FILE if isinstance(error, DegreeCertificateError) else PRICES_FILE
-        raise damaged(stored.path / file, str(error)) from error
+        raise damaged(inside(stored.place, file), str(error)) from error
     return replace(report, disagreements=(*faults, *report.disagreements))
 
 
@@ -107,13 +108,13 @@ def read_claims(stored: StoredPlan) -> PlanClaims:
     parameters, figures = stored.metadata["parameters"], stored.figures
     cost = figures.get("total_cost")
     if (cost is not None or "costs" in parameters) and type(cost) not in (int, float):
-        raise damaged(stored.path / PLAN.file, "figure 'total_cost' is not a number")
+        raise damaged(inside(stored.place, PLAN.file), "figure 'total_cost' is not a number")
     for name in ("lower_bound", "at_degree", "bound_at_degree", "degree_bound"):
         if figures.get(name) is not None and type(figures[name]) is not int:
-            raise damaged(stored.path / PLAN.file, f"figure {name!r} is not a whole number")
+            raise damaged(inside(stored.place, PLAN.file), f"figure {name!r} is not a whole number")
     routes = stored.routes
     return PlanClaims(
-        name=str(stored.path),
+        name=str(stored.place),
         algorithm=stored.metadata["algorithm"],
         parameters=parameters,
         figures=figures,

@@ -19,8 +19,9 @@ from meshwright.arrays import is_whole
 from meshwright.arrow import as_text, from_numpy, to_numpy
 from meshwright.errors import InputError, OutputError, first_five
 from meshwright.files.atomic import new_folder
-from meshwright.files.header import PLAN, damaged, holds, read_header, write_header
-from meshwright.files.urls import require_local
+from meshwright.files.header import PLAN, damaged, read_header, write_header
+from meshwright.files.remote import fetch_folder, local_description, read_description
+from meshwright.files.urls import inside, local_path
 from meshwright.filters import FilterChoice, plan_filters
 from meshwright.overlay import Overlay
 from meshwright.store.tables import read_table, write_table
@@ -88,10 +89,24 @@ class Fingerprinted(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class StoredPlan:
-    """A plan as it is on disk: its folder and its metadata; its edges are read when they are used."""
+    """A stored plan: its path or URL and its metadata; its tables are read when they are used."""
 
-    path: Path
+    place: str | Path
     metadata: dict[str, Any]
+
+    @cached_property
+    def path(self) -> Path:
+        """Its folder on this machine; a plan at a URL is copied, until this object is forgotten.
+
+        Raises
+        ------
+        InputError
+            If the URL cannot be reached.
+        FormatError
+            If the copy is not as the plan's description lists it.
+        """
+        local = local_path(self.place)
+        return fetch_folder(self.place, PLAN, self.metadata, self) if local is None else Path(local)
 
     @cached_property
     def edges(self) -> pa.Table:
@@ -128,7 +143,7 @@ class StoredPlan:
             return None
         routes = self.metadata["routes"]
         if not isinstance(routes, dict) or not isinstance(routes.get("figures"), dict):
-            raise damaged(self.path / PLAN.file, "'routes' is not an object with figures")
+            raise damaged(inside(self.place, PLAN.file), "'routes' is not an object with figures")
         return routes
 
     @property
@@ -146,7 +161,8 @@ class StoredPlan:
         try:
             return FilterChoice.from_dict(stated)
         except (KeyError, TypeError) as error:
-            raise damaged(self.path / PLAN.file, f"'topics' is not a choice of filters: {error}") from error
+            file = inside(self.place, PLAN.file)
+            raise damaged(file, f"'topics' is not a choice of filters: {error}") from error
 
     def planned_interest(self, interest: Interest) -> Interest:
         """Return the interest that was planned: the dataset's own, or its groups of MQTT filters.
@@ -186,7 +202,7 @@ class StoredPlan:
         stated = (self.metadata["dataset"], self.metadata.get("planned"))
         if not any(one is not None and interest.has_fingerprint(one) for one in stated):
             raise InputError(
-                f"plan {self.path} was made for another dataset (fingerprint "
+                f"plan {self.place} was made for another dataset (fingerprint "
                 f"{self.metadata['dataset'][:12]}…, this one has {str(interest.fingerprint)[:12]}…): "
                 "give the one it was made for"
             )
@@ -216,13 +232,13 @@ class StoredPlan:
         for end, ids in zip(("u", "v"), ends, strict=True):
             if ids.null_count:
                 unknown = self.edges.column(end).filter(ids.is_null()).unique().to_pylist()
-                raise damaged(self.path, f"it names the unknown nodes {first_five(unknown)}")
+                raise damaged(self.place, f"it names the unknown nodes {first_five(unknown)}")
         a, b = (to_numpy(ids).astype(np.int32) for ids in ends)
         contributions = to_numpy(self.edges.column("contribution")).astype(np.int32)
         try:
             return Overlay(interest, np.minimum(a, b), np.maximum(a, b), contributions)
         except InputError as error:
-            raise damaged(self.path, str(error)) from error
+            raise damaged(self.place, str(error)) from error
 
 
 def write_plan(plan: Plan, path: str | Path) -> Path:
@@ -261,10 +277,9 @@ def check_replaced(path: str | Path, dataset: str, algorithm: str, plan: Plan | 
     OutputError
         If the plan that is there differs.
     """
-    folder = Path(path)
-    if not holds(folder, PLAN):
+    there = read_description(path, PLAN)
+    if not there:
         return
-    there = read_header(folder, PLAN)
     made: dict[str, Any] = {"dataset": dataset, "algorithm": algorithm}
     if plan is not None:
         choice = None if plan.filters is None else {"kind": "mqtt", **plan.filters.choice.to_dict()}
@@ -272,7 +287,7 @@ def check_replaced(path: str | Path, dataset: str, algorithm: str, plan: Plan | 
     other = [name for name, value in made.items() if there.get(name) != value]
     if other:
         raise OutputError(
-            f"{folder} holds a plan that differs in {' and '.join(other)}: choose another path, or "
+            f"{path} holds a plan that differs in {' and '.join(other)}: choose another path, or "
             "replace it with --force"
         )
 
@@ -337,18 +352,18 @@ def open_plan(path: str | Path) -> StoredPlan:
     FormatError
         If it is something else, of a newer schema, or damaged.
     """
-    folder = require_local(path)
-    metadata = read_header(folder, PLAN, algorithm=str, parameters=dict, dataset=str, figures=dict)
-    for name in FIGURES:
-        if type(metadata["figures"].get(name)) not in (int, float):
-            raise damaged(folder / PLAN.file, f"figure {name!r} is not a number")
-    for name in BUDGETS:
-        budget = metadata["parameters"].get(name)
-        if budget is not None and (not is_whole(budget) or budget < 0):
-            raise damaged(
-                folder / PLAN.file, f"parameter {name!r} is {budget!r}, not a whole number of 0 or more"
-            )
-    return StoredPlan(folder, metadata)
+    with local_description(path, PLAN) as folder:
+        metadata = read_header(folder, PLAN, algorithm=str, parameters=dict, dataset=str, figures=dict)
+        for name in FIGURES:
+            if type(metadata["figures"].get(name)) not in (int, float):
+                raise damaged(folder / PLAN.file, f"figure {name!r} is not a number")
+        for name in BUDGETS:
+            budget = metadata["parameters"].get(name)
+            if budget is not None and (not is_whole(budget) or budget < 0):
+                raise damaged(
+                    folder / PLAN.file, f"parameter {name!r} is {budget!r}, not a whole number of 0 or more"
+                )
+    return StoredPlan(path, metadata)
 
 
 def _edge_table(overlay: Overlay) -> pa.Table:

@@ -105,6 +105,7 @@ def workload(
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
+    from meshwright.files.atomic import check_place
     from meshwright.store import write_dataset
     from meshwright.workloads import write_raw_events
 
@@ -118,6 +119,8 @@ def workload(
     check_target(out, "dataset")
     if raw is not None and raw.exists() and any(raw.iterdir()):
         raise InputError(f"--raw {raw} is not empty: name a new folder")
+    if raw is not None:
+        check_place(raw)
     with output.working("generating subscriptions"):
         if popularity == "hard":
             interest, made_by = _hard_case(**given)

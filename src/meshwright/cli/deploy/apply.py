@@ -26,8 +26,8 @@ SHOWN_DRIFT = 5
 
 
 def diff(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="A plan with trees, or a federation's folder.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="A plan with trees.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="A plan with trees, or a federation's folder.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="A plan with trees.")],
     *,
     mosquitto: Annotated[
         str | None,
@@ -73,20 +73,22 @@ def diff(
     from meshwright.deploy.config.drift import drift_of_brokers, find_drift
     from meshwright.errors import InputError
     from meshwright.files.header import FEDERATION, holds
+    from meshwright.files.urls import local_path
 
     trees = deploy.read_named_trees(new, allow_relays=allow_relays)
     found: list[str] = []
-    if holds(old, FEDERATION):
-        deployed = deploy.read_federation(old)
+    folder = Path(local_path(old) or old)
+    if holds(folder, FEDERATION):
+        deployed = deploy.read_federation(folder)
         known = deployed.settings
         settings = read_settings(
             profile or known.profile, mosquitto or known.version, secret, fragment=known.fragment
         )
         settings = replace(settings, identity=known.identity)
-        differences = find_drift(old, deployed, settings.secret)
+        differences = find_drift(folder, deployed, settings.secret)
         found = [str(each) for each in differences]
         before, secured = deployed.current, deployed.secured
-        repairs = drift_of_brokers(old, deployed, differences)
+        repairs = drift_of_brokers(folder, deployed, differences)
     elif drift:
         raise InputError(f"{old} is not a federation's folder: --drift compares the files of one")
     else:
@@ -122,7 +124,7 @@ def diff(
 
 
 def apply(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The new plan, with trees.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="The new plan, with trees.")],
     federation: Annotated[
         Path,
         typer.Argument(metavar="FEDERATION", help="The folder that export, or federation --keep, wrote."),

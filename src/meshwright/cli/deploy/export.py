@@ -26,7 +26,7 @@ EXAMPLES = (
 
 
 def export(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder; mosquitto needs its trees.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan's folder; mosquitto needs its trees.")],
     *,
     to: Annotated[
         str, typer.Option("--to", metavar="KIND", help="mosquitto, graphml, json, dot or networkx.")

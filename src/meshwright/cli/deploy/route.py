@@ -28,7 +28,7 @@ EXAMPLES = (
 
 
 def route(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder; the trees are added to it.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan's folder; the trees are added to it.")],
     source: Source,
     *,
     objective: Annotated[
@@ -44,7 +44,7 @@ def route(
         typer.Option("--rates", metavar="TRAFFIC", help="Messages a second: a folder made by traffic."),
     ] = None,
     today: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--today", metavar="PLAN", help="With stable: the plan whose trees are in use; default: PLAN."
         ),

@@ -29,7 +29,7 @@ CHAOS_EXAMPLES = (
 
 
 def churn(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder, every topic connected.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan's folder, every topic connected.")],
     source: Source,
     *,
     rounds: Annotated[
@@ -189,7 +189,7 @@ def _replay(
 
 
 def chaos(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder, every topic connected.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan's folder, every topic connected.")],
     source: Source,
     *,
     most: Annotated[

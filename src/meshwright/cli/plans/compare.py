@@ -196,7 +196,7 @@ def advise(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="PLAN", help="Write the chosen plan to this folder.")
+        str | None, typer.Option("--out", metavar="PLAN", help="Write the chosen plan to this folder.")
     ] = None,
     chart: Annotated[
         Path | None,

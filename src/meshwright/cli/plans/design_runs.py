@@ -119,7 +119,7 @@ def load_planned(
     return PlannedSource(filters.groups, filters, guessed=stated is None)
 
 
-def load_overlay(plan: Path, source: str) -> tuple[Overlay, PlannedFilters | None]:
+def load_overlay(plan: str, source: str) -> tuple[Overlay, PlannedFilters | None]:
     """Load a plan over what it was made for, and its filters; None for plain topics."""
     from meshwright.store import read_plan
 

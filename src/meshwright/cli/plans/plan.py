@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -72,7 +71,7 @@ def check_front(algorithm: str, **barred: Parameter) -> None:
 def plan_front(
     source: str,
     interest: Interest,
-    out: Path,
+    out: str,
     seconds: float | None,
     steps: int | None,
     seed: int,
@@ -128,7 +127,9 @@ EXAMPLES = (
 def plan(
     source: Source,
     *,
-    out: Annotated[Path, typer.Option("--out", metavar="PLAN", help="The folder to write the plan to.")],
+    out: Annotated[
+        str, typer.Option("--out", metavar="PLAN", help="The folder to write the plan to, by path or URL.")
+    ],
     algorithm: Annotated[
         str,
         typer.Option(

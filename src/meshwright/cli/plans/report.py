@@ -26,7 +26,7 @@ ReportFile: TypeAlias = Annotated[
 ]
 
 Today: TypeAlias = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--today",
         metavar="FILE|PLAN",
@@ -36,7 +36,7 @@ Today: TypeAlias = Annotated[
 
 
 def report(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan's folder, by path or URL.")],
     source: Source,
     *,
     out: Annotated[
@@ -88,17 +88,18 @@ def check_page(file: Path | None) -> None:
 
 
 def write_page(
-    plan: Path,
+    plan: str | Path,
     interest: Interest,
     file: Path | None,
     *,
-    today: Path | None = None,
+    today: str | None = None,
     costs: LinkCosts | None = None,
     progress: bool = False,
-) -> tuple[Path, PlanFacts]:
-    """Write the page of a stored plan, and return its path and what it shows."""
+) -> tuple[str, PlanFacts]:
+    """Write the page of a stored plan, and return its path or URL and what it shows."""
     from meshwright.cli.output import ProgressDrawing, note, working
     from meshwright.face import REPORT
+    from meshwright.files.urls import inside
     from meshwright.report.plan_facts import facts_of_stored_plan
     from meshwright.report.plan_page import write_plan_page
     from meshwright.store.bridges import load_bridges
@@ -109,4 +110,6 @@ def write_page(
     with ProgressDrawing("Verification", forced=progress) as drawing:
         facts = facts_of_stored_plan(plan, interest, today=bridges, costs=costs, progress=drawing)
     with working("drawing the page"):
-        return write_plan_page(facts, file or plan / REPORT), facts
+        target = str(file or inside(plan, REPORT))
+        write_plan_page(facts, target)
+    return target, facts

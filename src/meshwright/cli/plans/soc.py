@@ -1,7 +1,6 @@
 """`meshwright soc`: whether a plan keeps limits, or whether some overlay does."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -75,7 +74,7 @@ def soc(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--out", metavar="PLAN", help="Without a plan: write the overlay found here, for a yes."
         ),
@@ -142,7 +141,7 @@ def soc(
         raise InputError(f"{', '.join(wrong)} asks whether some overlay exists: leave the plan out")
     assert degree is not None
     assert cost is not None
-    _ask_about_plan(Path(plan), source, degree, cost, measure or "filtering", json)
+    _ask_about_plan(plan, source, degree, cost, measure or "filtering", json)
 
 
 def _ask_for_any(
@@ -153,7 +152,7 @@ def _ask_for_any(
     cost: int | None,
     measure: str,
     seconds: float | None,
-    out: Path | None,
+    out: str | None,
     seed: int,
     progress: bool,
     json: bool,
@@ -203,7 +202,7 @@ def _existence_fields(found: "Existence") -> dict[str, object]:
     return {"answer": found.answer, "reason": found.reason, "witness": witness, **bounds}
 
 
-def _ask_about_plan(plan: Path, source: str, degree: int, cost: int, measure: str, json: bool) -> None:
+def _ask_about_plan(plan: str, source: str, degree: int, cost: int, measure: str, json: bool) -> None:
     """Answer whether a plan is within the limits."""
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO

@@ -30,7 +30,7 @@ VERIFY_EXAMPLES = (
 
 
 def verify(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan's folder.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan's folder, by path or URL.")],
     source: Source,
     *,
     k: Annotated[
@@ -85,7 +85,7 @@ def verify(
 
 
 def _on_spark(
-    plan: Path,
+    plan: str,
     source: str,
     columns: "Columns",
     k: int | None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from meshwright import escape
 from meshwright.errors import InputError, MissingDependencyError, OutputError
 from meshwright.files.atomic import new_file
+from meshwright.files.urls import require_local
 from meshwright.overlay import graphml
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def export(path: str | Path, kind: str, target: str | Path) -> Path:
     name, write = KINDS[kind]
     stored = read_plan(path)
     text = write(stored, _topics_by_link(stored))
-    folder = Path(target)
+    folder = require_local(target)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

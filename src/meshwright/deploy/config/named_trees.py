@@ -102,7 +102,7 @@ class NamedTrees:
         unreachable = stored.described.get("figures", {}).get("unreachable", 0)
         if unreachable:
             raise InputError(
-                f"plan {stored.plan.path} is not topic-connected: {unreachable} topics have no tree; "
+                f"plan {stored.plan.place} is not topic-connected: {unreachable} topics have no tree; "
                 "make a plan that connects every topic"
             )
         named = cls.from_tables(stored.trees, stored.roles, brokers=ends)

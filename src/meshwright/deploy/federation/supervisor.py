@@ -25,6 +25,7 @@ from meshwright.deploy.federation.update import apply_change
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.files.atomic import new_file
 from meshwright.files.locks import holder, locked
+from meshwright.files.urls import local_path
 
 if TYPE_CHECKING:
     from meshwright.brokers.processes import Brokers
@@ -79,7 +80,7 @@ def hold_running(folder: Path) -> AbstractContextManager[None]:
 
 def request_update(
     folder: Path,
-    plan: Path,
+    plan: str | Path,
     inventory: Inventory,
     *,
     allow_relays: bool = False,
@@ -94,10 +95,10 @@ def request_update(
     InputError
         If it refuses, or ends before it answers.
     """
-    number = uuid.uuid4().hex
+    number, local = uuid.uuid4().hex, local_path(plan)
     request = {
         "number": number,
-        "plan": str(plan.absolute()),
+        "plan": str(plan) if local is None else str(Path(local).absolute()),
         "relays": allow_relays,
         "places": {broker: endpoint.record() for broker, endpoint in inventory.endpoints.items()},
         **(chosen or {}),
