@@ -19,7 +19,7 @@ from meshwright.errors import ClusterError, FormatError, InputError, MissingDepe
 from meshwright.pipeline.session import java
 from meshwright.pipeline.session.cluster import _addresses, check_master, check_reachable, check_workers
 from meshwright.pipeline.session.failures import translate_error
-from meshwright.pipeline.session.session import session
+from meshwright.pipeline.session.session import _defaults, session
 from standalone import standalone
 
 if TYPE_CHECKING:
@@ -131,6 +131,13 @@ def test_invalid_masters(master: str) -> None:
 def test_valid_masters(master: str) -> None:
     """Every master that Spark accepts is accepted."""
     check_master(master)
+
+
+def test_the_memory_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a cluster it is fixed; on this machine it is half of the memory, as executors live there too."""
+    monkeypatch.setattr("meshwright.pipeline.session.session._memory_gibibytes", lambda: 24)
+    assert _defaults("spark://head:7077")["spark.driver.memory"] == "2g"
+    assert _defaults("local[2]")["spark.driver.memory"] == "12g"
 
 
 def test_an_unreachable_master() -> None:

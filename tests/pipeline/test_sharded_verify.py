@@ -55,6 +55,22 @@ def test_a_plan_is_reported_as_without_spark(
         assert (there.weak is None) == (here.weak is None)
 
 
+def test_datasets_of_schema_1(engine: Engine, interest: Interest, tmp_path: Path) -> None:
+    """Plans for an older dataset pass, whether they state its own fingerprint or today's; others do not."""
+    dataset = write_dataset(interest, tmp_path / "dataset")
+    manifest = json.loads((dataset / "manifest.json").read_text())
+    manifest |= {"schema": 1, "fingerprint": interest.whole_fingerprint}
+    (dataset / "manifest.json").write_text(json.dumps(manifest))
+    plan = write_plan(mw.design(interest, "gm"), tmp_path / "plan")
+    for stated in (interest.fingerprint, interest.whole_fingerprint):
+        described = json.loads((plan / "plan.json").read_text())
+        (plan / "plan.json").write_text(json.dumps(described | {"dataset": stated}))
+        assert verify_on_cluster(engine, plan, dataset).passed
+    other = write_plan(mw.design(zipf(300, 40, size=3, seed=4), "gm"), tmp_path / "other")
+    with pytest.raises(InputError, match="another dataset"):
+        verify_on_cluster(engine, other, dataset)
+
+
 def test_groups_of_filters_are_derived_and_verified(engine: Engine, tmp_path: Path) -> None:
     """A plan of groups passes from a dataset and a file; a changed table and a missing link are found."""
     held = {

@@ -20,6 +20,8 @@ from meshwright.store.dataset_folders import new_part
 from terminal import meshwright
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from conftest import Engine
 
 ODD_NAMES = ("a b.csv", "a%20b.csv", "e[1].csv", "f+g.csv", "{h}.csv", "ü.csv", "sub/c.csv", "day=1/d.csv")
@@ -127,6 +129,19 @@ def test_known_compressions() -> None:
     check_packing(
         [SourceFile(f"/p.xz/{name}", 1, "") for name in ("a.csv", "a.zip.csv.gz", "a.log.1.bz2", "zst")]
     )
+
+
+@pytest.mark.slow
+def test_ten_thousand_files(spark: SparkSession, tmp_path: Path) -> None:
+    """Executors read small files together, and a wrong header among them is one line that names the file."""
+    (tmp_path / "in").mkdir()
+    for number in range(10_000):
+        (tmp_path / "in" / f"{number:05}.csv").write_text(f"node,topic\nn{number},t{number % 50}\n")
+    outcome = ingest(spark, [tmp_path / "in"], tmp_path / "out")
+    assert (outcome.read, outcome.kept, outcome.nodes, outcome.topics) == (10_000, 10_000, 10_000, 50)
+    (tmp_path / "in" / "07777.csv").write_text("client,topic\na,b\n")
+    with pytest.raises(InputError, match=r"no column 'node' in .*07777\.csv"):
+        ingest(spark, [tmp_path / "in"], tmp_path / "out")
 
 
 def test_paths_that_workers_do_not_see(tmp_path: Path) -> None:

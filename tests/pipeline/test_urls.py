@@ -8,12 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from meshwright import load_interest
-from meshwright.errors import InputError, OutputError
-from meshwright.files.atomic import check_place
+from meshwright import Interest, load_interest
+from meshwright.errors import InputError
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.sources import list_files
 from meshwright.store import read_plan, write_dataset
@@ -37,21 +37,50 @@ def test_file_urls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_urls_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unknown scheme, and a URL where only paths are possible, are one line, and make no folder."""
+    """A scheme that is unknown, and a place that cannot be reached, are one line, and make no folder."""
     monkeypatch.chdir(tmp_path)
     for url in ("ftp://host/a.csv", "x:/a.csv"):
         with pytest.raises(InputError, match=r"is a URL of an unknown kind"):
             list_files(None, [url])
-    with pytest.raises(OutputError, match="is a URL"):
-        check_place("s3a://bucket/plan")
     dataset = write_dataset(zipf(5, 3, size=2), tmp_path / "dataset")
-    answer = meshwright("plan", dataset, "--out", "s3a://bucket/plan")
-    assert (answer.code, answer.out) == (2, "")
-    assert "is a URL" in answer.err
-    for words in (("s3a://bucket/in", "--out", "out"), ("dataset", "--out", "s3a://bucket/out")):
-        assert "is a URL" in meshwright("follow", *words, "--once").complaint
+    assert meshwright("plan", dataset, "--out", "plan").code == 0
+    for words in (
+        ("follow", "hdfs://nowhere:8020/in", "--out", "out"),
+        ("follow", "dataset", "--out", "hdfs://nowhere:8020/out"),
+    ):
+        assert "libhdfs" in meshwright(*words, "--once").complaint
     assert "libhdfs" in meshwright("ingest", "hdfs://nowhere:8020/a.csv", "--out", "out").complaint
-    assert [path.name for path in tmp_path.iterdir()] == ["dataset"]
+    assert "libhdfs" in meshwright("plan", dataset, "--out", "hdfs://nowhere:8020/plan").complaint
+    assert "libhdfs" in meshwright("verify", "hdfs://nowhere:8020/plan", dataset).complaint
+    assert "unknown kind" in meshwright("route", "x://bucket/plan", dataset).complaint
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dataset", "plan"]
+
+
+ONLY_PATHS = (
+    "export plan --to json --out URL",
+    "export plan --to mosquitto --out URL",
+    "traffic rows.csv --out URL",
+    "plan dataset --algorithm best --front --out URL",
+    "churn plan dataset --out URL",
+    "workload zipf --nodes 9 --topics 9 --out other --raw URL",
+    "content workload --out URL",
+    "compare dataset --chart URL/a.png",
+    "reproduce podc07 --quick --out URL",
+    "demo --out URL",
+)
+
+
+def test_folders_on_this_machine_have_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only a path is possible, a URL is refused in one line, and never becomes a folder `s3:`."""
+    monkeypatch.chdir(tmp_path)
+    write_dataset(zipf(5, 3, size=2), tmp_path / "dataset")
+    (tmp_path / "rows.csv").write_text("publisher,topic,size,time\na,x,1,1\n")
+    assert meshwright("plan", "dataset", "--out", "plan").code == 0
+    assert meshwright("route", "plan", "dataset").code == 0
+    for words in ONLY_PATHS:
+        line = meshwright(*words.replace("URL", "s3://bucket/place").split()).complaint
+        assert "URL" in line or "no folder" in line, words
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dataset", "plan", "rows.csv"]
 
 
 SERVER = """
@@ -96,10 +125,11 @@ def store() -> Iterator[dict[str, str]]:
         process.communicate()
 
 
-def run(store: dict[str, str], *words: object) -> subprocess.CompletedProcess[str]:
+def run(store: dict[str, str], *words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command that sees the store."""
     command = [sys.executable, "-m", "meshwright", *map(str, words)]
-    return subprocess.run(command, env={**os.environ, **store}, capture_output=True, text=True, check=False)
+    environment = {**os.environ, **store}
+    return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
@@ -138,3 +168,139 @@ def test_an_object_store(store: dict[str, str], tmp_path: Path) -> None:
         assert refused.stderr.count("\n") == 1
     taken = run(store, "ingest", tmp_path / "a.csv", "--out", "s3://lake/first/nodes", "--max-bad", "1")
     assert (taken.returncode, "holds something other" in taken.stderr) == (2, True)
+
+
+@pytest.mark.slow
+def test_plans_in_an_object_store(store: dict[str, str], tmp_path: Path) -> None:
+    """Plans are made, verified, routed, reported, exported and replaced at URLs, with the bytes of a disk."""
+    dataset = write_dataset(zipf(40, 9, size=3, seed=2), tmp_path / "dataset")
+    url, here = "s3a://lake/plans/low", tmp_path / "low"
+    commands: list[list[object]] = [
+        ["plan", dataset, "--algorithm", "low", "--certify", "--out", "PLAN"],
+        ["verify", "PLAN", dataset],
+        ["route", "PLAN", dataset],
+        ["verify", "PLAN", dataset],
+        ["report", "PLAN", dataset],
+        ["route", "PLAN", dataset, "--objective", "stable", "--today", "PLAN"],
+        ["soc", "PLAN", dataset, "--degree", "99", "--cost", "9999"],
+        ["diff", "PLAN", "PLAN"],
+    ]
+    for words in commands:
+        answers = [
+            run(store, *(place if word == "PLAN" else word for word in words)) for place in (url, here)
+        ]
+        assert [answer.returncode for answer in answers] == [0, 0], answers[0].stderr
+        assert answers[0].stdout.replace(url, str(here)) == answers[1].stdout or words[0] == "plan"
+    got = keys(store, "plans/low/")
+    assert sorted(got) == sorted(file.name for file in here.iterdir())
+    for name in got:
+        if name != "plan.json":  # it has the seconds that the design took
+            assert got[name] == (here / name).read_bytes(), name
+    for place, out in ((url, "there"), (here, "here")):
+        for kind in ("json", "mosquitto"):
+            assert run(store, "export", place, "--to", kind, "--out", tmp_path / out / kind).returncode == 0
+    assert (tmp_path / "there/json/export.json").stat().st_size > 1000
+    texts = [(tmp_path / out / "mosquitto/n0/mosquitto.conf") for out in ("there", "here")]
+    assert len({text.read_bytes() for text in texts if text.exists()}) <= 1
+    # Another plan is refused; with --force it replaces this one.
+    other = ["plan", dataset, "--algorithm", "gm", "--out", url]
+    refused = run(store, *other)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert f"{url} holds a plan that differs" in refused.stderr
+    assert run(store, *other, "--force").returncode == 0
+    assert sorted(keys(store, "plans/low/")) == ["edges.parquet", "plan.json"]
+    assert run(store, "verify", url, dataset).returncode == 0
+
+
+@pytest.mark.slow
+def test_wrong_plans_in_an_object_store(store: dict[str, str], tmp_path: Path) -> None:
+    """What is not a plan, is damaged or cannot be reached is one line that names the URL."""
+    dataset = write_dataset(zipf(20, 5, size=3, seed=2), tmp_path / "dataset")
+    assert run(store, "plan", dataset, "--out", "s3://lake/wrong/plan").returncode == 0
+    put(store, "wrong/other/a.txt", b"text")
+    put(store, "wrong/half/edges.parquet", keys(store, "wrong/plan/")["edges.parquet"])
+    lines = {
+        ("plan", dataset, "--out", "s3://lake/wrong/other"): "wrong/other holds something other than a plan",
+        ("plan", dataset, "--out", "s3://nowhere/plan"): "there is no bucket nowhere",
+        ("verify", "s3://lake/wrong/none", dataset): "nothing is at s3://lake/wrong/none/plan.json",
+        ("verify", "s3://lake/wrong/half", dataset): "nothing is at s3://lake/wrong/half/plan.json",
+    }
+    for words, line in lines.items():
+        done = run(store, *words)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+        assert line in done.stderr
+    # What a killed writer leaves is replaced.
+    assert run(store, "plan", dataset, "--out", "s3://lake/wrong/half").returncode == 0
+    assert run(store, "verify", "s3://lake/wrong/half", dataset).returncode == 0
+    put(store, "wrong/plan/edges.parquet", keys(store, "wrong/plan/")["edges.parquet"][:-9] + b"?" * 9)
+    done = run(store, "verify", "s3://lake/wrong/plan", dataset)
+    assert "s3://lake/wrong/plan/edges.parquet is damaged: it has changed since" in done.stderr
+    (tmp_path / "empty").mkdir()
+    gone = {**store, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
+    done = run(gone, "verify", "s3://lake/wrong/plan", dataset)
+    assert (done.returncode, done.stderr.count("\n"), "cannot be reached" in done.stderr) == (2, 1, True)
+
+
+@pytest.mark.slow
+def test_plans_in_an_object_store_on_spark(store: dict[str, str], tmp_path: Path) -> None:
+    """Executors read the links of a plan where they are."""
+    dataset = write_dataset(zipf(40, 9, size=3, seed=2), tmp_path / "dataset")
+    assert run(store, "plan", dataset, "--out", "s3://lake/spark").returncode == 0
+    done = run(store, "verify", "s3://lake/spark", dataset, "--master", "local[2]")
+    assert (done.returncode, "complete" in done.stdout) == (0, True), done.stderr
+
+
+@pytest.mark.slow
+def test_following_in_an_object_store(store: dict[str, str], tmp_path: Path) -> None:
+    """Files and events may be in S3; a second run continues, and no folder appears on this machine."""
+    dataset = write_dataset(Interest.from_dict({"oslo": {"x"}}), tmp_path / "dataset")
+    words = ["follow", "s3://lake/follow/in", "--format", "csv", "--once", "--out", "s3a://lake/follow/out"]
+    words += ["--start", str(dataset), "--master", "local[2]", "--json"]
+    rows = b"rome,y,subscribe,1\noslo,x,unsubscribe,2\n,y,,3\n"
+    put(store, "follow/in/1.csv", b"node,topic,operation,time\n" + rows)
+    done = run(store, *words, cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout or "{}").get("events")) == (0, 2), done.stderr
+    put(store, "follow/in/2.csv", b"node,topic,operation,time\nrome,z,subscribe,3\nrome,y,subscribe,1\n")
+    for batches in (1, 0):
+        done = run(store, *words, cwd=tmp_path)
+        assert (done.returncode, json.loads(done.stdout or "{}").get("batches")) == (0, batches), done.stderr
+    kept = keys(store, "follow/out/")
+    texts = b"".join(kept[name] for name in sorted(kept) if name.startswith("events/"))
+    lines = [json.loads(line) for line in texts.splitlines()]
+    assert [(line["sequence"], line["event"], line["node"], line["topics"]) for line in lines] == [
+        (0, "join", "rome", ["y"]),
+        (1, "leave", "oslo", []),
+        (2, "subscribe", "rome", ["z"]),
+    ]
+    assert json.loads(kept["quarantine/batch-00000000.jsonl"])["reason"]
+    assert [path.name for path in tmp_path.iterdir()] == ["dataset"]
+
+
+def _system(store: dict[str, str]) -> Any:
+    from pyarrow import fs
+
+    return fs.S3FileSystem(
+        access_key=store["AWS_ACCESS_KEY_ID"],
+        secret_key=store["AWS_SECRET_ACCESS_KEY"],
+        region=store["AWS_REGION"],
+        endpoint_override=store["AWS_ENDPOINT_URL"],
+    )
+
+
+def keys(store: dict[str, str], under: str) -> dict[str, bytes]:
+    """Return the objects under a prefix of the bucket: name and content."""
+    from pyarrow import fs
+
+    system = _system(store)
+    found = system.get_file_info(fs.FileSelector(f"lake/{under}".rstrip("/"), recursive=True))
+    return {
+        info.path.removeprefix(f"lake/{under}"): system.open_input_file(info.path).read()
+        for info in found
+        if info.type == fs.FileType.File
+    }
+
+
+def put(store: dict[str, str], key: str, content: bytes) -> None:
+    """Write an object."""
+    with _system(store).open_output_stream(f"lake/{key}") as file:
+        file.write(content)

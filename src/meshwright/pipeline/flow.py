@@ -201,10 +201,10 @@ def _take_rows(whole: pa.Table, places: Ids) -> pa.Table:
     return pa.concat_tables([whole.slice(int(place), 1) for place in places])
 
 
-def numbers(spark: SparkSession | None, count: int) -> Flow:
-    """Return the numbers from 0 in the column `id`, one in each partition: the tasks of a flow."""
+def numbers(spark: SparkSession | None, count: int, tasks: int | None = None) -> Flow:
+    """Return the numbers from 0 in the column `id`: on Spark in this many tasks, by default one each."""
     if spark is None:
         return LocalFlow([pa.table({"id": pa.array([number], pa.int64())}) for number in range(count)])
     with suppress(Exception):  # a service may not let sessions change it; then its default applies
         spark.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(BYTES_IN_A_BATCH))
-    return SparkFlow(spark.range(0, count, 1, max(count, 1)))
+    return SparkFlow(spark.range(0, count, 1, max(count if tasks is None else tasks, 1)))

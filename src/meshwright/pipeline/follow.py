@@ -1,9 +1,12 @@
 """Follow a growing folder of subscribes and unsubscribes, and write events, each exactly once.
 
-Spark's checkpoint fixes the files of batch N before the batch starts. The output of batch N depends only on
-these files and on the state after batch N − 1. All of it has the number N in its name and is written to a
-temporary file first, flushed, then renamed. So a run that was killed at any point can continue: it writes the
-output of batch N again, with the same contents, unless one of its files has changed since.
+The files of batch N are fixed and kept in `inputs/` before the batch starts. The output of batch N depends
+only on these files and on the state after batch N − 1. All of it has the number N in its name and appears
+whole: on a disk it is written to a temporary file, flushed and renamed, in an object store by one request.
+The outcome of the batch comes last. So a run that was killed at any point can continue: it writes the output
+of batch N again, with the same contents, unless one of its files has changed since.
+
+Spark's own streams fix the files of a batch too, but only where Hadoop has a file system with renames.
 
 A batch writes the states of its own nodes only. Now and then, the states of all nodes are written at once.
 Executors write events, states and quarantine; the driver receives counts.
@@ -12,76 +15,49 @@ Executors write events, states and quarantine; the driver receives counts.
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError, InputError, OutputError
+from meshwright.files.atomic import one_writer
+from meshwright.files.places import names_in, read_text, write_text
+from meshwright.files.urls import inside, local_path
 from meshwright.pipeline.event_batches import apply_batch, latest_states
 from meshwright.pipeline.follow_files import (
     BatchOutcome,
+    Progress,
     batch_name,
-    check_files,
+    choose_files,
     known_states,
     outcome_file,
     read_outcome,
+    read_progress,
+    release_files,
     remove_old,
     write_lines,
+    write_progress,
     write_record,
     write_state,
 )
 from meshwright.pipeline.readers.formats import Reading
-from meshwright.pipeline.readers.row_frames import SCHEMA, quarantine_frame, read_rows
-from meshwright.pipeline.readers.sources import list_files, spark_path
-from meshwright.pipeline.session.failures import spark_errors, strip_scheme
+from meshwright.pipeline.readers.row_frames import quarantine_frame, read_rows
+from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
+
+    from meshwright.pipeline.readers.sources import SourceFile
 
 
 FORMATS = ("csv", "jsonl", "parquet")
-FILES = "path string, modificationTime timestamp, length long, content binary"
-ANY_AGE = "36500d"
-"""By default, Spark skips files that are a week older than the latest, and a rename keeps the old time."""
 FORGET_SECONDS = 30 * 86400.0
 """By default, unsubscribes are forgotten after 30 days, by the times of rows."""
 DELTAS = 16
 """The number of batches after which the states of all nodes are written at once."""
-POLL_SECONDS = 1
-"""The time between two checks for batches that ended."""
-
-
-class BatchReporter:
-    """Reports the batches that end after it is created.
-
-    A killed run leaves its last batch to be done again. Then its file gets a new modification time, and the
-    batch is reported too.
-    """
-
-    def __init__(self, place: Path, report: Callable[[BatchOutcome], None] | None) -> None:
-        self.place = place
-        self.latest, self.stamp = 0, 0
-        self._report_new(None)
-        self.report = report
-
-    def __call__(self) -> None:
-        """Report the batches that ended since the last call."""
-        self._report_new(self.report)
-
-    def _report_new(self, report: Callable[[BatchOutcome], None] | None) -> None:
-        for number in count(self.latest):
-            file = outcome_file(self.place, number)
-            if not file.exists():
-                return
-            stamp = file.stat().st_mtime_ns
-            if (number, stamp) == (self.latest, self.stamp):
-                continue
-            self.latest, self.stamp = number, stamp
-            if report is not None:
-                report(read_outcome(self.place, number))
 
 
 def follow(
@@ -103,9 +79,9 @@ def follow(
     spark
         The Spark session.
     source
-        The folder; files must appear in it complete, for example by a rename.
+        The folder, by path or URL; files must appear in it complete, for example by a rename.
     out
-        The folder for events (`events/batch-….jsonl`, in order), state and checkpoint.
+        The folder, by path or URL, for events (`events/batch-….jsonl`, in order), states and progress.
     reading
         How to read the files: csv, jsonl or parquet.
     start
@@ -133,56 +109,40 @@ def follow(
         raise InputError(f"--every {every} is not possible: give a time above zero")
     if max_files is not None and max_files < 1:
         raise InputError(f"--max-files {max_files} is not possible: give at least one")
-    # A Spark Connect service has another working folder, so paths must be absolute.
-    place = Path(spark_path(out))
-    _open_folder(place, start)
-    start_path = None if start is None else spark_path(start)
-    stream = spark.readStream.format("binaryFile").schema(FILES).option("maxFileAge", ANY_AGE)
-    if max_files is not None:
-        stream = stream.option("maxFilesPerTrigger", str(max_files))
-    files = stream.load(spark_path(source)).select("path")
-    failed: list[Exception] = []
-
-    def take(batch: DataFrame, number: int) -> None:
-        try:
-            _run_batch(batch, number, place, reading, start_path, forget)
-        except Exception as error:
-            # Spark would report only that there was an error.
-            failed.append(error)
-            raise
-
-    trigger: dict[str, Any] = (
-        {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
-    )
-    # py4j would print the full error, which we report in one line.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    report_batches = BatchReporter(place, report)
-    with spark_errors():
-        query = (
-            files.writeStream.foreachBatch(take)
-            .option("checkpointLocation", spark_path(place / "checkpoint"))
-            .trigger(**trigger)
-            .start()
-        )
-        try:
-            while not query.awaitTermination(POLL_SECONDS):
-                report_batches()
-        except Exception as error:
-            if failed:
-                raise failed[0] from error
-            raise
-        finally:
-            query.stop()
-            report_batches()
+    local = local_path(out)
+    place = os.fspath(out).rstrip("/") if local is None else str(Path(local).absolute())
+    if local is not None:
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+    with one_writer(place):
+        _open_folder(place, start)
+        known = read_progress(place)
+        while True:
+            files = choose_files(spark, source, place, known, max_files)
+            if files:
+                known.seen.update(file.path for file in files)
+                try:
+                    with spark_errors():
+                        done = _run_batch(spark, files, known, place, reading, start, forget)
+                except (InputError, FormatError):
+                    release_files(place, known.number)
+                    raise
+                known.number += 1
+                if report is not None:
+                    report(done)
+            elif every is None:
+                return
+            else:
+                time.sleep(every)
 
 
-def _open_folder(place: Path, start: str | Path | None) -> None:
+def _open_folder(place: str, start: str | Path | None) -> None:
     """Create the folder, or check that it belongs to `follow` and started with the same dataset."""
-    header = place / "follow.json"
+    header = inside(place, "follow.json")
     described = {"format": "meshwright follow", "schema": 1, "start": None if start is None else str(start)}
-    if header.is_file():
+    text = read_text(header)
+    if text is not None:
         try:
-            found = json.loads(header.read_text(encoding="utf-8"))
+            found = json.loads(text)
         except ValueError as error:
             raise FormatError(f"{header} is damaged: choose another folder") from error
         if found != described:
@@ -190,46 +150,41 @@ def _open_folder(place: Path, start: str | Path | None) -> None:
                 f"{place} was started with --start {found.get('start')}, not {start}: choose another folder"
             )
         return
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+    local = local_path(place)
+    if names_in(place) or (local is not None and Path(local).is_file()):
         raise OutputError(f"{place} has other contents: choose another folder, or empty it")
-    place.mkdir(parents=True, exist_ok=True)
-    temporary = place / ".follow.json"
-    temporary.write_text(json.dumps(described) + "\n", encoding="utf-8")
-    temporary.rename(header)
+    write_text(header, json.dumps(described) + "\n")
 
 
 def _run_batch(
-    batch: DataFrame,
-    number: int,
-    place: Path,
+    spark: SparkSession,
+    files: Sequence[SourceFile],
+    known: Progress,
+    place: str,
     reading: Reading,
     start: str | Path | None,
     forget: float | None,
-) -> None:
+) -> BatchOutcome:
     """Process one batch and write its output; doing so again writes the same."""
-    spark = batch.sparkSession
-    paths = sorted(strip_scheme(row.path) for row in batch.collect())
-    files = list_files(None, paths) if paths else []
-    check_files(place, number, files)
+    number = known.number
     before = read_outcome(place, number - 1) if number else None
-    read = read_rows(spark, files, reading) if files else spark.createDataFrame([], SCHEMA)
-    rows = read.persist()
+    rows = read_rows(spark, files, reading).persist()
     try:
-        known = known_states(spark, place, before, start)
+        states = known_states(spark, place, before, start)
         latest = None if before is None else before.latest
         horizon = None if latest is None or forget is None else latest - forget
-        made = apply_batch(rows, known, number, horizon)
-        delta = place / "state" / batch_name(number)
-        write_state(made.state, delta)
+        made = apply_batch(rows, states, number, horizon)
+        write_state(made.state, inside(place, "state", batch_name(number)))
         first = before.next_sequence if before else 0
-        events = write_lines(made.events, place / "events" / f"{batch_name(number)}.jsonl", first)
+        events = write_lines(made.events, inside(place, "events", f"{batch_name(number)}.jsonl"), first)
         if made.quarantined:
             aside = quarantine_frame(rows).repartition(1).sortWithinPartitions("source", "line", "reason")
-            write_lines(aside, place / "quarantine" / f"{batch_name(number)}.jsonl", None)
+            write_lines(aside, inside(place, "quarantine", f"{batch_name(number)}.jsonl"), None)
         base = before.base if before else -1
         if number - base >= DELTAS:
-            states = latest_states(known.unionByName(made.state), horizon)
-            write_state(states, place / "state" / f"base-{number:08}")
+            whole = latest_states(states.unionByName(made.state), horizon)
+            write_state(whole, inside(place, "state", f"base-{number:08}"))
+            write_progress(place, known)
             base = number
         done = BatchOutcome(
             batch=number,
@@ -249,3 +204,4 @@ def _run_batch(
     finally:
         rows.unpersist()
     remove_old(place, before)
+    return done

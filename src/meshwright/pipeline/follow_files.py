@@ -1,11 +1,8 @@
-"""The files of `follow`: outcomes of batches, states of nodes, events; each flushed and then renamed."""
+"""The files of `follow`, at a path or URL: outcomes of batches, states of nodes, and events."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,8 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from meshwright.errors import FormatError, InputError, OutputError, first_five
+from meshwright.files.durable import flush
+from meshwright.files.places import (
+    exists,
+    make_folder,
+    names_in,
+    new_place,
+    read_text,
+    remove_file,
+    remove_folder,
+    write_text,
+)
+from meshwright.files.urls import files_in, inside, local_path
 from meshwright.pipeline.event_batches import FIRST, STAMP, STATE
-from meshwright.pipeline.readers.sources import SourceFile, spark_path
+from meshwright.pipeline.flow import arrow_schema
+from meshwright.pipeline.readers.sources import SourceFile, list_files
+from meshwright.pipeline.session.cluster import tasks_at_once
+from meshwright.store.tables import open_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,14 +55,17 @@ class BatchOutcome:
     """The latest time of all rows so far."""
 
 
-def read_outcome(place: Path, number: int) -> BatchOutcome:
+def read_outcome(place: str, number: int) -> BatchOutcome:
     """Return the outcome of a batch that ended."""
-    return BatchOutcome(**json.loads(outcome_file(place, number).read_text(encoding="utf-8")))
+    text = read_text(outcome_file(place, number))
+    if text is None:
+        raise FormatError(f"{outcome_file(place, number)} is missing: choose another folder")
+    return BatchOutcome(**json.loads(text))
 
 
-def outcome_file(place: Path, number: int) -> Path:
+def outcome_file(place: str, number: int) -> str:
     """Return the file with the outcome of a batch, which is written last."""
-    return place / "batches" / f"{batch_name(number)}.json"
+    return inside(place, "batches", f"{batch_name(number)}.json")
 
 
 def batch_name(number: int) -> str:
@@ -62,45 +77,116 @@ def batch_name(number: int) -> str:
     return f"batch-{number:08}"
 
 
-def check_files(place: Path, number: int, files: Sequence[SourceFile]) -> None:
-    """Keep what the files of a batch were when it began; refuse to repeat it with others."""
-    kept = place / "inputs" / f"{batch_name(number)}.json"
+@dataclass
+class Progress:
+    """The number of the next batch, and the files of all batches before it."""
+
+    number: int
+    seen: set[str]
+
+
+def read_progress(place: str) -> Progress:
+    """Return where an earlier run stopped."""
+    number = len(names_in(inside(place, "batches")))
+    kept = [name for name in names_in(inside(place, "inputs")) if _number(name) < number]
+    last = max((_number(name) for name in kept if name.startswith("seen-")), default=-1)
+    seen: set[str] = set()
+    for name in kept:
+        text = read_text(inside(place, "inputs", name)) or "[]" if _number(name) >= last else "[]"
+        listed = json.loads(text)
+        seen.update(listed if name.startswith("seen-") else (path for path, *_ in listed))
+    return Progress(number, seen)
+
+
+def write_progress(place: str, known: Progress) -> None:
+    """Write the files of all batches so far at once, so that the next run need not read them one by one."""
+    write_record(sorted(known.seen), inside(place, "inputs", f"seen-{known.number:08}.json"))
+
+
+def _number(name: str) -> int:
+    """Return the number in the name of a file or folder of a batch.
+
+    >>> _number("batch-00000007.json")
+    7
+    """
+    return int(name.rpartition("-")[2].partition(".")[0])
+
+
+def choose_files(
+    spark: SparkSession, source: str | Path, place: str, known: Progress, most: int | None
+) -> list[SourceFile]:
+    """Return the files of the next batch, the oldest first if there are more than `most`; keep their state.
+
+    A batch that began before has the files that it had then.
+
+    Raises
+    ------
+    FormatError
+        If one of those has changed.
+    """
+    kept = inside(place, "inputs", f"{batch_name(known.number)}.json")
+    text = read_text(kept)
+    if text is not None:
+        return _same_files(spark, json.loads(text), known.number)
+    files = list_files(spark, [source], exclude=place, allow_none=True)
+    new = [file for file in files if file.path not in known.seen]
+    new = sorted(sorted(new, key=_age)[:most])
+    if new:
+        write_record([[file.path, file.size, file.modified] for file in new], kept)
+    return new
+
+
+def release_files(place: str, number: int) -> None:
+    """Let a batch that failed while it read its files begin with other ones; not if it has written states."""
+    if batch_name(number) not in names_in(inside(place, "state")):
+        remove_file(inside(place, "inputs", f"{batch_name(number)}.json"))
+
+
+def _age(file: SourceFile) -> tuple[int, str]:
+    """Return what orders files by age; some stores do not state times."""
+    return (int(file.modified) if file.modified.isdigit() else 0, file.path)
+
+
+def _same_files(spark: SparkSession, before: Sequence[Sequence[object]], number: int) -> list[SourceFile]:
+    paths = [str(path) for path, *_ in before]
+    try:
+        files = list_files(spark, paths, literal=True)
+    except InputError as error:
+        raise FormatError(f"{error}: batch {number} began with it, so restore it") from error
     listed = [[file.path, file.size, file.modified] for file in files]
-    if not kept.exists():
-        write_record(listed, kept)
-        return
-    before = json.loads(kept.read_text(encoding="utf-8"))
-    changed = [path for path, *_ in (each for each in before if each not in listed)]
-    if changed or len(before) != len(listed):
+    changed = [str(each[0]) for each in before if list(each) not in listed]
+    if changed:
         raise FormatError(
             f"{first_five(changed)} changed since batch {number} began, which may be written in part: "
             "restore it"
         )
+    return files
 
 
 def known_states(
-    spark: SparkSession, place: Path, before: BatchOutcome | None, start: str | Path | None
+    spark: SparkSession, place: str, before: BatchOutcome | None, start: str | Path | None
 ) -> DataFrame:
     """Return the states before a batch: a base, and the states of the nodes of each batch since."""
     if before is None or before.base < 0:
         found = _initial_state(spark, start)
-        numbers = range(0 if before is None else before.batch + 1)
+        folders = [batch_name(number) for number in range(0 if before is None else before.batch + 1)]
     else:
-        found = spark.read.schema(STATE).parquet(spark_path(place / "state" / f"base-{before.base:08}"))
-        numbers = range(before.base + 1, before.batch + 1)
-    deltas = [spark_path(place / "state" / batch_name(number)) for number in numbers]
-    return found.unionByName(spark.read.schema(STATE).parquet(*deltas)) if deltas else found
+        found = None
+        later = range(before.base + 1, before.batch + 1)
+        folders = [f"base-{before.base:08}", *map(batch_name, later)]
+    files = [file for name in folders for file in files_in(inside(place, "state", name), ".parquet")]
+    states = read_frame(spark, files, STATE)
+    return states if found is None else found.unionByName(states)
 
 
-def remove_old(place: Path, before: BatchOutcome | None) -> None:
+def remove_old(place: str, before: BatchOutcome | None) -> None:
     """Remove the states that repeating the last batch would not need."""
     if before is None:
         return
-    for folder in (place / "state").iterdir():
-        kind, _, number = folder.name.rpartition("-")
-        old = kind == "batch" and int(number) <= before.base
-        if old or (kind == "base" and int(number) < before.base):
-            shutil.rmtree(folder, ignore_errors=True)
+    for name in names_in(inside(place, "state")):
+        old = name.startswith("batch-") and _number(name) <= before.base
+        if old or (name.startswith("base-") and _number(name) < before.base):
+            remove_folder(inside(place, "state", name))
 
 
 def _initial_state(spark: SparkSession, start: str | Path | None) -> DataFrame:
@@ -111,14 +197,21 @@ def _initial_state(spark: SparkSession, start: str | Path | None) -> DataFrame:
 
     from meshwright.pipeline.dataset.subscriptions import subscriptions
 
-    opened = subscriptions(spark, start)
+    place = subscriptions(spark, start).folder  # checks that it is a dataset
+    if place is None:
+        raise InputError(f"{start} is not a dataset: read it with meshwright ingest first")
+
+    def table(kind: str, columns: str) -> DataFrame:
+        return read_frame(spark, files_in(inside(place, kind), ".parquet"), columns)
+
     names = {
-        kind: spark.read.parquet(spark_path(Path(start) / f"{kind}s")).select(
+        kind: table(f"{kind}s", "id int, name string").select(
             sf.col("id").alias(kind), sf.col("name").alias(f"{kind}_name")
         )
         for kind in ("node", "topic")
     }
-    named = opened.table(spark).join(names["node"], "node").join(names["topic"], "topic")
+    pairs = table("subscriptions", "node int, topic int")
+    named = pairs.join(names["node"], "node").join(names["topic"], "topic")
     first = [sf.lit(value).alias(name) for name, value in zip(STAMP, FIRST, strict=True)]
     return named.select(
         sf.col("node_name").alias("node"),
@@ -129,68 +222,112 @@ def _initial_state(spark: SparkSession, start: str | Path | None) -> DataFrame:
     ).to(spark.createDataFrame([], STATE).schema)
 
 
-def write_state(state: DataFrame, target: Path) -> None:
-    """Write states to a temporary folder, flush it, then rename it."""
-    temporary = target.with_name(f".{target.name}.writing")
-    shutil.rmtree(temporary, ignore_errors=True)
-    state.write.parquet(spark_path(temporary))
-    for file in temporary.iterdir():
-        _flush(file)
-    _flush(temporary)
-    shutil.rmtree(target, ignore_errors=True)
-    temporary.rename(target)
-    _flush(target.parent)
+def read_frame(spark: SparkSession, files: Sequence[str], columns: str) -> DataFrame:
+    """Return the rows of Parquet files at paths or URLs; executors read them with Arrow."""
+    if not files:
+        return spark.createDataFrame([], columns)
+    tasks = min(len(files), max(tasks_at_once(spark), len(files) // FILES_IN_A_TASK))
+    shares = [list(files[task::tasks]) for task in range(tasks)]
+    return spark.range(0, tasks, 1, tasks).mapInArrow(partial(read_shares, shares, columns), columns)
 
 
-def write_lines(table: DataFrame, target: Path, first: int | None) -> int:
+def read_shares(shares: Sequence[Sequence[str]], columns: str, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Read the Parquet files of the shares with the given numbers, on an executor."""
+    schema = arrow_schema(columns)
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            for file in shares[number]:
+                with open_parquet(file) as parquet:
+                    for group in range(parquet.num_row_groups):
+                        table = parquet.read_row_group(group, columns=schema.names).select(schema.names)
+                        # Files may differ in what they state of nulls.
+                        yield from table.cast(schema).to_batches()
+
+
+FILES_IN_A_TASK = 16
+"""A task reads about this many files of states: they are small, except after many batches."""
+
+
+def write_state(state: DataFrame, target: str) -> None:
+    """Let executors write states, whole: on a disk to a temporary folder, which is flushed and then renamed.
+
+    In an object store, states count only once the outcome of their batch is there.
+    """
+    local = local_path(target)
+    place = target if local is None else str(Path(local).with_name(f".{Path(local).name}.writing"))
+    remove_folder(place)
+    make_folder(place)
+    written = state.mapInArrow(partial(write_state_part, place), "part int").collect()
+    if local is None:
+        return
+    missing = [row.part for row in written if not Path(place, _part_name(row.part)).exists()]
+    if missing:
+        raise OutputError(f"workers wrote {place} where this machine does not see it: share the folder")
+    flush(place)
+    remove_folder(target)
+    Path(place).rename(local)
+    flush(Path(local).parent)
+
+
+def _part_name(number: int) -> str:
+    return f"part-{number:05}.parquet"
+
+
+def write_state_part(place: str, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Write the states of one partition, on an executor."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyspark import TaskContext
+
+    first = next((batch for batch in batches if batch.num_rows), None)
+    if first is None:
+        return
+    context = TaskContext.get()
+    assert context is not None
+    number = context.partitionId()
+    _require_seen(place)
+    with (
+        new_place(inside(place, _part_name(number))) as file,
+        pq.ParquetWriter(file, first.schema, compression="zstd") as writer,
+    ):
+        writer.write_batch(first)
+        for batch in batches:
+            writer.write_batch(batch)
+    yield pa.record_batch({"part": pa.array([number], pa.int32())})
+
+
+def _require_seen(folder: str) -> None:
+    local = local_path(folder)
+    if local is not None and not Path(local).is_dir():
+        raise InputError(f"workers cannot see {folder}: choose a folder that every worker has, or a URL")
+
+
+def write_lines(table: DataFrame, target: str, first: int | None) -> int:
     """Let an executor write the rows of one partition as JSON lines, numbered from `first`; count them."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.writing")
-    rows = table.mapInArrow(partial(write_json_lines, str(temporary), first), "lines long").collect()
+    make_folder(target.rpartition("/")[0])
+    rows = table.mapInArrow(partial(write_json_lines, target, first), "lines long").collect()
     if not rows:
-        temporary.write_text("", encoding="utf-8")
-    elif not temporary.exists():
-        raise OutputError(f"workers wrote {temporary} where this machine does not see it: share the folder")
-    temporary.rename(target)
-    _flush(target.parent)
+        write_text(target, "")
+    elif not exists(target):
+        raise OutputError(f"workers wrote {target} where this machine does not see it: share the folder")
     return sum(row[0] for row in rows)
 
 
-def write_json_lines(file: str, first: int | None, batches: Batches) -> Iterator[pa.RecordBatch]:
+def write_json_lines(target: str, first: int | None, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Write rows as JSON lines and flush them, on an executor."""
     import pyarrow as pa
 
-    place = Path(file)
-    if not place.parent.is_dir():
-        raise InputError(f"workers cannot see {place.parent}: choose a folder that every worker has")
-    beside = place.with_name(f"{place.name}-{uuid.uuid4().hex}")
+    _require_seen(target.rpartition("/")[0])
     count = 0
-    with beside.open("w", encoding="utf-8") as lines:
+    with new_place(target) as file, file.open("w", encoding="utf-8") as lines:
         for batch in batches:
             for row in batch.to_pylist():
                 record = row if first is None else {"sequence": first + count, **row}
                 lines.write(json.dumps(record, ensure_ascii=False) + "\n")
                 count += 1
-        lines.flush()
-        os.fsync(lines.fileno())
-    beside.replace(place)
     yield pa.record_batch({"lines": pa.array([count], pa.int64())})
 
 
-def write_record(record: object, target: Path) -> None:
-    """Write JSON to a temporary file, flush it, then rename it."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.writing")
-    temporary.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
-    _flush(temporary)
-    temporary.rename(target)
-    _flush(target.parent)
-
-
-def _flush(path: Path) -> None:
-    """Wait until a file or folder is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def write_record(record: object, target: str) -> None:
+    """Write JSON, whole or not at all."""
+    write_text(target, json.dumps(record, ensure_ascii=False) + "\n")

@@ -188,15 +188,15 @@ def ingest(
 
 def follow(
     source: Annotated[
-        str, typer.Argument(metavar="FOLDER", help="The folder in which complete files appear.")
+        str, typer.Argument(metavar="FOLDER", help="The folder or URL where complete files appear.")
     ],
     *,
     out: Annotated[
-        str, typer.Option("--out", metavar="DIR", help="The folder for events, state and checkpoint.")
+        str, typer.Option("--out", metavar="DIR", help="The folder or URL for events, states and progress.")
     ],
     kind: Annotated[str, typer.Option("--format", metavar="NAME", help="csv, jsonl or parquet.")] = "jsonl",
     start: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--start", metavar="DATASET", help="Subscriptions that hold from the beginning."),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Read the files that are there, then end.")] = False,
@@ -233,15 +233,19 @@ def follow(
     from meshwright.cli import output
     from meshwright.cli.spark import open_session
     from meshwright.errors import InputError
-    from meshwright.files.urls import require_local
+    from meshwright.files.remote import check_bucket
+    from meshwright.files.urls import file_system, inside, local_path
     from meshwright.formatting import counted
     from meshwright.pipeline.follow import follow as follow_folder
     from meshwright.pipeline.readers.formats import Reading
 
-    # Executors and this process rename and flush files in both folders, which object stores cannot do.
-    folder, place = require_local(source), require_local(out)
-    if not folder.is_dir():
+    folder = local_path(source)
+    if folder is not None and not Path(folder).is_dir():
         raise InputError(f"there is no folder {folder}: create it, then put files into it")
+    if folder is None:
+        file_system(source)  # an unknown kind of URL is an error before Java starts
+    if local_path(out) is None:
+        check_bucket(out)
     reading = Reading(kind, node=node, topic=topic, time=time, operation=operation, sequence=sequence)
     done: list[BatchOutcome] = []
 
@@ -257,8 +261,8 @@ def follow(
     spark = open_session(master, conf, connect_timeout)
     follow_folder(
         spark,
-        folder,
-        place,
+        source,
+        out,
         reading,
         start=start,
         every=None if once else every,
@@ -274,7 +278,7 @@ def follow(
         output.answer_json({"batches": len(done), **counts, "out": str(out)})
     else:
         output.answer(
-            f"{counts['events']:,} events from {counts['read']:,} rows written to {place / 'events'}"
+            f"{counts['events']:,} events from {counts['read']:,} rows written to {inside(out, 'events')}"
         )
 
 

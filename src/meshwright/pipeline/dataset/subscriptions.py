@@ -17,14 +17,13 @@ from meshwright.files.header import DATASET, damaged, read_header
 from meshwright.files.urls import files_in, inside, local_copy, local_path
 from meshwright.interest import Interest
 from meshwright.pipeline.flow import Flow, LocalFlow, SparkFlow, make_batch, numbers
-from meshwright.pipeline.readers.sources import spark_path
 from meshwright.store.dataset_parts import NAMES
 from meshwright.store.interest_files import load_interest
 from meshwright.store.tables import open_parquet, read_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from meshwright.arrays import Ids
     from meshwright.pipeline.flow import Batches
@@ -57,7 +56,10 @@ class Subscriptions:
 
     def has_fingerprint(self, stated: object) -> bool:
         """Return whether the relation has a stated fingerprint, of any schema."""
-        return stated == self.stated if self.interest is None else self.interest.has_fingerprint(stated)
+        if self.interest is not None:
+            return self.interest.has_fingerprint(stated)
+        # Plans for a dataset of schema 1 state its digest or, if they are newer, a fold of its parts.
+        return stated == self.stated or (self.schema == 1 and self.names.has_fingerprint(stated))
 
     @property
     def count(self) -> int:
@@ -70,6 +72,8 @@ class Subscriptions:
         if self.interest is not None:
             return self.interest
         assert self.folder is not None
+        if self.schema == 1:
+            return load_interest(self.folder)  # one process made it, so it fits into one
         with local_copy(self.folder) as here:
             columns = [read_parts(here / kind, NAMES).column("name") for kind in ("nodes", "topics")]
         found = dict(zip(("nodes", "topics"), map(len, columns), strict=True))
@@ -80,7 +84,7 @@ class Subscriptions:
         made = Interest(node_names, topic_names, np.zeros(found["nodes"] + 1, dtype=np.int64), nothing)
         # The cached properties must be those of the subscriptions that are left out here.
         made.__dict__["fingerprint"] = str(self.fingerprint)
-        made.__dict__["whole_fingerprint"] = str(self.fingerprint) if self.schema == 1 else ""
+        made.__dict__["whole_fingerprint"] = ""
         return made
 
     def check_names(self) -> None:
@@ -111,7 +115,9 @@ class Subscriptions:
             return _send(self.spark, self.interest)
         assert self.folder is not None
         pieces = row_groups(inside(self.folder, "subscriptions"))
-        return numbers(self.spark, len(pieces)).map(partial(read_groups, pieces), GROUP)
+        # A task costs more than reading a small row group.
+        tasks = min(len(pieces), -(-self.count // ROWS_IN_A_GROUP))
+        return numbers(self.spark, len(pieces), tasks).map(partial(read_groups, pieces), GROUP)
 
     def packed(self, shards: int) -> Flow:
         """Return the subscriptions packed for shards, before they are sent: a topic has one shard."""
@@ -128,11 +134,6 @@ class Subscriptions:
             return found
         assert self.folder is not None
         return read_few_names(inside(self.folder, "nodes"), np.array(nodes, dtype=np.int32))
-
-    def table(self, spark: SparkSession) -> DataFrame:
-        """Return the subscriptions as a Spark table with the columns `node, topic`."""
-        assert self.folder is not None
-        return spark.read.parquet(spark_path(inside(self.folder, "subscriptions"))).select("node", "topic")
 
     def check(self, found: int) -> None:
         """Check that the number of subscriptions is the stated one.

@@ -45,11 +45,17 @@ class SourceFile:
 
 
 def list_files(
-    spark: SparkSession | None, sources: Sequence[str | Path], *, exclude: str | Path | None = None
+    spark: SparkSession | None,
+    sources: Sequence[str | Path],
+    *,
+    exclude: str | Path | None = None,
+    literal: bool = False,
+    allow_none: bool = False,
 ) -> list[SourceFile]:
     """Return the files that paths, URLs, folders (with all subfolders) and globs match, sorted.
 
-    Files in the folder `exclude` are left out: the output may lie inside a source.
+    Files in the folder `exclude` are left out: the output may lie inside a source. `literal` paths are no
+    globs. With `allow_none`, folders without files are fine.
 
     Raises
     ------
@@ -66,11 +72,12 @@ def list_files(
             f"names that begin with _ or a dot are skipped, such as {first_five(hidden)}: rename them"
         )
     named = [os.fspath(source) if is_url(source) else os.path.abspath(source) for source in sources]  # noqa: PTH100
-    files = _list(spark, named)
-    if exclude is not None and local_path(exclude) is not None:
-        inside = f"{Path(str(local_path(exclude))).absolute()}/"
+    files = _list(spark, named, literal=literal)
+    if exclude is not None:
+        local = local_path(exclude)
+        inside = f"{os.fspath(exclude).rstrip('/')}/" if local is None else f"{Path(local).absolute()}/"
         files = [file for file in files if not file.path.startswith(inside)]
-    if not files:
+    if not files and not allow_none:
         raise InputError(f"no file in {first_five(map(str, sources))}: give a folder or glob that has files")
     cut_off = [file.path for file in files if not file.size and file.path.lower().endswith(NEVER_EMPTY)]
     if cut_off:
@@ -235,14 +242,6 @@ def check_unchanged(spark: SparkSession | None, files: Sequence[SourceFile]) -> 
     changed = [file.path for file in files if file not in now]
     if changed:
         raise FormatError(f"{first_five(changed)} changed while being read: run this again, or read a copy")
-
-
-def spark_path(source: str | Path) -> str:
-    """Return a path for Spark: paths absolute and escaped, URLs unchanged."""
-    text = os.fspath(source)
-    if is_url(text):
-        return text
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", os.path.abspath(text))  # noqa: PTH100
 
 
 def share_bytes(spark: SparkSession | None) -> int:

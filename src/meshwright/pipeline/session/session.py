@@ -207,12 +207,17 @@ def is_local(master: str) -> bool:
     return re.fullmatch(r"local(\[.*\])?", master) is not None
 
 
+DRIVER_MEMORY = "2g"
+"""The heap of the driver on a cluster: it receives counts, but keeps track of all tasks."""
+
+
 def _defaults(master: str) -> dict[str, str]:
     """Return our default settings: few tasks and no console output."""
     settings = {
         "spark.app.name": "meshwright",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.driver.memory": DRIVER_MEMORY,
         **SESSION_SETTINGS,
     }
     if master.startswith("local"):

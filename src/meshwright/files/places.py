@@ -1,0 +1,115 @@
+"""Small files at a path or URL, each written whole: flushed and renamed on a disk, one request to a store."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from meshwright.files.durable import flush
+from meshwright.files.remote import reaching, upload
+from meshwright.files.urls import file_system, inside, local_path
+
+
+def read_text(place: str) -> str | None:
+    """Return the text of a file; None if it is not there."""
+    if not exists(place):
+        return None
+    local = local_path(place)
+    if local is not None:
+        return Path(local).read_text(encoding="utf-8")
+    with reaching(place):
+        system, path = file_system(place)
+        with system.open_input_file(path) as file:
+            text: str = file.read().decode()
+    return text
+
+
+def exists(place: str) -> bool:
+    """Return whether there is a file."""
+    from pyarrow import fs
+
+    local = local_path(place)
+    if local is not None:
+        return Path(local).exists()
+    with reaching(place):
+        system, path = file_system(place)
+        return bool(system.get_file_info(path).type == fs.FileType.File)
+
+
+def write_text(place: str, text: str) -> None:
+    """Write a file, whole or not at all, and make its folder."""
+    make_folder(place.rpartition("/")[0])
+    with new_place(place) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def new_place(place: str) -> Iterator[Path]:
+    """Yield a path to write to; on success it becomes the file at `place`, whose folder must exist."""
+    local = local_path(place)
+    if local is None:
+        with tempfile.TemporaryDirectory(prefix="meshwright-new-") as made:
+            beside = Path(made) / "file"
+            yield beside
+            with reaching(place):
+                upload(beside, *file_system(place))
+        return
+    target = Path(local)
+    beside = target.with_name(f".{target.name}.writing-{uuid.uuid4().hex}")
+    try:
+        yield beside
+        flush(beside)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+    flush(target.parent)
+
+
+def make_folder(place: str) -> None:
+    """Make a folder; object stores need none."""
+    local = local_path(place)
+    if local is not None:
+        Path(local).mkdir(parents=True, exist_ok=True)
+
+
+def names_in(place: str) -> list[str]:
+    """Return the names in a folder, sorted, except hidden ones; none if the folder is missing."""
+    from pyarrow import fs
+
+    local = local_path(place)
+    if local is not None:
+        found = os.listdir(local) if Path(local).is_dir() else []  # noqa: PTH208
+    else:
+        with reaching(place):
+            system, path = file_system(place)
+            listed = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+            found = [info.base_name for info in listed]
+    return sorted(name for name in found if not name.startswith("."))
+
+
+def remove_folder(place: str) -> None:
+    """Remove a folder and everything in it; a missing one is fine."""
+    local = local_path(place)
+    if local is not None:
+        shutil.rmtree(local, ignore_errors=True)
+        return
+    for name in names_in(place):
+        remove_file(inside(place, name))
+
+
+def remove_file(place: str) -> None:
+    """Remove a file; a missing one is fine."""
+    if not exists(place):
+        return
+    local = local_path(place)
+    if local is not None:
+        Path(local).unlink(missing_ok=True)
+        return
+    with reaching(place):
+        system, path = file_system(place)
+        system.delete_file(path)
