@@ -355,3 +355,15 @@ def _is_open(place: Path, at_least: int) -> bool:
     done = {file.stem for file in (place / "batches").glob("batch-*.json")}
     begun = {file.stem for file in (place / "inputs").glob("batch-*.json")}
     return len(done) >= at_least and bool(begun - done)
+
+
+def test_folders_of_another_version_are_refused(tmp_path: Path) -> None:
+    """A folder whose batches Spark's streams chose is refused in one line, and stays as it is."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    header = tmp_path / "out" / "follow.json"
+    header.write_text('{"format": "meshwright follow", "schema": 1, "start": null}\n')
+    nothing: Any = None
+    with pytest.raises(FormatError, match="another version of follow: choose another folder"):
+        follow(nothing, tmp_path / "in", tmp_path / "out", Reading("csv"))
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["follow.json"]

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "jsonl", "parquet")
 FORGET_SECONDS = 30 * 86400.0
 """By default, unsubscribes are forgotten after 30 days, by the times of rows."""
+SCHEMA = 2
+"""The version of the folder; in the first one, Spark's streams chose the files of batches."""
 DELTAS = 16
 """The number of batches after which the states of all nodes are written at once."""
 
@@ -138,13 +140,19 @@ def follow(
 def _open_folder(place: str, start: str | Path | None) -> None:
     """Create the folder, or check that it belongs to `follow` and started with the same dataset."""
     header = inside(place, "follow.json")
-    described = {"format": "meshwright follow", "schema": 1, "start": None if start is None else str(start)}
+    described = {
+        "format": "meshwright follow",
+        "schema": SCHEMA,
+        "start": None if start is None else str(start),
+    }
     text = read_text(header)
     if text is not None:
         try:
             found = json.loads(text)
         except ValueError as error:
             raise FormatError(f"{header} is damaged: choose another folder") from error
+        if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+            raise FormatError(f"{place} was written by another version of follow: choose another folder")
         if found != described:
             raise InputError(
                 f"{place} was started with --start {found.get('start')}, not {start}: choose another folder"

@@ -67,6 +67,7 @@ def route(
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
+    from meshwright.files.places import names_in
     from meshwright.routes import OBJECTIVES, figures, stretch
     from meshwright.routes import route as choose
     from meshwright.routes.few_relays import prefer_few_relays
@@ -88,7 +89,7 @@ def route(
     trees = choose(overlay, objective, **given)
     if planned is not None and objective == "hops":
         trees = prefer_few_relays(trees, planned)
-    outdated = (plan / "report.html").is_file()
+    outdated = "report.html" in names_in(plan)
     write_trees(trees, plan)
     ratio = stretch(trees)
     measured = {

@@ -1,0 +1,26 @@
+"""Catch-alls that are expanded stand for the filters and published topics that they cover."""
+
+from __future__ import annotations
+
+import pytest
+
+from meshwright import Interest
+from meshwright.errors import InputError
+from meshwright.filters.planned import FilterChoice, plan_filters
+
+HELD = {"a": ["#"], "b": ["x/y", "z/+"], "c": ["x/y"]}
+
+
+def test_a_catch_all_stands_for_what_it_covers() -> None:
+    """Its broker joins the groups of covered filters, and of published topics that no filter matches."""
+    choice = FilterChoice(expanded=("x/#",), published=("x/q", "w"))
+    made = plan_filters(Interest.from_dict(HELD | {"a": ["x/#"]}), choice)
+    wanted = {row["topic"] for row in made.groups.to_arrow().to_pylist() if row["node"] == "a"}
+    assert wanted == {"x/q", "x/y"}
+
+
+@pytest.mark.parametrize("choice", [FilterChoice(expanded=("q/#",)), FilterChoice(excluded=("q/#",))])
+def test_unknown_filters_are_named(choice: FilterChoice) -> None:
+    """A filter that nobody holds can be neither expanded nor excluded."""
+    with pytest.raises(InputError, match="'q/#'"):
+        plan_filters(Interest.from_dict(HELD), choice)
