@@ -361,4 +361,23 @@ def test_a_log_that_is_a_link_is_not_written(tmp_path: Path) -> None:
         os.link(tmp_path / "victim", tmp_path / "a" / "broker.log")
         with pytest.raises(InputError, match="has a second name: remove it"):
             brokers.start("a")
+        (tmp_path / "a" / "broker.log").unlink()
+        os.mkfifo(tmp_path / "a" / "broker.log")
+        with pytest.raises(InputError, match="is a pipe or socket: remove it"):
+            brokers.start("a")
     assert (tmp_path / "victim").read_text() == "precious"
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "gone"])
+def test_who_ended_is_known_without_its_log(brokers: Brokers, kind: str) -> None:
+    """A broker that replaces its log and ends does not stop us from seeing that, nor make us wait."""
+    configure(brokers, "a", "sys.exit('Error: no port')")
+    with brokers:
+        brokers.start("a")
+        brokers.running["a"].wait()
+        brokers.log("a").unlink()
+        if kind == "link":
+            brokers.log("a").symlink_to("/etc/passwd")
+        elif kind == "pipe":
+            os.mkfifo(brokers.log("a"))
+        assert brokers.ended()["a"].startswith("its log cannot be read: ")

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import time
 from collections.abc import Callable
@@ -28,6 +29,8 @@ SYSTEM_FOLDERS = "/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin"
 """Where packages install it: many systems do not have these folders on the PATH."""
 LOG = "broker.log"
 """The log file in a broker's folder."""
+LAST_WORDS = 65_536
+"""Bytes at the end of a log in which we look for the reason why a broker ended."""
 PATIENCE = 10.0
 """Seconds that a broker has to start listening, or to stop, before we give up on it or kill it."""
 PAUSE = 0.05
@@ -89,14 +92,21 @@ def free_ports(count: int) -> list[int]:
 
 
 def read_log(file: Path, since: int = 0) -> bytes:
-    """Return what a broker has written to its log after a position; a link is not followed."""
+    """Return what a broker has written to its log after a position; a link is not followed.
+
+    A negative position counts from the end. Raises an OSError if the log is a link, a pipe or a device.
+    """
     with open(file, "rb", opener=_open_without_links) as opened:
-        opened.seek(since)
+        status = os.fstat(opened.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(file))
+        opened.seek(since if since >= 0 else max(0, status.st_size + since))
         return opened.read()
 
 
 def _open_without_links(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
+    """Open a file of a folder that belongs to another user: through no link, and without waiting at a pipe."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o640)
 
 
 class Brokers:
@@ -142,18 +152,20 @@ class Brokers:
         Raises
         ------
         InputError
-            If the log is a link, or has a second name.
+            If the log is a link or a pipe, or has a second name.
         """
         log = self.log(broker)
         try:
             file = open(log, "ab", opener=_open_without_links)  # noqa: SIM115  (the caller closes it)
         except OSError as error:
-            if error.errno != errno.ELOOP:
+            if error.errno not in (errno.ELOOP, errno.ENXIO):
                 raise
-            raise InputError(f"{log} is a symbolic link: remove it") from error
-        if os.fstat(file.fileno()).st_nlink != 1:
+            what = "symbolic link" if error.errno == errno.ELOOP else "pipe or socket"
+            raise InputError(f"{log} is a {what}: remove it") from error
+        status = os.fstat(file.fileno())
+        if status.st_nlink != 1 or not stat.S_ISREG(status.st_mode):
             file.close()
-            raise InputError(f"{log} has a second name: remove it")
+            raise InputError(f"{log} is not a regular file, or has a second name: remove it")
         return file
 
     def start(self, broker: str) -> None:
@@ -179,8 +191,8 @@ class Brokers:
             )
         self._watchdog.watch(self.running[broker].pid)
 
-    def stop(self, broker: str, *, crash: bool = False) -> None:
-        """Stop a broker: with a signal to end, or killed as in a crash."""
+    def stop(self, broker: str, *, crash: bool = False) -> subprocess.Popen[bytes]:
+        """Stop a broker: with a signal to end, or killed as in a crash; return its process, which ended."""
         process = self.running.pop(broker)
         if crash:
             process.kill()
@@ -193,6 +205,7 @@ class Brokers:
             process.wait()
         if self._watchdog is not None:
             self._watchdog.forget(process.pid)
+        return process
 
     def stop_all(self) -> None:
         """Stop all brokers, the last one first; each writes its queues. Who takes too long is killed."""
@@ -212,7 +225,10 @@ class Brokers:
         found = {}
         for broker, process in self.running.items():
             if process.poll() is not None:
-                lines = read_log(self.log(broker)).decode(errors="replace").splitlines()
+                try:
+                    lines = read_log(self.log(broker), -LAST_WORDS).decode(errors="replace").splitlines()
+                except OSError as error:  # whoever took the broker over may have replaced its log
+                    lines = [f"its log cannot be read: {error.strerror}"]
                 last = (lines or ["its log is empty"])[-1]
                 code = process.returncode
                 killed = f"killed by {signal.Signals(-code).name}" if code < 0 else None

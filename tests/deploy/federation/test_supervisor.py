@@ -10,17 +10,31 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from brokers import PROGRAM
-from meshwright.deploy import BrokerSettings, Endpoint, Inventory, read_federation, read_named_trees
+from meshwright import Interest
+from meshwright.deploy import (
+    BrokerSettings,
+    Endpoint,
+    Inventory,
+    NamedTrees,
+    TopicTree,
+    read_federation,
+    read_named_trees,
+)
+from meshwright.deploy.config.inventory import extend_inventory
 from meshwright.deploy.config.settings import fingerprint, read_secret
 from meshwright.deploy.federation import supervisor
-from meshwright.deploy.federation.run import publish_everywhere, run_federation
+from meshwright.deploy.federation.run import RunningFederation, publish_everywhere, run_federation
+from meshwright.designs import design
 from meshwright.errors import InputError
+from meshwright.routes import route
+from meshwright.store import write_plan, write_trees
 from routed_plans import write_routed_plan
 
 needs_broker = pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
@@ -197,6 +211,81 @@ def test_pauses_between_restarts_grow(tmp_path: Path, monkeypatch: pytest.Monkey
     assert pauses[2] >= 0.16
     assert "broker 'a' ended: killed by SIGKILL; starting it again in 0.02 s" in reports[0]
     assert reports[-1] == "broker 'a' was started again, 4 times so far"
+
+
+def test_a_machine_that_has_just_booted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock counts from the boot of the machine: a broker that ends in its first seconds is no surprise."""
+    federation: Any = FakeFederation(tmp_path)
+    federation.dead = {"a": "killed by SIGKILL"}
+    reports: list[str] = []
+    restarts = supervisor.Restarts(federation, reports.append)
+    monkeypatch.setattr(time, "monotonic", lambda: 5.0)
+    restarts.look()
+    assert reports == ["broker 'a' ended: killed by SIGKILL; starting it again in 0.2 s"]
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[RunningFederation]:
+    """Run two brokers with a link."""
+    trees = NamedTrees(("a", "b"), {"x": TopicTree((("a", "b"),), frozenset("ab"))})
+    with run_federation(trees, tmp_path / "run") as federation:
+        yield federation
+
+
+def request_three(federation: RunningFederation, folder: Path) -> dict[str, Any]:
+    """Return a request that adds a third broker to a pair, and makes sessions durable."""
+    interest = Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"x", "y"}})
+    made = design(interest, "gm")
+    write_plan(made, folder / "three")
+    write_trees(route(made.overlay), folder / "three")
+    places = extend_inventory(federation.inventory, "abc").endpoints
+    return {
+        "number": "1", "plan": str(folder / "three"), "relays": False, "profile": "durable",
+        "places": {name: place.record() for name, place in places.items()},
+    }  # fmt: skip
+
+
+def pids(federation: RunningFederation) -> dict[str, int]:
+    """Return the processes of the brokers that run."""
+    return {name: each.pid for name, each in federation.brokers.running.items() if each.poll() is None}
+
+
+@needs_broker
+def test_a_refused_change_touches_no_broker(pair: RunningFederation, tmp_path: Path) -> None:
+    """A file in the way of the last wave is found before the first one: brokers, files and settings stay."""
+    folder, before = pair.brokers.folder, pids(pair)
+    (folder / "c").mkdir()
+    (folder / "c" / "mosquitto.conf").write_text("mine")
+    texts = {file: file.read_bytes() for file in folder.rglob("*.conf")}
+    after, answer = supervisor._apply_request(pair, request_three(pair, tmp_path))
+    assert "'c/mosquitto.conf'; move them away" in answer["error"]
+    assert (pids(pair), after.settings.profile) == (before, "plain")
+    assert {file: file.read_bytes() for file in folder.rglob("*.conf")} == texts
+    assert read_federation(folder).rollout is None
+
+
+@needs_broker
+def test_a_broker_that_a_change_cannot_start_is_started_later(
+    pair: RunningFederation, tmp_path: Path
+) -> None:
+    """If a broker cannot be started again in a wave, the supervisor knows, and a second request completes."""
+    log, request = pair.brokers.log("b"), request_three(pair, tmp_path)
+    log.rename(tmp_path / "log")
+    os.mkfifo(log)
+    changing, answer = supervisor._apply_request(pair, request)
+    assert "is a pipe or socket: remove it" in answer["error"]
+    assert changing.settings.profile == "durable"
+    assert set(pair.brokers.running) >= {"a", "b"}
+    assert "b" in pair.brokers.ended()
+    log.unlink()
+    restarts = supervisor.Restarts(pair.brokers, lambda _: None)
+    while pair.brokers.ended():
+        restarts.look()
+        time.sleep(0.02)
+    changing, answer = supervisor._apply_request(changing, request)
+    assert "changed" in answer, answer
+    assert set(pids(pair)) == set("abc")
+    assert read_federation(pair.brokers.folder).rollout is None
 
 
 @needs_broker

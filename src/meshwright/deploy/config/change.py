@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 from meshwright.deploy.config.delta import Delta, compute_delta
 from meshwright.deploy.config.drift import Drift, drift_of_brokers, find_drift
-from meshwright.deploy.config.folders import federation_files, mode_of, update_files, update_folders
+from meshwright.deploy.config.folders import (
+    federation_files,
+    mode_of,
+    require_free,
+    update_files,
+    update_folders,
+)
 from meshwright.deploy.config.inventory import extend_inventory
 from meshwright.deploy.config.manifest import DeployedFederation, read_federation
 from meshwright.deploy.config.rollout import (
@@ -93,6 +99,18 @@ def plan_change(
     return Change(folder, before, trees, endpoints, settings, delta, drift, rollout)
 
 
+def require_writable(change: Change) -> None:
+    """Check before the first wave that nothing is in the way of a later one: a change is refused as a whole.
+
+    Raises
+    ------
+    OutputError
+        If a file that we did not write is in the way.
+    """
+    files = federation_files(change.trees, change.delta.new, change.inventory, change.settings)
+    require_free(files, change.folder)
+
+
 def write_everything(change: Change) -> list[str]:
     """Write the last files of all brokers, for a change whose brokers act once each; return what changed.
 
@@ -142,6 +160,7 @@ def write_wave(change: Change, wave: str) -> tuple[int, list[str]]:
             f"cannot write wave {wave}: {rollout.done} of {total} waves are written; "
             "give the number of the next one, or next"
         )
+    require_writable(change)
     if number >= total:
         changed = update_folders(
             change.trees, change.delta.new, change.inventory, change.settings, change.folder

@@ -6,6 +6,7 @@ Only files on the manifest's list are ours. Everything else in the folder belong
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Mapping
 from dataclasses import replace
@@ -162,15 +163,14 @@ def update_files(
         for name, text in files.items():
             content, mode = text.encode(), mode_of(name, described.secured if secured is None else secured)
             status, found = inside.status(name), inside.read(name)
-            if status is not None and found != content:
-                known = before.files.get(name)
-                if known is None or stat.S_ISDIR(status.st_mode):
+            known = before.files.get(name)
+            if _is_foreign(status, found, content, known):
+                in_the_way.append(name)
+            elif status is not None and found != content and (found is None or digest(found) != known):
+                if not overwrite_edits:
                     in_the_way.append(name)
-                elif found is None or digest(found) != known:
-                    if not overwrite_edits:
-                        in_the_way.append(name)
-                    elif found is not None:
-                        aside[name] = name + EDITED
+                elif found is not None:
+                    aside[name] = name + EDITED
             if found != content or status is None or not _fits(status.st_mode, mode):
                 writes[name] = (content, mode)
         obsolete = {} if only else {name: before.files[name] for name in before.files if name not in files}
@@ -189,11 +189,7 @@ def update_files(
             queues = f"{folder_of(broker)}/{QUEUES}"
             if inside.is_regular(queues):
                 aside[queues] = queues + FORMER
-        if in_the_way:
-            raise OutputError(
-                f"{folder} has files that meshwright did not write, or that were edited since: "
-                f"{first_five(sorted(in_the_way))}; move them away"
-            )
+        _refuse(folder, in_the_way)
         kept = before.files if only else {}
         listed = {**kept, **{name: digest(text.encode()) for name, text in files.items()}}
         manifest = manifest_text(replace(described, files=listed)).encode()
@@ -205,6 +201,42 @@ def update_files(
     change_folder(folder, FolderChange(writes, aside, removals))
     changed = [*writes, *aside, *removals]
     return list(dict.fromkeys(sorted(changed, key=lambda name: name == FEDERATION.file)))
+
+
+def require_free(files: Mapping[str, str], folder: Path) -> None:
+    """Check before a change of several waves that none of them will meet a file that is not ours.
+
+    Raises
+    ------
+    OutputError
+        If a file, folder or link that we did not write is in the way.
+    """
+    known = read_federation(folder).files
+    with RealFolder(folder) as inside:
+        in_the_way = [
+            name
+            for name, text in files.items()
+            if _is_foreign(inside.status(name), inside.read(name), text.encode(), known.get(name))
+        ]
+    _refuse(folder, in_the_way)
+
+
+def _is_foreign(
+    status: os.stat_result | None, found: bytes | None, content: bytes, known: str | None
+) -> bool:
+    """Return whether something that we did not write is in the place of a file."""
+    return (
+        status is not None and found != content and (known is None or stat.S_ISDIR(status.st_mode))
+    )
+
+
+def _refuse(folder: Path, in_the_way: list[str]) -> None:
+    """Name the files that are in the way, if there are any."""
+    if in_the_way:
+        raise OutputError(
+            f"{folder} has files that meshwright did not write, or that were edited since: "
+            f"{first_five(sorted(in_the_way))}; move them away"
+        )
 
 
 def _fits(mode: int, wanted: int) -> bool:

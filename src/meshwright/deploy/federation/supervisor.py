@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.config.change import plan_change
 from meshwright.deploy.config.inventory import Endpoint, Inventory
+from meshwright.deploy.config.manifest import read_federation
 from meshwright.deploy.config.named_trees import read_named_trees
 from meshwright.deploy.config.settings import BrokerSettings, read_secret
 from meshwright.deploy.federation.update import apply_change
@@ -162,7 +163,8 @@ class Restarts:
         now = time.monotonic()
         for broker, reason in self._brokers.ended().items():
             if broker not in self._due:
-                calm = now - self._started.get(broker, 0.0) > CALM
+                started = self._started.get(broker)
+                calm = started is None or now - started > CALM
                 pause = FIRST_PAUSE if calm else min(2 * self._pauses[broker], LONGEST_PAUSE)
                 self._pauses[broker], self._due[broker] = pause, now + pause
                 self._report(f"broker {broker!r} ended: {reason}; starting it again in {pause:g} s")
@@ -207,7 +209,11 @@ def _answer_request(
 def _apply_request(
     federation: RunningFederation, request: dict[str, Any]
 ) -> tuple[RunningFederation, dict[str, Any]]:
-    """Apply a request to the running brokers and their folders; return the federation and the answer."""
+    """Apply a request to the running brokers and their folders; return the federation and the answer.
+
+    A change that was refused leaves the settings as they were. One that has begun goes on with the new ones.
+    """
+    changing = federation
     try:
         trees = read_named_trees(request["plan"], allow_relays=request["relays"])
         places = {broker: Endpoint.from_record(fields) for broker, fields in request["places"].items()}
@@ -220,12 +226,23 @@ def _apply_request(
             known.fragment,
         )
         change = plan_change(federation.brokers.folder, trees, settings, Inventory(places))
-        federation = replace(federation, settings=settings, inventory=change.inventory)
-        return federation, {"changed": apply_change(change, federation)}
+        changing = replace(federation, settings=settings, inventory=change.inventory)
+        return changing, {"changed": apply_change(change, changing)}
     except (MeshwrightError, OSError) as error:
-        return federation, {"error": str(error)}
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        return federation, {"error": f"the request is not complete: {type(error).__name__}: {error}"}
+        answer = str(error)
+    except MemoryError:
+        answer = "out of memory"
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        answer = f"the request is not complete: {type(error).__name__}: {error}"
+    return (changing if _is_changing(federation.brokers.folder) else federation), {"error": answer}
+
+
+def _is_changing(folder: Path) -> bool:
+    """Return whether a change of a federation is under way; False if its manifest cannot be read."""
+    try:
+        return read_federation(folder).rollout is not None
+    except (MeshwrightError, OSError):
+        return False
 
 
 def _write_json(file: Path, content: dict[str, Any]) -> None:

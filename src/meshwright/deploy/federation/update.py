@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from meshwright.deploy.config.change import require_writable
 from meshwright.deploy.config.delta import RELOAD, RESTART, START, STOP, Step, orphaned_sessions
 from meshwright.deploy.config.folders import update_files, update_folders
 from meshwright.deploy.config.manifest import read_federation
@@ -32,7 +33,13 @@ def apply_change(change: Change, federation: RunningFederation) -> list[str]:
     """Apply a change to running brokers, wave by wave, and to their folders; return the files that changed.
 
     A change that was interrupted goes on with the wave that was written last: its brokers may not have acted.
+
+    Raises
+    ------
+    OutputError
+        If a file that we did not write is in the way; then nothing has changed.
     """
+    require_writable(change)
     changed: set[str] = set()
     begin = max(change.rollout.done - 1, 0)
     for number, wave in enumerate(change.rollout.waves[begin:], start=begin + 1):
@@ -52,25 +59,35 @@ def apply_wave(
 ) -> list[str]:
     """Apply a wave to running brokers, and wait until it has taken effect; return the files that changed.
 
-    The manifest notes the `rollout`, so that it can be resumed.
+    The manifest notes the `rollout`, so that it can be resumed. The files are written first: if that fails, no
+    broker was touched. A broker that cannot be started again counts as one that ended by itself.
     """
     brokers, logs, settings = federation.brokers, federation.logs, federation.settings
     rank = {broker: place for place, broker in enumerate(delta.new.order)}
     steps = sorted(wave, key=lambda step: rank.get(step.broker, -1))
     running = list(brokers.running)
-    # Stop all before starting any: otherwise a restarted bridge could log in at a broker about to stop.
-    for step in steps:
-        if step.action in (STOP, START, RESTART) and step.broker in brokers.running:
-            brokers.stop(step.broker)
     described = replace(read_federation(brokers.folder), rollout=rollout)
     files = wave_files(steps, delta, inventory, settings)
     changed = update_files(files, described, brokers.folder, only=True, secured=settings.secret is not None)
+    # Stop all before starting any: otherwise a restarted bridge could log in at a broker about to stop.
+    stopped = {
+        step.broker: brokers.stop(step.broker)
+        for step in steps
+        if step.action in (STOP, START, RESTART) and step.broker in brokers.running
+    }
     positions = logs.positions(running)
-    for step in steps:
-        if step.action in (START, RESTART):
-            brokers.start(step.broker)
-        elif step.action == RELOAD:
-            _reload(step, delta, federation)
+    try:
+        for step in steps:
+            if step.action in (START, RESTART):
+                brokers.start(step.broker)
+            elif step.action == RELOAD:
+                _reload(step, delta, federation)
+    except BaseException:
+        # The supervisor finds these brokers ended, and starts them again from their new files.
+        for step in steps:
+            if step.action != STOP and step.broker in stopped:
+                brokers.running.setdefault(step.broker, stopped[step.broker])
+        raise
     logs.wait(expected_log_lines(steps, delta, brokers.running, settings.qos), positions, seconds=30.0)
     orphans = orphaned_sessions(delta, steps)
     end_sessions(orphans, inventory, settings, federation.certificate)
