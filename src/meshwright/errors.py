@@ -42,6 +42,16 @@ class LockedError(MeshwrightError, RuntimeError):
     """Something that another run is changing right now."""
 
 
+class AddressSpaceError(MeshwrightError, MemoryError):
+    """A limit of the address space, as by `ulimit -v`, that is too low for the libraries that are needed."""
+
+    def __init__(self, limit: int, needed: str) -> None:
+        super().__init__(
+            f"out of memory: the address space is limited to {limit / 1e6:,.0f} MB, and {needed} are needed: "
+            "raise the limit with ulimit -v"
+        )
+
+
 def first_five(items: Iterable[object]) -> str:
     """Name the first five items, and how many more there are.
 

@@ -27,6 +27,7 @@ from meshwright.cli.main import build_app, execute
 from meshwright.deploy.config import change
 from meshwright.store import load_interest, read_plan, read_trees, read_dataset
 from meshwright.deploy import read_federation
+from meshwright.files.folder_change import digest
 build_app()
 mw.route(mw.design(mw.Interest.from_dict({"a": {"x"}, "b": {"x"}}), "gm").overlay)  # loads the kernels
 
@@ -63,7 +64,7 @@ def plan_size(path):
 
 def whole(folder):
     files = read_federation(folder).files
-    return files and all((Path(folder) / name).is_file() for name in files)
+    return files and all(digest((Path(folder) / name).read_bytes()) == known for name, known in files.items())
 
 COMMANDS = {
     "plan": "plan new.csv --algorithm gm --force --out work/plan",

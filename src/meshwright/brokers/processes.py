@@ -105,7 +105,7 @@ def read_log(file: Path, since: int = 0) -> bytes:
 
 
 def _open_without_links(path: str, flags: int) -> int:
-    """Open a file of a folder that belongs to another user: through no link, and without waiting at a pipe."""
+    """Open a file in a folder of another user: through no link, and without waiting at a pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o640)
 
 

@@ -17,7 +17,16 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from meshwright.cli.output import CLOSED_PIPE, INTERRUPTED, OUT_OF_MEMORY, UNEXPECTED, explain, note
+from meshwright.cli.output import (
+    BAD_INPUT,
+    CLOSED_PIPE,
+    INTERRUPTED,
+    OUT_OF_MEMORY,
+    UNEXPECTED,
+    explain,
+    note,
+)
+from meshwright.jit import address_space
 from meshwright.jit.announce import announce
 
 EXAMPLES = (
@@ -167,6 +176,7 @@ def run() -> None:
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal without × still gets an answer
+    address_space.prepare()
     last_words = f"meshwright: error: {OUT_OF_MEMORY}\n".encode()
     try:
         code = execute(sys.argv[1:], own_process=True)
@@ -178,4 +188,6 @@ def run() -> None:
             stream.flush()
         except OSError:  # Python would flush again at exit, and change the exit code
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    if code in (BAD_INPUT, UNEXPECTED) and address_space.limit() is not None:
+        os._exit(code)  # Python's own end may need memory, and abort or wait for ever
     sys.exit(code)

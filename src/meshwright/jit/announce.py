@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
+from meshwright.jit.address_space import ROOM_TO_COMPILE, require_room
+
 USUAL_SECONDS = 15
 """About how long the first run of a command compiles."""
 
@@ -77,6 +79,7 @@ class _Listener:
         """
         if event.kind == "numba:compile":
             if event.is_start:
+                require_room(ROOM_TO_COMPILE)
                 self.announce()
             return
         with self._lock:

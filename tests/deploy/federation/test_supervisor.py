@@ -214,7 +214,7 @@ def test_pauses_between_restarts_grow(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_machine_that_has_just_booted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock counts from the boot of the machine: a broker that ends in its first seconds is no surprise."""
+    """The clock counts from the boot of the machine: a broker may end in its first seconds."""
     federation: Any = FakeFederation(tmp_path)
     federation.dead = {"a": "killed by SIGKILL"}
     reports: list[str] = []

@@ -18,7 +18,7 @@ from meshwright.brokers.processes import CONFIGURATION
 from meshwright.deploy.config.folders import mode_of
 from meshwright.deploy.config.fragments import FRAGMENT
 from meshwright.deploy.config.mosquitto import broker_files
-from meshwright.deploy.config.settings import SHORTEST_SECRET
+from meshwright.deploy.config.settings import SHORTEST_SECRET, fingerprint
 from meshwright.deploy.config.wiring import OUT, folder_of
 from meshwright.files.folder_change import digest
 from meshwright.files.real_folder import RealFolder
@@ -64,8 +64,11 @@ class BrokerDrift:
 def find_drift(folder: Path, deployed: DeployedFederation, secret: bytes | None = None) -> list[Drift]:
     """Return how the files of a federation differ from what was written.
 
-    Without the secret, password lines are not compared one by one, only by the digest of the file.
+    Without the secret that the files were written with, password lines are not compared one by one, only by
+    the digest of the file.
     """
+    if fingerprint(secret) != deployed.fingerprint:
+        secret = None  # a new one: the passwords in the files are not derived from it
     texts = _written_texts(deployed, secret)
     found: list[Drift] = []
     with RealFolder(folder) as inside:

@@ -225,9 +225,7 @@ def _is_foreign(
     status: os.stat_result | None, found: bytes | None, content: bytes, known: str | None
 ) -> bool:
     """Return whether something that we did not write is in the place of a file."""
-    return (
-        status is not None and found != content and (known is None or stat.S_ISDIR(status.st_mode))
-    )
+    return status is not None and found != content and (known is None or stat.S_ISDIR(status.st_mode))
 
 
 def _refuse(folder: Path, in_the_way: list[str]) -> None:

@@ -158,8 +158,9 @@ def _relay_rows(topic: str, tree: TopicTree) -> list[str]:
         relayed = [one for one in filters if not any(covers(wide, one) for wide in own)]
         if others and relayed and broker not in tree.publishers:
             more = f" and {len(relayed) - 5} more" if len(relayed) > 5 else ""
-            listed = ", ".join(f"`{one}`" for one in relayed[:5])
-            rows.append(f"| {broker} | {listed}{more} | {receiver} | `{topic}` |")
+            listed = ", ".join(map(markdown, relayed[:5]))
+            cells = (markdown(broker), f"{listed}{more}", markdown(receiver), markdown(topic))
+            rows.append(f"| {' | '.join(cells)} |")
     return rows
 
 

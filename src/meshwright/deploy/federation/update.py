@@ -59,8 +59,8 @@ def apply_wave(
 ) -> list[str]:
     """Apply a wave to running brokers, and wait until it has taken effect; return the files that changed.
 
-    The manifest notes the `rollout`, so that it can be resumed. The files are written first: if that fails, no
-    broker was touched. A broker that cannot be started again counts as one that ended by itself.
+    The manifest notes the `rollout`, so that it can be resumed. The files are written first: if that
+    fails, no broker was touched. A broker that cannot be started again counts as one that ended by itself.
     """
     brokers, logs, settings = federation.brokers, federation.logs, federation.settings
     rank = {broker: place for place, broker in enumerate(delta.new.order)}
