@@ -28,6 +28,7 @@ from meshwright.deploy import (
     write_federation,
 )
 from meshwright.deploy.config.exports import export
+from meshwright.deploy.config.handbook import handbook
 from meshwright.deploy.config.wiring import folder_of
 from meshwright.report.charts import federation_picture
 from terminal import meshwright
@@ -141,6 +142,23 @@ def test_federation_files(tmp_path: Path) -> None:
         unit = (folder / folder_of(name) / "mosquitto.service").read_text().splitlines()
         assert len(unit) == 14
         assert sum(line.startswith("Exec") for line in unit) == 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_relays_in_the_handbook(name: str) -> None:
+    """The table of filters that brokers relay holds hostile names of brokers and filters as text."""
+    a, b, c = (f"{place}{name}" for place in "abc")
+    held = {a: frozenset({f"{name}/+"}), b: frozenset({f"{name}/n"}), c: frozenset({f"{name}/#"})}
+    tree = TopicTree(((a, b), (b, c)), frozenset(held), filters=held)
+    trees = NamedTrees((a, b, c), {f"{name}/#": tree})
+    text = handbook(trees, wire(trees), Inventory.on_loopback(trees.brokers), BrokerSettings())
+    assert not UNSEEN & set(text)
+    page = Tags(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
+    assert set(page.tags) <= {"h1", "h2", "p", "code", "table", "thead", "tbody", "tr", "th", "td"}
+    rows = [line for line in text.splitlines() if line.startswith("| b") and "relays" not in line]
+    assert page.links == []
+    assert len(rows) == 4, "two relays, the heading of the table of brokers, and the broker itself"
+    assert escape.visible(f"{name}/+") in page.text
 
 
 def test_graph_files(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_little_memory_to_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_too_little_memory_is_refused_at_once(tmp_path: Path) -> None:
     """A limit in which libraries would wait for ever is refused before they are loaded."""
     (tmp_path / "s.csv").write_text("node,topic\na,x\n")
-    words = ["plan", tmp_path / "s.csv", "--algorithm", "gm", "--out", tmp_path / "plan"]
+    words: list[str | Path] = ["plan", tmp_path / "s.csv", "--algorithm", "gm", "--out", tmp_path / "plan"]
     answer = limited(resource.RLIMIT_AS, 400_000_000, *words)
     assert answer.code == 2
     assert answer.err == (

@@ -19,6 +19,7 @@ from meshwright.deploy import (
     wire,
     write_federation,
 )
+from meshwright.deploy.config.drift import find_drift
 from meshwright.deploy.config.folders import update_folders
 from meshwright.errors import FormatError, InputError, OutputError
 
@@ -165,6 +166,19 @@ def test_an_update_is_made_or_not(tmp_path: Path, power_cut: bool, stride: int) 
         assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
     assert seen == sorted(seen)
     assert set(seen) == {False, True}
+
+
+@pytest.mark.parametrize("secret", [SECRET, b"another secret of ours", None])
+def test_drift_does_not_depend_on_the_secret_at_hand(tmp_path: Path, secret: bytes | None) -> None:
+    """An edit is one line of drift, with the secret, a new one or none; passwords are no drift."""
+    folder = export(PAIR, tmp_path / "out", BrokerSettings(secret=SECRET))
+    conf = folder / "b" / "mosquitto.conf"
+    lines = conf.read_text().splitlines()
+    conf.write_text("\n".join([*lines, "allow_anonymous true"]) + "\n")
+    found = find_drift(folder, read_federation(folder), secret)
+    assert [str(each) for each in found] == [
+        f"b/mosquitto.conf, line {len(lines) + 1}: added: allow_anonymous true"
+    ]
 
 
 def test_an_older_manifest_is_refused(tmp_path: Path) -> None:
