@@ -9,8 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from meshwright.deploy import BrokerSettings
-from meshwright.deploy.config.settings import client_password, fingerprint, password, read_secret
+from meshwright.deploy import BrokerSettings, Endpoint, Inventory
+from meshwright.deploy.config.settings import (
+    client_password,
+    fingerprint,
+    password,
+    read_secret,
+    require_protected,
+)
 from meshwright.errors import InputError
 
 SECRET = b"0123456789abcdef"
@@ -80,3 +86,19 @@ def test_a_secret_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> 
     assert read_secret(file) == SECRET
     with pytest.raises(InputError, match="no secret"):
         read_secret(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("user", "what"),
+    [("bridge", "get the passwords of bridges in clear text"), (None, "can be read and changed")],
+)
+def test_fragments_beyond_this_machine_need_tls(user: str | None, what: str) -> None:
+    """Bridges for brokers with a configuration of their own need TLS beyond this machine, or --insecure."""
+    settings = BrokerSettings(fragment=True)
+    far = Inventory({"a": Endpoint("10.0.0.1", 1883, user=user)})
+    with pytest.raises(InputError, match=f"brokers 'a' {what}, since they have no TLS.*--insecure"):
+        require_protected(far, settings, insecure=False)
+    assert len(require_protected(far, settings, insecure=True)) == 1
+    safe = [Endpoint("127.0.0.1", 1883, user=user), Endpoint("10.0.0.1", 1883, tls=True, user=user)]
+    for endpoint in safe:
+        assert require_protected(Inventory({"a": endpoint}), settings, insecure=False) == []

@@ -146,8 +146,15 @@ def exposures(inventory: Inventory, settings: BrokerSettings) -> list[str]:
     if settings.fragment:
         # What brokers let others do is in their own configuration; the passwords of bridges are ours.
         named = [name for name in bare if beyond[name].user is not None]
-        where = f"brokers {first_five(named)} get the passwords of bridges in clear text"
-        return [f"{where}, since they have no TLS"] if named else []
+        rest = [name for name in bare if beyond[name].user is None]
+        return [
+            f"{what}, since they have no TLS"
+            for what, names in (
+                (f"brokers {first_five(named)} get the passwords of bridges in clear text", named),
+                (f"messages at brokers {first_five(rest)} can be read and changed", rest),
+            )
+            if names
+        ]
     found = []
     if beyond and settings.secret is None:
         found.append(
