@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import meshwright as mw
 from meshwright.experiments.paper import Case
-from meshwright.experiments.papers.icdcs16 import designs, samples
+from meshwright.experiments.papers.icdcs16 import designs, samples, social
 from meshwright.experiments.results import Results
 
 interests = st.lists(st.sets(st.integers(0, 4), min_size=1), min_size=2, max_size=6).map(
@@ -107,3 +107,14 @@ def test_ordered_accepts_two_complete_designs() -> None:
     ]
     held = designs.ordered(Results(rows), "x")
     assert list(held.values()) == [True, True, False]
+
+
+def test_small_samples_get_all_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples of 1000 users are measured at every ratio of the figure, larger ones at 20 % only."""
+    whole = mw.workloads.social(60, min_size=1, max_size=9, seed=1)
+    monkeypatch.setattr(social, "under_ratios", lambda interest, percents, seed: [{"percents": percents}])
+    for wanted, expected in ((social.SMALL, social.PERCENTS[False]), (10_000, (20,))):
+        given_case = Case(
+            {"network": "twitter", "users": 60, "wanted": wanted, "fine": 0}, 1, {"twitter": whole}
+        )
+        assert [row["percents"] for row in social.social_cell(given_case)] == [expected]

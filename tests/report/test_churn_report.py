@@ -76,3 +76,11 @@ def test_a_chart_names_replays_and_panels(tmp_path: Path) -> None:
     assert text.count("<!-- round -->") == 2
     with pytest.raises(InputError, match="no replays to draw"):
         churn_chart({}, tmp_path / "c.svg")
+
+
+def test_curves_show_what_changed() -> None:
+    """Added and removed links count together, and times are in milliseconds."""
+    figure = churn_chart({"one": replay()})
+    curves = {axes.get_ylabel(): axes.get_lines()[0].get_ydata() for axes in figure.axes}
+    assert list(curves["added and removed, mean"]) == [1.0, 1.0, 2.0]
+    assert list(curves["milliseconds, mean"]) == pytest.approx([100.0, 200.0, 300.0])
