@@ -206,7 +206,7 @@ def test_bad_allowances_are_rejected(allowance: Any, degree: int | None, message
 
 def test_tables_must_fit() -> None:
     """A table needs one row for each subscription and each node."""
-    from meshwright.store.plans import degree_price_table
+    from meshwright.store.plan_parts import degree_price_table
 
     interest = unif(12, 5, min_size=1, max_size=3, seed=0)
     table = degree_price_table(bounds.prove_degrees(bounds.prices(interest), 4))

@@ -12,7 +12,7 @@ import pytest
 import meshwright as mw
 from meshwright.content.model.synthetic import synthetic
 from meshwright.jit.compiler import config
-from meshwright.store.workloads import write_workload
+from meshwright.store.content.workloads import write_workload
 from meshwright.workloads import zipf
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")

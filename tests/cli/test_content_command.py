@@ -10,9 +10,9 @@ import pytest
 
 from meshwright.content import ALGORITHMS, assign
 from meshwright.content.assignment.cost import cost
-from meshwright.store.content_plans import read_content_plan
+from meshwright.store.content.content_plans import read_content_plan
+from meshwright.store.content.workloads import read_workload
 from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
-from meshwright.store.workloads import read_workload
 from terminal import meshwright
 
 FIGURES = {"algorithm", "cost", "access_cost", "core_cost", "crr", "max_load", "seconds"}

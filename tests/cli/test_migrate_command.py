@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meshwright.content import synthetic
-from meshwright.store.workloads import write_workload
+from meshwright.store.content.workloads import write_workload
 from terminal import meshwright
 
 

@@ -12,9 +12,9 @@ import pytest
 from meshwright.content.assignment.cost import cost
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.publications import Publications, traffic
-from meshwright.store.content_plans import read_content_plan
+from meshwright.store.content.content_plans import read_content_plan
+from meshwright.store.content.workloads import read_workload
 from meshwright.store.traffic import read_traffic, write_traffic
-from meshwright.store.workloads import read_workload
 from terminal import meshwright
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from content_naive import workloads
 from meshwright.content import Workload, assign, synthetic
 from meshwright.errors import FormatError, InputError, OutputError
-from meshwright.store.content_plans import read_content_plan, write_content_plan
-from meshwright.store.workloads import read_workload, write_workload
+from meshwright.store.content.content_plans import read_content_plan, write_content_plan
+from meshwright.store.content.workloads import read_workload, write_workload
 from strategies import wild_names
 
 

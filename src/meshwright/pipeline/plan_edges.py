@@ -20,7 +20,7 @@ from meshwright.pipeline.dataset.name_ids import ask, find_ids
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
 from meshwright.pipeline.flow import Flow, LocalFlow, SparkFlow, make_batch, numbers
 from meshwright.pipeline.session.cluster import tasks_at_once
-from meshwright.store.plans import EDGES, EDGES_FILE
+from meshwright.store.plan_parts import EDGES, EDGES_FILE
 from meshwright.store.tables import open_parquet
 
 if TYPE_CHECKING:

@@ -1,13 +1,13 @@
 """Reading and writing: datasets, plans, and the plain files that interests come in."""
 
-from meshwright.store.content_plans import StoredContentPlan, read_content_plan, write_content_plan
+from meshwright.store.content.content_plans import StoredContentPlan, read_content_plan, write_content_plan
+from meshwright.store.content.workloads import read_workload, write_workload
 from meshwright.store.costs import load_costs
 from meshwright.store.datasets import read_dataset, write_dataset
 from meshwright.store.interest_files import load_interest
 from meshwright.store.plans import StoredPlan, read_plan, write_plan
 from meshwright.store.runs import read_trace, write_churn, write_trace
 from meshwright.store.trees import StoredTrees, read_trees, write_trees
-from meshwright.store.workloads import read_workload, write_workload
 
 __all__ = [
     "StoredContentPlan",

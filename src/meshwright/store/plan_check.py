@@ -12,14 +12,8 @@ import pyarrow.compute as pc
 from meshwright.arrow import to_numpy
 from meshwright.files.header import PLAN, damaged
 from meshwright.files.urls import inside
-from meshwright.store.plans import (
-    DEGREE_PRICES,
-    DEGREE_PRICES_FILE,
-    PRICES,
-    PRICES_FILE,
-    read_groups,
-    read_plan,
-)
+from meshwright.store.plan_parts import DEGREE_PRICES, DEGREE_PRICES_FILE, PRICES, PRICES_FILE
+from meshwright.store.plans import read_groups, read_plan
 from meshwright.store.tables import read_table
 from meshwright.store.trees import read_trees
 
@@ -84,7 +78,7 @@ def rederive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, t
 
 def verify_made_plan(plan: Plan, *, k: int | None = None) -> PlanReport:
     """Recompute everything that a plan in memory states."""
-    from meshwright.store.plans import degree_price_table, price_table
+    from meshwright.store.plan_parts import degree_price_table, price_table
     from meshwright.verify.claims import PlanClaims, PlanProofs, verify_plan
 
     claims = PlanClaims(repr(plan), plan.algorithm, plan.stated_parameters, plan.figures)

@@ -43,7 +43,7 @@ PlanFolder: TypeAlias = Annotated[
 def read(folder: Path) -> "Workload":
     """Read a workload, with a note on the terminal while it loads."""
     from meshwright.cli import output
-    from meshwright.store.workloads import read_workload
+    from meshwright.store.content.workloads import read_workload
 
     with output.working(f"reading {folder}"):
         return read_workload(folder)
@@ -91,6 +91,6 @@ def check_out(out: Path | None) -> None:
 def write_plan(plan: "ContentPlan", out: Path) -> None:
     """Write a plan with its report page."""
     from meshwright.report.content_page import write_content_page
-    from meshwright.store.content_plans import write_content_plan
+    from meshwright.store.content.content_plans import write_content_plan
 
     write_content_plan(plan, out, report=lambda file: write_content_page(plan, file))

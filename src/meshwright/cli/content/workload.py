@@ -95,7 +95,7 @@ def workload(
     from meshwright.cli import output
     from meshwright.cli.content.options import format_workload
     from meshwright.cli.output import check_target
-    from meshwright.store.workloads import write_workload
+    from meshwright.store.content.workloads import write_workload
 
     check_target(out, "workload")
     drawn = {
@@ -157,8 +157,8 @@ def _measured(
 ) -> tuple["Workload", "Approximation | None"]:
     """Build a workload from the rates of a traffic folder."""
     from meshwright.errors import InputError
+    from meshwright.store.content.traffic_workloads import Sources, workload_from_traffic
     from meshwright.store.traffic import read_traffic
-    from meshwright.store.traffic_workloads import Sources, workload_from_traffic
 
     files = [asked[name] for name in ("subscriptions", "user_places", "broker_places")]
     if None in files:

@@ -1,0 +1,106 @@
+"""The tables of a plan: its links, the prices that prove its bounds, and groups of MQTT filters.
+
+`prices.parquet` holds the prices that prove how many links are needed, if the plan states a bound, and
+`degree_prices.parquet` those that prove what a limit of the degree takes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from meshwright.arrow import from_numpy, to_numpy
+from meshwright.store.tables import write_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from meshwright.arrays import Ids
+    from meshwright.bounds import DegreeProof, Prices
+    from meshwright.overlay import Overlay
+
+EDGES_FILE = "edges.parquet"
+EDGES = pa.schema(
+    [
+        pa.field("rank", pa.int32(), nullable=False),
+        pa.field("u", pa.string(), nullable=False),
+        pa.field("v", pa.string(), nullable=False),
+        pa.field("contribution", pa.int32(), nullable=False),
+    ]
+)
+PRICES_FILE = "prices.parquet"
+PRICES = pa.schema(
+    [
+        pa.field("node", pa.string(), nullable=False),
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("price", pa.int64(), nullable=False),
+    ]
+)
+DEGREE_PRICES_FILE = "degree_prices.parquet"
+DEGREE_PRICES = pa.schema(
+    [
+        pa.field("node", pa.string(), nullable=False),
+        pa.field("topic", pa.string()),
+        pa.field("at_degree", pa.int64(), nullable=False),
+        pa.field("lowest_degree", pa.int64(), nullable=False),
+    ]
+)
+"""The prices of the bounds that know the degree; rows without a topic have the nodes' allowances."""
+GROUPS_FILE, HOLDERS_FILE = "groups.parquet", "holders.parquet"
+GROUPS = pa.schema(
+    [pa.field("filter", pa.string(), nullable=False), pa.field("group", pa.string(), nullable=False)]
+)
+"""The group of each MQTT filter."""
+HOLDERS = pa.schema(
+    [pa.field("broker", pa.string(), nullable=False), pa.field("filter", pa.string(), nullable=False)]
+)
+"""The MQTT filters that each broker holds, as planned."""
+
+
+def edge_table(overlay: Overlay) -> pa.Table:
+    """Return the edges by name, u < v by their UTF-8 bytes: integer names may sort the other way round."""
+    names = overlay.interest.node_names.cast(pa.string())
+    rank: Ids = np.empty(len(names), dtype=np.int32)
+    rank[to_numpy(pc.sort_indices(names))] = np.arange(len(names), dtype=np.int32)
+    in_order = rank[overlay.u] < rank[overlay.v]
+    u = np.where(in_order, overlay.u, overlay.v)
+    v = np.where(in_order, overlay.v, overlay.u)
+    columns = [
+        from_numpy(np.arange(len(overlay), dtype=np.int32)),
+        names.take(from_numpy(u)),
+        names.take(from_numpy(v)),
+        from_numpy(overlay.contribution),
+    ]
+    return pa.table(columns, schema=EDGES)
+
+
+def write_prices(prices: Prices, folder: Path) -> None:
+    """Write a price for each subscription, in units of 1/2³⁰."""
+    write_table(price_table(prices), folder / PRICES_FILE)
+
+
+def price_table(prices: Prices) -> pa.Table:
+    """Return a table `node, topic, price` of all subscriptions, in units of 1/2³⁰."""
+    interest = prices.interest
+    columns = [
+        interest.node_names.cast(pa.string()).take(from_numpy(interest.node_of_slot)),
+        interest.topic_names.cast(pa.string()).take(from_numpy(interest.node_topics)),
+        from_numpy(prices.scaled),
+    ]
+    return pa.table(columns, schema=PRICES)
+
+
+def degree_price_table(proof: DegreeProof) -> pa.Table:
+    """Return a table of the prices of all subscriptions and, without a topic, the allowances of all nodes."""
+    interest = proof.links.interest
+    nodes = interest.node_names.cast(pa.string())
+    topics = interest.topic_names.cast(pa.string()).take(from_numpy(interest.node_topics))
+    columns = [
+        pa.concat_arrays([nodes.take(from_numpy(interest.node_of_slot)), nodes]),
+        pa.concat_arrays([topics, pa.nulls(len(nodes), pa.string())]),
+        *(from_numpy(np.concatenate((own.scaled, own.allowance))) for own in (proof.links, proof.lowest)),
+    ]
+    return pa.table(columns, schema=DEGREE_PRICES)
