@@ -122,7 +122,7 @@ def test_follow_reports_batches_and_their_sums(tmp_path: Path, monkeypatch: pyte
     assert answer.err == ""
     assert asked == [
         {"reading": Reading("csv"), "start": None, "every": None, "max_files": None, "forget": 30 * 86400},
-        {"reading": Reading("csv"), "start": tmp_path, "every": 2.0, "max_files": 3, "forget": 86400},
+        {"reading": Reading("csv"), "start": str(tmp_path), "every": 2.0, "max_files": 3, "forget": 86400},
     ]
     assert "create it" in meshwright("follow", tmp_path / "none", "--out", tmp_path / "out").complaint
 
