@@ -66,6 +66,14 @@ def page() -> str:
     return plan_page(facts_of_plan(plan, today=today))
 
 
+def test_busy_brokers_are_listed(page: str) -> None:
+    """Brokers with links are in a table; if nobody has one, a sentence says so."""
+    assert "topics passed on" in page
+    assert "No broker has a link." not in page
+    alone = plan_page(facts_of_plan(mw.design({"a": {"x"}, "b": {"y"}}, "gm")))
+    assert "No broker has a link." in alone
+
+
 def test_everything_is_shown(page: str) -> None:
     """Headline, savings, charts, brokers, topics, trees, graph and origin have their sections."""
     for section in ("savings", "degrees", "brokers", "topics", "trees", "graph", "made"):
