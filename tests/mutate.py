@@ -3,11 +3,15 @@
 A changed place is a mutant. It is killed if a test fails, or hangs; a survivor shows what is not tested. The
 checkout is never touched: mutants are written into a copy in the temporary folder, which stays there, with
 its compiled kernels, for the next run. The tests of a file are those of its room, and its own examples.
+
+Much faster is to run only the tests that reach the changed line, in whichever room they are:
+`pytest --cov=meshwright --cov-context=test --cov-report=`, then `mutate.py --reached .coverage PATHS…`.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import fcntl
 import json
 import os
@@ -34,6 +38,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("src/meshwright")
 NOT_COPIED = (".*", "__pycache__", "*.egg-info", "build", "dist", "out", "htmlcov")
 NO_TESTS = 5  # pytest's exit code if it finds none
+NO_END = "no end"
+MOST_TESTS = 80  # for a mutant, of all that reach it
 MEMORY = 8 << 30  # bytes of data for each process: a mutant may ask for any amount
 
 
@@ -71,6 +77,49 @@ def suite_of(file: str, chosen: Sequence[Path] = ()) -> list[str]:
     return [test.relative_to(ROOT).as_posix() for test in sorted(set(tests), key=rank)]
 
 
+class Reach:
+    """Knows from a file of coverage, with a context for each test, which tests reach a line."""
+
+    def __init__(self, file: Path) -> None:
+        from coverage import CoverageData
+
+        if not file.is_file():
+            sys.exit(f"mutate: no file {file}: pytest --cov=meshwright --cov-context=test makes one")
+        self.data = CoverageData(str(file))
+        self.data.read()
+        self.lines: dict[str, dict[int, list[str]]] = {}
+
+    def tests_of(self, mutant: Mutant) -> list[str]:
+        """Return tests that reach the statement of a mutant, those of its own room first."""
+        path = ROOT / mutant.file
+        if mutant.file not in self.lines:
+            self.lines[mutant.file] = self.data.contexts_by_lineno(str(path))
+        first, last = statement_at(path.read_bytes(), mutant.line)
+        contexts = {c for n in range(first, last + 1) for c in self.lines[mutant.file].get(n, ())}
+        # A context is `test@group|phase`; what runs outside any test has no name.
+        found = {re.sub(r"@\w+$", "", context.rpartition("|")[0]) for context in contexts} - {""}
+        likely = suite_of(mutant.file)
+        places = {test: place for place, test in enumerate(likely)}
+
+        def rank(test: str) -> tuple[int, bool, str]:
+            file = test.partition("::")[0]
+            return places.get(file, len(likely)), "/cli/" in file or "/pipeline/" in file, test
+
+        return sorted(found, key=rank)[:MOST_TESTS]
+
+
+def statement_at(source: bytes, line: int) -> tuple[int, int]:
+    """Return the first and last line of the innermost statement at a line, without the statements in it."""
+    first, last = line, line
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):
+            inner = getattr(node, "body", [])
+            end = inner[0].lineno - 1 if inner else node.end_lineno or line
+            if line <= max(end, node.lineno):
+                first, last = node.lineno, max(end, node.lineno)
+    return first, last
+
+
 class Copy:
     """A copy of the tree in which mutants are tested, one after the other, always at the same path.
 
@@ -84,6 +133,7 @@ class Copy:
         shutil.rmtree(self.tree, ignore_errors=True)
         shutil.copytree(ROOT, self.tree, ignore=shutil.ignore_patterns(*NOT_COPIED))
         self.runs = 0
+        self.passes: dict[str, bool] = {}  # tests that were tried without a mutant
 
     def _take(self, place: Path) -> bool:
         """Lock a place until this process ends, unless another run works there."""
@@ -113,10 +163,26 @@ class Copy:
             file.write_bytes(source)
             os.utime(file, ns=(was.st_atime_ns, was.st_mtime_ns))
         failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", said, re.MULTILINE)
-        by = f"no end after {limit:.0f} s" if code is None else failed[1] if failed else f"exit code {code}"
+        by = f"{NO_END} after {limit:.0f} s" if code is None else failed[1] if failed else f"exit code {code}"
         return (
             Outcome(mutant, "killed", by, seconds) if code != 0 else Outcome(mutant, "survived", "", seconds)
         )
+
+    def try_reached(self, mutant: Mutant, tests: Sequence[str], limit: float) -> Outcome:
+        """Run the tests that reach a mutant; believe only tests that pass without it."""
+        while tests := [test for test in tests if self.passes.get(test, True)]:
+            outcome = self.try_out(mutant, tests, limit)
+            if outcome.by.startswith(NO_END) and self.run(tests, limit)[0] is None:
+                tests = tests[: len(tests) // 2]  # they take that long without the mutant too
+                continue
+            failed = next((test for test in tests if test == outcome.by), None)
+            if failed is None or self.passes.get(failed):
+                return outcome
+            code, _, _ = self.run([failed], limit)
+            self.passes[failed] = code == 0
+            if code == 0:
+                return outcome
+        return Outcome(mutant, "survived", "no test reaches it")
 
     def run(self, tests: Sequence[str], limit: float | None) -> tuple[int | None, str, float]:
         """Run tests here; return the exit code, or None after the limit, what was said and the seconds."""
@@ -198,6 +264,12 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("paths", nargs="+", type=Path, help="files and folders to change")
     parser.add_argument("--tests", nargs="+", type=Path, default=[], help="instead of those of the room")
+    parser.add_argument(
+        "--reached",
+        type=Path,
+        metavar="FILE",
+        help="run what reaches a line, by this file of coverage",
+    )
     parser.add_argument("--sample", type=int, metavar="N", help="number of mutants to try, drawn at random")
     parser.add_argument("--seed", type=int, default=1, help="the same seed draws the same mutants")
     parser.add_argument(
@@ -235,37 +307,42 @@ def main(words: Sequence[str] | None = None) -> None:
         print(*tried, sep="\n")
         return
 
-    tests = {
-        file: suite_of(file, [path.resolve() for path in options.tests]) for file in {m.file for m in tried}
-    }
-    if untested := sorted(file for file in tests if not tests[file]):
+    reach = Reach(options.reached) if options.reached else None
+    chosen = [path.resolve() for path in options.tests]
+    tests = {mutant: reach.tests_of(mutant) if reach else suite_of(mutant.file, chosen) for mutant in tried}
+    if untested := sorted({mutant.file for mutant in tried if not reach and not tests[mutant]}):
         sys.exit(f"mutate: no tests for {', '.join(untested)}: say which with --tests")
-    suites = sorted({tuple(sorted(files)) for files in tests.values()})
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     copies: SimpleQueue[Copy] = SimpleQueue()
     free = [Copy() for _ in range(options.jobs)]
     outcomes = [Outcome(mutant, "ignored", why) for mutant, why in reasons.items()]
     with ThreadPoolExecutor(options.jobs) as pool:
-        print(f"{len(tried)} mutants; first the tests as they are", file=sys.stderr, flush=True)
-        allowed = [
-            max(each)
-            for each in zip(*pool.map(lambda c: baseline(c, suites, options.limit), free), strict=True)
-        ]
-        limits = dict(zip(suites, allowed, strict=True))
+        limits = dict.fromkeys(tried, options.limit)
+        if not reach:
+            print(f"{len(tried)} mutants; first the tests as they are", file=sys.stderr, flush=True)
+            suites = sorted({tuple(sorted(files)) for files in tests.values()})
+            allowed = [
+                max(each)
+                for each in zip(*pool.map(lambda c: baseline(c, suites, options.limit), free), strict=True)
+            ]
+            at = dict(zip(suites, allowed, strict=True))
+            limits = {mutant: at[tuple(sorted(tests[mutant]))] for mutant in tried}
         for copy in free:
             copies.put(copy)
 
         def outcome(mutant: Mutant) -> Outcome:
-            copy, files = copies.get(), tests[mutant.file]
+            copy = copies.get()
             try:
-                return copy.try_out(mutant, files, limits[tuple(sorted(files))])
+                if reach:
+                    return copy.try_reached(mutant, tests[mutant], limits[mutant])
+                return copy.try_out(mutant, tests[mutant], limits[mutant])
             finally:
                 copies.put(copy)
 
         for done, result in enumerate(pool.map(outcome, tried), 1):
             outcomes.append(result)
             if result.result == "survived":
-                print(f"survived  {result.mutant}", flush=True)
+                print(f"survived  {result.mutant}" + (f"  ({result.by})" if result.by else ""), flush=True)
             end = "\r" if sys.stderr.isatty() else "\n"
             print(f"{done} of {len(tried)}", end=end, file=sys.stderr, flush=True)
     summarise(outcomes, options.json)
@@ -279,7 +356,7 @@ def summarise(outcomes: list[Outcome], file: Path | None) -> None:
     counts = {name: sum(o.result == name for o in outcomes) for name in ("killed", "survived", "ignored")}
     tried = counts["killed"] + counts["survived"]
     share = f"{counts['killed'] / max(tried, 1):.0%}"
-    hung = sum(outcome.by.startswith("no end") for outcome in outcomes)
+    hung = sum(outcome.by.startswith(NO_END) for outcome in outcomes)
     print(
         f"killed {counts['killed']} of {tried} ({share}), {counts['survived']} survived"
         + (f", {counts['ignored']} ignored" if counts["ignored"] else "")

@@ -6,8 +6,19 @@ import ast
 from pathlib import Path
 
 import pytest
+from coverage import CoverageData
 
-from mutate import Copy, Outcome, ignored_rows, mutants_of, suite_of, summarise, why_ignored
+from mutate import (
+    Copy,
+    Outcome,
+    Reach,
+    ignored_rows,
+    mutants_of,
+    statement_at,
+    suite_of,
+    summarise,
+    why_ignored,
+)
 from mutations import Mutant, Mutations
 
 ROOT = Path(__file__).parents[1]
@@ -131,6 +142,30 @@ def test_the_tests_of_a_file_are_those_of_its_room_its_own_first() -> None:
     ]
 
 
+def test_tests_reach_the_whole_statement_of_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["def f(", "    a,", "):", "    if (a and", "        b):", "        c = [", "            1,"]
+    source = "\n".join([*lines, "        ]", "    else:", "        d", ""])
+    spans = [statement_at(source.encode(), line) for line in (1, 3, 4, 5, 6, 7, 8, 10)]
+    assert spans == [(1, 3), (1, 3), (4, 5), (4, 5), (6, 8), (6, 8), (6, 8), (10, 10)]
+    (tmp_path / "a.py").write_text(source)
+    data = CoverageData(str(tmp_path / ".coverage"))
+    for context, line in [
+        ("t.py::test_a[x@y]@room|run", 6),
+        ("t.py::test_b|setup", 7),
+        ("", 8),
+        ("c|run", 4),
+    ]:
+        data.set_context(context)
+        data.add_lines({str(tmp_path / "a.py"): [line]})
+    data.write()
+    monkeypatch.setattr("mutate.ROOT", tmp_path)
+    reach = Reach(tmp_path / ".coverage")
+    assert reach.tests_of(Mutant("a.py", 7, 0, 0, "", "", "")) == ["t.py::test_a[x@y]", "t.py::test_b"]
+    assert reach.tests_of(Mutant("a.py", 10, 0, 0, "", "", "")) == []
+    with pytest.raises(SystemExit, match="--cov-context=test makes one"):
+        Reach(tmp_path / "none")
+
+
 def test_a_row_ignores_what_it_names(tmp_path: Path) -> None:
     (tmp_path / "ignored").write_text("# why\n\na.py: if a < 3: -> if a <= 3: never 3\n")
     rows = ignored_rows(tmp_path / "ignored")
@@ -160,6 +195,15 @@ def test_a_copy_is_as_before_after_a_mutant(tmp_path: Path, monkeypatch: pytest.
         assert outcome.result == result
         assert (copy.tree / "module.py").read_text() == "ONE = 1\n"
         assert (copy.tree / "module.py").stat().st_mtime_ns == (root / "module.py").stat().st_mtime_ns
+    (copy.tree / "tests" / "test_wrong.py").write_text("def test(): assert False\n")
+    wrong, right = "tests/test_wrong.py::test", "tests/test_module.py::test"
+    for new, by, tests in [
+        ("9", right, [wrong, right]),
+        ("2", "", [wrong, right]),
+        ("9", "no test reaches it", [wrong]),
+    ]:
+        outcome = copy.try_reached(Mutant("module.py", 1, 6, 7, new, "", ""), tests, 60)
+        assert (outcome.result, outcome.by) == ("killed" if by == right else "survived", by)
 
 
 def test_the_summary_counts_the_ignored_apart(capsys: pytest.CaptureFixture[str]) -> None:
