@@ -179,7 +179,16 @@ def test_a_single_unknown_id_is_damage(node: list[int], topic: list[int]) -> Non
     columns = [pa.array([np.array(ids, "<i4").tobytes()], pa.binary()) for ids in (node, topic)]
     batch = pa.record_batch(columns, ["nodes", "topics"])
     with pytest.raises(FormatError, match="some subscriptions have unknown ids"):
-        list(count_groups((3, 2), 1, np.array([0], np.int32), iter([batch])))
+        list(count_groups((3, 2), (1, 1), np.array([0], np.int32), iter([batch])))
+
+
+@pytest.mark.parametrize("most", [1, 2, 100])
+def test_counts_in_many_ranges(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges of ids and how many of them a task holds change no figure."""
+    expected = profile(from_interest(None, ZIPF)).described()
+    monkeypatch.setattr("meshwright.pipeline.dataset.profile.IDS_IN_A_SLOT", 7)
+    monkeypatch.setattr("meshwright.pipeline.dataset.profile.SLOTS_IN_MEMORY", most)
+    assert profile(from_interest(None, ZIPF)).described() == expected
 
 
 @pytest.mark.parametrize(("nodes", "by"), [(0, None), (3, "size")])

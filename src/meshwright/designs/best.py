@@ -152,22 +152,26 @@ def best(
         share = budget.seconds_for(FOR_DEGREES)
         knowing = bounds.links_at_degree(prices, limit, seconds=share, threads=threads, progress=progress)
         improvement.needed = knowing.bound
+        began = working_seconds()
         improvement.consider(_pruned(priced(interest, knowing, greedy, max_degree=limit), seed))
+        improvement.pricing = working_seconds() - began
         share = None if share is None else share / 2
         improvement.lowest = bounds.lowest_degree(
             prices, seconds=share, threads=threads, progress=progress
         ).bound
     if objective == "degree":
-        improvement.run(TRYING_FROM, limit)
+        improvement.run(budget.share + (1 - budget.share) * TRYING_FROM, limit)
         improvement.lower()
     improvement.run(1.0, improvement.kept.limit)
     return improvement.overlay()
 
 
 TRYING_FROM = 0.4
-"""The share of the budget after which `degree` tries one degree less."""
+"""The share of what is left of the budget after which `degree` tries one degree less."""
 FOR_A_TRY = 0.6
 """The share of what is left of the budget for one try."""
+FOR_A_START = 0.3
+"""The share of what is left of the budget that growing a start by prices may take."""
 PATIENCE = 40
 """Steps for each link without a gain after which the search goes back to the best, with larger ruins."""
 IMPATIENCE = 4
@@ -198,6 +202,8 @@ class _Improvement:
         self.lowest = 1
         """The lowest maximum degree that is possible, as far as it is proven."""
         self.restarts = self.idle = 0
+        self.pricing = 0.0
+        """How long an overlay grown by prices took, in seconds."""
         self.starts: list[tuple[Ids, Ids]] = []
         """The links to start from while it tries a degree."""
 
@@ -241,7 +247,8 @@ class _Improvement:
     def _starts(self, degree: int) -> list[tuple[Ids, Ids]]:
         """Return links to start from on the way to a degree: the nearest first."""
         starts = [search.RuinAndRecreate(self.greedy, seed=self.seed)]
-        if self.prices is not None:
+        affordable = self.budget.seconds_for(FOR_A_START)
+        if self.prices is not None and (affordable is None or self.pricing < affordable):
             share = self.budget.seconds_for(FOR_DEGREES / 2)
             knowing = bounds.links_at_degree(self.prices, degree, seconds=share)
             overlay = priced(self.greedy.interest, knowing, self.greedy, max_degree=degree)

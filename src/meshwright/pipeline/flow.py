@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import pyarrow as pa
@@ -91,14 +92,21 @@ class Flow(ABC):
 
 
 class SparkFlow(Flow):
-    """A flow on the executors of a Spark session."""
+    """A flow on the executors of a Spark session.
 
-    def __init__(self, frame: DataFrame) -> None:
-        self.frame = frame
+    `mapped` says how the last step made the frame, if that was a function. The next function then runs in the
+    same step: batches between two steps would go to Java and back.
+    """
+
+    def __init__(self, frame: DataFrame, mapped: tuple[DataFrame, Function] | None = None) -> None:
+        self.frame, self.mapped = frame, mapped
 
     def map(self, function: Function, columns: str) -> SparkFlow:
         """Pass each partition through a function on an executor."""
-        return SparkFlow(self.frame.mapInArrow(function, columns))
+        source, whole = self.frame, function
+        if self.mapped is not None:
+            source, whole = self.mapped[0], partial(chain_functions, self.mapped[1], function)
+        return SparkFlow(source.mapInArrow(whole, columns), (source, whole))
 
     def select(self, *columns: str, having: str | None = None) -> SparkFlow:
         """Keep only these columns and rows."""
@@ -132,6 +140,11 @@ class SparkFlow(Flow):
     def collect(self) -> list[Any]:
         """Run a job, and return its rows."""
         return list(self.frame.collect())
+
+
+def chain_functions(first: Function, second: Function, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Pass batches through two functions; those without rows stop between them, as they do in Spark."""
+    return second(batch for batch in first(batches) if batch.num_rows)
 
 
 class _Row(dict[str, Any]):

@@ -31,7 +31,9 @@ QUANTILES = (0.5, 0.9, 0.99)
 KINDS = ("nodes", "topics")
 IDS_IN_A_SLOT = 1 << 20
 """One task adds up the counts of this many nodes or topics."""
-COUNTED = "slot int, numbers binary"
+SLOTS_IN_MEMORY = 16
+"""A task counts this many ranges of ids at a time, 4 MB each."""
+COUNTED = "part int, slot int, numbers binary"
 SUMMED = "what string, numbers binary"
 
 
@@ -194,9 +196,9 @@ class _Counts:
 def _count(given: Subscriptions, drawn: Ids) -> _Counts:
     """Count all subscriptions by ranges of ids."""
     limits = given.counts["nodes"], given.counts["topics"]
-    slots = [max(-(-limit // IDS_IN_A_SLOT), 1) for limit in limits]
-    counted = given.groups().map(partial(count_groups, limits, slots[0], drawn), COUNTED)
-    summed = counted.exchange(sum(slots) + 1, "slot").map(partial(sum_counts, slots[0], sum(slots)), SUMMED)
+    slots = max(-(-limits[0] // IDS_IN_A_SLOT), 1), max(-(-limits[1] // IDS_IN_A_SLOT), 1)
+    counted = given.groups().map(partial(count_groups, limits, slots, drawn), COUNTED)
+    summed = counted.exchange(max(slots), "part").map(partial(sum_counts, slots), SUMMED)
     histograms: dict[str, Counter[int]] = {kind: Counter() for kind in KINDS}
     hot: list[tuple[int, int]] = []
     picked = [np.zeros((2, 0), dtype=np.int32)]
@@ -213,49 +215,73 @@ def _count(given: Subscriptions, drawn: Ids) -> _Counts:
 
 
 def count_groups(
-    limits: tuple[int, int], topic_slot: int, drawn: Ids, batches: Batches
+    limits: tuple[int, int], slots: tuple[int, int], drawn: Ids, batches: Batches
 ) -> Iterator[pa.RecordBatch]:
-    """Count nodes and topics in groups, by ranges of ids, and collect the pairs of the sampled nodes."""
-    last = topic_slot + max(-(-limits[1] // IDS_IN_A_SLOT), 1)
+    """Count nodes and topics by ranges of ids, and collect the pairs of the sampled nodes.
+
+    The slots of nodes come first, then those of topics, then one for the pairs.
+    """
+    parts = max(slots)
+    sums: dict[int, Ids] = {}
     for columns in group_arrays(batches):
-        for ids, limit, first in zip(columns, limits, (0, topic_slot), strict=True):
+        for ids, limit, first in zip(columns, limits, (0, slots[0]), strict=True):
             if ids.min(initial=0) < 0 or ids.max(initial=-1) >= limit:
                 raise FormatError(
                     "the dataset is damaged: some subscriptions have unknown ids; make it again"
                 )
-            found, counts = np.unique(ids, return_counts=True)
-            slot_of = found // IDS_IN_A_SLOT
-            for slot in np.unique(slot_of).tolist():
-                chosen = slot_of == slot
-                numbers = np.stack((found[chosen], counts[chosen])).astype("<i8")
-                yield make_batch(COUNTED, slot=[first + slot], numbers=[numbers])
+            for slot, inside in _split_by_slot(ids):
+                if first + slot not in sums and len(sums) == SLOTS_IN_MEMORY:
+                    yield from _sent(sums, parts)
+                    sums.clear()
+                counts = np.bincount(inside)
+                total = sums.setdefault(first + slot, np.zeros(IDS_IN_A_SLOT, dtype=np.int32))
+                total[: len(counts)] += counts.astype(np.int32)
         place = np.searchsorted(drawn, columns[0])
         is_drawn = drawn[np.minimum(place, len(drawn) - 1)] == columns[0]
         if is_drawn.any():
-            pairs = np.stack([column[is_drawn] for column in columns]).astype("<i8")
-            yield make_batch(COUNTED, slot=[last], numbers=[pairs])
+            pairs = np.stack([column[is_drawn] for column in columns]).astype("<i4")
+            yield make_batch(COUNTED, part=[sum(slots) % parts], slot=[sum(slots)], numbers=[pairs])
+    yield from _sent(sums, parts)
 
 
-def sum_counts(topic_slot: int, last: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+def _split_by_slot(ids: Ids) -> Iterator[tuple[int, Ids]]:
+    """Yield each range that has some of the ids, and their positions in it."""
+    if not len(ids):
+        return
+    low, high = int(ids.min()) // IDS_IN_A_SLOT, int(ids.max()) // IDS_IN_A_SLOT
+    for slot in range(low, high + 1):
+        inside = ids if low == high else ids[ids // IDS_IN_A_SLOT == slot]
+        if len(inside):
+            yield slot, inside - slot * IDS_IN_A_SLOT
+
+
+def _sent(sums: dict[int, Ids], parts: int) -> Iterator[pa.RecordBatch]:
+    """Yield the counts of each range, without zeros."""
+    for slot, total in sums.items():
+        found = np.flatnonzero(total)
+        numbers = np.stack((found, total[found])).astype("<i4")
+        yield make_batch(COUNTED, part=[slot % parts], slot=[slot], numbers=[numbers])
+
+
+def sum_counts(slots: tuple[int, int], batches: Batches) -> Iterator[pa.RecordBatch]:
     """Add up the counts of each range of ids; yield how many have each count, and the hottest topics."""
     sums: dict[int, NDArray[np.int64]] = {}
     for batch in batches:
         for slot, cell in zip(batch.column("slot").to_pylist(), batch.column("numbers"), strict=True):
-            numbers = np.frombuffer(cell.as_buffer(), "<i8").reshape(2, -1)
-            if slot == last:
-                yield make_batch(SUMMED, what=["picked"], numbers=[numbers])
+            numbers = np.frombuffer(cell.as_buffer(), "<i4").reshape(2, -1)
+            if slot == sum(slots):
+                yield make_batch(SUMMED, what=["picked"], numbers=[numbers.astype("<i8")])
                 continue
             total = sums.setdefault(slot, np.zeros(IDS_IN_A_SLOT, dtype=np.int64))
-            # The ids of one group are distinct.
-            total[numbers[0] % IDS_IN_A_SLOT] += numbers[1]
+            total[numbers[0]] += numbers[1]  # the ids of one cell are distinct
     for slot, total in sums.items():
         values, counts = np.unique(total[total > 0], return_counts=True)
-        kind = KINDS[int(slot >= topic_slot)]
+        kind = KINDS[int(slot >= slots[0])]
         yield make_batch(SUMMED, what=[kind], numbers=[np.stack((values, counts)).astype("<i8")])
-        if slot >= topic_slot:
+        if slot >= slots[0]:
             hottest = np.argsort(-total, kind="stable")[:HOT_TOPICS]
             hottest = hottest[total[hottest] > 0]
-            ids = hottest + (slot - topic_slot) * IDS_IN_A_SLOT
+            ids = hottest + (slot - slots[0]) * IDS_IN_A_SLOT
             yield make_batch(SUMMED, what=["hot"], numbers=[np.stack((ids, total[hottest])).astype("<i8")])
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 GROUP = "nodes binary, topics binary"
 SHARD = "shard int, first long, nodes binary, topics binary"
 ROWS_IN_A_GROUP = 1 << 20
+ROWS_IN_A_TASK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,7 @@ class Subscriptions:
         assert self.folder is not None
         pieces = row_groups(inside(self.folder, "subscriptions"))
         # A task costs more than reading a small row group.
-        tasks = min(len(pieces), -(-self.count // ROWS_IN_A_GROUP))
+        tasks = min(len(pieces), -(-self.count // ROWS_IN_A_TASK))
         return numbers(self.spark, len(pieces), tasks).map(partial(read_groups, pieces), GROUP)
 
     def packed(self, shards: int) -> Flow:
