@@ -1,8 +1,8 @@
 """What all tests share: hypothesis draws the same examples in every run, by no clock; one Spark session.
 
 Where tests run in several processes, those of a folder stay together, since they need the same kernels, and
-so do all that use Spark. The groups that take longest come first. Of two processes that need the same kernel
-one waits while the other compiles it, so the tests with Spark start with those of the pipeline, which need few.
+so do all that use Spark. The groups that take longest come first. Of two processes that need the same kernel,
+one waits while the other compiles it: the tests with Spark start with those of the pipeline, which need few.
 """
 
 from __future__ import annotations
