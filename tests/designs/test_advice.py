@@ -96,3 +96,17 @@ def test_a_degree_limit_is_used_up() -> None:
     assert within
     fewest = min(len(plan.overlay) for plan in within)
     assert len(chosen.overlay) <= NEARLY_FEWEST * fewest
+
+
+def test_a_search_under_one_limit_uses_it_up() -> None:
+    """With a limit the search has fewer links within it than the trade-off that lowers the degree further."""
+    interest, limit = zipf(300, 40, min_size=3, max_size=30, seed=1), 14
+    of_all, of_one = (
+        min(
+            len(plan.overlay)
+            for plan in front(interest, max_degree=given, steps=4000)
+            if plan.figures["max_degree"] <= limit
+        )
+        for given in (None, limit)
+    )
+    assert of_one < of_all

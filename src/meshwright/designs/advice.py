@@ -196,8 +196,8 @@ def advise(
     make
         The function that makes a plan, with the signature of `design`.
     trade_off
-        The function that searches under one degree limit after another, with the signature of `front`; it is
-        called if the degree is limited.
+        The function that searches under a degree limit, with the signature of `front`; it is called if the
+        degree is limited.
 
     Examples
     --------
@@ -225,8 +225,11 @@ def advise(
     possible = lowest is None or wishes.max_degree is None or lowest.bound <= wishes.max_degree
     if wishes.max_degree is not None and not wishes.resilient and possible:
         prices = tried[0].plan.prices
-        found = trade_off(interest, seed=seed, threads=threads, certify=True, prices=prices, **searching)
-        within = [plan for plan in found if plan.figures["max_degree"] <= wishes.max_degree]
+        most = wishes.max_degree
+        found = trade_off(
+            interest, max_degree=most, seed=seed, threads=threads, certify=True, prices=prices, **searching
+        )
+        within = [plan for plan in found if plan.figures["max_degree"] <= most]
         tried += [Tried(min(within, key=lambda plan: len(plan.overlay)))] if within else []
     if not _good(tried, wishes) and not wishes.resilient and wishes.diameter is None:
         for algorithm, given in _partial(wishes):

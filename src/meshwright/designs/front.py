@@ -33,6 +33,7 @@ LOWER = 3
 def front(
     interest: Interest,
     *,
+    max_degree: int | None = None,
     seconds: float = 60.0,
     steps: int | None = None,
     seed: int = 0,
@@ -46,8 +47,9 @@ def front(
     GM, MinMax-ODA and Low-ODA with several k come first. Then the local search of `best` runs without a
     degree limit, and under one limit after another, down to below MinMax-ODA's degree. Each search continues
     from the one before or, if that is still above the limit, from the best known overlay within it. `seconds`
-    or `steps` limit all searches together; with steps the same seed gives the same front. With `certify`
-    prices are computed in any case, for as long as that takes.
+    or `steps` limit all searches together; with steps the same seed gives the same front. With `max_degree`
+    there is only one limit, and the whole time for it. With `certify` prices are computed in any case, for as
+    long as that takes.
     """
     if prices is not None:
         prices.check(interest)
@@ -62,7 +64,11 @@ def front(
         prices = bounds.prices(interest, seconds=half, threads=threads, progress=progress)
     searching = _CappedSearch(known, budget, prices, seed, progress)
     searching.run(_best_start(known.within(interest.num_nodes), prices, None), interest.num_nodes, UNLIMITED)
-    caps = _caps(_lowest_cap(known.lowest, prices), known.highest - 1)
+    lowest, highest = _lowest_cap(known.lowest, prices), known.highest - 1
+    caps = _caps(lowest, highest)
+    if max_degree is not None:
+        caps = [max(lowest, min(max_degree, highest))]
+        searching.pressing = False
     for turn, cap in enumerate(reversed(caps)):
         until = UNLIMITED + (1 - UNLIMITED) * (turn + 1) / len(caps)
         if searching.reached > cap + 1:  # the search did not come down: start from below
@@ -89,6 +95,8 @@ class _CappedSearch:
     ) -> None:
         self.known, self.budget, self.prices = known, budget, prices
         self.seed, self.progress = seed, progress
+        self.pressing = True
+        """Whether the search lowers the degree below the limit, or uses it up."""
         self.needed = None if prices is None else prices.bound
         self.remaking: search.RuinAndRecreate | None = None
 
@@ -112,7 +120,7 @@ class _CappedSearch:
         while len(remaking) and budget.share < until and not best.is_optimal(remaking, self.needed):
             # When forced, one more link is allowed to bring a node below the limit.
             forced = budget.share > half and remaking.max_degree > cap
-            limit = cap if forced else best.cap_of(remaking, cap, pressing=True)
+            limit = cap if forced or not self.pressing else best.cap_of(remaking, cap, pressing=True)
             left = budget.steps_until(until)
             remaking.run(budget.take(min(best.STRIDE, left)), max_degree=limit, lowering=forced)
             if self.progress is not None:

@@ -140,8 +140,7 @@ ADVICE_HEADINGS = {
     "highest\ndegree": "",
     "\nsupport": "100 %",
     "\ndiameter": "",
-    "links to\nspare": "0",
-    "\ntime": "",
+    "spare\nlinks": "0",
 }
 """The columns of advice. One that says this of every plan is left out: terminals are narrow."""
 
@@ -174,7 +173,6 @@ def _cells(own: Tried) -> list[str]:
         percentage(figures["support"]),
         f"{diameters.maximum}" if diameters.exact.all() else f"≥ {diameters.maximum}",
         f"{own.redundant:,}",
-        duration(own.plan.seconds),
     ]
 
 

@@ -224,7 +224,7 @@ def advise(
 
     With --out the chosen plan has its page, report.html, in its folder; --report writes it elsewhere.
 
-    Every figure of the table is measured; "links to spare" counts the links that could each be removed alone.
+    Every figure of the table is measured; "spare links" counts the links that could each be removed alone.
     The exit code is 1 if no design meets the requirements.
     """
     from meshwright.cli import output
