@@ -14,9 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import meshwright as mw
+from meshwright.designs import front
 from meshwright.errors import InputError, MissingDependencyError
 from meshwright.report.plan_facts import PlanFacts, facts_of_plan, facts_of_stored_plan, made_by, topic_effort
 from meshwright.report.plan_page import plan_page
+from meshwright.report.tables import name_of
 from meshwright.store.bridges import load_bridges
 from meshwright.workloads import zipf
 
@@ -182,6 +184,13 @@ def test_the_command_has_all_parameters() -> None:
         "meshwright plan DATASET --algorithm randomm --max-degree 3 --arbitrary --seed 5 --out PLAN"
     )
     assert "--k 5 " in made_by(facts_of_plan(mw.design(INTEREST, "low", k=5.0)))
+    (plan, *_) = front(INTEREST, steps=5)
+    assert made_by(facts_of_plan(plan)) == (
+        "meshwright plan DATASET --algorithm best --front --steps 5 --certify --out PLAN"
+    )
+    (plan, *_) = front(INTEREST, steps=5, max_degree=4, certify=True)
+    assert made_by(facts_of_plan(plan)) == "meshwright advise DATASET --steps 5 --max-degree 4 --out PLAN"
+    assert name_of(plan) == f"Best, degree ≤ {plan.figures['max_degree']}"
 
 
 def test_python_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

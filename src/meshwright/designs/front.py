@@ -76,10 +76,12 @@ def front(
         else:
             searching.resume(cap, until)
     made = working_seconds() - began
-    timing: dict[str, int | float] = {"seconds": seconds} if steps is None else {"steps": steps}
+    given: dict[str, int | float] = {"seconds": seconds} if steps is None else {"steps": steps}
+    if max_degree is not None:
+        given["max_degree"] = max_degree
     plans: list[Plan] = []
     for overlay in known.unbeaten():
-        parameters = {"front": measure.degrees(overlay).maximum, **timing}
+        parameters = {"front": measure.degrees(overlay).maximum, **given}
         plan = Plan(overlay, "best", parameters, seed, made, prices=prices)
         if certify:
             plan = prove_degrees(plan, lowest=lowest_of(plans), threads=threads, progress=progress)

@@ -197,16 +197,21 @@ def made_by(facts: PlanFacts) -> str:
     Infinite and unset parameters read as on the command line; files have placeholders.
     """
     words = ["meshwright", "plan", "DATASET", "--algorithm", facts.algorithm]
+    advised = {"front", "max_degree"} <= {*facts.parameters}  # the limit of a trade-off comes from advice
+    if advised:
+        words = ["meshwright", "advise", "DATASET"]
     for name, value in facts.parameters.items():
         option = f"--{name.replace('_', '-')}"
         if name == "costs":
             words += [option, "FILE"]
-        elif value is True:
+        elif value is True or (name == "front" and not advised):
             words.append(option)
+        elif name == "front":
+            continue
         elif value is not None and value is not False:
             words += [option, f"{value:g}" if isinstance(value, float) else str(value)]
     if facts.seed:
         words += ["--seed", str(facts.seed)]
-    if "lower_bound" in facts.figures:
+    if "lower_bound" in facts.figures and not advised:
         words.append("--certify")
     return shlex.join([*words, "--out", "PLAN"])

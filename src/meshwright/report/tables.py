@@ -47,7 +47,8 @@ def name_of(plan: Plan | PlanFacts) -> str:
         limit = plan.parameters.get("front")
         title = SHORT.get(str(plan.parameters.get("objective", "edges")), title)
         title = title if limit is None else f"Best, degree ≤ {limit}"
-    shown = {name: value for name, value in plan.parameters.items() if name not in UNSHOWN}
+    unshown = (*UNSHOWN, "max_degree") if "front" in plan.parameters else UNSHOWN
+    shown = {name: value for name, value in plan.parameters.items() if name not in unshown}
     parameters = ", ".join(_format_parameter(name, value) for name, value in shown.items())
     return f"{title} ({parameters})" if parameters else title
 
