@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.output import Drawing, note, working
+from meshwright.cli.output import SAMPLES, Drawing, note, time_left, working
+from meshwright.formatting import percentage
 
 if TYPE_CHECKING:
     from meshwright.pipeline.session.session import Session
@@ -72,14 +75,21 @@ class StageDrawing(Drawing):
 
     def __init__(self, *, unit: str = "tasks", forced: bool = False) -> None:
         super().__init__(forced=forced)
-        self.unit = unit
+        self.unit, self.phase = unit, ""
+        self.samples: deque[tuple[float, float]] = deque(maxlen=SAMPLES)
 
     def __call__(self, done: int, share: float, phase: str) -> None:
-        """Draw how much of a phase is done, as a count and as a share."""
+        """Draw how much of a phase is done, as a count and as a share, and the time left of this phase."""
+        now = time.monotonic()
+        if phase != self.phase or (self.samples and share < self.samples[-1][1]):
+            self.phase = phase
+            self.samples.clear()
+        self.samples.append((now, share))
         if not self.due():
             return
-        count = f"{done:,} of {round(done / share):,} {self.unit}" if share else f"{done:,} {self.unit}"
+        left = time_left(self.samples, now, share)
+        count = f"{done:,} {self.unit}, {percentage(share)}"
         if self.terminal:
-            self.draw(phase, share, detail=count, left="")
+            self.draw(phase, share, detail=count, left=left)
         elif self.line_due():
-            note(f"{phase}: {count}, after {self.elapsed:.0f} s")
+            note(f"{phase}: {count}, after {self.elapsed:.0f} s, {left}")

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,13 @@ from meshwright.pipeline.dataset.write import Aside, write_parts
 from meshwright.pipeline.readers.broker_pages import choose_nodes
 from meshwright.pipeline.readers.formats import BROKER_FORMATS, MQTT_FORMATS, TABLE, Reading, common_format
 from meshwright.pipeline.readers.reading import EXCLUDED, cut_shares
-from meshwright.pipeline.readers.sources import check_unchanged, list_files, megabytes, share_bytes
+from meshwright.pipeline.readers.sources import (
+    check_unchanged,
+    compressed_sizes,
+    list_files,
+    megabytes,
+    share_bytes,
+)
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
@@ -126,23 +133,26 @@ def ingest(
     if not 0 <= max_bad <= 1:
         raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
     files = list_files(spark, sources, exclude=out)
-    amount = megabytes(files)
-    with spark_errors(), report_stages(spark, "ingesting", progress, amount=amount), ExitStack() as kept:
+    report = partial(report_stages, spark, progress=progress, amount=megabytes(files))
+    with spark_errors(), ExitStack() as kept:
         chosen = reading or Reading(common_format(files))
-        cut = cut_shares(files, chosen, share_bytes(spark))
-        if chosen.format in BROKER_FORMATS:
-            chosen = replace(chosen, node_from=choose_nodes(spark, files, cut, chosen))
-        blocks = read_blocks(spark, files, cut, chosen).keep()
-        kept.callback(blocks.release)
-        given = sorted(str(source) for source in sources)
-        found = Found(blocks, [file.path for file in files])
+        with report("reading", whole_files=compressed_sizes(files)):
+            cut = cut_shares(files, chosen, share_bytes(spark))
+            if chosen.format in BROKER_FORMATS:
+                chosen = replace(chosen, node_from=choose_nodes(spark, files, cut, chosen))
+            blocks = read_blocks(spark, files, cut, chosen).keep()
+            kept.callback(blocks.release)
+            given = sorted(str(source) for source in sources)
+            found = Found(blocks, [file.path for file in files])
         if not found.read and not allow_empty:
             raise InputError(f"no rows in {', '.join(given[:5])}: give files that have some")
         found.check(chosen, max_bad)
-        relation = relate_found(found, chosen, cores=tasks_at_once(spark))
-        kept.callback(relation.release)
-        check_unchanged(spark, files)
-        return write_found(found, relation, chosen, out, given)
+        with report("numbering names"):
+            relation = relate_found(found, chosen, cores=tasks_at_once(spark))
+            kept.callback(relation.release)
+            check_unchanged(spark, files)
+        with report("writing"):
+            return write_found(found, relation, chosen, out, given)
 
 
 def ingest_table(

@@ -20,8 +20,7 @@ from meshwright.pipeline.readers.json_lines import read_json_lines
 from meshwright.pipeline.readers.mosquitto_logs import log_shares, read_log
 from meshwright.pipeline.readers.parquet_files import read_columns, read_parquet
 from meshwright.pipeline.readers.rows import Rows, keep_rows, refuse_rows
-from meshwright.pipeline.readers.sources import SourceFile, Stretch, shares
-from meshwright.pipeline.readers.text import COMPRESSED
+from meshwright.pipeline.readers.sources import COMPRESSED, SourceFile, Stretch, shares
 from meshwright.store.datasets import MQTT
 
 Reader: TypeAlias = "Callable[[Stretch, Reading], Iterator[Rows]]"

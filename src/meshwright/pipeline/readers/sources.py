@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
     from pyspark.sql import SparkSession
 
-NEVER_EMPTY = (".gz", ".bz2", ".parquet")
+COMPRESSED = (".gz", ".bz2")
+NEVER_EMPTY = (*COMPRESSED, ".parquet")
 """Extensions of formats that take some bytes even without any content."""
 WILD = re.compile(r"[*?\[{]")
 BYTES_IN_A_SHARE = 1 << 26
@@ -225,6 +226,12 @@ def _remote_file(info: pa.fs.FileInfo, url: str) -> SourceFile:
 def megabytes(files: Sequence[SourceFile]) -> int:
     """Return the size of files together, in millions of bytes, at least one."""
     return max(round(sum(file.size for file in files) / 1e6), 1)
+
+
+def compressed_sizes(files: Sequence[SourceFile]) -> dict[str, int]:
+    """Return the sizes of the compressed files of this machine, which one task each reads as a whole."""
+    found = ((local_path(file.path), file) for file in files if file.path.lower().endswith(COMPRESSED))
+    return {os.path.realpath(path): file.size for path, file in found if path is not None}
 
 
 def check_unchanged(spark: SparkSession | None, files: Sequence[SourceFile]) -> None:

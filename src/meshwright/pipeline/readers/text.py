@@ -18,7 +18,7 @@ import numpy as np
 
 from meshwright.errors import FormatError, InputError
 from meshwright.files.urls import open_input
-from meshwright.pipeline.readers.sources import Stretch
+from meshwright.pipeline.readers.sources import COMPRESSED, Stretch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,6 @@ TOO_LONG = f"line longer than {LONGEST_LINE} bytes"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BYTES_AT_ONCE = 1 << 22
 """The size of a window: if Python must parse one line by line, it is not for long."""
-COMPRESSED = (".gz", ".bz2")
 
 
 class Window:

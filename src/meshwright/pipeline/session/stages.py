@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.pipeline.session.cluster import through_connect
@@ -16,16 +17,23 @@ if TYPE_CHECKING:
     from meshwright.progress import Progress
 
 EVERY_SECONDS = 0.5
+PROCESSES = Path("/proc")
 
 
 @contextmanager
 def report_stages(
-    spark: SparkSession | None, phase: str, progress: Progress | None = None, *, amount: int | None = None
+    spark: SparkSession | None,
+    phase: str,
+    progress: Progress | None = None,
+    *,
+    amount: int | None = None,
+    whole_files: Mapping[str, int] | None = None,
 ) -> Iterator[None]:
     """Report how much of each job that runs inside the block is done.
 
-    The share is that of its tasks. The count is that share of an amount, such as rows or megabytes, or else
-    the number of tasks.
+    The share is that of its tasks, and of the bytes of `whole_files` that tasks have read by now: such a file
+    is the work of one task, however large it is. The count is that share of an amount, such as rows or
+    megabytes, or else the number of tasks.
     """
     if progress is None or spark is None:
         yield
@@ -33,11 +41,25 @@ def report_stages(
 
     def report(done: int, tasks: int) -> None:
         if tasks:
-            progress(done if amount is None else round(amount * done / tasks), done / tasks, phase)
+            share = min(1.0, done / tasks + share_read(whole_files or {}))
+            progress(done if amount is None else round(amount * share), share, phase)
 
     observe = _listen_to_service if through_connect(spark) else _poll_driver
     with observe(spark, report):
         yield
+
+
+def share_read(sizes: Mapping[str, int]) -> float:
+    """Return which share of files the processes that have them open have read, where Linux shows it."""
+    if not sizes or not PROCESSES.is_dir():
+        return 0.0
+    read = 0
+    for opened in PROCESSES.glob("[0-9]*/fd/*"):
+        with suppress(OSError, ValueError, IndexError):  # the process may be another user's, or gone
+            if str(opened.readlink()) in sizes:
+                about = opened.parents[1] / "fdinfo" / opened.name
+                read += int(about.read_text().split()[1])
+    return read / max(sum(sizes.values()), 1)
 
 
 @contextmanager
