@@ -9,14 +9,17 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import meshwright as mw
 from meshwright import cli
 from meshwright.cli import demo, main
 from meshwright.cli.content import assign
 from meshwright.cli.data import explore, raw_logs
+from meshwright.cli.main import build_app
 from meshwright.cli.plans import plan, verify
 from meshwright.workloads import zipf
 from small_datasets import planned
@@ -58,7 +61,7 @@ PAGES = {
     "docs/report.md": "test_report_command.py",
     "docs/routes.md": "test_deploying_page.py",
     "docs/tutorial.md": "test_learning_pages.py",
-    "docs/spark.md": "",  # clusters that nobody has here
+    "docs/spark.md": "test_examples.py",  # they are parsed: nobody has these clusters here
 }
 """Which test runs a page's commands."""
 
@@ -115,6 +118,17 @@ def ready(words: list[str]) -> list[str]:
         Path(f"incoming/1.{kind}").write_text(rows[kind])
         words = [*words, "--once"]
     return [word.replace("spark://head:7077", "local[2]") for word in words]
+
+
+@pytest.mark.parametrize("words", commands("docs/spark.md"), ids=" ".join)
+def test_commands_for_clusters_have_the_right_options(words: list[str]) -> None:
+    """Every command of the page on Spark has arguments and options that its command accepts."""
+    program: Any = get_command(build_app())
+    name, *rest = words
+    command = program.commands[name]
+    command.make_context(name, [*rest])
+    with pytest.raises(Exception, match="No such option: --nothing"):
+        command.make_context(name, [*rest, "--nothing"])
 
 
 QUICK_ONES = [*raw_logs.INGEST_EXAMPLES[:2], explore.PROFILE_EXAMPLES[1], explore.SAMPLE_EXAMPLES[1]]
