@@ -25,8 +25,11 @@ test: $(READY) chromium ## style, types, import contract, then unit, property an
 	@echo "== import contract" && $(BIN)/lint-imports --no-logo
 	@echo "== pytest" && $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 
-test-slow: $(READY) chromium ## the tests that take minutes
+LAWS := tests/greedy tests/designs tests/bounds tests/search tests/dynamic tests/churn tests/routes tests/filters
+
+test-slow: $(READY) chromium ## the tests that take minutes, and the laws of the engine on ten times the examples
 	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --hypothesis-profile thorough $(LAWS)
 
 bench: $(READY) ## measure speed and memory on this machine, into benchmarks/RESULTS.md
 	@$(BIN)/python -m meshwright bench

@@ -39,7 +39,8 @@ LONGEST = ("spark", "cli", "designs", "greedy")
 
 gc.set_threshold(50_000, 20, 20)  # compiling kernels makes many small objects: a tenth less time
 
-settings.register_profile("meshwright", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("meshwright", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("thorough", deadline=None, max_examples=400)  # by make test-slow, each time others
 settings.load_profile("meshwright")
 
 
