@@ -32,6 +32,6 @@ def test_bytes_that_were_read_of_open_files_count(tmp_path: Path) -> None:
 
 def test_compressed_files_of_this_machine_are_read_as_a_whole(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in ("a.csv.gz", "b.csv", "c.BZ2")]
-    files = [SourceFile(path, size, 0) for path, size in zip(paths, (5, 6, 7), strict=True)]
-    files.append(SourceFile("s3://bucket/d.gz", 8, 0))
+    files = [SourceFile(path, size, "") for path, size in zip(paths, (5, 6, 7), strict=True)]
+    files.append(SourceFile("s3://bucket/d.gz", 8, ""))
     assert compressed_sizes(files) == {paths[0]: 5, paths[2]: 7}

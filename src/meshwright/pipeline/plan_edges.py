@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ import pyarrow.compute as pc
 from meshwright.arrow import to_numpy
 from meshwright.errors import first_five
 from meshwright.files.header import damaged
-from meshwright.files.urls import inside
+from meshwright.files.urls import inside, local_path
 from meshwright.pipeline.dataset.blocks import join_names, pack_names, unpack_names
 from meshwright.pipeline.dataset.name_ids import ask, find_ids
 from meshwright.pipeline.dataset.relation import cell_array, rows_by
@@ -77,7 +79,9 @@ def read_links(spark: SparkSession | None, stored: StoredPlan, given: Subscripti
         If the file is damaged, or a link names an unknown node.
     """
     assert given.folder is not None
-    pieces = list(_pieces(inside(stored.place, EDGES_FILE)))
+    local = local_path(stored.place)  # executors may have another working directory
+    place = os.fspath(stored.place) if local is None else str(Path(local).absolute())
+    pieces = list(_pieces(inside(place, EDGES_FILE)))
     coded = numbers(spark, len(pieces)).map(partial(read_pieces, pieces), CODED).keep()
     try:
         ids = find_ids(spark, coded, inside(given.folder, "nodes"), tasks_at_once(spark))
