@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 # Tests start hundreds of processes: each is faster if Python keeps compiled files.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-slow bench coverage docs web chromium clean
+.PHONY: help demo test test-slow bench coverage docs release-notes web chromium clean
 
 help: ## list what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
@@ -42,6 +42,9 @@ docs: $(READY) ## write the generated parts of README.md and docs/ again, and bu
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[docs]'
 	@$(BIN)/python -m sphinx --fail-on-warning --keep-going -q docs docs/_build && echo "open docs/_build/index.html"
+
+release-notes: ## print what the changelog says of the newest version
+	@awk '/^## / { if (seen++) exit; next } seen' CHANGELOG.md
 
 web: ## build the graph view of reports with npm, into src/meshwright/report/assets
 	@command -v npm >/dev/null || { echo "make: error: no npm found: install Node.js 20 or newer" >&2; exit 1; }

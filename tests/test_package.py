@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -72,3 +74,13 @@ def test_it_runs_in_an_empty_environment(built: Path, tmp_path: Path) -> None:
     for words in (["--version"], ["plan", "s.csv", "--out", "plan"], ["verify", "plan", "s.csv"]):
         done = run(programs / "meshwright", *words, cwd=tmp_path, path=str(programs))
         assert done.returncode == 0, done.stderr
+
+
+def test_release_notes_are_the_newest_part_of_the_changelog() -> None:
+    """`make release-notes` prints what the changelog says of the package's version, and nothing else."""
+    text = (CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    _, newest, *_ = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    heading, _, notes = newest.partition("\n")
+    assert heading.startswith(f"## {version} ")
+    assert run("make", "--silent", "release-notes", cwd=CHECKOUT).stdout == notes
