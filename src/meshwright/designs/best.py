@@ -136,6 +136,7 @@ def best(
         prices.check(interest)
     greedy = grow(interest, rule, threads=threads, progress=progress)
     safe = _pruned(greedy, seed)
+    growing = working_seconds() - budget.began
     if not len(safe) or budget.spent:
         return safe.overlay()
     if prices is None and bounds.pair_topics(interest) <= budget.most_pairs:
@@ -143,6 +144,7 @@ def best(
         prices = bounds.prices(interest, seconds=share, threads=threads, progress=progress)
     limit = interest.num_nodes if objective == "edges" else measure.degrees(greedy).maximum
     improvement = _Improvement(greedy, safe, limit, budget, prices, seed, progress)
+    improvement.pricing = DEARER * growing
     if objective == "edges":
         if prices is not None:
             improvement.consider(_pruned(priced(interest, prices, greedy), seed))
@@ -152,9 +154,10 @@ def best(
         share = budget.seconds_for(FOR_DEGREES)
         knowing = bounds.links_at_degree(prices, limit, seconds=share, threads=threads, progress=progress)
         improvement.needed = knowing.bound
-        began = working_seconds()
-        improvement.consider(_pruned(priced(interest, knowing, greedy, max_degree=limit), seed))
-        improvement.pricing = working_seconds() - began
+        if improvement.affords_start():
+            began = working_seconds()
+            improvement.consider(_pruned(priced(interest, knowing, greedy, max_degree=limit), seed))
+            improvement.pricing = working_seconds() - began
         share = None if share is None else share / 2
         improvement.lowest = bounds.lowest_degree(
             prices, seconds=share, threads=threads, progress=progress
@@ -170,8 +173,10 @@ TRYING_FROM = 0.4
 """The share of what is left of the budget after which `degree` tries one degree less."""
 FOR_A_TRY = 0.6
 """The share of what is left of the budget for one try."""
-FOR_A_START = 0.3
+FOR_A_START = 0.4
 """The share of what is left of the budget that growing a start by prices may take."""
+DEARER = 2
+"""To grow an overlay by prices takes about this many times as long as without them."""
 PATIENCE = 40
 """Steps for each link without a gain after which the search goes back to the best, with larger ruins."""
 IMPATIENCE = 4
@@ -203,7 +208,7 @@ class _Improvement:
         """The lowest maximum degree that is possible, as far as it is proven."""
         self.restarts = self.idle = 0
         self.pricing = 0.0
-        """How long an overlay grown by prices took, in seconds."""
+        """How long it takes to grow an overlay by prices, in seconds."""
         self.starts: list[tuple[Ids, Ids]] = []
         """The links to start from while it tries a degree."""
 
@@ -244,11 +249,15 @@ class _Improvement:
         self.kept.limit = self.kept.degree
         self._go_back()
 
+    def affords_start(self) -> bool:
+        """Return whether there is time to grow an overlay by prices, and to search from it."""
+        affordable = self.budget.seconds_for(FOR_A_START)
+        return affordable is None or self.pricing < affordable
+
     def _starts(self, degree: int) -> list[tuple[Ids, Ids]]:
         """Return links to start from on the way to a degree: the nearest first."""
         starts = [search.RuinAndRecreate(self.greedy, seed=self.seed)]
-        affordable = self.budget.seconds_for(FOR_A_START)
-        if self.prices is not None and (affordable is None or self.pricing < affordable):
+        if self.prices is not None and self.affords_start():
             share = self.budget.seconds_for(FOR_DEGREES / 2)
             knowing = bounds.links_at_degree(self.prices, degree, seconds=share)
             overlay = priced(self.greedy.interest, knowing, self.greedy, max_degree=degree)
