@@ -6,6 +6,7 @@ its compiled kernels, for the next run. The tests of a file are those of its roo
 
 Much faster is to run only the tests that reach the changed line, in whichever room they are:
 `pytest --cov=meshwright --cov-context=test --cov-report=`, then `mutate.py --reached .coverage PATHS…`.
+The file knows nothing of tests that start a process: try survivors again with the tests of their room.
 """
 
 from __future__ import annotations
