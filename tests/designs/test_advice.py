@@ -101,12 +101,9 @@ def test_a_degree_limit_is_used_up() -> None:
 def test_a_search_under_one_limit_uses_it_up() -> None:
     """With a limit the search has fewer links within it than the trade-off that lowers the degree further."""
     interest, limit = zipf(300, 40, min_size=3, max_size=30, seed=1), 14
-    of_all, of_one = (
-        min(
-            len(plan.overlay)
-            for plan in front(interest, max_degree=given, steps=4000)
-            if plan.figures["max_degree"] <= limit
-        )
-        for given in (None, limit)
-    )
-    assert of_one < of_all
+    within = front(interest, max_degree=limit, steps=4000)
+    assert all(plan.figures["max_degree"] <= limit for plan in within)
+    others = [plan for plan in front(interest, steps=4000) if plan.figures["max_degree"] <= limit]
+    fewest, of_all = (min(len(plan.overlay) for plan in plans) for plans in (within, others))
+    assert fewest < of_all
+    assert front(interest, max_degree=1, steps=10) == ()

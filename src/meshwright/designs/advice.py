@@ -225,12 +225,11 @@ def advise(
     possible = lowest is None or wishes.max_degree is None or lowest.bound <= wishes.max_degree
     if wishes.max_degree is not None and not wishes.resilient and possible:
         prices = tried[0].plan.prices
-        most = wishes.max_degree
         found = trade_off(
-            interest, max_degree=most, seed=seed, threads=threads, certify=True, prices=prices, **searching
-        )
-        within = [plan for plan in found if plan.figures["max_degree"] <= most]
-        tried += [Tried(min(within, key=lambda plan: len(plan.overlay)))] if within else []
+            interest, max_degree=wishes.max_degree, seed=seed, threads=threads, certify=True, prices=prices,
+            **searching,
+        )  # fmt: skip
+        tried += [Tried(min(found, key=lambda plan: len(plan.overlay)))] if found else []
     if not _good(tried, wishes) and not wishes.resilient and wishes.diameter is None:
         for algorithm, given in _partial(wishes):
             try_out(algorithm, **given)

@@ -48,8 +48,8 @@ def front(
     degree limit, and under one limit after another, down to below MinMax-ODA's degree. Each search continues
     from the one before or, if that is still above the limit, from the best known overlay within it. `seconds`
     or `steps` limit all searches together; with steps the same seed gives the same front. With `max_degree`
-    there is only one limit, and the whole time for it. With `certify` prices are computed in any case, for as
-    long as that takes.
+    there is only one limit, the whole time for it, and nothing above it. With `certify` prices are computed
+    in any case, for as long as that takes.
     """
     if prices is not None:
         prices.check(interest)
@@ -80,7 +80,7 @@ def front(
     if max_degree is not None:
         given["max_degree"] = max_degree
     plans: list[Plan] = []
-    for overlay in known.unbeaten():
+    for overlay in known.unbeaten(max_degree):
         parameters = {"front": measure.degrees(overlay).maximum, **given}
         plan = Plan(overlay, "best", parameters, seed, made, prices=prices)
         if certify:
@@ -155,10 +155,10 @@ class _Known:
         cap = max(cap, self.lowest)
         return min((own for degree, own in self._of_degree.items() if degree <= cap), key=len)
 
-    def unbeaten(self) -> list[Overlay]:
-        """Return the overlays with fewer links than all of lower degree, lowest degree first."""
+    def unbeaten(self, most: int | None = None) -> list[Overlay]:
+        """Return the overlays within a degree with fewer links than all of lower degree, lowest first."""
         kept: list[Overlay] = []
-        for degree in sorted(self._of_degree):
+        for degree in sorted(degree for degree in self._of_degree if most is None or degree <= most):
             if not kept or len(self._of_degree[degree]) < len(kept[-1]):
                 kept.append(self._of_degree[degree])
         return kept
