@@ -29,7 +29,13 @@ from meshwright.pipeline.dataset.traffic_sums import sum_messages, write_sums
 from meshwright.pipeline.readers.formats import Reading, common_format
 from meshwright.pipeline.readers.reading import cut_shares
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, refuse_rows
-from meshwright.pipeline.readers.sources import check_unchanged, list_files, megabytes, share_bytes
+from meshwright.pipeline.readers.sources import (
+    check_unchanged,
+    compressed_sizes,
+    list_files,
+    megabytes,
+    share_bytes,
+)
 from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
@@ -140,7 +146,8 @@ def sum_traffic(
     asked = asked or Publications()
     files = list_files(spark, sources)
     amount = megabytes(files)
-    with spark_errors(), report_stages(spark, "summing", progress, amount=amount), ExitStack() as kept:
+    report = report_stages(spark, "summing", progress, amount=amount, whole_files=compressed_sizes(files))
+    with spark_errors(), report, ExitStack() as kept:
         reading = asked.reading(asked.format or common_format(files))
         cut = cut_shares(files, reading, share_bytes(spark))
         blocks = read_blocks(spark, files, cut, reading, change=partial(to_messages, asked)).keep()
