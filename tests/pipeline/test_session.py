@@ -253,6 +253,28 @@ def test_an_interrupt_while_java_starts_leaves_no_process() -> None:
     raise AssertionError("Java is still running")
 
 
+@pytest.mark.slow
+def test_a_java_that_ends_during_a_job_gives_one_line() -> None:
+    """If Java is gone, as it is without memory, the error says what helps, also while caches are freed."""
+    program = (
+        "import os, signal\n"
+        "from meshwright.pipeline.flow import numbers\n"
+        "from meshwright.pipeline.session.failures import spark_errors\n"
+        "from meshwright.pipeline.session.session import session\n"
+        "spark = session('local[1]')\n"
+        "kept = numbers(spark, 1).map(lambda batches: batches, 'id long').keep()\n"
+        "with spark_errors():\n"
+        "    try:\n"
+        "        kept.collect()\n"
+        "        os.kill(spark._jvm.java.lang.ProcessHandle.current().pid(), signal.SIGKILL)\n"
+        "        kept.collect()\n"
+        "    finally:\n"
+        "        kept.release()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].startswith("meshwright.errors.ClusterError: Spark's Java ended")
+
+
 def _is_java(process: str) -> bool:
     try:
         return b"java" in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
@@ -291,6 +313,11 @@ FAILURES = {
         ClusterError,
         r"^Spark failed: Caused by: the disk is full; --debug shows the full error$",
     ),
+    "boom\nCaused by: java.lang.OutOfMemoryError: Java heap space\n\tat a.b": (
+        ClusterError,
+        r"memory was used up: give it more, such as --conf spark\.driver\.memory=4g",
+    ),
+    "Job 3 cancelled because SparkContext was shut down": (ClusterError, r"memory was used up"),
     "An error occurred while calling o1.x\n: boom": (ClusterError, r"^Spark failed: boom; --debug"),
     "": (ClusterError, r"^Spark failed: no message; --debug"),
 }

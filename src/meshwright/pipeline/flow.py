@@ -128,14 +128,19 @@ class SparkFlow(Flow):
         )
 
     def keep(self) -> SparkFlow:
-        """Cache the batches, on disk if memory is short."""
+        """Cache the batches on the executors' disks.
+
+        Cells of many megabytes would crowd Java's heap, which holds several copies of each while it moves.
+        The system's file cache keeps what fits in memory.
+        """
         from pyspark import StorageLevel
 
-        return SparkFlow(self.frame.persist(StorageLevel.MEMORY_AND_DISK))
+        return SparkFlow(self.frame.persist(StorageLevel.DISK_ONLY))
 
     def release(self) -> None:
-        """Free the cache."""
-        self.frame.unpersist()
+        """Free the cache; a session that failed frees its caches itself, and has another error to report."""
+        with suppress(Exception):
+            self.frame.unpersist()
 
     def collect(self) -> list[Any]:
         """Run a job, and return its rows."""

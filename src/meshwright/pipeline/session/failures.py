@@ -24,6 +24,8 @@ TOO_LARGE = re.compile(r"Sent message larger than max \((\d+) vs\. (\d+)\)")
 """The message of Spark Connect when a request exceeds its size limit."""
 DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
 """The line in which a gRPC error describes itself."""
+NO_MEMORY = re.compile("OutOfMemoryError|SparkContext was shut down|Answer from Java side is empty")
+"""What is left to read if Java runs out of memory: it says so, stops Spark, or ends."""
 GONE = re.compile("FileNotFoundException|FILE_NOT_EXIST|does not exist", re.IGNORECASE)
 
 
@@ -34,9 +36,14 @@ def spark_errors() -> Iterator[None]:
         yield
     except MeshwrightError:
         raise
+    except ConnectionError as error:  # to Java: it is gone
+        raise _no_memory() from error
     except Exception as error:
         if not type(error).__module__.startswith(("pyspark", "py4j")):
             raise
+        # Errors of py4j itself: the connection broke, or an answer without a reason came.
+        if type(error).__name__ in ("Py4JNetworkError", "Py4JError") and len(str(error).splitlines()) < 2:
+            raise _no_memory() from error
         raise translate_error(error) from error
 
 
@@ -72,12 +79,22 @@ def translate_error(error: Exception) -> MeshwrightError:
             f"every task needs {sent}, and Spark Connect sends {most} at most: give the address of the "
             "cluster itself with --master, leave --master out, or plan in parts with --parts"
         )
+    if NO_MEMORY.search(text):
+        return _no_memory()
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     caused = DETAILS.findall(text) or [line for line in lines if line.startswith("Caused by:")]
     chosen = (
         caused[-1:] or [line for line in lines if not line.startswith("An error occurred")] or ["no message"]
     )
     return ClusterError(f"Spark failed: {chosen[0].removeprefix(': ')[:300]}; --debug shows the full error")
+
+
+def _no_memory() -> MeshwrightError:
+    """Return the error for a Java that ran out of memory."""
+    return ClusterError(
+        "Spark's Java ended, most likely because its memory was used up: give it more, such as "
+        "--conf spark.driver.memory=4g, on a cluster also --conf spark.executor.memory=4g"
+    )
 
 
 def _unreadable(file: str, text: str) -> MeshwrightError:
