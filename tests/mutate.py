@@ -3,6 +3,7 @@
 A changed place is a mutant. It is killed if a test fails, or hangs; a survivor shows what is not tested. The
 checkout is never touched: mutants are written into a copy in the temporary folder, which stays there, with
 its compiled kernels, for the next run. The tests of a file are those of its room, and its own examples.
+Compiled functions are left out, unless `--compiled` asks for them.
 
 Much faster is to run only the tests that reach the changed line, in whichever room they are:
 `pytest --cov=meshwright --cov-context=test --cov-report=`, then `mutate.py --reached .coverage PATHS…`.
@@ -235,14 +236,17 @@ def why_ignored(mutant: Mutant, rows: list[tuple[str, str, str]]) -> str | None:
     return next((why for name, part, why in rows if name == mutant.file and part in text), None)
 
 
-def mutants_of(places: Sequence[Path], skip: Sequence[str], *, keys: bool = False) -> list[Mutant]:
+def mutants_of(
+    places: Sequence[Path], skip: Sequence[str], *, keys: bool = False, compiled: bool = False
+) -> list[Mutant]:
     """Return every mutant of the files at some places, but for those below or named after what to skip."""
     found = []
     for place in places:
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             file = path.resolve().relative_to(ROOT)
             if not {*file.parts, file.stem}.intersection(skip):
-                found += Mutations(path.read_bytes(), file.as_posix(), keys=keys).mutants()
+                source = path.read_bytes()
+                found += Mutations(source, file.as_posix(), keys=keys, compiled=compiled).mutants()
     return found
 
 
@@ -281,6 +285,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
         help="leave out folders and modules of this name",
     )
     parser.add_argument("--keys", action="store_true", help="change texts that are keys or columns too")
+    parser.add_argument("--compiled", action="store_true", help="change compiled functions too")
     parser.add_argument("--limit", type=float, default=120, metavar="S", help="seconds for a mutant's tests")
     parser.add_argument("--jobs", type=int, default=1, help="mutants tried at a time, each in its own copy")
     parser.add_argument("--ignore", type=Path, metavar="FILE", help="rows of `file: line fragment: reason`")
@@ -294,7 +299,9 @@ def main(words: Sequence[str] | None = None) -> None:
     options = arguments(words)
     # Shells make background jobs ignore Ctrl-C, and tests that send it would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    mutants = mutants_of(options.paths, options.skip, keys=options.keys)
+    mutants = mutants_of(options.paths, options.skip, keys=options.keys, compiled=options.compiled)
+    if not mutants:
+        sys.exit("mutate: nothing to change there; --compiled changes compiled functions too")
     rows = ignored_rows(options.ignore)
     for row in rows:
         if row[0] in {mutant.file for mutant in mutants} and not any(why_ignored(m, [row]) for m in mutants):

@@ -1,7 +1,7 @@
 """The changes that `mutate.py` tries out: one place of a source each, while all other bytes stay.
 
 Left alone are texts, annotations, decorators, the defaults of options, `__all__`, and what only type checkers
-or scripts run.
+or scripts run. Compiled functions, known by their decorators, are left alone on request.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ CALLS = {"min": "max", "any": "all", "minimum": "maximum", "argmin": "argmax"}
 CALLS |= {after: before for before, after in CALLS.items()}
 NEGATED_BY_SWAP = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+COMPILED = {"compiled", "kernel", "inner", "helper", "inlined", "spliced", "intrinsic"}
+"""The decorators of `meshwright.jit.compiler`, and numba's own for functions that write machine code."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ class Mutant:
 class Mutations:
     """Finds the places of a source that can be changed, and what they become."""
 
-    def __init__(self, source: bytes, file: str, *, keys: bool = False) -> None:
-        self.source, self.file, self.keys = source, file, keys
+    def __init__(self, source: bytes, file: str, *, keys: bool = False, compiled: bool = True) -> None:
+        self.source, self.file, self.keys, self.compiled = source, file, keys, compiled
         self.lines = [0]
         for line in source.splitlines(keepends=True):
             self.lines.append(self.lines[-1] + len(line))
@@ -61,7 +63,7 @@ class Mutations:
         return [self.found[place] for place in sorted(self.found)]
 
     def _visit(self, node: ast.AST, function: ast.AST | None) -> None:
-        if not _is_left_alone(node):
+        if not _is_left_alone(node) and (self.compiled or not _is_compiled(node)):
             self._change(node, function)
             for child in self._children(node):
                 self._visit(child, node if isinstance(node, FUNCTIONS) else function)
@@ -193,6 +195,13 @@ def _is_left_alone(node: ast.AST) -> bool:
             return True
         case _:
             return False
+
+
+def _is_compiled(node: ast.AST) -> bool:
+    """Say whether a node is a function that numba compiles."""
+    decorators = node.decorator_list if isinstance(node, FUNCTIONS) else []
+    called = [each.func if isinstance(each, ast.Call) else each for each in decorators]
+    return not COMPILED.isdisjoint(ast.unparse(each).rpartition(".")[2] for each in called)
 
 
 def _is_for_types_or_scripts(test: ast.expr) -> bool:

@@ -19,7 +19,7 @@ from mutate import (
     summarise,
     why_ignored,
 )
-from mutations import Mutant, Mutations
+from mutations import COMPILED, Mutant, Mutations
 
 ROOT = Path(__file__).parents[1]
 
@@ -113,7 +113,7 @@ def test_keys_change_only_if_asked_to() -> None:
 
 @pytest.mark.parametrize("folder", ["workloads", "cli/plans", "greedy/kernels"])
 def test_each_changes_one_place_and_compiles(folder: str) -> None:
-    mutants = mutants_of([ROOT / "src" / "meshwright" / folder], [])
+    mutants = mutants_of([ROOT / "src" / "meshwright" / folder], [], compiled=True)
     assert len({(mutant.file, mutant.start, mutant.end, mutant.new) for mutant in mutants}) == len(mutants)
     for mutant in mutants[:: max(1, len(mutants) // 20)]:
         source = (ROOT / mutant.file).read_bytes()
@@ -126,9 +126,28 @@ def test_each_changes_one_place_and_compiles(folder: str) -> None:
 
 
 def test_kernels_can_be_skipped() -> None:
-    files = {mutant.file for mutant in mutants_of([ROOT / "src" / "meshwright" / "greedy"], ["kernels"])}
+    places = [ROOT / "src" / "meshwright" / "greedy"]
+    files = {mutant.file for mutant in mutants_of(places, ["kernels"], compiled=True)}
     assert files
     assert not any("kernels" in file for file in files)
+
+
+def test_compiled_functions_are_left_out_wherever_they_are() -> None:
+    plain = "def f():\n    x = 1\n"
+    for decorator in ["kernel", "compiler.inner", "intrinsic", "cache\n@inlined", "helper()"]:
+        source = f"@{decorator}\n{plain}{plain}".encode()
+        lines = [mutant.line for mutant in Mutations(source, "a.py", compiled=False).mutants()]
+        assert lines == [source.count(b"\n")]
+    for source in (plain, f"@cache\n{plain}", f"@other(kernel)\n{plain}"):
+        assert Mutations(source.encode(), "a.py", compiled=False).mutants()
+    place = [ROOT / "src" / "meshwright" / "jit" / "addresses.py"]
+    assert 0 < len(mutants_of(place, [])) < len(mutants_of(place, [], compiled=True))
+
+
+def test_every_decorator_that_compiles_is_known() -> None:
+    tree = ast.parse((ROOT / "src" / "meshwright" / "jit" / "compiler.py").read_bytes())
+    public = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name[0] != "_"}
+    assert public | {"intrinsic"} == COMPILED
 
 
 def test_the_tests_of_a_file_are_those_of_its_room_its_own_first() -> None:
