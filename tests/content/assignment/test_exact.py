@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from content_naive import workloads
 from meshwright.content import Workload, assign, cost, synthetic
 from meshwright.content.assignment.descent import descent
-from meshwright.content.assignment.exact import exact
+from meshwright.content.assignment.exact import Optimum, Program, exact
 from meshwright.errors import InputError
 
 
@@ -52,6 +54,124 @@ def test_hubs_do_not_forward() -> None:
     found = exact(workload)
     assert found.proven
     assert found.cost == pytest.approx(4.0)
+
+
+def as_values(program: Program, broker_of: list[int]) -> Any:
+    """Return an assignment as values of the variables: each flow goes straight to all who want it."""
+    workload, values = program.workload, np.zeros(program.size)
+    ptr, audience = workload.audience
+    for user, broker in enumerate(broker_of):
+        values[program.x(user, broker)] = 1.0
+    wanted = [
+        {broker_of[user] for user in audience[ptr[channel] : ptr[channel + 1]]} for channel in program.busy
+    ]
+    for number, brokers in enumerate(wanted):
+        values[[program.a(number, b) for b in brokers]] = 1.0
+    for flow, (user, number) in enumerate(program.flows):
+        source = broker_of[user]
+        values[[program.y(flow, source, k) for k in wanted[number] - {source}]] = 1.0
+    return values
+
+
+def violated(program: Program, values: Any) -> list[int]:
+    """Return the rows that some values violate."""
+    sums = [float(values[columns] @ np.array(factors)) for columns, factors, _, _ in program.rows]
+    return [
+        place
+        for place, (_, _, low, high) in enumerate(program.rows)
+        if not low - 1e-9 <= sums[place] <= high + 1e-9
+    ]
+
+
+@settings(max_examples=40)
+@given(workloads(most_users=4, most_brokers=4, most_channels=2), st.data())
+def test_the_program_allows_every_assignment(workload: Workload, data: st.DataObject) -> None:
+    """An assignment with direct links keeps every row, is read back, needs no cut, and costs no less."""
+    program = Program(workload, 2.0)
+    broker = st.integers(0, workload.num_brokers - 1)
+    broker_of = data.draw(st.lists(broker, min_size=workload.num_users, max_size=workload.num_users))
+    values = as_values(program, broker_of)
+    assert violated(program, values) == []
+    assert program.assignment(values).tolist() == broker_of
+    known = len(program.rows)
+    assert not program.separate(values)
+    assert len(program.rows) == known
+    assert program.objective @ values * 2.0 >= cost(workload, broker_of).total * (1 - 1e-9)
+    for user in range(workload.num_users):  # a user on no broker, or on two, breaks a row
+        for changed in range(workload.num_brokers):
+            other = values.copy()
+            other[program.x(user, changed)] = 1.0 - other[program.x(user, changed)]
+            assert violated(program, other)
+
+
+def test_flows_in_circles_are_cut_off() -> None:
+    """Brokers that feed only each other keep the first rows; the cuts forbid it for all flows of a channel.
+
+    The cuts allow what is connected, and the same solution adds them once only.
+    """
+    workload = Workload.build(
+        ["a", "b", "c", "d"],
+        ["b0", "b1", "b2", "b3"],
+        ["one", "two"],
+        rates=([0, 1, 0], [0, 0, 1], [1.0, 1.0, 1.0]),
+        subscriptions=([1, 2, 3], [0, 0, 0]),
+        access=np.zeros((4, 4)),
+        core=np.ones((4, 4)) - np.eye(4),
+        capacity=np.inf,
+    )
+    program = Program(workload, 1.0)
+    whole = as_values(program, [0, 1, 2, 3])
+    circle = whole.copy()
+    of_a = program.flows.index((0, 0))
+    circle[[program.y(of_a, 0, 2), program.y(of_a, 0, 3)]] = 0.0
+    circle[[program.y(of_a, 2, 3), program.y(of_a, 3, 2)]] = 1.0
+    assert violated(program, circle) == []
+    known = len(program.rows)
+    assert program.separate(circle)
+    assert len(program.rows) == known + 4  # for both flows of the channel and both brokers
+    assert violated(program, circle) == [
+        place for place in range(known, known + 4) if program.rows[place] in cuts_of(program, of_a)
+    ]
+    assert violated(program, whole) == []
+    assert not program.separate(circle)
+    assert len(program.rows) == known + 4
+
+
+def cuts_of(program: Program, flow: int) -> list[Any]:
+    """Return the cuts around brokers 2 and 3 for one flow: one for each broker that wants it."""
+    return [program._cut(flow, wanted, [2, 3]) for wanted in (2, 3)]
+
+
+def test_a_load_just_above_the_room_is_forbidden() -> None:
+    """Users who exceed a room together may not all be there; with one fewer they may, and silent ones too."""
+    workload = Workload.build(
+        ["a", "b", "silent", "taker"],
+        ["b0", "b1"],
+        ["only"],
+        rates=([0, 1], [0, 0], [1.0, 1.0]),
+        subscriptions=([3], [0]),
+        access=np.zeros((4, 2)),
+        core=np.ones((2, 2)) - np.eye(2),
+        capacity=[1.5, np.inf],
+    )
+    program = Program(workload, 1.0)
+    known = len(program.rows)
+    full, spread = as_values(program, [0, 0, 0, 1]), as_values(program, [0, 1, 0, 1])
+    assert not program.separate(spread)
+    assert program.separate(full)
+    assert len(program.rows) == known + 1
+    assert known in violated(program, full)
+    assert violated(program, spread) == []
+    assert program.rows[known][0] == [program.x(0, 0), program.x(1, 0)]
+
+
+def test_an_optimum_is_proven_within_the_tolerance() -> None:
+    """The gap is a share of the cost; without a cost there is none."""
+    nowhere = np.zeros(1, dtype=np.int32)
+    found = {bound: Optimum(nowhere, 4.0, bound) for bound in (4.0, 4.0 * (1 - 9e-7), 4.0 * (1 - 2e-6), 3.0)}
+    assert [one.proven for one in found.values()] == [True, True, False, False]
+    assert found[3.0].gap == 0.25
+    assert Optimum(nowhere, 0.0, 0.0).gap == 0.0
 
 
 def test_no_time_gives_a_bound() -> None:
