@@ -49,6 +49,18 @@ def test_contributions_of_all_pairs(interest: mw.Interest, links: int) -> None:
         assert weight[u, v] == weight[v, u] == mw.measure.contributions(interest, us, vs)[-1]
 
 
+def test_topics_that_nobody_has() -> None:
+    """More topics than subscriptions are no reason to read outside of an array."""
+    interest = mw.workloads.unif(3, 5000, size=2, seed=1)
+    assert interest.num_topics > interest.num_subscriptions
+    weight = designs.contributions_of_all_pairs(mw.design(interest, "gm").overlay.prefix(0))
+    shared = [
+        len(set(interest.topics_of(one)) & set(interest.topics_of(other)))
+        for one, other in combinations(interest.node_names.to_pylist(), 2)
+    ]
+    assert weight[np.triu_indices(3, 1)].tolist() == shared
+
+
 @settings(max_examples=20)
 @given(interests)
 def test_prefixes_are_the_designs(interest: mw.Interest) -> None:

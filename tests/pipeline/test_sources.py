@@ -14,9 +14,17 @@ from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.formats import FORMATS, Reading, check_packing
 from meshwright.pipeline.readers.reading import cut_shares
-from meshwright.pipeline.readers.sources import SourceFile, Stretch, list_files
+from meshwright.pipeline.readers.sources import (
+    SourceFile,
+    Stretch,
+    check_unchanged,
+    compressed_sizes,
+    list_files,
+    megabytes,
+)
 from meshwright.pipeline.readers.text import windows
 from meshwright.store.dataset_folders import new_part
+from object_store import folder_as_store
 from terminal import meshwright
 
 if TYPE_CHECKING:
@@ -54,6 +62,90 @@ def test_the_output_is_not_a_source(tmp_path: Path) -> None:
     for _ in range(2):
         answer = meshwright("ingest", tmp_path, "--out", tmp_path / "dataset", "--json")
         assert (answer.code, json.loads(answer.out)["read"]) == (0, 1)
+
+
+def test_files_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A URL means a file, a folder with all that is below, or a glob; hidden files are skipped."""
+    folder_as_store(tmp_path, monkeypatch)
+    for name in ("a.csv", "b.txt", "in/a.csv", "in/deep/b.csv", "in/_c.csv", "in/.d/e.csv", "out/f.csv"):
+        subscription(tmp_path / "bucket" / name, name)
+
+    def found(*names: str, **more: str) -> list[str]:
+        files = list_files(None, [f"s3://bucket{name}" for name in names], exclude=more.get("exclude"))
+        for file in files:
+            local = tmp_path / file.path.removeprefix("s3://").partition("?")[0]
+            assert (file.size, file.modified) == (local.stat().st_size, str(local.stat().st_mtime_ns))
+        return [file.path.removeprefix("s3://bucket/") for file in files]
+
+    everything = ["a.csv", "b.txt", "in/a.csv", "in/deep/b.csv", "out/f.csv"]
+    assert found("") == found("/", "/a.csv", "/a.csv") == everything
+    assert found("", exclude="s3://bucket/out/") == everything[:-1]
+    assert found("/in") == ["in/a.csv", "in/deep/b.csv"]
+    assert found("/b.txt") == ["b.txt"]
+    assert found("/*.csv") == ["a.csv"]
+    assert found("/*/*.csv") == ["in/a.csv", "out/f.csv"]
+    assert found("/{in,out}/*.csv?region=x") == ["in/a.csv?region=x", "out/f.csv?region=x"]
+    assert found("/in/deep?region=x") == ["in/deep/b.csv?region=x"]
+    assert found("/i[m-o]/?.csv") == ["in/a.csv"]
+    with pytest.raises(InputError, match=r"^s3://bucket/none does not exist: check the address$"):
+        found("/none")
+    with pytest.raises(
+        InputError, match=r"no file in 's3://bucket/none-\*': give a folder or glob that has files"
+    ):
+        found("/none-*")
+    assert list_files(None, ["s3://bucket/none-*"], allow_none=True) == []
+
+
+def test_a_store_that_cannot_be_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the URL, with the first line of what the library says, or the name of its error."""
+    folder_as_store(tmp_path, monkeypatch)
+    for error, why in (
+        (OSError("no route\nat all"), "no route"),
+        (OSError(), "OSError"),
+        (OSError("x" * 300), "x" * 200),
+    ):
+
+        def fail(*_: object, error: Exception = error) -> None:
+            raise error
+
+        monkeypatch.setattr("meshwright.pipeline.readers.sources._files_below", fail)
+        with pytest.raises(InputError) as raised:
+            list_files(None, ["s3://bucket/*"])
+        assert str(raised.value) == f"s3://bucket/* cannot be reached: {why}"
+
+
+def test_sources_that_cannot_be_listed(tmp_path: Path) -> None:
+    """Nothing at all, a folder without files, and a link to nowhere are errors with a next step."""
+    with pytest.raises(InputError, match="no source: name at least one file, folder or glob"):
+        list_files(None, [])
+    with pytest.raises(InputError, match=f"no file in '{tmp_path}': give a folder or glob that has files"):
+        list_files(None, [tmp_path])
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="link cannot be read: No such file or directory"):
+        list_files(None, [tmp_path / "link"])
+
+
+def test_files_that_change_while_they_are_read(tmp_path: Path) -> None:
+    """A file that changes, or is deleted, is an error that names it; a new file beside it is not."""
+    files = [subscription(tmp_path / f"{name}.csv", name) for name in "ab"]
+    listed = list_files(None, [tmp_path])
+    subscription(tmp_path / "c.csv", "c")
+    check_unchanged(None, listed)
+    subscription(files[1], "changed")
+    with pytest.raises(FormatError, match=f"^'{files[1]}' changed while being read"):
+        check_unchanged(None, listed)
+    files[0].unlink()
+    with pytest.raises(FormatError, match=rf"^files were deleted while they were read \({files[0]}"):
+        check_unchanged(None, listed)
+
+
+def test_the_sizes_of_sources(tmp_path: Path) -> None:
+    """Compressed files of this machine have their sizes by real path; megabytes are at least one."""
+    (tmp_path / "link.GZ").symlink_to(tmp_path / "a.gz")
+    names = [tmp_path / "link.GZ", f"file://{tmp_path}/b.bz2", tmp_path / "c.csv", "s3://bucket/d.gz"]
+    files = [SourceFile(str(name), 700_000 * (place + 1), "") for place, name in enumerate(names)]
+    assert compressed_sizes(files) == {str(tmp_path / "a.gz"): 700_000, str(tmp_path / "b.bz2"): 1_400_000}
+    assert [megabytes(files[:count]) for count in (0, 1, 2)] == [1, 1, 2]
 
 
 def test_files_that_spark_skips_are_refused(tmp_path: Path) -> None:

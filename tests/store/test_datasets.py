@@ -16,10 +16,13 @@ import pytest
 from hypothesis import given, settings
 
 from meshwright import Interest, fingerprint
-from meshwright.errors import FormatError, InputError
+from meshwright.errors import FormatError, InputError, OutputError
+from meshwright.files.remote import names_below
 from meshwright.store import dataset_parts, read_dataset, write_dataset
-from meshwright.store.dataset_parts import NAMES, SUBSCRIPTIONS, PartWriter
+from meshwright.store.dataset_folders import has_part, new_dataset, new_part
+from meshwright.store.dataset_parts import NAMES, SCHEMAS, SUBSCRIPTIONS, PartWriter
 from meshwright.workloads import zipf
+from object_store import folder_as_store
 from strategies import interests, wild_interests
 
 OLD = "02a9eb0371361bfd3b153267d53c309bd1a8ceab97bec704b21f7d1ee53698fb"
@@ -270,3 +273,39 @@ def test_datasets_of_schema_1_still_open(tmp_path: Path) -> None:
     edit_manifest(dataset, lambda content: content.update(fingerprint=interest.fingerprint))
     with pytest.raises(FormatError, match="fingerprint does not match"):
         read_dataset(dataset)
+
+
+def test_a_dataset_in_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older dataset goes first, its manifest before the rest; a failure leaves nothing; others stay."""
+    system = folder_as_store(tmp_path, monkeypatch)
+    place, folder = "s3://bucket/data/", tmp_path / "bucket" / "data"
+    for kind in SCHEMAS:
+        (folder / kind).mkdir(parents=True)
+        (folder / kind / "old.parquet").write_text("")
+    (folder / "manifest.json").write_text("{}")
+    with new_dataset(place) as made:
+        assert not names_below(system, "bucket/data")
+        assert not has_part(made.place, "nodes", 3)
+        with new_part(made.place, "nodes", 3):
+            pass
+        assert has_part(made.place, "nodes", 3)
+        assert not has_part(made.place, "nodes", 2)
+        made.finish({"nodes": 1})
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert (manifest["format"], manifest["nodes"]) == ("meshwright dataset", 1)
+
+    def fail() -> None:
+        with new_dataset(place) as made:
+            made.finish({})
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert not names_below(system, "bucket/data")
+    (folder / "own").write_text("")
+    with (
+        pytest.raises(OutputError, match="s3://bucket/data holds something other than a dataset"),
+        new_dataset(place),
+    ):
+        pass
+    assert (folder / "own").exists()

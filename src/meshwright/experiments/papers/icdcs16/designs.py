@@ -198,10 +198,10 @@ def contributions_of_all_pairs(overlay: Overlay) -> NDArray[Any]:
     from scipy.sparse import csr_array
 
     interest = overlay.interest
-    shape = (interest.num_nodes, interest.num_subscriptions)
-    ones = np.ones(interest.num_subscriptions, dtype=np.int32)
-    shared = csr_array((ones, interest.node_topics, interest.node_ptr), shape=shape)
-    joined = csr_array((ones, _component_of_slots(overlay), interest.node_ptr), shape=shape)
+    nodes, slots = interest.num_nodes, interest.num_subscriptions
+    ones = np.ones(slots, dtype=np.int32)
+    shared = csr_array((ones, interest.node_topics, interest.node_ptr), shape=(nodes, interest.num_topics))
+    joined = csr_array((ones, _component_of_slots(overlay), interest.node_ptr), shape=(nodes, slots))
     weight: NDArray[Any] = (shared @ shared.T - joined @ joined.T).toarray()
     np.fill_diagonal(weight, 0)
     return weight

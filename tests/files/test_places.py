@@ -1,0 +1,66 @@
+"""Small files by path or URL: both behave alike, and each file is written whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from meshwright.files import places
+from object_store import folder_as_store
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_files_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remote: bool) -> None:
+    """What is written can be read, what is removed is gone; missing files and folders are fine."""
+    folder_as_store(tmp_path, monkeypatch)
+    folder = "s3://bucket/in" if remote else str(tmp_path / "bucket" / "in")
+    assert places.names_in(folder) == []
+    assert places.read_text(f"{folder}/a") is None
+    (tmp_path / "bucket" / "in").mkdir()
+    for name in ("b", "a", ".hidden"):
+        places.write_text(f"{folder}/{name}", f"in {name}: ü")
+    assert places.names_in(folder) == ["a", "b"]
+    assert places.read_text(f"{folder}/a") == "in a: ü"
+    assert [places.exists(f"{folder}/{name}") for name in ("a", "none")] == [True, False]
+    places.write_text(f"{folder}/a", "again")
+    assert places.read_text(f"{folder}/a") == "again"
+    places.remove_file(f"{folder}/a")
+    places.remove_file(f"{folder}/a")
+    assert places.names_in(folder) == ["b"]
+    places.remove_folder(folder)
+    places.remove_folder(folder)
+    assert places.names_in(folder) == []
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_failure_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remote: bool
+) -> None:
+    """A block that fails changes nothing, and leaves nothing behind."""
+    folder_as_store(tmp_path, monkeypatch)
+    place = "s3://bucket/a" if remote else str(tmp_path / "bucket" / "a")
+    places.write_text(place, "old")
+    paths = []
+
+    def fail() -> None:
+        with places.new_place(place) as beside:
+            beside.write_text("new")
+            paths.append(beside)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert places.read_text(place) == "old"
+    assert [file.name for file in (tmp_path / "bucket").iterdir()] == ["a"]
+    assert not paths[0].exists()
+
+
+def test_a_folder_is_made_on_a_disk_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with its parents is made, once or twice; a store needs none."""
+    folder_as_store(tmp_path, monkeypatch)
+    for _ in range(2):
+        places.make_folder(str(tmp_path / "deep" / "er"))
+    places.make_folder("s3://bucket/deep")
+    assert (tmp_path / "deep" / "er").is_dir()
+    assert not (tmp_path / "bucket" / "deep").exists()

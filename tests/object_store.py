@@ -1,0 +1,28 @@
+"""A store at `s3://` URLs that is a folder of this machine: for tests of what is copied there and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyarrow import fs
+
+
+def folder_as_store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> fs.FileSystem:
+    """Let `s3://bucket/…` mean files below a folder, in which the bucket exists; return the file system."""
+    (folder / "bucket").mkdir(parents=True)
+    system = fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem())
+
+    def file_system(url: str) -> tuple[fs.FileSystem, str]:
+        return system, url.partition("://")[2].partition("?")[0].rstrip("/")
+
+    modules = (
+        "files.urls",
+        "files.remote",
+        "files.places",
+        "store.dataset_folders",
+        "pipeline.readers.sources",
+    )
+    for module in modules:
+        monkeypatch.setattr(f"meshwright.{module}.file_system", file_system)
+    return system
