@@ -43,7 +43,7 @@ def verdicts() -> dict[str, set[str]]:
 
 
 def test_claims_can_fail_and_can_hold() -> None:
-    """Most claims have more than one verdict in the recorded tables: a check that cannot fail says nothing."""
+    """Most claims have several verdicts in the recorded tables: a check that cannot fail says nothing."""
     found = verdicts()
     alike = [claim for claim, different in found.items() if len(different) == 1]
     assert len(found) >= 150
