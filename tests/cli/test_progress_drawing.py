@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meshwright.cli import output
-from meshwright.cli.output import ProgressDrawing, time_left
+from meshwright.cli import output, spark
+from meshwright.cli.output import Drawing, ProgressDrawing, SearchDrawing, time_left
+from meshwright.cli.spark import StageDrawing
 
 
 class Clock:
@@ -35,6 +36,7 @@ class Terminal(io.StringIO):
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(output, "time", clock)
+    monkeypatch.setattr(spark, "time", clock)
     return clock
 
 
@@ -84,6 +86,48 @@ def test_other_work_is_printed_by_its_name(clock: Clock, capsys: pytest.CaptureF
         clock.now += 5
         drawn(1234, 0.25, "improving")
     assert capsys.readouterr().err == "meshwright: Best: 1,234 links, improving, 15 s left\n"
+
+
+def test_searches_show_their_steps(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """A search shows its result so far and its steps, if forced; not within the first second."""
+    for forced in (False, True):
+        with SearchDrawing("Descent", forced=forced) as drawn:
+            for steps in (1, 2000, 3000):
+                clock.now += 0.9
+                drawn(steps, 0.5, "cost 3")
+        assert capsys.readouterr().err == "meshwright: Descent: cost 3, 3,000 steps\n" * forced
+
+
+def test_stages_show_counts_and_time_left(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """Phases of Spark show a count, a share and the time left of the phase; a new phase begins anew."""
+    with StageDrawing(unit="rows", forced=True) as drawn:
+        clock.now += 2.9
+        drawn(1, 0.1, "reading")
+        for share, phase in ((0.2, "reading"), (0.5, "reading"), (0.1, "sorting"), (0.6, "sorting")):
+            clock.now += 10
+            drawn(round(10_000 * share), share, phase)
+    assert [line.removeprefix("meshwright: ") for line in capsys.readouterr().err.splitlines()] == [
+        "reading: 2,000 rows, 20.0 %, after 13 s, 80 s left",
+        "reading: 5,000 rows, 50.0 %, after 23 s, 17 s left",
+        "sorting: 1,000 rows, 10.0 %, after 33 s, time left unknown",
+        "sorting: 6,000 rows, 60.0 %, after 43 s, 8 s left",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["search", "stage"])
+def test_other_bars_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Searches and stages have a bar on a terminal, and no lines; it disappears at the end."""
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    drawing: Drawing = SearchDrawing("Descent") if kind == "search" else StageDrawing()
+    with drawing:
+        clock.now += 20
+        drawing(7000, 0.5, "cost 3")  # type: ignore[operator]
+    assert ("7,000 steps" if kind == "search" else "7,000 tasks, 50.0 %") in screen.getvalue()
+    assert "meshwright:" not in screen.getvalue()
+    assert screen.getvalue().endswith("\x1b[2K")
 
 
 def test_a_budget_counts_as_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
