@@ -13,6 +13,7 @@ import math
 import re
 import sys
 import warnings
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -148,6 +149,13 @@ def _spell_line(line: Any) -> str:
     return f"{line.get_label()} {line.get_linestyle()}: {points}"
 
 
+def grids_of(figure: Figure) -> str:
+    """Return how many cells a figure has, a digest of their parameters, and its version."""
+    counts = f"{len(figure.quick)} quick, {len(figure.full)} full"
+    digest = zlib.crc32("\n".join(map(str, figure.quick + figure.full)).encode())
+    return f"{counts}, digest {digest}, version {figure.version}"
+
+
 def small_cells(figure: Figure) -> list[Case]:
     """Return two small cases for each kind of cell of a figure: its first and its last."""
     kinds: dict[str, list[Case]] = {}
@@ -193,7 +201,7 @@ def answers_of(name: str) -> dict[str, Any]:
     """Return all answers of a figure."""
     figure = FIGURES[name][1]
     return {
-        "cells": f"{len(figure.quick)} quick, {len(figure.full)} full, version {figure.version}",
+        "cells": grids_of(figure),
         "small": cells_of(name),
         "drawing": drawing_of(name),
         "claims": claims_of(name),
