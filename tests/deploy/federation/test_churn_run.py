@@ -261,6 +261,7 @@ def test_a_leave_is_applied(applied: list[list[tuple[str, str]]], event: str, du
     assert window.disturbed_brokers == ({"b"} if durable else {"b", "c"})
     assert (window.restarts, window.reloads, window.disconnected_clients) == (["c"], [], 0)
     assert set(window.spans) == {"x", "y"}
+    assert {first for first, _ in window.spans.values()} == {window.began}  # before any wave
     assert window.began <= window.ended < window.began + 60
 
 
