@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +14,11 @@ from hypothesis import strategies as st
 
 from calls import overlay_of
 from meshwright import measure
-from meshwright.designs.existence import Existence, soc_exists, tco_exists
+from meshwright.designs.exact.problem import Clock
+from meshwright.designs.existence import Existence, decisions, refutations, soc_exists, tco_exists
+from meshwright.designs.existence.decisions import Limits
+from meshwright.designs.plan import Plan
+from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.overlay import Overlay
@@ -151,3 +157,71 @@ def test_bad_questions_are_rejected(asked: dict[str, Any], message: str) -> None
         soc_exists(lemma1(3), **asked)
     with pytest.raises(InputError, match="-1 links"):
         tco_exists(lemma1(3), -1)
+
+
+PATH = Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}})
+"""Two links at `a` are needed, and enough."""
+
+
+def slowly(
+    limits: Limits, monkeypatch: pytest.MonkeyPatch, *, lower_bound: int, small: bool = True
+) -> Existence:
+    """Decide by a solver or search that finds GM's overlay, and proves a bound."""
+    overlay = design(PATH, "gm").overlay
+    found = SimpleNamespace(overlay=overlay, lower_bound=lower_bound, links_needed=2)
+    monkeypatch.setattr(decisions, "solve", lambda *_, **__: found)
+    monkeypatch.setattr(decisions, "design", lambda *_, **__: Plan(overlay, "best", {}, 0, 0.0))
+    monkeypatch.setattr(decisions, "SMALL", PATH.num_nodes if small else PATH.num_nodes - 1)
+    return decisions._slow_if_connected(PATH, limits, Clock(9.0), 0, None, 1, None)
+
+
+def test_what_a_solver_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its overlay is a witness, its bound a proof; between both nothing is known but the links needed."""
+    links, degree = Limits(1, None, 0, "filtering"), Limits(None, 1, 0, "filtering")
+    found = slowly(replace(links, links=2), monkeypatch, lower_bound=2)
+    assert (found.answer, found.best) == ("yes", 2)
+    assert found.reason.startswith("yes: exact gives one with 2 links")
+    found = slowly(links, monkeypatch, lower_bound=2)
+    assert (found.answer, found.at_least, found.best) == ("no", 2, 2)
+    assert found.reason == "no: connecting every topic takes at least 2 links, as exact proves"
+    found = slowly(degree, monkeypatch, lower_bound=2)
+    assert found.reason == "no: connecting every topic takes at least 2 links at some node, as exact proves"
+    for limits in (links, degree):
+        found = slowly(limits, monkeypatch, lower_bound=1)
+        assert (found.answer, found.at_least, found.best) == ("unknown", 2, 2)
+
+
+def test_what_a_search_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the solver's sizes, a search may find a witness, but proves nothing."""
+    limits = Limits(2, None, 0, "filtering")
+    found = slowly(limits, monkeypatch, lower_bound=9, small=False)
+    assert (found.answer, found.best) == ("yes", 2)
+    assert found.reason.startswith("yes: best gives one")
+    found = slowly(replace(limits, links=1), monkeypatch, lower_bound=9, small=False)
+    assert (found.answer, found.at_least, found.best) == ("unknown", 1, 2)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 5.0])
+@pytest.mark.parametrize("cost", [0, 1])
+def test_what_stays_open(monkeypatch: pytest.MonkeyPatch, seconds: float, cost: int) -> None:
+    """Without a witness or proof the answer is unknown: with what is known, if every topic must connect."""
+    monkeypatch.setattr(refutations, "counting", lambda *_: None)
+    monkeypatch.setattr(refutations, "by_links", lambda *_: None)
+    monkeypatch.setattr(decisions.Limits, "met_by", lambda *_: False)
+    slow = Existence("unknown", "", None, 7, 9)
+    asked = []
+    monkeypatch.setattr(decisions, "_slow_if_connected", lambda *_: asked.append(1) or slow)
+    found = soc_exists(PATH, degree=1, cost=cost, seconds=seconds)
+    assert found.answer == "unknown"
+    assert bool(asked) == (cost == 0 and seconds > 0)
+    assert (found.at_least, found.best) == ((7, 9) if asked else (2, 2))
+    expected = (
+        "unknown: no overlay found satisfies both limits, and no proof excludes all"
+        if cost
+        else f"unknown: connecting every topic takes at least {found.at_least} links, and the best one found "
+        f"has {found.best}; give more --seconds"
+    )
+    assert found.reason == expected
+    assert decisions._open(Limits(None, 1, 0, "filtering"), 3, None).endswith(
+        "at least 3 links; give more --seconds"
+    )

@@ -24,3 +24,17 @@ def test_unknown_filters_are_named(choice: FilterChoice) -> None:
     """A filter that nobody holds can be neither expanded nor excluded."""
     with pytest.raises(InputError, match="'q/#'"):
         plan_filters(Interest.from_dict(HELD), choice)
+
+
+def test_topics_belong_to_the_group_of_the_filters_that_they_match() -> None:
+    """A topic that no filter matches has no group; a filter or an invalid name is no topic."""
+    made = plan_filters(Interest.from_dict({"a": ["x/+"], "b": ["x/y", "z/#"], "c": ["w"]}))
+    names = made.groups.topic_names.to_pylist()
+    found = made.groups_of(["x/q", "none", "w", "x/y", "z/1/2", "x/+", "", "w"])
+    assert {topic: names[group] for topic, group in found.items()} == {
+        "x/q": names[found["x/y"]],
+        "x/y": names[found["x/q"]],
+        "w": "w",
+        "z/1/2": "z/#",
+    }
+    assert len(set(found.values())) == 3

@@ -139,13 +139,10 @@ class PlannedFilters:
             topic for topic in dict.fromkeys(topics) if not why_invalid(topic) and not has_wildcard(topic)
         ]
         filters: list[str] = self.held.topic_names.to_pylist()
-        first = group_numbers([*filters, *listed])
-        group = {number: int(self.group_of[place]) for place, number in enumerate(first[: len(filters)])}
-        return {
-            topic: group[number]
-            for topic, number in zip(listed, first[len(filters) :], strict=True)
-            if number in group and number < len(filters)
-        }
+        names = list(dict.fromkeys([*filters, *listed]))  # a topic may also be a filter
+        first = dict(zip(names, group_numbers(names), strict=True))
+        group = {first[held]: number for held, number in zip(filters, self.group_of.tolist(), strict=True)}
+        return {topic: group[first[topic]] for topic in listed if first[topic] in group}
 
     def figures(self) -> dict[str, Any]:
         """Return the figures for a JSON answer."""
