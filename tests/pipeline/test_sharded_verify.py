@@ -91,6 +91,9 @@ def test_groups_of_filters_are_derived_and_verified(engine: Engine, tmp_path: Pa
         assert there.passed
         assert there.overlay is not None
         assert there.overlay.interest.num_topics == filters.groups.num_topics == 3
+    pq.write_table(Interest.from_dict(held | {"ulm": ["x"]}).to_arrow(), tmp_path / "other.parquet")
+    with pytest.raises(InputError, match="another dataset"):
+        verify_on_cluster(engine, tmp_path / "plan", tmp_path / "other.parquet")
     few = Overlay(filters.groups, made.overlay.u[1:], made.overlay.v[1:], made.overlay.contribution[1:])
     write_plan(replace(made, overlay=few, filters=filters), tmp_path / "plan")
     groups = pq.read_table(tmp_path / "plan" / "groups.parquet").to_pydict()

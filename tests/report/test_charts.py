@@ -57,6 +57,41 @@ def test_the_legend_names_each_plan(plans: list[Plan], tmp_path: Path) -> None:
     assert "<!-- Designs -->" in text
 
 
+def test_curves_are_what_the_plans_have(plans: list[Plan]) -> None:
+    """Left are shares of brokers with at least so many links, right the support of the first links."""
+    left, right = degree_and_support(plans).axes
+    for number, plan in enumerate(plans):
+        degrees, support = mw.measure.degrees(plan.overlay), mw.measure.support_curve(plan.overlay)
+        shares = [(degrees.of_node >= least).mean() for least in range(1, degrees.maximum + 1)]
+        steps, last = left.lines[2 * number : 2 * number + 2]
+        assert steps.get_xdata().tolist() == list(range(1, degrees.maximum + 1))
+        assert steps.get_ydata().tolist() == pytest.approx(shares)
+        assert (last.get_xdata()[0], last.get_ydata()[0]) == (degrees.maximum, pytest.approx(shares[-1]))
+        curve, end = right.lines[2 * number : 2 * number + 2]
+        assert curve.get_xdata().tolist() == list(range(len(support)))
+        assert curve.get_ydata().tolist() == pytest.approx(support.tolist())
+        assert (end.get_xdata()[0], end.get_ydata()[0]) == (len(support) - 1, support[-1])
+        assert steps.get_color() == curve.get_color() == COLOURS[number]
+    assert (right.get_xlim()[0], right.get_ylim()) == (0, (0, 1.04))
+    assert left.get_xlabel() == "links of a broker"
+
+
+@pytest.mark.parametrize(("links", "scale"), [(9, "linear"), (10, "log")])
+def test_few_links_need_no_logarithm(links: int, scale: str) -> None:
+    """From ten links at a broker on, the axes of degrees are logarithmic."""
+    star = {f"n{number}": {f"t{number}"} for number in range(links)}
+    star["hub"] = {f"t{number}" for number in range(links)}
+    left, right = degree_and_support([mw.design(star, "gm")]).axes
+    assert (left.get_xscale(), left.get_yscale(), right.get_xscale()) == (scale, scale, "linear")
+
+
+def test_a_plan_without_links_has_no_degrees() -> None:
+    """A logarithmic axis cannot show it; its support is drawn."""
+    interest = mw.Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"y"}})
+    left, right = degree_and_support([mw.design(interest, "gpa", max_edges=0)]).axes
+    assert (len(left.lines), len(right.lines)) == (0, 2)
+
+
 def test_matplotlib_settings_do_not_matter(plans: list[Plan], chart: bytes, tmp_path: Path) -> None:
     """The user's matplotlib settings do not change the chart, and the chart does not change them."""
     from matplotlib import rc_context, rcParams
