@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from meshwright.arrow import is_text
 from meshwright.errors import FormatError, InputError, first_five
@@ -151,10 +150,11 @@ def batch_rows(
     """Return the rows of a batch, whose first row has this place."""
     bad = Bad()
     numbers: NDArray[np.int64] = np.arange(batch.num_rows)
-    fields = {what: batch.column(name) for what, name in columns.items()}
+    fields = {what: _decode_broken(batch.column(name)) for what, name in columns.items()}
     broken = np.zeros(batch.num_rows, dtype=bool)
     for column in fields.values():
-        broken |= _broken_texts(column)
+        if not pa.types.is_dictionary(column.type):
+            broken |= _broken_texts(column)
     if broken.any():
         for row in np.flatnonzero(broken).tolist():
             bad.add(place + row, _record(fields, row), NOT_UTF8)
@@ -175,22 +175,21 @@ def _plain(column: pa.Array, what: str) -> pa.Array:
     return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column
 
 
+def _decode_broken(column: pa.Array) -> pa.Array:
+    """Return a column without its dictionary, if that has values that are not UTF-8: it would keep them."""
+    if pa.types.is_dictionary(column.type) and _broken_texts(column.dictionary).any():
+        return column.dictionary_decode()
+    return column
+
+
 def _broken_texts(column: pa.Array) -> NDArray[np.bool_]:
     """Return which values are not UTF-8: Parquet does not check it."""
-    texts = column.dictionary if pa.types.is_dictionary(column.type) else column
     try:
-        texts.validate(full=True)
-        broken = np.zeros(len(texts), dtype=bool)
+        column.validate(full=True)
     except pa.ArrowInvalid:
-        values = texts.cast(pa.binary()).to_pylist()
-        broken = np.array([value is not None and not _is_utf8(value) for value in values], dtype=bool)
-    if texts is column:
-        return broken
-    if not broken.any():
-        return np.zeros(len(column), dtype=bool)
-    codes = pc.fill_null(column.indices, -1).to_numpy()
-    found: NDArray[np.bool_] = np.concatenate((broken, [False]))[codes]
-    return found
+        values = column.cast(pa.binary()).to_pylist()
+        return np.array([value is not None and not _is_utf8(value) for value in values], dtype=bool)
+    return np.zeros(len(column), dtype=bool)
 
 
 def _is_utf8(value: bytes) -> bool:
