@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from content_naive import workloads
 from meshwright.content import Workload, assign, cost, synthetic
 from meshwright.content.assignment.descent import descent
-from meshwright.content.assignment.exact import Optimum, Program, exact
+from meshwright.content.assignment.exact import INFEASIBLE, Optimum, Program, exact
 from meshwright.errors import InputError
 
 
@@ -34,14 +36,14 @@ def test_the_optimum_is_that_of_all_assignments(workload: Workload) -> None:
     assert found.lower_bound <= min(fitting) * (1 + 1e-6)
 
 
-def test_hubs_do_not_forward() -> None:
-    """Users on three brokers around a cheap hub pay 4 for their tree, not 3 for one over the hub."""
+def around_a_hub(capacity: float = np.inf) -> Workload:
+    """Return three users, each on a broker of its own, around a cheap hub."""
     core = np.full((4, 4), 2.0)
     core[3], core[:, 3] = 1.0, 1.0
     np.fill_diagonal(core, 0.0)
     access = np.full((3, 4), 100.0)
     access[[0, 1, 2], [0, 1, 2]] = 0.0
-    workload = Workload.build(
+    return Workload.build(
         ["a", "b", "c"],
         ["b0", "b1", "b2", "hub"],
         ["only"],
@@ -49,9 +51,13 @@ def test_hubs_do_not_forward() -> None:
         subscriptions=([0, 1, 2], [0, 0, 0]),
         access=access,
         core=core,
-        capacity=np.inf,
+        capacity=capacity,
     )
-    found = exact(workload)
+
+
+def test_hubs_do_not_forward() -> None:
+    """Users on three brokers around a cheap hub pay 4 for their tree, not 3 for one over the hub."""
+    found = exact(around_a_hub())
     assert found.proven
     assert found.cost == pytest.approx(4.0)
 
@@ -172,6 +178,76 @@ def test_an_optimum_is_proven_within_the_tolerance() -> None:
     assert [one.proven for one in found.values()] == [True, True, False, False]
     assert found[3.0].gap == 0.25
     assert Optimum(nowhere, 0.0, 0.0).gap == 0.0
+
+
+class Solver:
+    """Gives answers one after the other, each after 40 seconds."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any]) -> None:
+        self.answers, self.now, self.given = list(answers), 0.0, list[float]()
+        module = import_module("meshwright.content.assignment.exact")
+        monkeypatch.setattr(module, "working_seconds", lambda: self.now)
+        monkeypatch.setattr(module, "_solve", self.solve)
+
+    def solve(self, program: Program, seconds: float) -> Any:
+        """Answer the next question."""
+        self.given.append(seconds)
+        self.now += 40.0
+        known = {"status": 0, "mip_dual_bound": None, "x": None} | self.answers.pop(0)
+        if known["x"] is not None:
+            known["x"] = known["x"](program)
+        return SimpleNamespace(**known)
+
+
+def in_a_circle(program: Program) -> Any:
+    """Return the best assignment, in which two brokers feed each other only."""
+    values = as_values(program, [0, 1, 2])
+    values[[program.y(0, 0, 1), program.y(0, 0, 2)]] = 0.0
+    values[[program.y(0, 1, 2), program.y(0, 2, 1)]] = 1.0
+    return values
+
+
+def test_rounds_end_with_a_connected_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solution with a circle is cut off and solved again, in the time that is left; bounds only rise."""
+    solver = Solver(
+        monkeypatch,
+        {"x": in_a_circle, "mip_dual_bound": 500.0},
+        {"x": lambda program: as_values(program, [0, 1, 2]), "mip_dual_bound": 400.0},
+    )
+    calls: list[tuple[int, float, str]] = []
+    found = exact(around_a_hub(), time_limit=60.0, progress=lambda *call: calls.append(call))
+    assert solver.given == [60.0, 20.0]
+    assert calls == [(1, pytest.approx(2 / 3), "cost 4, at least 2")]
+    assert (found.cost, found.lower_bound) == (4.0, pytest.approx(2.0))
+
+
+def test_the_time_ends_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a solution, rounds go on until the time is over, which is all of it and no more."""
+    solver = Solver(
+        monkeypatch, {"status": 1}, {"status": 1, "x": lambda program: as_values(program, [0, 1, 2])}
+    )
+    calls: list[tuple[int, float, str]] = []
+    found = exact(around_a_hub(), time_limit=60.0, progress=lambda *call: calls.append(call))
+    assert [(rounds, share) for rounds, share, _ in calls] == [(1, pytest.approx(2 / 3)), (2, 1.0)]
+    assert not solver.answers
+    assert not found.proven
+
+
+def test_a_program_that_is_too_tight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that rejects a known assignment proves it; without one, there is none, or none in time."""
+    Solver(monkeypatch, {"status": INFEASIBLE})
+    assert exact(around_a_hub()).proven
+
+    def stuck(*_: object, **__: object) -> Any:
+        raise InputError("no room")
+
+    monkeypatch.setattr(import_module("meshwright.content.assignment.exact"), "descent", stuck)
+    Solver(monkeypatch, {"status": INFEASIBLE})
+    with pytest.raises(InputError, match="no assignment keeps within all capacities"):
+        exact(around_a_hub())
+    Solver(monkeypatch, {"status": 1}, {"status": 1})
+    with pytest.raises(InputError, match="no room"):
+        exact(around_a_hub(), time_limit=60.0)
 
 
 def test_no_time_gives_a_bound() -> None:
