@@ -7,15 +7,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.designs import design
-from meshwright.filters import FilterChoice, catch_alls, plan_filters
+from meshwright.filters import FilterChoice, catch_alls, covers, has_wildcard, matches, plan_filters
 from meshwright.interest import Interest
 from meshwright.store import write_plan
 from meshwright.store.plan_check import verify_stored_plan
-from meshwright.verify.filter_groups import derive_groups
+from meshwright.verify.filter_groups import _covered, derive_groups
 from naive_filters import filters
 
 HELD = {"a": ["m/#", "x"], "b": ["m/n", "$share/g/x"], "c": ["m/+", "y", "a b"], "d": ["#"]}
@@ -93,3 +93,23 @@ def test_a_changed_table_is_noticed(tmp_path: Path, file: str, column: str, name
     report = verify_stored_plan(plan, interest)
     assert not report.passed
     assert any(said in line for line in report.disagreements)
+
+
+bare = filters.filter(lambda held: not held.startswith("$share/"))
+
+
+@settings(max_examples=200)
+@given(bare, st.lists(bare, max_size=6, unique=True), st.lists(bare, max_size=4, unique=True))
+def test_what_a_catch_all_stands_for(wide: str, others: list[str], published: list[str]) -> None:
+    """It stands for the filters that it covers, and for published topics of it that none of these matches."""
+    topics = [topic for topic in published if not has_wildcard(topic)]
+    by = [other for other in others if covers(wide, other)]
+    more = {
+        topic
+        for topic in topics
+        if matches(wide, topic) and topic not in by and not any(matches(one, topic) for one in by)
+    }
+    found = _covered(wide, others, topics)
+    assert list(found[: len(by)]) == by
+    assert set(found[len(by) :]) == more
+    assert len(found) == len(by) + len(more)
