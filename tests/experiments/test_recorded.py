@@ -6,7 +6,15 @@ from functools import cache
 
 import pytest
 
-from experiments.recorded_results import FIGURES, cells_of, claims_of, drawing_of, grids_of, recorded_answers
+from experiments.recorded_results import (
+    FIGURES,
+    cells_of,
+    claims_of,
+    drawing_of,
+    grids_of,
+    recorded_answers,
+    run_small_cells,
+)
 
 recorded = cache(recorded_answers)
 
@@ -28,6 +36,32 @@ def test_cells(name: str) -> None:
     """Small cells measure what they measured; a figure whose cells do not has another version."""
     assert cells_of(name) == recorded()[name]["small"]
     assert grids_of(FIGURES[name][1]) == recorded()[name]["cells"]
+
+
+ORDERED = (
+    ("bound_degree", "average_degree"),
+    ("average_degree_bound", "average_degree"),
+    ("max_degree_bound", "max_degree"),
+    ("bound", "best"),
+    ("best", "gm"),
+    ("bound", "best_links"),
+    ("best_links", "gm_links"),
+    ("bound", "gm"),
+)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_what_is_ours_lies_in_between(name: str) -> None:
+    """Our overlays are not below the bounds, and not above those of the paper that they start from."""
+    for _, rows in run_small_cells(name):
+        for row in rows:
+            for low, high in ORDERED:
+                assert low not in row or high not in row or row[low] <= row[high] + 1e-9
+        support = {row["design"]: row["support"] for row in rows if {"design", "support"} <= row.keys()}
+        if "bound" in support:
+            assert (
+                max(support[design] for design in ("gpm-useful", "gpm", "randomm")) <= support["bound"] + 1e-9
+            )
 
 
 def verdicts() -> dict[str, set[str]]:
