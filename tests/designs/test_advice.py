@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calls import crowds, examples
-from meshwright import Interest
-from meshwright.designs import Wishes, advise, front
-from meshwright.designs.advice import NEARLY_FEWEST
+from calls import crowds, examples, overlay_of
+from meshwright import Interest, measure
+from meshwright.designs import Plan, Wishes, advise, design, front
+from meshwright.designs.advice import NEARLY_FEWEST, Tried
 from meshwright.errors import InputError
 from meshwright.workloads import zipf
 
@@ -107,3 +110,30 @@ def test_a_search_under_one_limit_uses_it_up() -> None:
     fewest, of_all = (min(len(plan.overlay) for plan in plans) for plans in (within, others))
     assert fewest < of_all
     assert front(interest, max_degree=1, steps=10) == ()
+
+
+def test_what_a_plan_does_not_meet_is_said() -> None:
+    """Each wish that is not met has its own words; at the limit itself, a wish is met."""
+    path = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}, "c": {"y", "z"}, "d": {"z"}})
+    tried = Tried(design(path, "gm"))
+    assert tried.unmet(Wishes(max_degree=2, max_edges=3, diameter=1, resilient=True)) == []
+    assert tried.unmet(Wishes(max_degree=1)) == ["highest degree 2, above 1"]
+    assert tried.unmet(Wishes(max_edges=2)) == ["3 links, above 2"]
+    line = Interest.from_dict({name: {"x"} for name in "abcd"})
+    chain = overlay_of(line, [(0, 1), (1, 2), (2, 3)])
+    tried = Tried(Plan(chain, "gm", {}, 0, 0.0))
+    assert tried.unmet(Wishes(resilient=True)) == ["one failure splits 1 topic"]
+    assert tried.unmet(Wishes(diameter=2)) == ["diameter 3, above 2"]
+    assert tried.unmet(Wishes(diameter=3)) == []
+
+
+@pytest.mark.parametrize(("algorithm", "said"), [("gm", True), ("cd", False)])
+def test_a_diameter_that_is_not_known_exactly(
+    algorithm: str, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A diameter that was measured in part is no proof, unless the design guarantees it."""
+    line = Interest.from_dict({name: {"x"} for name in "abc"})
+    plan = Plan(overlay_of(line, [(0, 1), (1, 2)]), algorithm, {}, 0, 0.0)
+    known = measure.diameters(plan.overlay)
+    monkeypatch.setattr(measure, "diameters", lambda _: replace(known, exact=np.zeros_like(known.exact)))
+    assert Tried(plan).unmet(Wishes(diameter=2)) == ["diameter at least 2, not known exactly"] * said

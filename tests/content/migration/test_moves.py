@@ -9,7 +9,7 @@ from meshwright.content import Workload
 from meshwright.content.migration import Terms
 from meshwright.content.migration.protocol.broker_state import GENERATION, BrokerState, LocalUser
 from meshwright.content.migration.protocol.delivery import ChannelTrees
-from meshwright.content.migration.protocol.messages import Message, RequestToMove
+from meshwright.content.migration.protocol.messages import Message, Move, Refused, RequestToMove
 from meshwright.content.migration.protocol.moves import Handover, MoveRequests
 from meshwright.content.migration.protocol.publications import Publications
 
@@ -108,3 +108,62 @@ def test_only_moves_of_earlier_tokens_are_lost(requests: MoveRequests) -> None:
     state.users = {user: LocalUser(version=version) for user, version in versions.items()}
     handover.drop_lost_moves(2)
     assert set(state.users) == {1, 2, 3}
+
+
+@pytest.fixture
+def handover(requests: MoveRequests) -> Handover:
+    state = requests._state
+    return Handover(state, Publications(state, ChannelTrees(state)))
+
+
+def test_a_user_that_is_not_expected_is_refused(
+    requests: MoveRequests, handover: Handover, connection: Recorder
+) -> None:
+    """A user that nobody announced, or with another version, is refused; an expected one is served."""
+    state = requests._state
+    del state.users[1]
+    handover.replicate(1, 2, 4)
+    state.users[2].connected = False
+    for user, version in ((1, 5), (2, 5)):
+        connection.sent.clear()
+        handover.connect(user, version)
+        assert [(to - BROKERS, type(message)) for to, message in connection.sent] == [(user, Refused)]
+    assert 1 not in state.users
+    assert not state.users[2].connected
+    handover.replicate(1, 3, 7)
+    state.users[3].connected = False
+    handover.connect(3, 7)
+    assert state.users[3].connected
+    assert not state.users[3].handover_complete  # its home has not handed it over
+
+
+def test_nothing_comes_from_a_dead_home(requests: MoveRequests, handover: Handover) -> None:
+    """If the home broker crashes before or after the user connects, there is nothing to wait for."""
+    state = requests._state
+    for user in (1, 2):
+        handover.replicate(1, user, 7)
+        state.users[user].connected = False
+    handover.connect(1, 7)
+    handover.leaving = {4: Move(1, 4, 1, True), 5: Move(2, 5, 0, True)}
+    state.alive.discard(1)
+    assert handover.broker_down(1) == [4]
+    assert set(handover.leaving) == {5}
+    assert state.users[1].handover_complete
+    assert not state.users[2].handover_complete
+    handover.connect(2, 7)
+    assert state.users[2].handover_complete
+
+
+def test_publications_of_stranded_users_are_settled(requests: MoveRequests, handover: Handover) -> None:
+    """Unsettled publications wait for whom both lists name; if all of these are stranded, they settle."""
+    state, settled = requests._state, []
+    handover._publications.settle = lambda user, local, number: settled.append((user, number))  # type: ignore[method-assign, assignment]
+    state.users[0] = LocalUser(home=1, connected=True)
+    state.users[0].unsettled[8] = 0, {3, 4}
+    state.stranded.add(5)
+    handover.take_over(0, [(7, 0, [5]), (8, 0, [4, 5, 2]), (9, 0, [2, 5])])
+    assert settled == [(0, 7)]
+    assert state.users[0].unsettled == {8: (0, {4}), 9: (0, {2})}
+    assert state.users[0].home is None
+    handover.take_over(17, [(1, 0, [2])])  # of a user who has gone on: nothing happens
+    assert 17 not in state.users
