@@ -7,7 +7,8 @@ Compiled functions are left out, unless `--compiled` asks for them.
 
 Much faster is to run only the tests that reach the changed line, in whichever room they are:
 `pytest --cov=meshwright --cov-context=test --cov-report=`, then `mutate.py --reached .coverage PATHS…`.
-The file knows nothing of tests that start a process: try survivors again with the tests of their room.
+What runs at import gets the likeliest tests of its room. The file knows nothing of tests that start a
+process: try survivors again with all tests of their room.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ NOT_COPIED = (".*", "__pycache__", "*.egg-info", "build", "dist", "out", "htmlco
 NO_TESTS = 5  # pytest's exit code if it finds none
 NO_END = "no end"
 MOST_TESTS = 80  # for a mutant, of all that reach it
+MOST_FILES = 4  # of tests, for a mutant that runs at import
 MEMORY = 8 << 30  # bytes of data for each process: a mutant may ask for any amount
 
 
@@ -101,6 +103,8 @@ class Reach:
         # A context is `test@group|phase`; what runs outside any test has no name.
         found = {re.sub(r"@\w+$", "", context.rpartition("|")[0]) for context in contexts} - {""}
         likely = suite_of(mutant.file)
+        if not found and "" in contexts:  # it runs when its module is imported, for whichever test
+            return likely[:MOST_FILES]
         places = {test: place for place, test in enumerate(likely)}
 
         def rank(test: str) -> tuple[int, bool, str]:
@@ -177,11 +181,11 @@ class Copy:
             if outcome.by.startswith(NO_END) and self.run(tests, limit)[0] is None:
                 tests = tests[: len(tests) // 2]  # they take that long without the mutant too
                 continue
-            failed = next((test for test in tests if test == outcome.by), None)
-            if failed is None or self.passes.get(failed):
+            given = next((test for test in tests if f"{outcome.by}::".startswith(f"{test}::")), None)
+            if given is None or self.passes.get(outcome.by):
                 return outcome
-            code, _, _ = self.run([failed], limit)
-            self.passes[failed] = code == 0
+            code, _, _ = self.run([outcome.by], limit)
+            self.passes[outcome.by] = self.passes[given] = code == 0
             if code == 0:
                 return outcome
         return Outcome(mutant, "survived", "no test reaches it")

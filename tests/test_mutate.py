@@ -181,6 +181,13 @@ def test_tests_reach_the_whole_statement_of_a_line(tmp_path: Path, monkeypatch: 
     reach = Reach(tmp_path / ".coverage")
     assert reach.tests_of(Mutant("a.py", 7, 0, 0, "", "", "")) == ["t.py::test_a[x@y]", "t.py::test_b"]
     assert reach.tests_of(Mutant("a.py", 10, 0, 0, "", "", "")) == []
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_a.py").write_text("")
+    data.set_context("")
+    data.add_lines({str(tmp_path / "a.py"): [1]})
+    data.write()
+    at_import = Reach(tmp_path / ".coverage").tests_of(Mutant("a.py", 1, 0, 0, "", "", ""))
+    assert at_import == ["tests/test_a.py"]
     with pytest.raises(SystemExit, match="--cov-context=test makes one"):
         Reach(tmp_path / "none")
 
@@ -217,6 +224,7 @@ def test_a_copy_is_as_before_after_a_mutant(tmp_path: Path, monkeypatch: pytest.
     (copy.tree / "tests" / "test_wrong.py").write_text("def test(): assert False\n")
     wrong, right = "tests/test_wrong.py::test", "tests/test_module.py::test"
     for new, by, tests in [
+        ("9", right, ["tests/test_wrong.py", "tests/test_module.py"]),
         ("9", right, [wrong, right]),
         ("2", "", [wrong, right]),
         ("9", "no test reaches it", [wrong]),

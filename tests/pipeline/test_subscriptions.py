@@ -48,9 +48,9 @@ def test_counts_that_are_not_those_of_the_names(interest: Interest, tmp_path: Pa
     folder = write_dataset(interest, tmp_path / "data")
     state(folder, **{kind: 3})
     given = subscriptions(None, folder)
-    with pytest.raises(FormatError, match="it does not state .* as its counts"):
+    with pytest.raises(FormatError, match=r"it does not state .* as its counts"):
         given.check_names()
-    with pytest.raises(FormatError, match="it does not state .* as its counts"):
+    with pytest.raises(FormatError, match=r"it does not state .* as its counts"):
         print(given.names)
 
 
