@@ -1,0 +1,176 @@
+"""What charts show: the points, bars and levels are those of the data, and axes fit them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import meshwright as mw
+from calls import overlay_of
+from meshwright.designs import Plan
+from meshwright.report import churn
+from meshwright.report.charts import MOST_NAMES, ccdf_chart, federation_picture
+from meshwright.report.plan_charts import (
+    MOST_BARS,
+    MOST_RANGE_LABELS,
+    degree_chart,
+    graph_picture,
+    pareto_point,
+    support_chart,
+)
+from meshwright.report.sheet import COLOURS
+from meshwright.report.trade_off_chart import trade_off
+
+
+def points(line: Any) -> list[tuple[float, float]]:
+    """Return the points of a line."""
+    return list(
+        zip(np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist(), strict=True)
+    )
+
+
+def star(links: int) -> mw.Interest:
+    """Return a hub that shares a topic with each of some nodes."""
+    held = {f"n{number}": {f"t{number}"} for number in range(links)}
+    return mw.Interest.from_dict(held | {"hub": {f"t{number}" for number in range(links)}})
+
+
+@pytest.mark.parametrize("links", [1, 5, MOST_BARS])
+def test_each_degree_has_a_bar(links: int) -> None:
+    """A bar is as high as the number of brokers with so many links."""
+    [axes] = degree_chart(mw.design(star(links), "gm").overlay).axes
+    heights = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in axes.patches}
+    expected = dict.fromkeys(range(links + 1), 0) | {1: links, links: 1}
+    assert heights == (expected if links > 1 else {0: 0, 1: 2})
+    assert axes.get_ylabel() == "brokers"
+
+
+def test_many_degrees_share_bars() -> None:
+    """Ranges double: 1, 2–3, 4–7 …; a few of them have labels."""
+    [axes] = degree_chart(mw.design(star(MOST_BARS + 1), "gm").overlay).axes
+    heights = [bar.get_height() for bar in axes.patches]
+    assert heights == [MOST_BARS + 1, 0, 0, 0, 0, 1]  # 1, 2–3, 4–7, 8–15, 16–31, 32–63
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels == ["1", "4–7", "16–31"]
+    assert len(labels) <= MOST_RANGE_LABELS
+
+
+def test_the_support_of_the_first_links() -> None:
+    """The curve is the support, and its mark is where 80 % of it are reached."""
+    overlay = mw.design(mw.workloads.zipf(20, 8, size=4, seed=1), "gm").overlay
+    curve = mw.measure.support_curve(overlay)
+    [axes] = support_chart(overlay).axes
+    line, mark = axes.lines
+    assert points(line) == [(at, pytest.approx(curve[at])) for at in range(len(curve))]
+    point = pareto_point(curve)
+    assert point is not None
+    assert points(mark) == [(point.links, curve[point.links])]
+    assert curve[point.links] >= 0.8 > curve[point.links - 1]
+    assert point.share_of_links == point.links / len(overlay)
+    assert point.by_fifth == curve[round(len(overlay) / 5)]
+    assert (axes.get_xlim(), axes.get_ylim()) == ((0, len(overlay)), (0, 1.04))
+    assert "80 % of it with" in axes.texts[0].get_text()
+    [empty] = support_chart(overlay.prefix(0)).axes
+    assert (len(empty.lines), empty.get_xlim()) == (1, (0, 1))
+
+
+def test_brokers_and_links_have_their_places() -> None:
+    """A picture has a dot for each broker and a line for each link; many of them are smaller."""
+    places = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]])
+    [axes] = graph_picture(places, np.array([0, 1]), np.array([2, 2])).axes
+    lines, dots = axes.collections
+    assert [segment.tolist() for segment in lines.get_segments()] == [[[0, 0], [3, 1]], [[1, 2], [3, 1]]]
+    assert dots.get_offsets().tolist() == places.tolist()
+    assert (lines.get_linewidths()[0], dots.get_sizes()[0]) == (1.2, 60)
+    many = np.random.default_rng(1).random((3000, 2))
+    [axes] = graph_picture(many, np.arange(600), np.arange(600) + 1).axes
+    lines, dots = axes.collections
+    assert (lines.get_linewidths()[0], dots.get_sizes()[0]) == (0.5, 3)
+
+
+def test_distributions_without_zeros() -> None:
+    """Values above zero are drawn, on logarithmic axes if they are wide."""
+    few = np.array([0, 1, 2]), np.array([1.0, 0.5, 0.1])
+    wide = np.array([0, 1, 10]), np.array([1.0, 0.5, 0.1])
+    left, right = ccdf_chart({"few": {"a": few}, "wide": {"a": wide, "b": few}}, ["x", "y"]).axes
+    assert points(left.lines[0]) == [(1, 0.5), (2, 0.1)]
+    assert [points(line) for line in right.lines] == [[(1, 0.5), (10, 0.1)], [(1, 0.5), (2, 0.1)]]
+    assert (left.get_xscale(), right.get_xscale(), right.get_yscale()) == ("linear", "log", "log")
+    assert (left.get_title("left"), right.get_xlabel()) == ("few", "y")
+
+
+def test_brokers_on_a_circle() -> None:
+    """Brokers are clockwise from the top; wider bridges have more topics; faulty ones are marked."""
+    [axes] = federation_picture("abcd", {("a", "b"): 4, ("c", "a"): 2}, faulty={"c"}, title="all").axes
+    first, second = axes.lines
+    assert points(first) == [pytest.approx((0, 1)), pytest.approx((1, 0))]
+    assert points(second) == [pytest.approx((0, -1)), pytest.approx((0, 1))]
+    assert (first.get_linewidth(), second.get_linewidth()) == (3.6, 2.1)
+    assert [text.get_text() for text in axes.texts] == list("abcd")
+    assert [text.get_ha() for text in axes.texts[1::2]] == ["left", "right"]
+    colours = [tuple(dot.get_facecolor()[0]) for dot in axes.collections]
+    assert colours[0] == colours[1] == colours[3] != colours[2]
+    crowd = [f"b{number}" for number in range(MOST_NAMES + 1)]
+    assert len(federation_picture(crowd[:-1], {}).axes[0].texts) == MOST_NAMES
+    assert len(federation_picture(crowd, {}).axes[0].texts) == 0
+
+
+def plan(links: list[tuple[int, int]], **figures: Any) -> Plan:
+    """Return a plan of four nodes that share a topic."""
+    line = mw.Interest.from_dict({name: {"x"} for name in "abcd"})
+    made = Plan(overlay_of(line, links), "gm", {}, 0, 0.0)
+    made.figures.update(figures)
+    return made
+
+
+def test_trade_offs() -> None:
+    """The front is a staircase, other plans are marks, and the highest proof is a level."""
+    chain, hub = plan([(0, 1), (1, 2), (2, 3)]), plan([(0, 1), (0, 2), (0, 3)], lower_bound=3)
+    all_pairs = plan([(0, 1), (0, 2), (0, 3), (1, 2)], lower_bound=2)
+    [axes] = trade_off(None, front=[chain, hub], others=[all_pairs, hub], chosen=hub, title="some").axes
+    stairs, mark, ring, taken, level = axes.lines
+    assert points(stairs) == [(2, 3), (3, 3)]
+    assert [points(line) for line in (mark, ring, taken)] == [[(3, 4)], [(3, 3)], [(3, 3)]]
+    assert taken.get_label().endswith(": take this")
+    assert "take" not in mark.get_label()
+    assert level.get_ydata() == [3, 3]
+    assert "needs 3 links" in level.get_label()
+    assert axes.get_xscale() == "linear"
+    [axes] = trade_off(None, front=[plan([(0, 1)]), plan([], max_degree=10)]).axes
+    assert axes.get_xscale() == "log"
+
+
+def test_rounds_of_churn() -> None:
+    """Degrees are drawn round by round, links and times as means of equal ranges."""
+    count = 3 * churn.BINS
+    number = np.arange(count)
+    rounds = pa.table(
+        {
+            "round": number,
+            "max_degree": number % 5,
+            "average_degree": number / 2,
+            "edges_added": number,
+            "edges_removed": np.ones(count),
+            "seconds": number / 1000,
+        }
+    )
+    figures = {"rebuild_max_degree": 7, "rebuild_average_degree": 3.5}
+    replay: Any = SimpleNamespace(rounds=rounds, figures=figures)
+    axes = churn.churn_chart({"one": replay, "two": replay}, title="some").axes
+    highest, average, links, times = axes
+    assert points(highest.lines[0]) == [(at, at % 5) for at in range(count)]
+    assert points(average.lines[1]) == [(at, at / 2) for at in range(count)]
+    middles = [3 * place + 1 for place in range(churn.BINS)]
+    assert points(links.lines[0]) == [(at, pytest.approx(at + 1)) for at in middles]
+    assert points(times.lines[0]) == [(at, pytest.approx(at)) for at in middles]
+    assert [pane.lines[2].get_ydata()[0] for pane in (highest, average)] == [7, 3.5]
+    assert (len(links.lines), len(times.lines)) == (2, 2)
+    assert [pane.get_ylim()[0] for pane in axes] == [0] * 4
+    assert highest.lines[0].get_color() == COLOURS[0] != highest.lines[1].get_color()
+    assert [pane.get_title("left") for pane in axes][::3] == ["Highest degree", "Time per round"]
+    assert [pane.get_xlabel() for pane in axes] == ["", "", "round", "round"]
+    assert churn._binned(np.zeros(0))[0].tolist() == []
