@@ -11,9 +11,18 @@ import pytest
 
 import meshwright as mw
 from calls import overlay_of
+from meshwright.content import ContentPlan, Workload, assign, synthetic
+from meshwright.content.assignment.cost import link_traffic
 from meshwright.designs import Plan
 from meshwright.report import churn
 from meshwright.report.charts import MOST_NAMES, ccdf_chart, federation_picture
+from meshwright.report.content import (
+    _points_from_distances,
+    _positions,
+    content_chart,
+    content_map,
+    title_of,
+)
 from meshwright.report.plan_charts import (
     MOST_BARS,
     MOST_RANGE_LABELS,
@@ -174,3 +183,71 @@ def test_rounds_of_churn() -> None:
     assert [pane.get_title("left") for pane in axes][::3] == ["Highest degree", "Time per round"]
     assert [pane.get_xlabel() for pane in axes] == ["", "", "round", "round"]
     assert churn._binned(np.zeros(0))[0].tolist() == []
+
+
+@pytest.fixture(scope="module")
+def assigned() -> ContentPlan:
+    """Assign users in a plane to brokers."""
+    return assign(synthetic(30, 4, 6, model="plane", length=0.4, seed=2), "packing")
+
+
+def test_costs_are_stacked(assigned: ContentPlan) -> None:
+    """Each plan has a bar of its access cost and, after it, one of its core cost; the first is on top."""
+    other = assign(assigned.workload, "random")
+    [axes] = content_chart([assigned, other], title="some").axes
+    widths = [bar.get_width() for bar in axes.patches]
+    expected = [other.cost.access, assigned.cost.access, other.cost.core, assigned.cost.core]
+    assert widths == pytest.approx(expected)
+    assert [bar.get_x() for bar in axes.patches] == pytest.approx(
+        [0, 0, other.cost.access, assigned.cost.access]
+    )
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == [title_of(other), title_of(assigned)]
+
+
+def test_a_map_of_users_and_brokers(assigned: ContentPlan) -> None:
+    """Users and brokers are at their places, with a line from each user to its broker; loads fall."""
+    plane, bars = content_map(assigned).axes
+    places = assigned.workload.places
+    assert places is not None
+    lines, users, brokers = plane.collections
+    assert users.get_offsets().tolist() == places.users.tolist()
+    assert brokers.get_offsets().tolist() == places.brokers.tolist()
+    ends = [segment.tolist() for segment in lines.get_segments()]
+    home = places.brokers[assigned.cost.broker_of]
+    assert ends == [[one, two] for one, two in zip(places.users.tolist(), home.tolist(), strict=True)]
+    share = assigned.cost.load / assigned.workload.capacity
+    assert brokers.get_sizes().tolist() == pytest.approx((30 + 120 * share).tolist())
+    assert [bar.get_height() for bar in bars.patches] == pytest.approx(sorted(share, reverse=True))
+    assert bars.lines[0].get_ydata() == [1.0, 1.0]
+    traffic = link_traffic(assigned.cost)
+    u, v = np.nonzero(traffic)
+    widths = sorted((0.3 + 3.5 * traffic[u, v] / traffic.max()).tolist(), reverse=True)
+    assert [line.get_linewidth() for line in plane.lines] == pytest.approx(widths)
+
+
+def test_brokers_without_places_are_as_far_apart_as_they_cost() -> None:
+    """Distances in the plane are the costs, if these can be drawn; users are around their broker."""
+    corners = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [0.0, 3.0]])
+    core = np.sqrt(((corners[:, None] - corners[None]) ** 2).sum(axis=2))
+    found = _points_from_distances(core)
+    apart = np.sqrt(((found[:, None] - found[None]) ** 2).sum(axis=2))
+    assert apart == pytest.approx(core, abs=1e-9)
+    assert (found[np.abs(found).argmax(axis=0), [0, 1]] > 0).all()
+    assert _points_from_distances(np.array([[0.0, 2.0], [2.0, 0.0]])).tolist() == [[0, 0], [2, 0]]
+    access = np.array([[1.0, 9.0, 9.0, 9.0], [9.0, 4.0, 9.0, 9.0]])
+    workload = Workload.build(
+        ["a", "b"],
+        list("wxyz"),
+        ["c"],
+        rates=([0], [0], [1.0]),
+        subscriptions=([1], [0]),
+        access=access,
+        core=core,
+        capacity=np.inf,
+    )
+    users, brokers = _positions(assign(workload, "packing"))
+    assert brokers.tolist() == found.tolist()
+    far = np.sqrt(((users - brokers[[0, 1]]) ** 2).sum(axis=1))
+    size = np.ptp(brokers, axis=0).max()
+    assert far == pytest.approx([0.08 * size / 4, 0.08 * size])
