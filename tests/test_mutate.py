@@ -138,8 +138,8 @@ def test_compiled_functions_are_left_out_wherever_they_are() -> None:
         source = f"@{decorator}\n{plain}{plain}".encode()
         lines = [mutant.line for mutant in Mutations(source, "a.py", compiled=False).mutants()]
         assert lines == [source.count(b"\n")]
-    for source in (plain, f"@cache\n{plain}", f"@other(kernel)\n{plain}"):
-        assert Mutations(source.encode(), "a.py", compiled=False).mutants()
+    for left in (plain, f"@cache\n{plain}", f"@other(kernel)\n{plain}"):
+        assert Mutations(left.encode(), "a.py", compiled=False).mutants()
     place = [ROOT / "src" / "meshwright" / "jit" / "addresses.py"]
     assert 0 < len(mutants_of(place, [])) < len(mutants_of(place, [], compiled=True))
 

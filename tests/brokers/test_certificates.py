@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from meshwright.brokers import certificates
 from meshwright.brokers.certificates import Authority
 from meshwright.errors import InputError, MissingDependencyError
 
@@ -32,8 +32,8 @@ class OpenSSL:
 @pytest.fixture
 def openssl(monkeypatch: pytest.MonkeyPatch) -> OpenSSL:
     made = OpenSSL()
-    monkeypatch.setattr(certificates.shutil, "which", lambda name: f"/bin/{name}")
-    monkeypatch.setattr(certificates.subprocess, "run", made.run)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(subprocess, "run", made.run)
     return made
 
 
@@ -70,6 +70,6 @@ def test_a_failure_is_one_line(openssl: OpenSSL, tmp_path: Path, monkeypatch: py
             InputError, match=f"openssl cannot make a certificate: {line}; version 3 is needed"
         ):
             Authority(tmp_path / "a")
-    monkeypatch.setattr(certificates.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(MissingDependencyError, match="openssl is not installed: apt install openssl"):
         Authority(tmp_path / "a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -22,9 +23,9 @@ class Machine:
         self.kills: list[tuple[int, int]] = []
         self.ignored: list[int] = []
         monkeypatch.setattr(watchdog, "_is_broker", lambda pid: pid in self.running)
-        monkeypatch.setattr(watchdog.os, "kill", self.kill)
+        monkeypatch.setattr(os, "kill", self.kill)
         monkeypatch.setattr(watchdog, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=self.sleep))
-        monkeypatch.setattr(watchdog.signal, "signal", lambda number, _: self.ignored.append(number))
+        monkeypatch.setattr(signal, "signal", lambda number, _: self.ignored.append(number))
         monkeypatch.setattr(sys, "stdin", SENT.splitlines(keepends=True))
 
     def kill(self, pid: int, number: int) -> None:

@@ -209,8 +209,13 @@ def test_what_stays_open(monkeypatch: pytest.MonkeyPatch, seconds: float, cost: 
     monkeypatch.setattr(refutations, "by_links", lambda *_: None)
     monkeypatch.setattr(decisions.Limits, "met_by", lambda *_: False)
     slow = Existence("unknown", "", None, 7, 9)
-    asked = []
-    monkeypatch.setattr(decisions, "_slow_if_connected", lambda *_: asked.append(1) or slow)
+    asked: list[object] = []
+
+    def ask(*given: object) -> Existence:
+        asked.append(given)
+        return slow
+
+    monkeypatch.setattr(decisions, "_slow_if_connected", ask)
     found = soc_exists(PATH, degree=1, cost=cost, seconds=seconds)
     assert found.answer == "unknown"
     assert bool(asked) == (cost == 0 and seconds > 0)

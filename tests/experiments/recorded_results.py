@@ -133,7 +133,7 @@ def drawing_of(name: str) -> list[dict[str, Any]]:
     from matplotlib.figure import Figure as Sheet
 
     figure = FIGURES[name][1]
-    axes = [Sheet().subplots() for _ in range(figure.panels)]
+    axes: list[Any] = [Sheet().subplots() for _ in range(figure.panels)]
     figure.draw(measured(name), axes)
     return [
         {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import os
 import sys
 import threading
@@ -43,13 +45,13 @@ def test_room_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
         def close(self) -> None:
             asked.append("closed")  # type: ignore[arg-type]
 
-    monkeypatch.setattr(address_space.mmap, "mmap", Memory)
+    monkeypatch.setattr(mmap, "mmap", Memory)
     limited(monkeypatch, None)
     require_room(11)
     assert asked == []
     limited(monkeypatch, 1000)
     require_room(10)
-    private = address_space.mmap.MAP_PRIVATE | address_space.mmap.MAP_ANONYMOUS
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     assert asked == [(-1, 10 * MEGABYTE, private), "closed"]
     with pytest.raises(AddressSpaceError, match="11 MB more"):
         require_room(11)
@@ -59,7 +61,7 @@ def test_only_a_limited_process_is_prepared(monkeypatch: pytest.MonkeyPatch) -> 
     """With a limit, libraries are frugal and watched before they are imported; what the user set stays."""
     options: list[tuple[int, int]] = []
     library = type("Library", (), {"mallopt": lambda self, *given: options.append(given)})
-    monkeypatch.setattr(address_space.ctypes, "CDLL", lambda name: library())
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: library())
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     monkeypatch.setattr(threading, "excepthook", threading.excepthook)

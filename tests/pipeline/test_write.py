@@ -16,6 +16,7 @@ from meshwright.pipeline.dataset import write
 from meshwright.pipeline.dataset.blocks import ASIDE, pack, pack_names, unpack, unpack_names
 from meshwright.pipeline.dataset.write import Aside, Target, cut_names, cut_pieces, cut_records, id_ranges
 from meshwright.pipeline.flow import make_batch
+from meshwright.store.dataset_folders import new_part
 
 WIDTH = 3
 
@@ -114,6 +115,6 @@ def test_what_executors_wrote_is_checked(tmp_path: Path) -> None:
         write._check(str(tmp_path), targets, {"nodes": 2}, {"nodes": 2})
     (tmp_path / "nodes").mkdir()
     for target in targets:
-        with write.new_part(str(tmp_path), *target):
+        with new_part(str(tmp_path), *target):
             pass
     write._check(str(tmp_path), targets, {"nodes": 2}, {"nodes": 2})

@@ -35,7 +35,7 @@ from meshwright.report.sheet import COLOURS
 from meshwright.report.trade_off_chart import trade_off
 
 
-def points(line: Any) -> list[tuple[float, float]]:
+def points(line: Any) -> list[tuple[Any, Any]]:
     """Return the points of a line."""
     return list(
         zip(np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist(), strict=True)

@@ -79,7 +79,7 @@ class Observer(TokenObserver):
 
 def report(turn: int = -1, sent: tuple[int, int] = (-1, -1), **more: Any) -> TokenReport:
     """Return what a survivor knows after broker 9 crashed."""
-    known = {"dead": [9], "stopped": False, "generation": 0, "moves": list[Move]()} | more
+    known: dict[str, Any] = {"dead": [9], "stopped": False, "generation": 0, "moves": []} | more
     return TokenReport(known["dead"], turn, *sent, known["stopped"], known["generation"], known["moves"])
 
 
