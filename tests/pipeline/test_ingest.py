@@ -21,6 +21,7 @@ from meshwright.pipeline.readers import sources
 from meshwright.pipeline.readers.csv_files import Layout
 from meshwright.pipeline.readers.fields import name_reasons
 from meshwright.pipeline.readers.formats import Reading
+from meshwright.pipeline.readers.times import WRONG_CLOCK
 from meshwright.store import write_dataset
 from meshwright.workloads import write_raw_events, zipf
 
@@ -285,6 +286,23 @@ def test_parquet_times(tmp_path: Path) -> None:
         assert (outcome.kept, outcome.superseded) == (1, 1)
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp("ms"), pa.timestamp("us", "UTC"), pa.date32()], ids=str)
+def test_parquet_times_that_are_far_away(tmp_path: Path, kind: pa.DataType) -> None:
+    """They are quarantined one by one, also beyond the years that Python knows."""
+    far = pa.array([2**30 if kind == pa.date32() else 2**62, 19000, -(2**30)], kind)
+    pq.write_table(pa.table({"node": [*"abc"], "topic": [*"xyz"], "time": far}), tmp_path / "a.parquet")
+    outcome = ingest(None, [tmp_path / "a.parquet"], tmp_path / "out", max_bad=1.0)
+    assert (outcome.kept, outcome.reasons) == (1, {WRONG_CLOCK: 2})
+
+
+def test_parquet_names_that_are_not_utf8(tmp_path: Path) -> None:
+    """Their rows are quarantined, and the others kept, among names that need a closer look."""
+    names = pa.array([b"a", b"\xff", "é".encode()]).view(pa.string())
+    pq.write_table(pa.table({"node": names, "topic": ["x"] * 3}), tmp_path / "a.parquet")
+    outcome = ingest(None, [tmp_path / "a.parquet"], tmp_path / "out", max_bad=1.0)
+    assert (outcome.kept, outcome.reasons) == (2, {"not UTF-8": 1})
+
+
 def test_both_ways_does_not_hide_bad_lines(tmp_path: Path) -> None:
     """The allowed share of bad rows is a share of lines, not of the rows that good lines become."""
     (tmp_path / "a.txt").write_text("a b\n" * 8 + "alone\n" * 2)
@@ -343,6 +361,8 @@ def test_a_table_of_a_session(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("client,t,op,ts\n" + lines)
     mw.pipeline.ingest(None, tmp_path / "a.csv", tmp_path / "here", **columns)
     assert load_interest(tmp_path / "out").fingerprint == load_interest(tmp_path / "here").fingerprint
+    less = mw.pipeline.ingest(spark, table, tmp_path / "less", **columns, excluded=("1",))
+    assert less.topics == outcome.topics - 1
     with pytest.raises(InputError, match=r"no column 'node' in the table; the columns are 'client'.*node="):
         mw.pipeline.ingest(spark, table, tmp_path / "other")
     with pytest.raises(InputError, match=r"is double, but node names are strings or integers"):

@@ -14,14 +14,19 @@ from meshwright.errors import FormatError, InputError
 from meshwright.files.exchange import restore
 
 
-def parse_json(text: str, *, gather: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
-    """Parse a JSON text; `gather` makes an object from its keys and values.
+def parse_json(
+    text: str,
+    *,
+    gather: Callable[[list[tuple[str, Any]]], Any] | None = None,
+    integer: Callable[[str], Any] | None = None,
+) -> Any:
+    """Parse a JSON text; `gather` makes an object from its keys and values, `integer` a number from digits.
 
     Raises a ValueError that says where the text is wrong, also for nesting beyond the recursion limit of
     Python's parser.
     """
     try:
-        return json.loads(text, object_pairs_hook=gather)
+        return json.loads(text, object_pairs_hook=gather, parse_int=integer)
     except json.JSONDecodeError as error:
         raise ValueError(f"character {error.pos + 1} is wrong, or something is missing before it") from error
     except RecursionError as error:

@@ -25,6 +25,8 @@ from meshwright.pipeline.readers.text import Window
 BAD_QUOTES = "quotes do not match"
 OPEN_QUOTE = "quote without an end in its line: if values have line breaks, use --quoted-newlines"
 COMMENT = "comment line"
+MOST_STATED = 1000
+"""Reasons state numbers of columns up to this one."""
 
 
 class BadQuotesError(Exception):
@@ -35,6 +37,7 @@ class Layout:
     """The positions of the columns in a file."""
 
     def __init__(self, header: bytes | None, reading: Reading, source: str) -> None:
+        self.open_quote = BAD_QUOTES if reading.quoted_newlines else OPEN_QUOTE
         self.delimiter = reading.delimiter or ("\t" if is_tab_separated(source) else ",")
         if header is None:
             names = [reading.node, reading.topic]
@@ -49,6 +52,11 @@ class Layout:
             for what, column, needed in column_roles(reading)
         }
         self.roles = {what: place for what, place in self.places.items() if place is not None}
+
+    def wrong_width(self, width: int) -> str:
+        """Return the reason for a line with this many columns: one of not too many, as they are counted."""
+        stated = str(width) if width <= MOST_STATED else f"more than {MOST_STATED}"
+        return f"{stated} columns, not {self.width}"
 
 
 def _column_place(names: Sequence[str], column: str, needed: bool, what: str, source: str) -> int | None:
@@ -117,9 +125,7 @@ def _parse_plain(data: bytes, window: Window, stretch: Stretch, layout: Layout, 
     def refuse(row: csv.InvalidRow) -> str:
         wrong.append(row.number - 1)
         line = skip + row.number - 1
-        bad.add(
-            int(window.places[line]), window.line(line), f"{row.actual_columns} columns, not {layout.width}"
-        )
+        bad.add(int(window.places[line]), window.line(line), layout.wrong_width(row.actual_columns))
         return "skip"
 
     columns = _parse_arrow(data, layout, refuse) if count else {}
@@ -201,10 +207,10 @@ def _unreadable(line: bytes, layout: Layout) -> str | None:
         try:
             width = len(split_fields(decoded, layout.delimiter))
         except BadQuotesError:
-            return OPEN_QUOTE if decoded.count('"') % 2 else BAD_QUOTES
+            return layout.open_quote if decoded.count('"') % 2 else BAD_QUOTES
     else:
         width = decoded.count(layout.delimiter) + 1
-    return None if width == layout.width else f"{width} columns, not {layout.width}"
+    return None if width == layout.width else layout.wrong_width(width)
 
 
 def split_fields(line: str, delimiter: str) -> list[str]:

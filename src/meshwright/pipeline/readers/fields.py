@@ -40,14 +40,18 @@ UNKNOWN_OPERATION = "unknown operation"
 INVALID_FILTER = "invalid MQTT filter"
 PLACEHOLDERS = ("NULL", "Null", "null", "NaN", "nan", "None", "<NA>", "\\N")
 CONTROLS = "[\\x00-\\x1f\\x7f\u0080-\u009f]"
-HIDDEN = "[\u00ad\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
-"""Characters that nobody sees; the joiners of Indic scripts and emoji are not among them."""
+HIDDEN = (
+    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\u3164\ufeff\uffa0\ufff9-\ufffb]"
+    "|(^|[ -~\u200c\u200d])[\u200c\u200d]"
+)
+"""Characters that nobody sees; joiners only where they join nothing, as Indic scripts and emoji need them."""
 OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
 """The operations, in lower case, and whether each is an unsubscribe."""
 TRIMMED = "blanks around a name removed"
 COMPOSED = "name put into Unicode's form NFC"
 NO_OPERATION = "empty operation read as a subscribe"
-_INTEGER = re.compile(r"-?\d+", re.ASCII)
+_INTEGER = re.compile(r"(-?)0*(\d{1,19})", re.ASCII)
+"""At most 19 digits, as integers of 64 bits have: Python refuses to convert thousands."""
 
 
 class Names(NamedTuple):
@@ -182,7 +186,8 @@ def read_sequences(column: pa.Array) -> Sequences:
             return Sequences(values, ~missing, np.zeros(len(column), dtype=bool))
         except pa.ArrowInvalid:
             pass
-    read = [int(text) if _INTEGER.fullmatch(text) else 2**63 for text in filled.to_pylist()]
+    found = map(_INTEGER.fullmatch, filled.to_pylist())
+    read = [2**63 if digits is None else int(digits[1] + digits[2]) for digits in found]
     wrong = np.array([not -(2**63) <= number < 2**63 for number in read], dtype=bool)
     values = np.array([0 if bad else number for number, bad in zip(read, wrong, strict=True)], dtype=np.int64)
     return Sequences(values, ~missing & ~wrong, wrong)

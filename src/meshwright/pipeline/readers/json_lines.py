@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -21,12 +22,18 @@ from meshwright.pipeline.readers.times import BAD_TIME
 NOT_JSON = "not JSON"
 NO_OBJECT = "not a JSON object"
 TWICE = "JSON object has a key twice"
+LONGEST_INTEGER = 4000
+"""Python refuses to convert more digits; such an integer stays a text."""
+DEEP = 500
+"""Python cannot parse lines with deeply nested brackets, so lines with this many are not left to Arrow."""
 WRONG_NAME = "{} name is neither a string nor an integer"
 TYPES: Mapping[type, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
-class _RepeatedKeyError(ValueError):
-    """An object that has a key twice: nobody knows which value holds."""
+class _Object(dict[str, Any]):
+    """A JSON object, and which of its keys it has twice: nobody knows which value of theirs holds."""
+
+    repeated: frozenset[str] = frozenset()
 
 
 def read_json_lines(stretch: Stretch, reading: Reading) -> Iterator[Rows]:
@@ -56,6 +63,8 @@ def _parse_arrow(window: Window, roles: Mapping[str, str]) -> dict[str, pa.Array
     if not len(window) or (window.lengths < 2).any() or window.lengths.max() > text.LONGEST_LINE:
         return None
     if (letters[window.starts] != 0x7B).any() or (letters[window.ends - 1] != 0x7D).any():
+        return None
+    if any(_is_deep(window.line(number)) for number in np.flatnonzero(window.lengths > 2 * DEEP).tolist()):
         return None
     types = _guess_types(window, roles)
     if types is None:
@@ -108,6 +117,8 @@ def _parse_lines(window: Window, stretch: Stretch, roles: Mapping[str, str], num
         if not line.strip():
             continue
         record, reason = _load(line)
+        if reason is None and not record.repeated.isdisjoint(roles.values()):
+            reason = TWICE
         if reason is None:
             read, reason = _fields(record, roles, numbers)
             if reason is None:
@@ -121,26 +132,32 @@ def _parse_lines(window: Window, stretch: Stretch, roles: Mapping[str, str], num
     return make_rows(stretch, len(window), places, columns, lambda row: lines[kept[row]], bad)
 
 
-def _load(line: bytes) -> tuple[dict[str, Any], str | None]:
+def _load(line: bytes) -> tuple[_Object, str | None]:
     """Return the object in a line, or why there is none."""
     if len(line) > text.LONGEST_LINE:
-        return {}, text.TOO_LONG
+        return _Object(), text.TOO_LONG
     try:
-        record = parse_json(line.decode(), gather=_gather)
+        record = parse_json(line.decode(), gather=_gather, integer=_integer)
     except UnicodeDecodeError:
-        return {}, NOT_UTF8
-    except _RepeatedKeyError:
-        return {}, TWICE
+        return _Object(), NOT_UTF8
     except ValueError:
-        return {}, NOT_JSON
-    return (record, None) if isinstance(record, dict) else ({}, NO_OBJECT)
+        return _Object(), NOT_JSON
+    return (record, None) if isinstance(record, _Object) else (_Object(), NO_OBJECT)
 
 
-def _gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
+def _gather(pairs: list[tuple[str, Any]]) -> _Object:
+    made = _Object(pairs)
     if len(made) < len(pairs):
-        raise _RepeatedKeyError
+        made.repeated = frozenset(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
     return made
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= LONGEST_INTEGER else digits
+
+
+def _is_deep(line: bytes) -> bool:
+    return line.count(b"[") + line.count(b"{") > DEEP
 
 
 def _fields(

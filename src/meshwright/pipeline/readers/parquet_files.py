@@ -159,9 +159,14 @@ def batch_rows(
         for row in np.flatnonzero(broken).tolist():
             bad.add(place + row, _record(fields, row), NOT_UTF8)
         numbers = np.flatnonzero(~broken)
-        fields = {what: column.take(pa.array(numbers)) for what, column in fields.items()}
+        fields = {what: _without_others(column.take(pa.array(numbers))) for what, column in fields.items()}
     fields = {what: _plain(column, what) for what, column in fields.items()}
     return make_rows(stretch, lines, place + numbers, fields, lambda row: _record(fields, row), bad)
+
+
+def _without_others(column: pa.Array) -> pa.Array:
+    """Return a column whose dictionary has no values that no row has: they may not be UTF-8."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def _plain(column: pa.Array, what: str) -> pa.Array:
@@ -210,4 +215,6 @@ def _text(value: Any) -> str:
         found = value.as_py()
     except UnicodeDecodeError:
         found = value.cast(pa.binary()).as_py().decode("utf-8", "backslashreplace")
+    except (OverflowError, ValueError):  # a time beyond the years of Python
+        found = value.value
     return "" if found is None else str(found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
@@ -103,8 +103,7 @@ def open_text(path: str) -> Iterator[Any]:
                 with gzip.open(file) as plain:
                     yield plain
             elif path.lower().endswith(".bz2"):
-                with bz2.open(file) as plain:
-                    yield plain
+                yield _Bz2File(file)
             else:
                 yield file
     except FileNotFoundError as error:
@@ -114,6 +113,43 @@ def open_text(path: str) -> Iterator[Any]:
     except (OSError, zlib.error) as error:
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise FormatError(f"{path} cannot be read ({why}): repair it, or leave it out") from error
+
+
+class _Bz2File:
+    """The text of a bzip2 file.
+
+    Python's own reader ignores bytes after the first stream that do not begin another one, so it would take
+    a file with a damaged stream for a shorter one.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.stream, self.packed = file, bz2.BZ2Decompressor(), b""
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes: as many, or all, unless the file ends before."""
+        pieces, left = [], size
+        while left:
+            found = self._decompress(left)
+            if not found:
+                break
+            pieces.append(found)
+            left -= len(found) if size >= 0 else 0
+        return b"".join(pieces)
+
+    def _decompress(self, most: int) -> bytes:
+        while True:
+            if self.stream.eof:
+                self.packed = self.stream.unused_data or self.file.read(BYTES_AT_ONCE)
+                if not self.packed:
+                    return b""
+                self.stream = bz2.BZ2Decompressor()
+            elif self.stream.needs_input and not self.packed:
+                self.packed = self.file.read(BYTES_AT_ONCE)
+                if not self.packed:
+                    raise EOFError
+            found, self.packed = self.stream.decompress(self.packed, most), b""
+            if found:
+                return found
 
 
 def missing_error(path: str) -> InputError:
@@ -196,24 +232,57 @@ def _complete_lines(raw: Iterator[bytes]) -> Iterator[bytes]:
 def records_of_lines(lines: Iterator[Window]) -> Iterator[Window]:
     """Join lines that belong to one record, as a quote is open at their ends; yield windows of records.
 
-    Inside a record, line breaks become vertical tabs. The place of a record is that of its first line.
+    Inside a record, line breaks become vertical tabs. The place of a record is that of its first line. If a
+    record would be too long, its quote is taken for one without an end: the first line is a record of its
+    own, and the next one begins after it. Otherwise one quote could hide all lines that follow.
     """
-    tail, places = b"", np.zeros(0, dtype=np.int64)
+    data, places = b"", np.zeros(0, dtype=np.int64)
     for window in lines:
-        data = tail + window.data
-        places = np.concatenate((places, window.places))
+        data, places = data + window.data, np.concatenate((places, window.places))
+        data, places = yield from _join_lines(data, places, last=False)
+    yield from _join_lines(data, places, last=True)
+
+
+def _join_lines(
+    data: bytes, places: NDArray[np.int64], *, last: bool
+) -> Generator[Window, None, tuple[bytes, NDArray[np.int64]]]:
+    """Yield the records that are complete, and return the lines of the one that is not."""
+    while data:
         letters = np.frombuffer(data, np.uint8).copy()
         ends = np.flatnonzero(letters == 10)
-        open_quote = np.cumsum(letters == 34)[ends] % 2 == 1
-        cut = int(ends[~open_quote][-1]) + 1 if (~open_quote).any() else 0
-        if not cut and len(data) > LONGEST_LINE:
-            cut = len(data)  # a quote without an end
-        begins = np.concatenate(([True], ~open_quote[:-1]))
-        inside = ends < cut
-        letters[ends[inside & open_quote]] = 11
-        if cut:
-            done = places[inside & begins]
-            yield Window(int(done[0]), letters[:cut].tobytes(), done)
-        tail, places = data[cut:], places[~inside]
-    if tail:
-        yield Window(int(places[0]), tail[:-1].replace(b"\n", b"\v") + b"\n", places[:1])
+        starts = np.concatenate(([0], ends[:-1] + 1))
+        open_quote = np.cumsum(_quotes(letters, starts, ends))[ends] % 2 == 1
+        closes = np.flatnonzero(~open_quote)
+        begins = np.concatenate(([0], closes + 1))  # of each record; the last one is not complete
+        sizes = np.append(ends[closes], len(data)) - np.append(starts, len(data))[begins]
+        too_long = (sizes > LONGEST_LINE) & (np.append(closes, len(ends)) > begins)
+        too_long[-1] |= last and begins[-1] < len(ends)
+        stop = int(begins[np.argmax(too_long)] if too_long.any() else begins[-1])
+        if stop:
+            letters[ends[:stop][open_quote[:stop]]] = 11
+            first_lines = np.concatenate(([True], ~open_quote[: stop - 1]))
+            yield Window(int(places[0]), letters[: ends[stop - 1] + 1].tobytes(), places[:stop][first_lines])
+        if too_long.any():
+            yield Window(int(places[stop]), data[starts[stop] : ends[stop] + 1], places[stop : stop + 1])
+            stop += 1
+        data, places = data[ends[stop - 1] + 1 :] if stop else data, places[stop:]
+        if not too_long.any():
+            break
+    return data, places
+
+
+def _quotes(
+    letters: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return which letters are quotes, except for those in comment lines between two records."""
+    quotes: NDArray[np.bool_] = letters == 34
+    after = letters[np.minimum(starts + 1, len(letters) - 1)]
+    comments = np.flatnonzero((letters[starts] == 35) & (after == 32))
+    if len(comments):
+        so_far, ignored = np.cumsum(quotes), 0
+        for start, end in zip(starts[comments].tolist(), ends[comments].tolist(), strict=True):
+            before = int(so_far[start]) - ignored
+            if before % 2 == 0:
+                ignored += int(so_far[end]) - int(so_far[start])
+                quotes[start:end] = False
+    return quotes

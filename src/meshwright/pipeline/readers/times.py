@@ -34,8 +34,9 @@ In the unit before, they would be after the year 21000: no time up to 9999 is re
 LARGEST = 1e20
 END = 4102444800.0
 """The year 2100."""
-NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-ISO = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?"
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+ISO = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?"
+"""A zone needs a time of day: Python would read `2026-01-31+01:00` as one o'clock."""
 _ISO = re.compile(ISO, re.ASCII)
 CODES = ("", BAD_TIME, AMBIGUOUS_TIME, WRONG_CLOCK)
 """The reasons, by the codes of `parse_times`."""
@@ -95,12 +96,16 @@ def parse_times(column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.int8]
     kind = column.type
     missing = column.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        micros = (
-            pc.floor_temporal(column.cast(pa.timestamp("ns")), unit="microsecond")
-            if _is_fine(kind)
-            else column
-        )
-        values = micros.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0).to_numpy() / 1e6
+        # Casts to another unit would refuse the whole column if one time is too far away.
+        days = pa.types.is_date32(kind)
+        stored = column.cast(pa.int32() if days else pa.int64()).fill_null(0).to_numpy().astype(np.int64)
+        unit = "ms" if pa.types.is_date64(kind) else "s" if days else kind.unit
+        values = {
+            "s": stored * (86400.0 if days else 1.0),
+            "ms": stored / 1e3,
+            "us": stored / 1e6,
+            "ns": stored // 1000 / 1e6,
+        }[unit]
         codes = np.where((values >= 0) & (values < END), 0, 3).astype(np.int8)
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
         given = column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy()
@@ -111,10 +116,6 @@ def parse_times(column: pa.Array) -> tuple[NDArray[np.float64], NDArray[np.int8]
     values = np.where(missing, np.nan, values)
     codes[missing] = 0
     return values, codes
-
-
-def _is_fine(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")
 
 
 def _parse_texts(
