@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -243,3 +245,33 @@ def test_paths_that_workers_do_not_see(tmp_path: Path) -> None:
     writing = new_part(str(tmp_path / "out"), "nodes", 0)
     with pytest.raises(InputError, match=r"^workers cannot see .*: choose a folder that every worker has"):
         writing.__enter__()
+
+
+def test_globs_find_files_in_all_folders(tmp_path: Path) -> None:
+    """`**` stands for any folders, or none; what is hidden stays so, also in a folder that a * matches."""
+    for name in ("a.csv", "x/b.csv", "x/y/c.csv", "_tmp/d.csv", "x/.e.csv", "x/_y/f.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("node,topic\na,x\n")
+    found = [Path(file.path).name for file in list_files(None, [tmp_path / "**" / "*.csv"])]
+    assert found == ["a.csv", "b.csv", "c.csv"]
+    assert [Path(file.path).name for file in list_files(None, [tmp_path / "*" / "*.csv"])] == ["b.csv"]
+    with pytest.raises(InputError, match="matches no file"):
+        list_files(None, [tmp_path / "*.tsv"])
+
+
+def test_pipes_are_refused(tmp_path: Path) -> None:
+    """A pipe can be read only once, and a header is read before its rows."""
+    os.mkfifo(tmp_path / "a.csv")
+    with pytest.raises(InputError, match="is not a file"):
+        list_files(None, [tmp_path])
+
+
+def test_several_streams_of_bzip2(tmp_path: Path) -> None:
+    """They are one file, as in parallel compression; what follows them must be another one."""
+    streams = [bz2.compress(text.encode()) for text in ("node,to", "pic\na,x\n" + "b,x\n" * 99)]
+    (tmp_path / "a.csv.bz2").write_bytes(b"".join(streams))
+    assert ingest(None, [tmp_path], tmp_path / "out").read == 100
+    for damaged in (streams[0] + streams[1][3:], streams[0] + streams[1][:-9], streams[0] + b"B"):
+        (tmp_path / "a.csv.bz2").write_bytes(damaged)
+        with pytest.raises(FormatError, match=r"a\.csv\.bz2 (cannot be read|is cut off)"):
+            ingest(None, [tmp_path], tmp_path / "out")

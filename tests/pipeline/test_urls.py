@@ -18,7 +18,7 @@ from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.sources import list_files
 from meshwright.store import read_plan, write_dataset
 from meshwright.workloads import zipf
-from terminal import meshwright
+from terminal import meshwright, process
 
 
 def test_file_urls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,6 +39,8 @@ def test_file_urls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_urls_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scheme that is unknown, and a place that cannot be reached, are one line, and make no folder."""
     monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"s3:a\.csv is not complete: write s3://"):
+        list_files(None, ["s3:a.csv"])
     for url in ("ftp://host/a.csv", "x:/a.csv"):
         with pytest.raises(InputError, match=r"is a URL of an unknown kind"):
             list_files(None, [url])
@@ -54,6 +56,16 @@ def test_urls_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "libhdfs" in meshwright("verify", "hdfs://nowhere:8020/plan", dataset).complaint
     assert "unknown kind" in meshwright("route", "x://bucket/plan", dataset).complaint
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dataset", "plan"]
+
+
+@pytest.mark.parametrize(
+    "place", ["abfs://c@nowhere.dfs.core.windows.net/x", "abfss://c@nowhere.dfs.core.windows.net"]
+)
+def test_azure_without_credentials(place: str, tmp_path: Path) -> None:
+    """It is one line too, where Arrow would end the process."""
+    (tmp_path / "a.csv").write_text("node,topic\na,x\n")
+    answer = process("ingest", tmp_path / "a.csv", "--out", place)
+    assert answer.complaint.startswith(f"meshwright: error: {place} cannot be reached: ")
 
 
 ONLY_PATHS = (
@@ -79,7 +91,7 @@ def test_folders_on_this_machine_have_no_url(tmp_path: Path, monkeypatch: pytest
     assert meshwright("route", "plan", "dataset").code == 0
     for words in ONLY_PATHS:
         line = meshwright(*words.replace("URL", "s3://bucket/place").split()).complaint
-        assert "URL" in line or "no folder" in line, words
+        assert ("s3://bucket/place" in line and "URL" in line) or "no folder" in line, words
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dataset", "plan", "rows.csv"]
 
 
@@ -168,6 +180,28 @@ def test_an_object_store(store: dict[str, str], tmp_path: Path) -> None:
         assert refused.stderr.count("\n") == 1
     taken = run(store, "ingest", tmp_path / "a.csv", "--out", "s3://lake/first/nodes", "--max-bad", "1")
     assert (taken.returncode, "holds something other" in taken.stderr) == (2, True)
+
+
+@pytest.mark.slow
+def test_objects_of_any_name(store: dict[str, str], tmp_path: Path) -> None:
+    """Objects are read by the names that they have: none is taken for another, for a glob or an option."""
+    from pyarrow.fs import S3FileSystem
+
+    scheme, _, host = store["AWS_ENDPOINT_URL"].partition("://")
+    system = S3FileSystem(access_key="key", secret_key="secret", scheme=scheme, endpoint_override=host)
+    names = ["a b", "a%20b", "ü", "p+q", "q#1", "q?2", "[z]", "{ab}", "*", "x/y", "_hidden"]
+    for name in names:
+        with system.open_output_stream(f"lake/odd/{name}.csv") as file:
+            file.write(f"node,topic\n{name},x\n".encode())
+    for number, source in enumerate(("s3://lake/odd", "s3://lake/odd/**/*.csv")):
+        assert run(store, "ingest", source, "--out", tmp_path / str(number)).returncode == 0
+        assert set(load_interest(tmp_path / str(number)).node_names.to_pylist()) == {*names} - {"_hidden"}
+    for number, (source, name) in enumerate({"a b": "a b", "a%20b": "a b", "a%2520b": "a%20b"}.items()):
+        assert (
+            run(store, "ingest", f"s3://lake/odd/{source}.csv", "--out", tmp_path / f"one{number}").returncode
+            == 0
+        )
+        assert load_interest(tmp_path / f"one{number}").node_names.to_pylist() == [name]
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError, MeshwrightError, OutputError
 from meshwright.files.header import Kind, check_digests, holds, parse_json, read_header
-from meshwright.files.urls import file_system, inside, local_copy, local_path
+from meshwright.files.urls import file_system, inside, local_copy, local_path, two_slashes, why_unreachable
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -47,8 +47,7 @@ def reaching(url: str) -> Iterator[None]:
     except MeshwrightError:
         raise
     except (OSError, pa.ArrowException) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise OutputError(f"cannot write {url}: {why}; choose another place") from error
+        raise OutputError(f"cannot write {url}: {why_unreachable(error)}; choose another place") from error
 
 
 @contextmanager
@@ -94,7 +93,9 @@ def check_remote_place(url: str, kind: Kind) -> None:
         If it cannot be reached, or holds something else.
     """
     if not kind.parts:
-        raise OutputError(f"{url} is a URL, and a {kind.name} is a folder on this machine: give a path")
+        raise OutputError(
+            f"{two_slashes(url)} is a URL, and a {kind.name} is a folder on this machine: give a path"
+        )
     check_bucket(url)
     read_description(url, kind)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from meshwright.errors import InputError
 
@@ -18,14 +20,16 @@ if TYPE_CHECKING:
 SCHEMES = ("file", "s3", "s3a", "hdfs", "gs", "gcs", "abfs", "abfss")
 GOOGLE_SECONDS = 15
 """How long a request to Google's object store may take, with all its retries."""
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):/")
+_URL = re.compile(rf"([A-Za-z][A-Za-z0-9+.\-]*):/|({'|'.join(SCHEMES)}):", re.IGNORECASE)
+SAFE = "/:@!$&'()+,;=~"
+"""Characters of names that stay as they are in a URL, next to letters and digits."""
 
 
 def is_url(place: str | Path) -> bool:
     """Return whether a place is a URL rather than a path.
 
-    >>> is_url("s3://bucket/key"), is_url("file:/tmp/a"), is_url("/tmp/a"), is_url("a:b.csv")
-    (True, True, False, False)
+    >>> [is_url(place) for place in ("s3://bucket/key", "file:/tmp/a", "s3:a.csv", "/tmp/a", "a:b.csv")]
+    [True, True, True, False, False]
     """
     return _URL.match(os.fspath(place)) is not None
 
@@ -41,6 +45,8 @@ def local_path(place: str | Path) -> str | None:
         return text
     if not text.lower().startswith("file:"):
         return None
+    if text[5:6] != "/":
+        return unquote(text[5:])
     return unquote(re.sub(r"^file:/+(localhost/)?", "/", text, flags=re.IGNORECASE))
 
 
@@ -54,7 +60,8 @@ def require_local(place: str | Path) -> Path:
     """
     local = local_path(place)
     if local is None:
-        raise InputError(f"{place} is a URL, and only sources, datasets and plans may be: give a path")
+        url = two_slashes(os.fspath(place))
+        raise InputError(f"{url} is a URL, and only sources, datasets and plans may be: give a path")
     return Path(local)
 
 
@@ -88,7 +95,7 @@ def local_copy(place: str | Path) -> Iterator[Path]:
                 target.mkdir()  # a store may have files in a folder without having the folder
             fs.copy_files(path, str(target), source_filesystem=system)
         except (OSError, pa.ArrowException) as error:
-            raise InputError(f"{url} cannot be reached: {_first_line(error)[:200]}") from error
+            raise InputError(f"{url} cannot be reached: {why_unreachable(error)}") from error
         yield target
 
 
@@ -103,26 +110,103 @@ def file_system(url: str) -> tuple[FileSystem, str]:
     import pyarrow as pa
     from pyarrow import fs
 
-    found = _URL.match(url)
-    scheme = found[1].lower() if found else ""
+    scheme = url.partition(":")[0].lower()
     if scheme not in SCHEMES:
         raise InputError(f"{url} is a URL of an unknown kind: give a path, or one of {', '.join(SCHEMES)}:")
     local = local_path(url)
     if local is not None:
         return fs.LocalFileSystem(), str(Path(local).absolute())
+    if not url.partition(":")[2].startswith("/"):
+        raise InputError(f"{url} is not complete: write {scheme}://…")
     # Hadoop's names of schemes are Arrow's names, with a letter for the implementation.
-    known = re.sub(r"^s3a:", "s3:", url, flags=re.IGNORECASE)
-    # `pathlib` makes one slash of two.
-    known = re.sub(r"^(\w+):/(?!/)", r"\1://", known)
+    known = _encode(re.sub(r"^s3a:", "s3:", two_slashes(url), flags=re.IGNORECASE))
     if scheme in ("gs", "gcs") and "retry_limit_seconds" not in known:
         # By default, Google's library tries for 15 minutes.
         known += f"{'&' if '?' in known else '?'}retry_limit_seconds={GOOGLE_SECONDS}"
     try:
         made: tuple[FileSystem, str] = fs.FileSystem.from_uri(known)
+        if scheme in ("abfs", "abfss"):
+            _probe_azure(re.sub(r"^(\w+://[^/?]+(/[^/?]+)?)[^?]*", r"\1", known))
     except (pa.ArrowException, OSError, ValueError) as error:
         hint = "; set JAVA_HOME, HADOOP_HOME and CLASSPATH so that libhdfs is found" * (scheme == "hdfs")
-        raise InputError(f"{url} cannot be reached: {_first_line(error)}{hint}") from error
+        raise InputError(f"{url} cannot be reached: {why_unreachable(error)}{hint}") from error
     return made
+
+
+def two_slashes(url: str) -> str:
+    """Return a URL as users write it: `pathlib` makes one slash of two.
+
+    >>> two_slashes("s3:/bucket/key"), two_slashes("/path")
+    ('s3://bucket/key', '/path')
+    """
+    return re.sub(r"^([A-Za-z][A-Za-z0-9+.\-]*):/(?!/)", r"\1://", url)
+
+
+def split_options(url: str) -> tuple[str, str]:
+    """Return a URL without its options, and these with their question mark.
+
+    >>> split_options("s3://b/a?region=x"), split_options("s3://b/a?.csv")
+    (('s3://b/a', '?region=x'), ('s3://b/a?.csv', ''))
+    """
+    found = re.search(r"\?\w+=", url)
+    return (url, "") if found is None else (url[: found.start()], url[found.start() :])
+
+
+def _encode(url: str) -> str:
+    """Encode the letters that a URL cannot have, and those that would end its path.
+
+    >>> _encode("s3://b/ü [1]#%20.csv?region=x")
+    's3://b/%C3%BC%20%5B1%5D%23%20.csv?region=x'
+    """
+    bare, options = split_options(url)
+    where, slash, path = re.split(r"(?<=[^/:])(/|$)", bare, maxsplit=1)
+    return where + slash + quote(path, safe=SAFE + "*%") + options
+
+
+@cache
+def _probe_azure(container: str) -> None:
+    """Ask a container of Azure for a file, once.
+
+    Without credentials, Azure's library throws an exception. Arrow catches it if it asks for a file, but not
+    if it asks for a container: then the process ends.
+    """
+    from pyarrow import fs
+
+    system, path = fs.FileSystem.from_uri(container)
+    with _silent_shell():
+        system.get_file_info(f"{path.partition('/')[0]}/meshwright")
+
+
+@contextmanager
+def _silent_shell() -> Iterator[None]:
+    """Silence the shell, in which Azure's library looks for the program `az`, if that is not installed."""
+    if shutil.which("az") is not None:
+        yield
+        return
+    before = os.dup(2)
+    try:
+        with Path(os.devnull).open("w") as nothing:
+            os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+
+
+NO_CREDENTIALS = {
+    "AuthenticationException": "Azure accepts no credentials: set AZURE_TENANT_ID, AZURE_CLIENT_ID and "
+    "AZURE_CLIENT_SECRET, or run where there is a managed identity",
+    "OAuth2 access token": "there are no credentials for Google, or its service cannot be reached: set "
+    "GOOGLE_APPLICATION_CREDENTIALS to a key file, or run where there is a service account",
+}
+"""By a part of the message of a library: what to do."""
+
+
+def why_unreachable(error: Exception) -> str:
+    """Return the reason of a file system in one line that is not long."""
+    text = str(error)
+    known = (advice for part, advice in NO_CREDENTIALS.items() if part in text)
+    return next(known, (text.splitlines() or [type(error).__name__])[0][:200])
 
 
 def inside(place: str | Path, *names: str) -> str:
@@ -154,7 +238,7 @@ def files_in(place: str, ending: str) -> list[str]:
         try:
             found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
         except (OSError, pa.ArrowException) as error:
-            raise InputError(f"{place} cannot be reached: {_first_line(error)[:200]}") from error
+            raise InputError(f"{place} cannot be reached: {why_unreachable(error)}") from error
         names = [info.base_name for info in found if info.base_name.endswith(ending)]
     return [inside(place, name) for name in sorted(names) if not name.startswith((".", "_"))]
 
@@ -166,7 +250,3 @@ def open_input(place: str) -> Any:
         return Path(local).open("rb")
     system, path = file_system(place)
     return system.open_input_file(path)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -6,6 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from urllib.parse import unquote
+
+from meshwright.files.urls import is_url, split_options
 
 SHARED = re.compile(r"\$share/[^/]*/(.+)$|\$queue/(.+)$", re.DOTALL)
 PRIVATE = re.compile(r"\$SYS(/|$)")
@@ -37,7 +40,8 @@ def log_files(paths: Sequence[str]) -> list[LogFile]:
     """
     found = []
     for path in paths:
-        folder, _, name = path.rpartition("/")
+        readable = unquote(split_options(path)[0]) if is_url(path) else path
+        folder, _, name = readable.rpartition("/")
         bare = re.sub(r"\.(gz|bz2)$", "", name)
         rotated = ROTATED.search(bare)
         whole = bare[: rotated.start()] if rotated else bare

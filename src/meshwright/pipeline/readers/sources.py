@@ -11,16 +11,26 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
 from meshwright.errors import FormatError, InputError, first_five
-from meshwright.files.urls import file_system, is_url, local_path
+from meshwright.files.urls import (
+    SAFE,
+    file_system,
+    is_url,
+    local_path,
+    split_options,
+    two_slashes,
+    why_unreachable,
+)
 from meshwright.pipeline.session.failures import spark_errors
 
 if TYPE_CHECKING:
@@ -121,7 +131,8 @@ def _find_local(path: str, literal: bool) -> Iterator[SourceFile]:
     """Yield the files that a path or glob matches."""
     matched = [path] if literal or os.path.lexists(path) else _expand(path)
     if not matched:
-        raise InputError(f"{path} does not exist: check the path")
+        missing = "matches no file" if WILD.search(path) else "does not exist"
+        raise InputError(f"{path} {missing}: check the path")
     for match in matched:
         if not Path(match).is_dir():
             yield _stat(match)
@@ -138,6 +149,8 @@ def _stat(path: str) -> SourceFile:
         found = Path(path).stat()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path} is not a file, and is read more than once: write its content to one")
     return SourceFile(path, found.st_size, str(found.st_mtime_ns))
 
 
@@ -146,10 +159,13 @@ def _is_hidden(name: str) -> bool:
 
 
 def _expand(pattern: str) -> list[str]:
-    """Return the paths that a glob matches; braces list alternatives."""
+    """Return the paths that a glob matches; braces list alternatives, and ** stands for any folders."""
     found = []
     for each in _alternatives(pattern):
-        found += [path for path in glob.glob(each.replace("[^", "[!")) if not _is_hidden(Path(path).name)]  # noqa: PTH207
+        wild = WILD.search(each)
+        fixed = each[: each.rfind("/", 0, wild.start()) + 1] if wild else each
+        paths = glob.glob(each.replace("[^", "[!"), recursive=True)  # noqa: PTH207
+        found += [path for path in paths if not any(map(_is_hidden, path[len(fixed) :].split("/")))]
     return sorted(set(found))
 
 
@@ -171,10 +187,11 @@ def _find_remote(url: str) -> Iterator[SourceFile]:
     """Yield the files that a URL matches: a file, a folder, or a glob."""
     from pyarrow import fs
 
-    bare, mark, options = url.partition("?") if re.search(r"\?\w+=", url) else (url, "", "")
+    bare, options = split_options(two_slashes(url))
     wild = WILD.search(bare.partition("://")[2])
     above = bare if wild is None else bare[: bare.rfind("/", 0, bare.find("://") + 3 + wild.start())]
-    system, path = file_system(f"{above}{mark}{options}")
+    above = above.rstrip("/")
+    system, path = file_system(above + options)
     try:
         info = system.get_file_info(path)
         if info.type == fs.FileType.File:
@@ -182,41 +199,39 @@ def _find_remote(url: str) -> Iterator[SourceFile]:
             return
         inside = [] if info.type == fs.FileType.NotFound else _files_below(system, path)
     except (OSError, pa.ArrowException) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"{url} cannot be reached: {why}") from error
+        raise InputError(f"{url} cannot be reached: {why_unreachable(error)}") from error
     if info.type == fs.FileType.NotFound:
         raise InputError(f"{url} does not exist: check the address")
-    begin = above[: len(above) - len(path)] if above.endswith(path) else f"{above.partition('://')[0]}://"
-    wanted = [_pattern(each) for each in _alternatives(bare)]
-    for found in inside:
-        address = f"{begin}{found.path}"
-        if wild is None or any(each.fullmatch(address) for each in wanted):
-            yield _remote_file(found, f"{address}{mark}{options}")
+    wanted = [_pattern(unquote(each)) for each in _alternatives(bare)]
+    for name, found in inside:
+        if wild is None or any(each.fullmatch(f"{unquote(above)}/{name}") for each in wanted):
+            # Names may have any letters, also those that mean something in a URL.
+            yield _remote_file(found, f"{above}/{quote(name, safe=SAFE)}{options}")
 
 
 def _pattern(wild: str) -> re.Pattern[str]:
-    """Return the pattern of a glob; its wildcards match within one level.
+    """Return the pattern of a glob; its wildcards match within one level, except for **.
 
     >>> [bool(_pattern("s3://b/*.csv").fullmatch(f"s3://b/{name}")) for name in ("a.csv", "c/a.csv")]
     [True, False]
+    >>> [bool(_pattern("s3://b/**/*.csv").fullmatch(f"s3://b/{name}")) for name in ("a.csv", "c/d/a.csv")]
+    [True, True]
     """
     made = ""
-    for part in re.findall(r"\[[^\]]*\]|.", wild):
-        known = {"*": "[^/]*", "?": "[^/]"}.get(part)
+    for part in re.findall(r"\[[^\]]*\]|(?<=/)\*\*/|.", wild):
+        known = {"*": "[^/]*", "?": "[^/]", "**/": "(?:[^/]+/)*"}.get(part)
         made += known or (part.replace("[!", "[^") if part.startswith("[") else re.escape(part))
     return re.compile(made)
 
 
-def _files_below(system: FileSystem, path: str) -> list[pa.fs.FileInfo]:
+def _files_below(system: FileSystem, path: str) -> list[tuple[str, pa.fs.FileInfo]]:
+    """Return the files in a folder and its subfolders, each with its path in the folder."""
     from pyarrow import fs
 
     found = system.get_file_info(fs.FileSelector(path, recursive=True))
     length = len(path.rstrip("/")) + 1
-    return [
-        info
-        for info in found
-        if info.type == fs.FileType.File and not any(map(_is_hidden, info.path[length:].split("/")))
-    ]
+    named = [(info.path[length:], info) for info in found if info.type == fs.FileType.File]
+    return [(name, info) for name, info in named if not any(map(_is_hidden, name.split("/")))]
 
 
 def _remote_file(info: pa.fs.FileInfo, url: str) -> SourceFile:
