@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from meshwright.store import load_interest
@@ -77,9 +78,11 @@ def test_excluded_topics_are_counted(tmp_path: Path) -> None:
     file, out = tmp_path / "a.csv", tmp_path / "csv"
     file.write_text("node,topic\na,x\nb,x\na,y\n")
     answer = meshwright("ingest", file, "--exclude-topic", "x", "--out", out, "--json").json
-    assert answer["cleaned"] == {"row of an excluded topic": 2}
-    assert (answer["kept"], answer["superseded"]) == (1, 0)
-    assert '"excluded": [' in (out / "manifest.json").read_text()
+    assert [answer[name] for name in ("read", "kept", "superseded", "excluded")] == [3, 1, 0, 2]
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert (manifest["counts"]["excluded"], manifest["made_by"]["excluded"]) == (2, ["x"])
+    said = meshwright("ingest", file, "--exclude-topic", "x", "--out", tmp_path / "again").out
+    assert "read 3 rows = 1 kept + 0 duplicates + 0 superseded + 0 quarantined + 2 excluded" in said
 
 
 def test_the_kind_of_topics_is_recorded(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from meshwright.pipeline.follow_files import BatchOutcome, outcome_file, write_l
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.store import write_dataset
 from standalone import wait
+from terminal import meshwright
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -355,6 +356,23 @@ def _is_open(place: Path, at_least: int) -> bool:
     done = {file.stem for file in (place / "batches").glob("batch-*.json")}
     begun = {file.stem for file in (place / "inputs").glob("batch-*.json")}
     return len(done) >= at_least and bool(begun - done)
+
+
+def test_mistakes_are_errors_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formats, folders and the dataset to start with are checked without Java."""
+    monkeypatch.setattr("meshwright.cli.spark.open_session", None)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").write_text("")
+    words = ("follow", tmp_path / "in", "--out", tmp_path / "out")
+    assert "edges cannot be followed" in meshwright(*words, "--format", "edges").complaint
+    assert "--every 0.0" in meshwright(*words, "--every", "0").complaint
+    assert "nothing is there" in meshwright(*words, "--start", tmp_path / "none").complaint
+    assert "is not a dataset" in meshwright(*words, "--start", tmp_path / "other" / "file").complaint
+    assert "no folder" in meshwright("follow", tmp_path / "none", "--out", tmp_path / "out").complaint
+    full = meshwright("follow", tmp_path / "in", "--out", tmp_path / "other")
+    assert "has other contents" in full.complaint
+    assert not (tmp_path / "out").exists()
 
 
 def test_folders_of_another_version_are_refused(tmp_path: Path) -> None:

@@ -149,6 +149,22 @@ def test_commands(tmp_path: Path) -> None:
     assert (tmp_path / "c.png").stat().st_size > 10_000
 
 
+def test_wrong_paths_are_errors_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path without anything, or with something else, needs no Java to be seen."""
+    monkeypatch.setattr("meshwright.cli.spark.open_session", None)
+    data = write_dataset(ZIPF, tmp_path / "data")
+    assert meshwright("plan", data, "--out", tmp_path / "plan").code == 0
+    out = ("--out", tmp_path / "out", "--master", "local[2]")
+    for words in (
+        ("profile", tmp_path / "none", "--master", "local[2]"),
+        ("profile", data, "--against", tmp_path / "none", "--master", "local[2]"),
+        ("sample", tmp_path / "none", "--nodes", "3", *out),
+        ("verify", tmp_path / "plan", tmp_path / "none", "--master", "local[2]"),
+    ):
+        assert "nothing is there" in meshwright(*words).complaint
+    assert "is not a dataset" in meshwright("profile", tmp_path / "plan", "--master", "local[2]").complaint
+
+
 def test_damaged_datasets_are_refused(tmp_path: Path) -> None:
     """Too few subscriptions, or subscriptions of unknown nodes, are neither profiled nor sampled."""
     place = write_dataset(ZIPF, tmp_path / "data")

@@ -119,6 +119,17 @@ def test_the_command(tmp_path: Path) -> None:
     assert read_traffic(tmp_path / "out").matrix().toarray().tolist() == [[0.25, 0.25]]
 
 
+def test_line_breaks_in_quotes(tmp_path: Path) -> None:
+    """The option that the reason of the quarantine names is there, and so is the separator."""
+    (tmp_path / "log.csv").write_text('publisher;topic;note\na;x;"one\ntwo"\na;y;\n')
+    words = ("traffic", tmp_path / "log.csv", "--delimiter", ";", "--seconds", "1", "--out", tmp_path / "out")
+    refused = meshwright(*words, "--max-bad", "1", "--json").json
+    assert (refused["read"], refused["kept"]) == (3, 1)
+    assert any("--quoted-newlines" in reason for reason in refused["reasons"])
+    answer = meshwright(*words, "--quoted-newlines", "--json").json
+    assert (answer["read"], answer["kept"]) == (2, 2)
+
+
 def test_wrong_formats_and_columns(tmp_path: Path) -> None:
     """A wrong format is refused, given or derived from a file name, and so is a column without values."""
     (tmp_path / "log.txt").write_text("publisher topic\na x\n")

@@ -159,8 +159,18 @@ Delimiter: TypeAlias = Annotated[
     ),
 ]
 
+
+def delimiter_character(given: str | None) -> str | None:
+    """Return the separator that a user names."""
+    return "\t" if given == "tab" else given
+
+
 NoHeader: TypeAlias = Annotated[
     bool, typer.Option("--no-header", help="CSV without a header: node, then topic.")
+]
+
+QuotedNewlines: TypeAlias = Annotated[
+    bool, typer.Option("--quoted-newlines", help="CSV: quoted values may have line breaks; slower.")
 ]
 
 TopicKind: TypeAlias = Annotated[
@@ -280,7 +290,7 @@ def file_columns(node: str, topic: str, delimiter: str | None, no_header: bool) 
     """Return where a file has its nodes and topics."""
     from meshwright.store.interest_files import Columns
 
-    return Columns(node, topic, "\t" if delimiter == "tab" else delimiter, not no_header)
+    return Columns(node, topic, delimiter_character(delimiter), not no_header)
 
 
 def read_inventory_or_default(file: Path | None, brokers: tuple[str, ...]) -> Inventory:

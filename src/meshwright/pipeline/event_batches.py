@@ -148,7 +148,8 @@ def apply_batch(rows: DataFrame, known: DataFrame, number: int, horizon: float |
     from pyspark.sql import functions as sf
 
     good = rows.where(sf.col("reason").isNull()).select("node", "topic", *STAMP, "leaves")
-    concerned = known.join(good.select("node").distinct(), "node", "left_semi")
+    # By default, Spark would send small tables to all executors, through the driver.
+    concerned = known.join(good.select("node").distinct().hint("merge"), "node", "left_semi")
     apply = partial(_apply_to_node, number, horizon)
     made = good.groupBy("node").cogroup(concerned.groupBy("node")).applyInArrow(apply, RESULT).persist()
     seen = rows.agg(

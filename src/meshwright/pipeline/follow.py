@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING
 from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.files.atomic import one_writer
 from meshwright.files.places import names_in, read_text, write_text
-from meshwright.files.urls import inside, local_path
+from meshwright.files.remote import check_bucket
+from meshwright.files.urls import file_system, inside, local_path
+from meshwright.pipeline.dataset.subscriptions import require_dataset
 from meshwright.pipeline.event_batches import apply_batch, latest_states
 from meshwright.pipeline.follow_files import (
     BatchOutcome,
@@ -105,18 +107,15 @@ def follow(
     FormatError
         If a file cannot be read. Once it is repaired, the next run reads it again.
     """
-    if reading.format not in FORMATS:
-        raise InputError(f"{reading.format} cannot be followed: choose one of {', '.join(FORMATS)}")
-    if every is not None and not every > 0:
-        raise InputError(f"--every {every} is not possible: give a time above zero")
+    check_request(source, out, reading, start=start, every=every)
     if max_files is not None and max_files < 1:
         raise InputError(f"--max-files {max_files} is not possible: give at least one")
-    local = local_path(out)
-    place = os.fspath(out).rstrip("/") if local is None else str(Path(local).absolute())
-    if local is not None:
+    place = _place(out)
+    if local_path(out) is not None:
         Path(place).parent.mkdir(parents=True, exist_ok=True)
     with one_writer(place):
-        _open_folder(place, start)
+        if not _is_ours(place, start):
+            write_text(inside(place, "follow.json"), json.dumps(_header(start)) + "\n")
         known = read_progress(place)
         while True:
             files = choose_files(spark, source, place, known, max_files)
@@ -137,14 +136,49 @@ def follow(
                 time.sleep(every)
 
 
-def _open_folder(place: str, start: str | Path | None) -> None:
-    """Create the folder, or check that it belongs to `follow` and started with the same dataset."""
+def check_request(
+    source: str | Path,
+    out: str | Path,
+    reading: Reading,
+    *,
+    start: str | Path | None = None,
+    every: float | None = None,
+) -> None:
+    """Check what can be checked without Spark, and before it starts; see `follow`."""
+    if reading.format not in FORMATS:
+        raise InputError(f"{reading.format} cannot be followed: choose one of {', '.join(FORMATS)}")
+    if every is not None and not every > 0:
+        raise InputError(f"--every {every} is not possible: give a time above zero")
+    folder = local_path(source)
+    if folder is None:
+        file_system(os.fspath(source))  # an unknown kind of URL, or an address that is none
+    elif not Path(folder).is_dir():
+        raise InputError(f"there is no folder {folder}: create it, then put files into it")
+    if local_path(out) is None:
+        check_bucket(os.fspath(out))
+    _is_ours(_place(out), start)
+    if start is not None:
+        require_dataset(start)
+
+
+def _place(out: str | Path) -> str:
+    local = local_path(out)
+    return os.fspath(out).rstrip("/") if local is None else str(Path(local).absolute())
+
+
+def _header(start: str | Path | None) -> dict[str, object]:
+    return {"format": "meshwright follow", "schema": SCHEMA, "start": None if start is None else str(start)}
+
+
+def _is_ours(place: str, start: str | Path | None) -> bool:
+    """Return whether a folder belongs to `follow` and started with the same dataset, or is still to be made.
+
+    Raises
+    ------
+    InputError, FormatError, OutputError
+        If it belongs to another one, or to something else.
+    """
     header = inside(place, "follow.json")
-    described = {
-        "format": "meshwright follow",
-        "schema": SCHEMA,
-        "start": None if start is None else str(start),
-    }
     text = read_text(header)
     if text is not None:
         try:
@@ -153,15 +187,15 @@ def _open_folder(place: str, start: str | Path | None) -> None:
             raise FormatError(f"{header} is damaged: choose another folder") from error
         if not isinstance(found, dict) or found.get("schema") != SCHEMA:
             raise FormatError(f"{place} was written by another version of follow: choose another folder")
-        if found != described:
+        if found != _header(start):
             raise InputError(
                 f"{place} was started with --start {found.get('start')}, not {start}: choose another folder"
             )
-        return
+        return True
     local = local_path(place)
     if names_in(place) or (local is not None and Path(local).is_file()):
         raise OutputError(f"{place} has other contents: choose another folder, or empty it")
-    write_text(header, json.dumps(described) + "\n")
+    return False
 
 
 def _run_batch(

@@ -195,11 +195,9 @@ def _initial_state(spark: SparkSession, start: str | Path | None) -> DataFrame:
         return spark.createDataFrame([], STATE)
     from pyspark.sql import functions as sf
 
-    from meshwright.pipeline.dataset.subscriptions import subscriptions
+    from meshwright.pipeline.dataset.subscriptions import require_dataset
 
-    place = subscriptions(spark, start).folder  # checks that it is a dataset
-    if place is None:
-        raise InputError(f"{start} is not a dataset: read it with meshwright ingest first")
+    place = require_dataset(start)
 
     def table(kind: str, columns: str) -> DataFrame:
         return read_frame(spark, files_in(inside(place, kind), ".parquet"), columns)
@@ -211,7 +209,8 @@ def _initial_state(spark: SparkSession, start: str | Path | None) -> DataFrame:
         for kind in ("node", "topic")
     }
     pairs = table("subscriptions", "node int, topic int")
-    named = pairs.join(names["node"], "node").join(names["topic"], "topic")
+    # By default, Spark would send small tables to all executors, through the driver.
+    named = pairs.join(names["node"].hint("merge"), "node").join(names["topic"].hint("merge"), "topic")
     first = [sf.lit(value).alias(name) for name, value in zip(STAMP, FIRST, strict=True)]
     return named.select(
         sf.col("node_name").alias("node"),

@@ -1,6 +1,7 @@
 """Commands that explore a dataset on Spark: `profile` shows its properties, `sample` takes a part of it."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,13 +73,15 @@ def profile(
         check_chart(chart)
     columns = file_columns(node, topic, delimiter, no_header)
     named = [source] if against is None else [source, against]
-    spark = (
-        None
-        if not wants_spark(master, conf) and all(map(fits_here, named))
-        else open_session(master, conf, connect_timeout)
-    )
-    with StageDrawing(forced=progress) as drawing, report_stages(spark, "profiling", drawing):
-        profiles = {name: profile_dataset(subscriptions(spark, name, columns), seed=seed) for name in named}
+    small = [fits_here(name) for name in named]  # a wrong path is an error before Java starts
+    here = all(small) and not wants_spark(master, conf)
+    spark = None if here else open_session(master, conf, connect_timeout)
+    profiles = {}
+    with StageDrawing(unit="subscriptions", forced=progress) as drawing:
+        for name in named:
+            given = subscriptions(spark, name, columns)
+            with report_stages(spark, f"profiling {name}", drawing, amount=given.count):
+                profiles[name] = profile_dataset(given, seed=seed)
     if chart is not None:
         sizes = {name: (made.sizes.values, made.sizes.ccdf) for name, made in profiles.items()}
         popularity = {name: (made.popularity.values, made.popularity.ccdf) for name, made in profiles.items()}
@@ -167,13 +170,12 @@ def sample(
     from meshwright.store import write_dataset
 
     check_target(out, "dataset")
-    spark = (
-        None
-        if not wants_spark(master, conf) and fits_here(source)
-        else open_session(master, conf, connect_timeout)
-    )
-    with StageDrawing(forced=progress) as drawing, report_stages(spark, "sampling", drawing):
-        made = sample_dataset(subscriptions(spark, source), nodes, start=start or (), by=by, seed=seed)
+    here = fits_here(source) and not wants_spark(master, conf)
+    spark = None if here else open_session(master, conf, connect_timeout)
+    given = subscriptions(spark, source)
+    report = partial(report_stages, spark, "sampling", amount=given.count)
+    with StageDrawing(unit="subscriptions", forced=progress) as drawing, report(drawing):
+        made = sample_dataset(given, nodes, start=start or (), by=by, seed=seed)
     made_by = {"command": "sample", "nodes": nodes, "by": made.by, "from": made.seeds, "seed": seed}
     write_dataset(made.interest, out, sources=[source], made_by=made_by)
     if json:

@@ -8,16 +8,20 @@ import typer
 
 from meshwright.cli.options import (
     AllowEmpty,
+    Delimiter,
     ExcludeTopic,
     Json,
     MaxBad,
     NodeColumn,
+    NoHeader,
     OperationColumn,
+    QuotedNewlines,
     SequenceColumn,
     ShowProgress,
     TimeColumn,
     TopicColumn,
     TopicKind,
+    delimiter_character,
 )
 from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
@@ -61,21 +65,9 @@ def ingest(
     time: TimeColumn = None,
     operation: OperationColumn = None,
     sequence: SequenceColumn = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            "--delimiter",
-            metavar="C",
-            help="The separator of CSV columns, or tab; by default from file names.",
-        ),
-    ] = None,
-    no_header: Annotated[
-        bool, typer.Option("--no-header", help="CSV without a header: node, then topic.")
-    ] = False,
-    quoted_newlines: Annotated[
-        bool,
-        typer.Option("--quoted-newlines", help="CSV: quoted values may have line breaks; slower."),
-    ] = False,
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
+    quoted_newlines: QuotedNewlines = False,
     both_ways: Annotated[
         bool, typer.Option("--both-ways", help="Edges: each end subscribes to the other.")
     ] = False,
@@ -148,7 +140,7 @@ def ingest(
         time=time,
         operation=operation,
         sequence=sequence,
-        delimiter="\t" if delimiter == "tab" else delimiter,
+        delimiter=delimiter_character(delimiter),
         header=not no_header,
         both_ways=both_ways,
         as_of=moment,
@@ -172,12 +164,13 @@ def ingest(
     if json:
         output.answer_json({**outcome.described(), "dataset": str(out)})
         raise typer.Exit(output.ANSWER_IS_NO if empty else 0)
+    excluded = f" + {outcome.excluded:,} excluded" if outcome.excluded else ""
     output.answer(
         f"{counted(outcome.nodes, 'broker')}, {counted(outcome.topics, 'topic')}, "
         f"{counted(outcome.kept, 'subscription')}",
         f"read {counted(outcome.read, 'row')} = {outcome.kept:,} kept + "
         f"{counted(outcome.duplicates, 'duplicate')} + {outcome.superseded:,} superseded + "
-        f"{outcome.quarantined:,} quarantined",
+        f"{outcome.quarantined:,} quarantined{excluded}",
         *output.format_reasons(outcome.reasons),
         *(f"cleaned {count:,} × {what}" for what, count in outcome.cleaned.items()),
         f"written to {out}",
@@ -221,6 +214,8 @@ def follow(
     time: TimeColumn = None,
     operation: OperationColumn = None,
     sequence: SequenceColumn = None,
+    delimiter: Delimiter = None,
+    quoted_newlines: QuotedNewlines = False,
     master: Master = None,
     conf: Conf = None,
     connect_timeout: ConnectTimeout = 30.0,
@@ -232,21 +227,23 @@ def follow(
     """
     from meshwright.cli import output
     from meshwright.cli.spark import open_session
-    from meshwright.errors import InputError
-    from meshwright.files.remote import check_bucket
-    from meshwright.files.urls import file_system, inside, local_path
+    from meshwright.files.urls import inside
     from meshwright.formatting import counted
+    from meshwright.pipeline.follow import check_request
     from meshwright.pipeline.follow import follow as follow_folder
     from meshwright.pipeline.readers.formats import Reading
 
-    folder = local_path(source)
-    if folder is not None and not Path(folder).is_dir():
-        raise InputError(f"there is no folder {folder}: create it, then put files into it")
-    if folder is None:
-        file_system(source)  # an unknown kind of URL is an error before Java starts
-    if local_path(out) is None:
-        check_bucket(out)
-    reading = Reading(kind, node=node, topic=topic, time=time, operation=operation, sequence=sequence)
+    reading = Reading(
+        kind,
+        node=node,
+        topic=topic,
+        time=time,
+        operation=operation,
+        sequence=sequence,
+        delimiter=delimiter_character(delimiter),
+        quoted_newlines=quoted_newlines,
+    )
+    check_request(source, out, reading, start=start, every=None if once else every)
     done: list[BatchOutcome] = []
 
     def report(batch: "BatchOutcome") -> None:
@@ -315,6 +312,8 @@ def traffic(
             "--seconds", metavar="S", help="The length of the logs; by default from first to last message."
         ),
     ] = None,
+    delimiter: Delimiter = None,
+    quoted_newlines: QuotedNewlines = False,
     max_bad: MaxBad = 0.1,
     master: Master = None,
     conf: Conf = None,
@@ -342,6 +341,8 @@ def traffic(
         low=low,
         high=high,
         seconds=seconds,
+        delimiter=delimiter_character(delimiter),
+        quoted_newlines=quoted_newlines,
     )
     check_target(out, "traffic")
     remote = bool(master and master.startswith("sc://")) or "SPARK_REMOTE" in os.environ

@@ -97,11 +97,12 @@ def _on_spark(
 ) -> "PlanReport":
     from meshwright.cli.plans import design_runs
     from meshwright.cli.spark import StageDrawing, open_session
-    from meshwright.pipeline.dataset.subscriptions import subscriptions
+    from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
     from meshwright.pipeline.sharded_verify import verify_on_cluster
     from meshwright.store.plans import open_plan
 
-    open_plan(plan)  # reject a bad plan before Spark starts
+    open_plan(plan)  # reject a bad plan, and a wrong path, before Spark starts
+    fits_here(source)
     spark = open_session(master, conf, connect_timeout)
     given = subscriptions(spark, source, columns)
     # Costs are by names, which then come to this process.

@@ -24,7 +24,7 @@ from meshwright.fingerprint import name_buffers
 from meshwright.pipeline.flow import Flow, SparkFlow, make_batch, numbers
 from meshwright.pipeline.readers.formats import TABLE
 from meshwright.pipeline.readers.parquet_files import batch_rows, check_types
-from meshwright.pipeline.readers.reading import brokers_of, check_filters, read_share
+from meshwright.pipeline.readers.reading import brokers_of, choose_topics, read_share
 from meshwright.pipeline.readers.rows import NO_SEQUENCE, Bad, Rows, column_roles
 from meshwright.pipeline.readers.sources import Stretch
 
@@ -118,7 +118,7 @@ def _read_table(reading: Reading, batches: Batches) -> Batches:
     context = TaskContext.get()
     share = 0 if context is None else context.partitionId()
     rows = _table_rows(share, batches)
-    yield from make_blocks(share, (check_filters(each, reading) for each in rows))
+    yield from make_blocks(share, (choose_topics(each, reading) for each in rows))
 
 
 def _table_rows(share: int, batches: Batches) -> Iterator[Rows]:

@@ -59,7 +59,7 @@ OPTIONAL_ROLES = ("time", "operation", "sequence")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The counts of an ingest: read = kept + duplicates + superseded + quarantined."""
+    """The counts of an ingest: read = kept + duplicates + superseded + quarantined + excluded."""
 
     read: int
     kept: int
@@ -74,6 +74,8 @@ class Outcome:
     """The number of quarantined rows by reason, the most frequent first."""
     cleaned: Mapping[str, int] = field(default_factory=dict)
     """The number of rows that were changed, by rule."""
+    excluded: int = 0
+    """The number of rows whose topics are to be left out."""
 
     def described(self) -> dict[str, Any]:
         """Return all fields, for a JSON answer."""
@@ -89,7 +91,8 @@ class Outcome:
             "superseded": self.superseded,
             "quarantined": self.quarantined,
         }
-        return counted | ({"cleaned": sum(self.cleaned.values())} if self.cleaned else {})
+        further = {"excluded": self.excluded, "cleaned": sum(self.cleaned.values())}
+        return counted | {name: count for name, count in further.items() if count}
 
 
 def ingest(
@@ -283,11 +286,12 @@ def write_found(
     """Write the dataset, and return the counts, which add up."""
     counts = {**relation.names.counts, "subscriptions": relation.kept}
     duplicates = relation.standing - relation.kept
+    excluded = found.cleaned.pop(EXCLUDED, 0)
     outcome = Outcome(
         read=found.read,
         kept=relation.kept,
         duplicates=duplicates,
-        superseded=found.read - found.bad - relation.kept - duplicates - found.cleaned.get(EXCLUDED, 0),
+        superseded=found.read - found.bad - relation.kept - duplicates - excluded,
         quarantined=found.bad,
         nodes=counts["nodes"],
         topics=counts["topics"],
@@ -295,6 +299,7 @@ def write_found(
         node_from=reading.node_from,
         reasons=found.reasons,
         cleaned=dict(sorted(found.cleaned.items())),
+        excluded=excluded,
     )
     with new_dataset(out) as made:
         fingerprint = write_parts(made.place, relation, found.blocks, found.aside(), counts)

@@ -71,6 +71,9 @@ class Publications:
     high: float = 1.0
     seconds: float | None = None
     """The length of the log; by default, the time from its first to its last message."""
+    delimiter: str | None = None
+    quoted_newlines: bool = False
+    """Whether quoted values of CSV files may have line breaks; then files are not split."""
 
     def __post_init__(self) -> None:
         if self.channels < 1:
@@ -92,6 +95,8 @@ class Publications:
             topic=self.value or self.topic,
             time=self.time,
             sequence=self.size,
+            delimiter=self.delimiter,
+            quoted_newlines=self.quoted_newlines,
             publications=True,
         )
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from meshwright.arrow import join_text
+from meshwright.errors import InputError
 from meshwright.files.header import DATASET, damaged, read_header
 from meshwright.files.urls import files_in, inside, local_copy, local_path
 from meshwright.interest import Interest
@@ -162,24 +163,35 @@ def subscriptions(
     FormatError
         If it is not a dataset, or damaged.
     """
+    # Without a cluster, a dataset at a URL is copied to this machine.
+    copied = spark is None and local_path(source) is None
+    manifest = None if copied else _read_manifest(source)
+    if manifest is None:
+        return from_interest(spark, load_interest(str(source), **({} if columns is None else vars(columns))))
     local = local_path(source)
     place = os.fspath(source) if local is None else str(Path(local).resolve())
-    if local is None:
-        # Without a cluster, a dataset at a URL is copied to this machine.
-        remote = spark is not None and inside(place, DATASET.file) in files_in(place, DATASET.file)
-    if not (remote if local is None else Path(local).is_dir()):
-        return from_interest(spark, load_interest(str(source), **({} if columns is None else vars(columns))))
-    if local is None:
-        with local_copy(inside(place, DATASET.file)) as file:
-            manifest = read_header(file.parent, DATASET)
-    else:
-        manifest = read_header(Path(local), DATASET)
+    counts = _stated_counts(place, manifest)
+    return Subscriptions(spark, counts, place, None, manifest.get("fingerprint"), int(manifest["schema"]))
+
+
+def _read_manifest(source: str | Path) -> dict[str, Any] | None:
+    """Return the manifest of a dataset at a path or URL, or None if something else is there."""
+    local = local_path(source)
+    if local is not None:
+        return read_header(Path(local), DATASET) if Path(local).is_dir() else None
+    place = inside(source, DATASET.file)
+    if place not in files_in(os.fspath(source), DATASET.file):
+        return None
+    with local_copy(place) as file:
+        return read_header(file.parent, DATASET)
+
+
+def _stated_counts(place: str, manifest: Mapping[str, Any]) -> dict[str, int]:
     counts = manifest.get("counts", {})
     kinds = ("nodes", "topics", "subscriptions")
     if not isinstance(counts, dict) or not all(isinstance(counts.get(kind), int) for kind in kinds):
         raise damaged(Path(inside(place, DATASET.file)), "it does not state its counts")
-    stated = {kind: int(counts[kind]) for kind in kinds}
-    return Subscriptions(spark, stated, place, None, manifest.get("fingerprint"), int(manifest["schema"]))
+    return {kind: int(counts[kind]) for kind in kinds}
 
 
 SUBSCRIPTIONS_HERE = 50_000_000
@@ -190,11 +202,36 @@ def fits_here(source: str | Path) -> bool:
     """Return whether a dataset is so small that this process explores it faster than Spark starts.
 
     Files that are not datasets are read by this process anyway.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or it cannot be reached: it is an error before Java starts.
+    FormatError
+        If a folder is not a dataset.
     """
     local = local_path(source)
-    if local is None or not Path(local).is_dir():
-        return True
-    return subscriptions(None, source).count <= SUBSCRIPTIONS_HERE
+    if local is not None and not Path(local).exists():
+        raise InputError(f"no file or folder {source}: nothing is there, check the path")
+    manifest = _read_manifest(source)
+    return manifest is None or _stated_counts(str(source), manifest)["subscriptions"] <= SUBSCRIPTIONS_HERE
+
+
+def require_dataset(source: str | Path) -> str:
+    """Return the path or URL of a dataset, without reading it.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or a file.
+    FormatError
+        If a folder is something else.
+    """
+    fits_here(source)
+    if _read_manifest(source) is None:
+        raise InputError(f"{source} is not a dataset: read it with meshwright ingest first")
+    local = local_path(source)
+    return os.fspath(source) if local is None else str(Path(local).resolve())
 
 
 def from_interest(spark: SparkSession | None, interest: Interest) -> Subscriptions:

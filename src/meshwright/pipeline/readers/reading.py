@@ -58,9 +58,13 @@ def read_share(share: Sequence[Stretch], reading: Reading, brokers: Mapping[str,
         found = read_log(brokers[share[0].path], share, reading)
     else:
         found = (rows for stretch in share for rows in READERS[reading.format](stretch, reading))
-    for rows in found:
-        checked = check_filters(rows, reading)
-        yield exclude_topics(checked, reading.excluded) if reading.excluded else checked
+    return (choose_topics(rows, reading) for rows in found)
+
+
+def choose_topics(rows: Rows, reading: Reading) -> Rows:
+    """Return the rows without those of invalid filters and excluded topics."""
+    checked = check_filters(rows, reading)
+    return exclude_topics(checked, reading.excluded) if reading.excluded else checked
 
 
 def check_filters(rows: Rows, reading: Reading) -> Rows:
