@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError, OutputError
 from meshwright.pipeline import follow as following
 from meshwright.pipeline.dataset.ingest import ingest
-from meshwright.pipeline.event_batches import Node, Row
+from meshwright.pipeline.event_batches import Node, Row, apply_to_nodes
 from meshwright.pipeline.follow import follow
 from meshwright.pipeline.follow_files import BatchOutcome, outcome_file, write_lines
 from meshwright.pipeline.readers.formats import Reading
@@ -90,6 +91,56 @@ def test_events_replay_to_the_latest_rows(given_rows: list[tuple[int, str, bool]
     last = {row.topic: row.leaves for row in sorted(made, key=lambda row: row.stamp)}
     expected = {topic for topic, leaves in last.items() if not leaves}
     assert replayed(written).get("n", set()) == expected
+
+
+GIVEN = pa.schema(
+    [
+        ("node", pa.string()),
+        ("topic", pa.string()),
+        ("time", pa.float64()),
+        ("sequence", pa.int64()),
+        ("source", pa.string()),
+        ("block", pa.int64()),
+        ("place", pa.int64()),
+        ("leaves", pa.bool_()),
+        ("held", pa.bool_()),
+        ("batch", pa.int64()),
+    ]
+)
+
+
+nodes = st.tuples(st.sampled_from("abc"), st.integers(0, 6), st.sampled_from("xyz"), st.booleans())
+
+
+@given(st.lists(nodes, max_size=40), st.integers(0, 40), st.integers(1, 5))
+def test_tasks_take_nodes_one_after_the_other(
+    given_rows: list[tuple[str, int, str, bool]], cut: int, at_once: int
+) -> None:
+    """However Spark cuts the rows of a task, each node has its own state, before and after two batches."""
+    made = [
+        {"node": node, "topic": topic, "time": float(time), "source": "f", "place": place, "leaves": leaves}
+        for place, (node, time, topic, leaves) in enumerate(given_rows)
+    ]
+    states: list[dict[str, Any]] = []
+    written: list[dict[str, Any]] = []
+    for number, part in enumerate((made[:cut], made[cut:])):
+        concerned = [state for state in states if any(row["node"] == state["node"] for row in part)]
+        table = pa.Table.from_pylist(sorted(part + concerned, key=lambda row: row["node"]), schema=GIVEN)
+        found = [
+            row
+            for batch in apply_to_nodes(number, None, iter(table.to_batches(at_once)))
+            for row in batch.to_pylist()
+        ]
+        written += [row for row in found if row["event"] is not None]
+        states += [row for row in found if row["topic"] is not None]
+        assert {row["node"] for row in found} == {row["node"] for row in part}
+    ordered = sorted(made, key=lambda row: (row["time"], row["place"]))
+    last = {(row["node"], row["topic"]): row["leaves"] for row in ordered}
+    expected: dict[str, set[str]] = {}
+    for (node, topic), leaves in last.items():
+        if not leaves:
+            expected.setdefault(node, set()).add(topic)
+    assert replayed(written) == expected
 
 
 def test_following(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
