@@ -1,20 +1,20 @@
 """The index path of Greedy Merge: levels whose pairs are listed from the index of subscribers by topic.
 
 `path_choice` decides which levels are listed and which are swept. Both paths add the same links: see
-`kernels/index.py`.
+`kernels/index.py` and `kernels/listed_pairs.py`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from meshwright.arrays import frozen
-from meshwright.greedy.path_choice import LISTED, choose_three, choose_two
+from meshwright.greedy.path_choice import LISTED, choose_three, choose_two, listing_twice_pays
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     """Lists pairs of rows in a range, their first topic among some; returns how many, or `FULL_LIST`."""
 
 FIRST_ROWS = 16
-"""A level is listed in slices of rows. The first one has 1/16 of them: its links connect most of each topic,
-and what remains is a small list."""
-PORTION = 2**19
-"""How many pairs each thread checks ahead of the one that links."""
+"""A level is listed in slices of rows. The first one has 1/16 of them: its links connect much of each topic,
+and what remains is a smaller list."""
+PORTION = 2**16
+"""How many pairs a thread checks at a time, ahead of the one that links."""
 STEPS_A_CALL = 20_000_000
 """How many steps a kernel may take between two looks at progress and at Ctrl-C: some tenths of a second."""
-PAIRS_A_SUBSCRIPTION = 8
-"""How many pairs a list may have for each subscription; with 8 bytes each, this bounds the memory."""
+PAIRS_A_SUBSCRIPTION = 4
+"""How many pairs a list may have for each subscription; with 16 bytes each, this bounds the memory."""
+GROUP_BITS = 10
+"""A list is sorted in up to 2^10 groups of rows: more would be scattered over too many places to write to."""
 
 
 class IndexRun:
@@ -52,7 +54,7 @@ class IndexRun:
     driver
         Runs the kernel that links, and keeps the links.
     pool, threads
-        Threads that list pairs, besides this one.
+        Threads that list, sort and check pairs, besides this one.
     """
 
     def __init__(
@@ -62,32 +64,44 @@ class IndexRun:
         self.interest, self.state, self.driver = interest, state, driver
         self.pool, self.threads = pool, threads
         room = task.tuning.room or PAIRS_A_SUBSCRIPTION * interest.num_subscriptions
-        self.pairs: Offsets = np.empty(max(room, threads), dtype=np.int64)
-        """Working memory for listed pairs, a part for each thread. What is not used takes no memory."""
+        self._make_room(max(room, threads))
         self.buckets = [lay_out_buckets(interest) for _ in range(threads)]
 
-    def list_high(self) -> bool:
-        """List the pairs that contribute 3 and more; return whether they fit.
+    def _make_room(self, room: int) -> None:
+        """Lay out memory for lists. What is not used takes none."""
+        self.listed: Offsets = np.empty(room, dtype=np.int64)
+        """Pairs as they are listed, a part for each thread."""
+        self.sorted: Offsets = np.empty(room, dtype=np.int64)
+        """The same pairs in order."""
 
-        Where all do, the list also serves for level 3. Else only those that contribute more than 3 are kept.
+    def list_high(self) -> bool:
+        """List the pairs that contribute more than 3, and those of some or all rows that contribute 3.
+
+        Return whether they fit. If only the former do, all of level 3 is listed when it is reached.
         """
         from meshwright.greedy.kernels.index import count_outside
 
         count_outside(self.state)
         nodes = self.interest.num_nodes
-        length = self._list(3, 0, nodes)
-        self.third: Offsets | None = None
-        if length is not None:
-            # A pair that shares more than three topics is listed more than once.
-            self.third = self.pairs[:length]
-            self.high = np.unique(self.third[1:][self.third[1:] == self.third[:-1]])
-            return True
-        parts, low, width = [], 0, nodes // FIRST_ROWS + 1
+        first = nodes // FIRST_ROWS + 1
+        self.third = np.zeros(0, dtype=np.int64)
+        """The pairs of the rows below `cut` that contribute 3 or more, until the next list is made."""
+        for cut in (first,) if listing_twice_pays(self.interest) else (nodes, first):
+            pairs = self._list(3, 0, nodes, cut)
+            if pairs is not None:
+                self.cut, end = cut, int(np.searchsorted(pairs, cut << 32))
+                self.third, rest = pairs[:end], pairs[end:]
+                # A pair that shares more than three topics is listed more than once.
+                repeated = self.third[1:][self.third[1:] == self.third[:-1]]
+                self.high = np.concatenate((_once(repeated), _once(rest)))
+                return True
+        self.cut = 0
+        parts, low, width = [], 0, first
         while low < nodes:
-            length = self._list(4, low, low + width)
-            if length is not None:
-                parts.append(np.unique(self.pairs[:length]))
-                if sum(map(len, parts)) > len(self.pairs):
+            pairs = self._list(3, low, low + width, 0)
+            if pairs is not None:
+                parts.append(_once(pairs))
+                if sum(map(len, parts)) > len(self.listed):
                     return False
                 low, width = low + width, 2 * width
             elif width == 1:
@@ -102,29 +116,32 @@ class IndexRun:
         sizes = np.diff(self.interest.node_ptr).astype(np.int32)
         bounds = np.minimum(sizes[self.high >> 32], sizes[self.high & 0xFFFFFFFF])
         for level in range(int(bounds.max(initial=0)), LISTED, -1):
-            self._link(self.high, bounds, level)
-        if self.third is not None:
-            self._link(self.third, None, LISTED)
-        self.link_from(LISTED if self.third is None else LISTED - 1)
+            self._take(self.high, bounds, level)
+        self._link(self.third, LISTED)
+        self.link_from(LISTED, self.cut)
 
-    def link_from(self, level: int) -> None:
-        """List and link the pairs of this level and of those below it, given that none contributes more."""
+    def link_from(self, level: int, low: int = 0) -> None:
+        """List and link the pairs of this level from row `low` on, and of the levels below it.
+
+        No pair contributes more than the level, and none before the row contributes as much.
+        """
         from meshwright.greedy.kernels.index import count_outside, list_by_one
 
         nodes = self.interest.num_nodes
         for now in range(min(level, LISTED), 1, -1):
-            low, width = 0, nodes // FIRST_ROWS + 1
+            width = nodes if low > 0 else nodes // FIRST_ROWS + 1
             while low < nodes and not self._is_done():
                 count_outside(self.state)
-                length = self._list(now, low, low + width)
-                if length is None:
+                pairs = self._list(now, low, low + width, low + width)
+                if pairs is None:
                     if width == 1:
                         # The pairs of one row, at worst every node for each two or three of its topics.
-                        self.pairs = np.empty(2 * len(self.pairs), dtype=np.int64)
+                        self._make_room(2 * len(self.listed))
                     width = max(width // 2, 1)
                     continue
-                self._link(self.pairs[:length], None, now)
+                self._link(pairs, now)
                 low, width = low + width, FIRST_ROWS * width
+            low = 0
         if self._is_done():
             return
         count_outside(self.state)
@@ -133,7 +150,7 @@ class IndexRun:
         seen = np.zeros(self.interest.num_subscriptions, dtype=np.uint8)
         pairs = pairs[: list_by_one(self.state, seen, pairs)]
         pairs.sort()
-        self._link(pairs, None, 1)
+        self._link(pairs, 1)
 
     def _is_done(self) -> bool:
         """Return whether no link may be added any more, or none is needed."""
@@ -142,56 +159,61 @@ class IndexRun:
         full = self.state.tally[EDGES] >= self.driver.max_edges
         return bool(full or self.state.components.max(initial=0) <= 1)
 
-    def _link(self, pairs: Offsets, bounds: Ids | None, level: int) -> None:
-        """Link the pairs of a sorted list that contribute the level, in order."""
-        if bounds is not None:
-            self._take(pairs, bounds, level)
+    def _link(self, pairs: Offsets, level: int) -> None:
+        """Link the pairs of a sorted list that contribute the level, in order.
+
+        With threads, the others check the next portions while this one links. They read labels and counts
+        that are being changed: see `keep` for why that is safe. A portion that nobody has begun to check is
+        linked as it is.
+        """
+        from meshwright.greedy.kernels.listed_pairs import keep
+
+        if self.threads == 1 or self.state.covered > 0:
+            self._take(pairs, None, level)
             return
-        # With threads, check each portion ahead of the one that links.
-        portion = len(pairs) if self.threads == 1 else PORTION * self.threads
-        for begin in range(0, len(pairs), max(portion, 1)):
-            some = pairs[begin : begin + portion]
-            self._take(some if self.threads == 1 else some[: self._keep(some, level)], None, level)
+        portions = [pairs[begin : begin + PORTION] for begin in range(0, len(pairs), PORTION)]
+        ahead: deque[Future[int]] = deque()
+        for number, portion in enumerate(portions):
+            for later in range(number + 1 + len(ahead), min(number + 2 * self.threads - 1, len(portions))):
+                noted = np.full_like(self.state.noted, -1)
+                ahead.append(self.pool.submit(keep, self.state, noted, portions[later], level))
+            self._take(portion, None, level)
+            if ahead:
+                check = ahead.popleft()
+                if not check.cancel():
+                    portions[number + 1] = portions[number + 1][: check.result()]
 
     def _take(self, pairs: Offsets, bounds: Ids | None, level: int) -> None:
-        from meshwright.greedy.kernels.index import take
+        from meshwright.greedy.kernels.listed_pairs import take
 
         cursor = np.zeros(1, dtype=np.int64)
         bounds = np.zeros(0, dtype=np.int32) if bounds is None else bounds
         self.driver.run(lambda goal, links: take(self.state, pairs, bounds, level, cursor, goal, links))
 
-    def _keep(self, pairs: Offsets, level: int) -> int:
-        """Move the pairs that still contribute the level to the front, on all threads; return how many."""
-        from meshwright.greedy.kernels.index import keep
+    def _list(self, level: int, low: int, high: int, cut: int) -> Offsets | None:
+        """Return the pairs of level 3 or 2 in rows from low to high, sorted, or None if they do not fit.
 
-        parts = np.array_split(pairs, self.threads)
-        jobs = [self.pool.submit(keep, self.state, part, level) for part in parts[1:]]
-        lengths = [keep(self.state, parts[0], level), *(job.result() for job in jobs)]
-        return _join(pairs, [len(part) for part in parts], lengths)
-
-    def _list(self, level: int, low: int, high: int) -> int | None:
-        """List the pairs of a level, in rows from low to high, sorted; level 4 stands for all above 3.
-
-        Return how many there are, or None if they do not fit.
+        From row `cut` on, only those above level 3 are listed.
         """
         from meshwright.greedy.kernels import index
 
-        if level == 2:
-            listing: Listing = partial(index.list_by_two, self.state)
+        if level == LISTED:
+            listing: Listing = partial(index.list_by_three, self.state, cut)
         else:
-            listing = partial(index.list_by_three, self.state, bool(level > LISTED))
-        chunks = deque(self._chunks(min(level, LISTED)))
-        share = len(self.pairs) // self.threads
+            listing = partial(index.list_by_two, self.state)
+        chunks = deque(self._chunks(level))
+        share = len(self.listed) // self.threads
+        parts = [self.listed[thread * share : (thread + 1) * share] for thread in range(self.threads)]
         lengths = [0] * self.threads
 
         def work(thread: int) -> None:
-            part = self.pairs[thread * share : (thread + 1) * share]
             while chunks:
                 try:
                     topics = chunks.popleft()
                 except IndexError:
                     break
-                found = listing(self.buckets[thread], topics, low, high, part[lengths[thread] :])
+                rest = parts[thread][lengths[thread] :]
+                found = listing(self.buckets[thread], topics, low, high, rest)
                 if found == index.FULL_LIST:
                     lengths[thread] = -1
                     chunks.clear()
@@ -199,22 +221,47 @@ class IndexRun:
                 lengths[thread] += found
                 if thread == 0:
                     self.driver.report()
-            if self.threads > 1 and lengths[thread] > 0:
-                part[: lengths[thread]].sort()
 
+        try:
+            self._on_each_thread(work)
+        finally:
+            chunks.clear()
+        if min(lengths) < 0:
+            return None
+        return self.sort([part[:length] for part, length in zip(parts, lengths, strict=True)])
+
+    def sort(self, parts: list[Offsets]) -> Offsets:
+        """Return the listed pairs of all threads in order."""
+        from meshwright.greedy.kernels.pair_order import VALUES, count_groups, deal_groups, sort_groups
+
+        last = self.interest.num_nodes - 1
+        bits = last.bit_length()
+        shift = max(bits - GROUP_BITS, 0)
+        counts = np.zeros((self.threads, (last >> shift) + 1), dtype=np.int64)
+        self._on_each_thread(lambda thread: count_groups(parts[thread], shift, counts[thread]))
+        # In each group, what the first thread has listed comes first.
+        places = np.cumsum(counts.T).reshape(counts.T.shape).T - counts
+        ends = np.cumsum(counts.sum(axis=0))
+        self._on_each_thread(lambda thread: deal_groups(parts[thread], shift, places[thread], self.sorted))
+        bounds = np.searchsorted(ends, np.linspace(0, ends[-1], self.threads + 1)[1:-1])
+        bounds = np.concatenate(([0], bounds, [len(ends)]))
+
+        def sort(thread: int) -> None:
+            digits = np.empty(VALUES, dtype=np.int64)
+            first, end = int(bounds[thread]), int(bounds[thread + 1])
+            sort_groups(self.sorted, self.listed, ends, first, end, bits, shift, digits)
+
+        self._on_each_thread(sort)
+        return self.sorted[: ends[-1]]
+
+    def _on_each_thread(self, work: Callable[[int], None]) -> None:
+        """Call a function with the number of each thread, on that thread, and wait for all of them."""
         jobs = [self.pool.submit(work, thread) for thread in range(1, self.threads)]
         try:
             work(0)
         finally:
-            chunks.clear()
             for job in jobs:
                 job.result()
-        if min(lengths) < 0:
-            return None
-        total = _join(self.pairs, [share] * self.threads, lengths)
-        # Each of several threads has sorted what it listed. A stable sort merges sorted parts.
-        self.pairs[:total].sort(kind=None if self.threads == 1 else "stable")
-        return total
 
     def _chunks(self, level: int) -> list[Ids]:
         """Return the open topics, in parts of about equal work."""
@@ -226,13 +273,9 @@ class IndexRun:
         return [frozen(topics[i::count], np.int32) for i in range(min(count, len(topics)))]
 
 
-def _join(pairs: Offsets, shares: list[int], lengths: list[int]) -> int:
-    """Move the used fronts of consecutive parts together; return how long they are in total."""
-    begin = total = 0
-    for share, length in zip(shares, lengths, strict=True):
-        pairs[total : total + length] = pairs[begin : begin + length]
-        begin, total = begin + share, total + length
-    return total
+def _once(pairs: Offsets) -> Offsets:
+    """Return each pair of a sorted list once."""
+    return pairs[np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]]
 
 
 def lay_out_buckets(interest: Interest) -> Buckets:
@@ -256,7 +299,8 @@ def lay_out_buckets(interest: Interest) -> Buckets:
         head=np.full(topics, -1, dtype=np.int32),
         touched=np.zeros(topics + 1, dtype=np.int32),
         recent=np.zeros(topics, dtype=np.int64),
-        leaf=np.zeros(3 * places, dtype=np.int32),
-        group=np.zeros(4 * members, dtype=np.int32),
-        bucket=np.zeros(1, dtype=np.int64),
+        leaf=np.zeros(4 * places, dtype=np.int32),
+        met=np.zeros(members, dtype=np.int64),
+        group=np.zeros(5 * members, dtype=np.int32),
+        count=np.zeros(2, dtype=np.int64),
     )

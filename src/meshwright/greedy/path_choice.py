@@ -76,16 +76,33 @@ def index_seconds(interest: Interest) -> float:
     """Return about how long the index path takes on one core, from the sizes of nodes and topics.
 
     Buckets of three topics take 12 ns for each three topics of a node, buckets of two 16 ns for each two, in
-    three passes. A pair of nodes is listed once for each three topics that it shares, which costs 50 ns with
-    sorting and checking. If nodes choose topics independently, by popularity p, the number of these is
-    (Σ_v C(|T(v)|, 3))² / 2 · e₃(p²) / e₃(p)², where e₃ sums the products of three different topics.
+    three passes. Listing, sorting and checking a pair costs 50 ns for each three topics that it shares.
     """
     sizes = np.diff(interest.node_ptr).astype(np.float64)
-    twos, threes = choose_two(sizes).sum(), choose_three(sizes).sum()
+    threes, twos = choose_three(sizes).sum(), choose_two(sizes).sum()
+    return float(12e-9 * threes + 3 * 16e-9 * twos + 50e-9 * shared_threes(interest))
+
+
+def shared_threes(interest: Interest) -> float:
+    """Estimate how many pairs of nodes share three topics, each counted once for each set of three.
+
+    If nodes choose topics independently, by popularity p, this is (Σ_v C(|T(v)|, 3))² / 2 · e₃(p²) / e₃(p)²,
+    where e₃ sums the products of three different topics.
+    """
+    threes = choose_three(np.diff(interest.node_ptr).astype(np.float64)).sum()
     popularity = np.bincount(interest.node_topics, minlength=interest.num_topics).astype(np.float64)
     together = _products_of_three(popularity)
-    shared = threes**2 / 2 * _products_of_three(popularity**2) / together**2 if together > 0 else 0.0
-    return float(12e-9 * threes + 3 * 16e-9 * twos + 50e-9 * shared)
+    return float(threes**2 / 2 * _products_of_three(popularity**2) / together**2) if together > 0 else 0.0
+
+
+def listing_twice_pays(interest: Interest) -> bool:
+    """Return whether to list most of level 3 when it is reached, rather than before any link.
+
+    Far fewer pairs still contribute 3 then. A second pass over the buckets costs as much as sorting and
+    checking a pair for every third step.
+    """
+    steps = choose_three(np.diff(interest.node_ptr).astype(np.float64)).sum()
+    return shared_threes(interest) > float(steps) / 3
 
 
 def choose_two(sizes: Floats) -> Floats:

@@ -15,7 +15,9 @@ The picker by contribution, in levels:
 
 The same by lists, where few pairs share three topics:
 
-- `index`: pairs listed by the topics they share, level by level, and linked in order.
+- `index`: pairs listed by the topics they share, level by level;
+- `pair_order`: listed pairs sorted, on several threads;
+- `listed_pairs`: listed pairs checked, and linked in order.
 
 The pickers by value:
 

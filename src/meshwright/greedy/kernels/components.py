@@ -206,7 +206,11 @@ def merge(state: State, first: Int, second: Int) -> None:
     # These two need the components as they were.
     if topic < state.covered or len(state.outside) > 0:
         join_bits(state, topic, a, b)
-    row, other_row, topic_row = state.node_row[first], state.node_row[second], state.topic_row[topic]
+    topic_row = state.topic_row[topic]
+    row = other_row = topic_row
+    # In an open light topic no entry has another row: do not read what lies anywhere in memory.
+    if topic_row >= 0:
+        row, other_row = state.node_row[first], state.node_row[second]
     if len(state.pairs) > 0 and topic_row < 0:
         uncount_pairs(state, a, b)
     # One walk over b's members does it all: label, bit row to sum, and the bits of a's own row.

@@ -1,4 +1,4 @@
-"""List the pairs that contribute a low level, from the index of subscribers by topic, and link listed pairs.
+"""List the pairs that contribute a low level, from the index of subscribers by topic.
 
 A pair that contributes w has w common topics, and is in different components of each. So nested buckets find
 it: the subscribers of a topic t1, among them those of t2 > t1, among them those of t3 > t2. Most buckets of
@@ -6,10 +6,11 @@ three topics hold one node or none, so all buckets together cost O(Σ C(|T(v)|, 
 sweep pays O(|T(v)|·|V|/64) for each row that it rebuilds.
 
 Labels are compared in the bucket, so a list holds only pairs that contribute the level when it is made. Links
-that are added later can only lower contributions: `take` checks each pair again before it links it.
+that are added later can only lower contributions: `listed_pairs` checks each pair again before it links it.
 
-- Level 4 and above: `list_by_three` with `more`, once: pairs that differ in a fourth topic, too.
-- Level 3: `list_by_three`. No pair contributes more, so each one is listed once.
+- Level 4 and above: `list_by_three`, before any link: pairs that are found more than once.
+- Level 3: `list_by_three`, before any link or when the level is reached. Then no pair contributes more, so
+  each one is listed once.
 - Level 2: `list_by_two`. Most nodes are in the largest component of most topics by then, and two nodes that
   both are do not differ. The bucket is divided by this, and only pairs that can differ are compared.
 - Level 1: `list_by_one`. What a link merges is one topic, so topics no longer depend on each other: the first
@@ -22,14 +23,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.greedy.kernels.components import contribution, is_open, link
-from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, PAUSED, WORK
-from meshwright.jit.compiler import inlined, inner, kernel
+from meshwright.arrays import ALL_ONES, NOTHING, ONE
+from meshwright.greedy.kernels.components import is_open
+from meshwright.jit.compiler import inlined, kernel
 from meshwright.jit.simd import prefetch
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bytes, Ids, Int, Offsets
-    from meshwright.greedy.kernels.state import Goal, Links, State
+    from meshwright.greedy.kernels.state import State
 
 FULL_LIST = -1
 """What a listing returns if the list has no room for all pairs."""
@@ -37,8 +38,15 @@ FULL_LIST = -1
 
 HALF = np.int64(0xFFFFFFFF)
 """Keeps v of a pair."""
+NONE = ALL_ONES
+"""No place, and no leaf: −1 as an index. Indices are unsigned, since a signed one may count from the end."""
+TWO, THREE, FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
+FEW = np.uint64(8)
+"""Up to this many nodes of a bucket are compared one by one, whether or not they can differ."""
 AHEAD = 12
 """How many subscribers ahead are fetched into the cache."""
+NEXT_LINE = 8
+"""Later topics may reach into the next line of the cache: eight numbers on, that one is fetched, too."""
 
 
 class Buckets(NamedTuple):
@@ -69,11 +77,13 @@ class Buckets(NamedTuple):
     recent: Offsets
     """By topic t3: its last leaf, together with the number of the bucket that it belongs to."""
     leaf: Ids
-    """By leaf, three numbers: its place in t3, its place in t2, and the leaf of the same topic before it."""
+    """By leaf, four numbers: its member, its components in t3 and t2, and the leaf of t3 before it, or −1."""
+    met: Offsets
+    """By member: the number of the last visit at which it was found to share three topics."""
     group: Ids
-    """Four lists of places, by whether the node is outside the largest component of t1 and of t2."""
-    bucket: Offsets
-    """One number: how many buckets there were."""
+    """Five lists of places: all, and by whether the node is outside the largest component of t1 and of t2."""
+    count: Offsets
+    """Two numbers: how many buckets of two topics there were, and how many visits to their members."""
 
 
 @inlined
@@ -92,9 +102,10 @@ def gather(state: State, buckets: Buckets, topic: Int, low: Int, spare: np.uint6
             continue
         # What comes next is anywhere in memory: fetch it while this one is copied.
         ahead = max(slot - AHEAD, begin)
-        prefetch(state.node_topics, np.int64(state.entry[ahead]))
-        prefetch(state.node_label, np.int64(state.entry[ahead]))
         prefetch(state.node_ptr, np.int64(state.topic_nodes[ahead]))
+        for i in (np.int64(state.entry[ahead]), np.int64(state.entry[ahead]) + NEXT_LINE):
+            prefetch(state.node_topics, i)
+            prefetch(state.node_label, i)
         first = place
         for i in range(np.uint64(entry + 1), np.uint64(state.node_ptr[v + 1])):
             other = np.uint64(state.node_topics[i])
@@ -116,131 +127,146 @@ def gather(state: State, buckets: Buckets, topic: Int, low: Int, spare: np.uint6
     return np.int64(touched)
 
 
-@inner
-def differ_later(buckets: Buckets, p: Int, q: Int) -> bool:
-    """Return whether the members of two places of one topic differ in a later topic."""
-    end, other_end = buckets.last[buckets.owner[p]], buckets.last[buckets.owner[q]]
-    i, j = p + 1, q + 1
-    while i < end and j < other_end:
-        first, second = buckets.topic[i], buckets.topic[j]
-        if first == second and buckets.label[i] != buckets.label[j]:
-            return True
-        i += int(first <= second)
-        j += int(second <= first)
-    return False
-
-
 @kernel
 def list_by_three(
-    state: State, more: bool, buckets: Buckets, topics: Ids, low: Int, high: Int, pairs: Offsets
+    state: State, cut: Int, buckets: Buckets, topics: Ids, low: Int, high: Int, pairs: Offsets
 ) -> int:
     """List the pairs (u, v), low ≤ u < high, that differ in three common topics, the first in `topics`.
 
-    With `more`, only those that differ in a fourth topic. A pair is listed once for each set of three topics.
-    Pairs are numbers u·2³² + v, in no order; returns how many there are, or `FULL_LIST`.
+    From row `cut` on, only those that differ in a fourth topic. A pair is listed once for each set of
+    three topics. Pairs are numbers u·2³² + v, in no order; returns how many there are, or `FULL_LIST`.
     """
-    length = 0
+    length = NOTHING
     for number in range(len(topics)):
         topic = np.int64(topics[number])
         if state.components[topic] == 1:
             continue
-        for k in range(gather(state, buckets, topic, low, np.uint64(2 if more else 1))):
-            second = buckets.touched[k]
-            p = np.int64(buckets.head[second])
+        for k in range(gather(state, buckets, topic, low, np.uint64(1 if low < cut else 2))):
+            second = np.uint64(buckets.touched[k])
+            p = np.uint64(buckets.head[second])
             buckets.head[second] = -1
-            leaves = 0
-            buckets.bucket[0] += 1
-            bucket = buckets.bucket[0]
+            leaves = NOTHING
+            buckets.count[0] += 1
+            bucket = buckets.count[0]
             # Members ascend along the chain. Without one below `high`, or without two, there is no pair.
-            if buckets.node[buckets.owner[p]] >= high or buckets.following[p] < 0:
+            if buckets.node[np.uint64(buckets.owner[p])] >= high or buckets.following[p] < 0:
                 continue
-            while p >= 0:
-                x = buckets.owner[p]
+            while p != NONE:
+                x = np.uint64(buckets.owner[p])
                 v, mine, label = np.int64(buckets.node[x]), buckets.mine[x], buckets.label[p]
-                for q in range(p + 1, np.int64(buckets.last[x])):
-                    third, own = buckets.topic[q], buckets.label[q]
+                buckets.count[1] += 1
+                visit = buckets.count[1]
+                for q in range(p + ONE, np.uint64(buckets.last[x])):
+                    third, own = np.uint64(buckets.topic[q]), buckets.label[q]
                     recent = buckets.recent[third]
-                    before = np.int64(-1)
+                    before = NONE
                     if recent >> 32 == bucket:
-                        before = recent & HALF
+                        before = np.uint64(recent & HALF)
                         at = before
-                        while at >= 0:
-                            other = np.int64(buckets.leaf[3 * at])
-                            y = buckets.owner[other]
-                            if (
-                                buckets.label[other] != own
-                                and buckets.mine[y] != mine
-                                and buckets.label[buckets.leaf[3 * at + 1]] != label
-                                and (not more or differ_later(buckets, other, q))
-                            ):
-                                if length == len(pairs):
-                                    for rest in range(k + 1, len(buckets.touched)):
-                                        buckets.head[buckets.touched[rest]] = -1
-                                    return FULL_LIST
-                                pairs[length] = (np.int64(buckets.node[y]) << 32) | v
-                                length += 1
-                            at = np.int64(buckets.leaf[3 * at + 2])
+                        while at != NONE:
+                            if length == np.uint64(len(pairs)):
+                                for rest in range(k + 1, len(buckets.touched)):
+                                    buckets.head[buckets.touched[rest]] = -1
+                                return FULL_LIST
+                            y = np.uint64(buckets.leaf[at])
+                            u = np.int64(buckets.node[y])
+                            differ = (
+                                (buckets.leaf[at + ONE] != own)
+                                & (buckets.leaf[at + TWO] != label)
+                                & (buckets.mine[y] != mine)
+                            )
+                            met = buckets.met[y] == visit
+                            # Written in any case, kept if wanted: without a branch that is unpredictable. Who
+                            # is met for the second time differs in a fourth topic.
+                            pairs[length] = (u << 32) | v
+                            length += np.uint64(differ & (met | (u < cut)))
+                            buckets.met[y] = visit if differ else buckets.met[y]
+                            at = np.uint64(buckets.leaf[at + THREE])
                     if v < high:
-                        buckets.leaf[3 * leaves], buckets.leaf[3 * leaves + 1] = q, p
-                        buckets.leaf[3 * leaves + 2] = before
+                        buckets.leaf[leaves], buckets.leaf[leaves + ONE] = x, own
+                        buckets.leaf[leaves + TWO], buckets.leaf[leaves + THREE] = label, before
                         buckets.recent[third] = (bucket << 32) | np.int64(leaves)
-                        leaves += 1
-                p = np.int64(buckets.following[p])
+                        leaves += FOUR
+                p = np.uint64(buckets.following[p])
+    return np.int64(length)
+
+
+@inlined
+def compare(
+    buckets: Buckets,
+    pairs: Offsets,
+    length: np.uint64,
+    begin: np.uint64,
+    count: np.uint64,
+    v: Int,
+    mine: Int,
+    label: Int,
+) -> np.uint64:
+    """List the pairs of v with the places of a group that differ in both topics; return the new length."""
+    for i in range(begin, begin + count):
+        q = np.uint64(buckets.group[i])
+        y = np.uint64(buckets.owner[q])
+        # Written in any case, kept if the two differ: without a branch that is unpredictable.
+        pairs[length] = (np.int64(buckets.node[y]) << 32) | v
+        length += np.uint64((buckets.mine[y] != mine) & (buckets.label[q] != label))
     return length
 
 
 @kernel
 def list_by_two(state: State, buckets: Buckets, topics: Ids, low: Int, high: Int, pairs: Offsets) -> int:
     """List the pairs (u, v), low ≤ u < high, that differ in two common topics, the first in `topics`."""
-    length = 0
-    room = np.int64(len(buckets.node))
+    length = NOTHING
+    room = np.uint64(len(buckets.node))
     for number in range(len(topics)):
         topic = np.int64(topics[number])
         if state.components[topic] == 1:
             continue
         giant = state.giant[topic]
-        for k in range(gather(state, buckets, topic, low, np.uint64(0))):
-            second = buckets.touched[k]
-            p = np.int64(buckets.head[second])
+        for k in range(gather(state, buckets, topic, low, NOTHING)):
+            second = np.uint64(buckets.touched[k])
+            p = np.uint64(buckets.head[second])
             buckets.head[second] = -1
-            if buckets.node[buckets.owner[p]] >= high or buckets.following[p] < 0:
+            if buckets.node[np.uint64(buckets.owner[p])] >= high or buckets.following[p] < 0:
                 continue
             second_giant = state.giant[second]
-            none = inner_one = outer_one = both = 0
-            while p >= 0:
-                x = buckets.owner[p]
+            # How many are in each group: all together, and by kind.
+            total = none = inner_one = outer_one = both = NOTHING
+            while p != NONE:
+                x = np.uint64(buckets.owner[p])
                 v, mine, label = np.int64(buckets.node[x]), buckets.mine[x], buckets.label[p]
                 kind = int(mine != giant) + 2 * int(label != second_giant)
-                for other_kind in range(4):
-                    if kind | other_kind != 3:
-                        continue
-                    count = none if other_kind == 0 else inner_one if other_kind == 1 else outer_one
-                    count = both if other_kind == 3 else count
-                    if length + count > len(pairs):
-                        for rest in range(k + 1, len(buckets.touched)):
-                            buckets.head[buckets.touched[rest]] = -1
-                        return FULL_LIST
-                    for i in range(other_kind * room, other_kind * room + count):
-                        q = buckets.group[i]
-                        y = buckets.owner[q]
-                        # Written in any case, kept if the two differ: without a branch that is unpredictable.
-                        pairs[length] = (np.int64(buckets.node[y]) << 32) | v
-                        length += int(buckets.mine[y] != mine and buckets.label[q] != label)
+                if length + total > np.uint64(len(pairs)):
+                    for rest in range(k + 1, len(buckets.touched)):
+                        buckets.head[buckets.touched[rest]] = -1
+                    return FULL_LIST
+                if total <= FEW:
+                    length = compare(buckets, pairs, length, NOTHING, total, v, mine, label)
+                else:
+                    # In each topic one of the two must be outside the giant.
+                    length = compare(buckets, pairs, length, FOUR * room, both, v, mine, label)
+                    if kind & 1 == 1:
+                        length = compare(buckets, pairs, length, THREE * room, outer_one, v, mine, label)
+                    if kind & 2 == 2:
+                        length = compare(buckets, pairs, length, TWO * room, inner_one, v, mine, label)
+                    if kind == 3:
+                        length = compare(buckets, pairs, length, room, none, v, mine, label)
                 if v < high:
+                    buckets.group[total] = p
+                    total += ONE
                     if kind == 0:
-                        buckets.group[none] = p
-                        none += 1
+                        buckets.group[room + none] = p
+                        none += ONE
                     elif kind == 1:
-                        buckets.group[room + inner_one] = p
-                        inner_one += 1
+                        buckets.group[TWO * room + inner_one] = p
+                        inner_one += ONE
                     elif kind == 2:
-                        buckets.group[2 * room + outer_one] = p
-                        outer_one += 1
+                        buckets.group[THREE * room + outer_one] = p
+                        outer_one += ONE
                     else:
-                        buckets.group[3 * room + both] = p
-                        both += 1
-                p = np.int64(buckets.following[p])
-    return length
+                        buckets.group[FOUR * room + both] = p
+                        both += ONE
+                p = np.uint64(buckets.following[p])
+    return np.int64(length)
 
 
 @kernel
@@ -283,79 +309,3 @@ def count_outside(state: State) -> None:
         for i in range(state.node_ptr[v], state.node_ptr[v + 1]):
             count += int(state.node_label[i] != state.giant[state.node_topics[i]])
         state.outside[v] = count
-
-
-@inlined
-def fetch_ahead(state: State, pairs: Offsets, i: Int, last: Int, u: Int, level: Int) -> None:
-    """Fetch into the cache what the pairs after pair i need: first where, then what.
-
-    Nodes v are anywhere in memory.
-    """
-    near, far = pairs[min(i + 8, last)] & HALF, pairs[min(i + 16, last)] & HALF
-    prefetch(state.outside, far)
-    prefetch(state.node_ptr, far)
-    if state.outside[u] + state.outside[near] >= level:
-        prefetch(state.node_topics, state.node_ptr[near])
-        prefetch(state.node_label, state.node_ptr[near])
-
-
-@kernel
-def keep(state: State, pairs: Offsets, level: Int) -> int:
-    """Move the listed pairs that still contribute `level` to the front, each once, and return how many.
-
-    Several threads do this ahead of `take`. What is dropped here contributes too little from now on.
-    """
-    length = 0
-    last, before = len(pairs) - 1, np.int64(-1)
-    for i in range(len(pairs)):
-        pair = pairs[i]
-        u, v = pair >> 32, pair & HALF
-        fetch_ahead(state, pairs, i, last, u, level)
-        if pair != before and state.outside[u] + state.outside[v] >= level:
-            pairs[length] = pair
-            length += int(contribution(state, u, v, level) >= level)
-        before = pair
-    return length
-
-
-@kernel
-def take(
-    state: State, pairs: Offsets, bounds: Ids, level: Int, cursor: Offsets, goal: Goal, links: Links
-) -> int:
-    """Link, in order, the listed pairs that contribute exactly `level`, from `cursor[0]` on.
-
-    With `bounds`, pairs are passed over unless their bound is the level; it is lowered to what a check finds.
-    """
-    tally, bounded, last = state.tally, len(bounds) > 0, len(pairs) - 1
-    for i in range(cursor[0], len(pairs)):
-        cursor[0] = i
-        if tally[WORK] > goal.work:
-            return PAUSED
-        tally[WORK] += 1
-        # A pair with more than three common topics is listed more than once.
-        if (bounded and bounds[i] != level) or (i > 0 and pairs[i] == pairs[i - 1]):
-            continue
-        u, v = pairs[i] >> 32, pairs[i] & HALF
-        # No pair contributes more than this: in each topic that it merges, one end is outside the giant.
-        count: Int = np.int64(state.outside[u] + state.outside[v])
-        fetch_ahead(state, pairs, i, last, u, level)
-        if count >= level:
-            tally[WORK] += 50
-            count = contribution(state, u, v, level)
-            if count == level:
-                edge = tally[EDGES]
-                if edge >= goal.max_edges:
-                    return EXHAUSTED
-                if edge == len(links.u):
-                    return FULL
-                links.u[edge], links.v[edge] = u, v
-                links.contribution[edge] = link(state, u, v)
-                tally[EDGES] = edge + 1
-                # `link` counts on its own, so this checks the list: better no overlay than a wrong one.
-                if links.contribution[edge] != level:
-                    return BROKEN
-                count = 0
-        if bounded:
-            bounds[i] = count
-    cursor[0] = len(pairs)
-    return EXHAUSTED

@@ -1,0 +1,144 @@
+"""Check listed pairs, and link those that contribute the level, in order.
+
+A list is sorted, so pairs with the same u follow each other: where u has each topic is noted once, and each
+topic of v is looked up there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from meshwright.arrays import NOTHING
+from meshwright.greedy.kernels.components import contribution, link
+from meshwright.greedy.kernels.index import HALF
+from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, PAUSED, WORK
+from meshwright.jit.compiler import inlined, kernel
+from meshwright.jit.simd import prefetch
+
+if TYPE_CHECKING:
+    from meshwright.arrays import Ids, Int, Offsets
+    from meshwright.greedy.kernels.state import Goal, Links, State
+
+
+@inlined
+def fetch_ahead(state: State, pairs: Offsets, i: Int, last: Int, u: Int, level: Int) -> None:
+    """Fetch into the cache what the pairs after pair i need: first where, then what.
+
+    Nodes v are anywhere in memory.
+    """
+    near, far = pairs[min(i + 8, last)] & HALF, pairs[min(i + 16, last)] & HALF
+    prefetch(state.outside, far)
+    prefetch(state.node_ptr, far)
+    if state.outside[u] + state.outside[near] >= level:
+        first, end = state.node_ptr[near], state.node_ptr[near + 1] - 1
+        prefetch(state.node_topics, first)
+        prefetch(state.node_label, first)
+        # Few topics take one line of the cache, or two.
+        prefetch(state.node_topics, end)
+        prefetch(state.node_label, end)
+
+
+@inlined
+def note(state: State, noted: Ids, u: Int) -> None:
+    """Note where u has each topic."""
+    for i in range(state.node_ptr[u], state.node_ptr[u + 1]):
+        noted[state.node_topics[i]] = i
+
+
+@inlined
+def contribution_of_noted(state: State, noted: Ids, u: Int, v: Int, level: Int) -> Int:
+    """Return what `contribution` does, given that u's topics are noted: the pairs of a list have the same u.
+
+    Each topic of v is looked up on its own, while merging two lists waits for every comparison. `noted` needs
+    no clearing: what other nodes left there lies outside of u's entries.
+    """
+    if state.covered > 0 or len(state.pairs) > 0:
+        return contribution(state, u, v, level)
+    begin, count = np.uint64(state.node_ptr[u]), np.int64(0)
+    size = np.uint64(state.node_ptr[u + 1]) - begin
+    for j in range(np.uint64(state.node_ptr[v]), np.uint64(state.node_ptr[v + 1])):
+        # Unsigned, so that what lies before u's entries is beyond them, too.
+        i = np.uint64(noted[np.uint64(state.node_topics[j])]) - begin
+        # Without a branch: where u does not have the topic, any label of u is read.
+        mine = state.node_label[begin + (i if i < size else NOTHING)]
+        count += int((i < size) & (mine != state.node_label[j]))
+    return count
+
+
+@kernel
+def keep(state: State, noted: Ids, pairs: Offsets, level: Int) -> int:
+    """Move the listed pairs that still contribute `level` to the front, each once, and return how many.
+
+    Several threads do this ahead of the one that links. They read labels and `outside` while these change,
+    and drop a pair only if it contributes too little from then on:
+
+    - A label is one aligned number, so what is read is a label that the entry has now or had before. Labels
+      are never reused, and components are never divided. So two entries that had the same label at any times
+      are in one component when the current link is done, and counting them as equal is right for every later
+      pair. Two entries that are counted as different by mistake only keep a pair that `take` checks again.
+    - `outside` only falls, so an old value is an upper bound, too.
+
+    With bits of topics this does not hold, since they are read twice.
+    """
+    length = 0
+    last, before = len(pairs) - 1, np.int64(-1)
+    for i in range(len(pairs)):
+        pair = pairs[i]
+        u, v = pair >> 32, pair & HALF
+        if before < 0 or u != before >> 32:
+            note(state, noted, u)
+        fetch_ahead(state, pairs, i, last, u, level)
+        if pair != before and state.outside[u] + state.outside[v] >= level:
+            pairs[length] = pair
+            length += int(contribution_of_noted(state, noted, u, v, level) >= level)
+        before = pair
+    return length
+
+
+@kernel
+def take(
+    state: State, pairs: Offsets, bounds: Ids, level: Int, cursor: Offsets, goal: Goal, links: Links
+) -> int:
+    """Link, in order, the listed pairs that contribute exactly `level`, from `cursor[0]` on.
+
+    With `bounds`, pairs are passed over unless their bound is the level; it is lowered to what a check finds.
+    """
+    tally, bounded, last = state.tally, len(bounds) > 0, len(pairs) - 1
+    row = np.int64(-1)
+    for i in range(cursor[0], len(pairs)):
+        cursor[0] = i
+        if tally[WORK] > goal.work:
+            return PAUSED
+        tally[WORK] += 1
+        # A pair with more than three common topics is listed more than once.
+        if (bounded and bounds[i] != level) or (i > 0 and pairs[i] == pairs[i - 1]):
+            continue
+        u, v = pairs[i] >> 32, pairs[i] & HALF
+        # No pair contributes more than this: in each topic that it merges, one end is outside the giant.
+        count: Int = np.int64(state.outside[u] + state.outside[v])
+        fetch_ahead(state, pairs, i, last, u, level)
+        if count >= level:
+            tally[WORK] += 50
+            if u != row:
+                note(state, state.noted, u)
+                row = u
+            count = contribution_of_noted(state, state.noted, u, v, level)
+            if count == level:
+                edge = tally[EDGES]
+                if edge >= goal.max_edges:
+                    return EXHAUSTED
+                if edge == len(links.u):
+                    return FULL
+                links.u[edge], links.v[edge] = u, v
+                links.contribution[edge] = link(state, u, v)
+                tally[EDGES] = edge + 1
+                # `link` counts on its own, so this checks the list: better no overlay than a wrong one.
+                if links.contribution[edge] != level:
+                    return BROKEN
+                count = 0
+        if bounded:
+            bounds[i] = count
+    cursor[0] = len(pairs)
+    return EXHAUSTED
