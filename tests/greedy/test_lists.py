@@ -51,7 +51,10 @@ def test_lists_hold_the_pairs_that_contribute(interest: Interest, links: int, da
     run, _ = begin(interest, links)
     run.state = run.state._replace(outside=np.zeros(nodes, dtype=np.int32))
     index.count_outside(run.state)
-    topics, buckets = np.arange(interest.num_topics, dtype=np.int32), lay_out_buckets(interest)
+    topics, buckets = (
+        np.arange(interest.num_topics, dtype=np.int32),
+        lay_out_buckets(run.state, index.most_places(run.state)),
+    )
     pairs = np.empty(100_000, dtype=np.int64)
 
     def listed(length: int) -> Counter[tuple[int, int]]:
@@ -72,7 +75,7 @@ def test_a_full_list_leaves_the_buckets_clean() -> None:
     """A list without room for all pairs is refused, and listing again finds them."""
     interest = zipf(40, 8, min_size=4, max_size=7, seed=3)
     run, _ = begin(interest, 0)
-    topics, buckets = np.arange(8, dtype=np.int32), lay_out_buckets(interest)
+    topics, buckets = np.arange(8, dtype=np.int32), lay_out_buckets(run.state, index.most_places(run.state))
     room = np.empty(50_000, dtype=np.int64)
     length = index.list_by_three(run.state, 40, buckets, topics, 0, 40, room)
     expected = sorted(room[:length])

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from meshwright.greedy.kernels.index import Buckets
     from meshwright.greedy.kernels.state import State
     from meshwright.greedy.level_run import Task
-    from meshwright.interest import Interest
 
     Listing: TypeAlias = Callable[[Buckets, Ids, int, int, Offsets], int]
     """Lists pairs of rows in a range, their first topic among some; returns how many, or `FULL_LIST`."""
@@ -60,12 +59,15 @@ class IndexRun:
     def __init__(
         self, task: Task, state: State, driver: Driver, pool: ThreadPoolExecutor, threads: int
     ) -> None:
+        from meshwright.greedy.kernels.index import most_places
+
         interest = task.interest
         self.interest, self.state, self.driver = interest, state, driver
         self.pool, self.threads = pool, threads
         room = task.tuning.room or PAIRS_A_SUBSCRIPTION * interest.num_subscriptions
         self._make_room(max(room, threads))
-        self.buckets = [lay_out_buckets(interest) for _ in range(threads)]
+        places = most_places(state)
+        self.buckets = [lay_out_buckets(state, places) for _ in range(threads)]
 
     def _make_room(self, room: int) -> None:
         """Lay out memory for lists. What is not used takes none."""
@@ -278,14 +280,11 @@ def _once(pairs: Offsets) -> Offsets:
     return pairs[np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]]
 
 
-def lay_out_buckets(interest: Interest) -> Buckets:
-    """Return the working memory of one thread that lists pairs."""
+def lay_out_buckets(state: State, places: int) -> Buckets:
+    """Return the working memory of one thread that lists pairs, for `most_places`."""
     from meshwright.greedy.kernels.index import Buckets
 
-    sizes, popularity = np.diff(interest.node_ptr), np.diff(interest.topic_ptr)
-    ends = np.concatenate(([0], np.cumsum(sizes[interest.topic_nodes])))
-    places = int(np.diff(ends[interest.topic_ptr]).max(initial=0)) + 1
-    members, topics = int(popularity.max(initial=0)), interest.num_topics
+    topics, members = len(state.components), int(np.diff(state.topic_ptr).max(initial=0))
     by_member = [np.zeros(members, dtype=np.int32) for _ in range(3)]
     by_place = [np.zeros(places, dtype=np.int32) for _ in range(4)]
     return Buckets(

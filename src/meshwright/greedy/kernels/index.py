@@ -86,6 +86,18 @@ class Buckets(NamedTuple):
     """Two numbers: how many buckets of two topics there were, and how many visits to their members."""
 
 
+@kernel
+def most_places(state: State) -> int:
+    """Return how many places the subscribers of a topic need at most, with one to write beyond them."""
+    most = 0
+    for topic in range(len(state.components)):
+        places = 0
+        for slot in range(state.topic_ptr[topic], state.topic_ptr[topic + 1]):
+            places += state.node_ptr[np.int64(state.topic_nodes[slot]) + 1] - state.entry[slot] - 1
+        most = max(most, places)
+    return most + 1
+
+
 @inlined
 def gather(state: State, buckets: Buckets, topic: Int, low: Int, spare: np.uint64) -> Int:
     """Copy the later topics of a topic's subscribers from node `low` on; return how many topics they touch.
