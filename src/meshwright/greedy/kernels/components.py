@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import State
 
 
+IN_CACHE = 2**17
+"""Up to this many subscriptions, the arrays of components are about as large as a cache."""
+
+
 @inlined
 def is_open(nodes: Bits, v: Int) -> bool:
     """Return whether node v's bit is set."""
@@ -244,6 +248,16 @@ def merge(state: State, first: Int, second: Int) -> None:
 
 
 @inlined
+def fetch_components(state: State, i: Int, j: Int) -> None:
+    """Fetch the components of two entries into the cache: they are anywhere in memory, and about to merge."""
+    for component in (np.int64(state.node_label[i]), np.int64(state.node_label[j])):
+        prefetch(state.size, component)
+        prefetch(state.following, component)
+        prefetch(state.entry, component)
+        prefetch(state.topic_nodes, component)
+
+
+@inlined
 def link(state: State, u: Int, v: Int) -> int:
     """Add the link (u, v), merge what it connects, and return its contribution."""
     count = 0
@@ -271,11 +285,7 @@ def link_by_lists(state: State, u: Int, v: Int) -> int:
     for j in range(state.node_ptr[v] + state.rank[v, words], state.node_ptr[v + 1]):
         i = state.noted[state.node_topics[j]]
         if begin <= i < end and state.node_label[i] != state.node_label[j]:
-            for component in (np.int64(state.node_label[i]), np.int64(state.node_label[j])):
-                prefetch(state.size, component)
-                prefetch(state.following, component)
-                prefetch(state.entry, component)
-                prefetch(state.topic_nodes, component)
+            fetch_components(state, np.int64(i), np.int64(j))
     for j in range(state.node_ptr[v] + state.rank[v, words], state.node_ptr[v + 1]):
         topic = state.node_topics[j]
         i = state.noted[topic]
@@ -294,19 +304,26 @@ def link_by_bits(state: State, u: Int, v: Int) -> int:
     """
     mine, yours = state.node_bits[u], state.node_bits[v]
     words, count = np.uint64(state.rank.shape[1] - 1), 0
-    for j in range(words):
-        rest = mine[j] & yours[j] & ~(mine[words + j] & yours[words + j])
-        if rest != NOTHING:
-            my_first = np.uint64(state.node_ptr[u]) + np.uint64(state.rank[u, j])
-            your_first = np.uint64(state.node_ptr[v]) + np.uint64(state.rank[v, j])
-            while rest != NOTHING:
-                before = (rest & (~rest + ONE)) - ONE
-                i = my_first + np.uint64(popcount(mine[j] & before))
-                k = your_first + np.uint64(popcount(yours[j] & before))
-                if state.node_label[i] != state.node_label[k]:
-                    merge(state, np.int64(i), np.int64(k))
-                    count += 1
-                rest &= rest - ONE
+    # Two rounds: where components do not fit into the cache, the first one fetches all that merge.
+    for merges in range(int(len(state.size) <= IN_CACHE), 2):
+        for j in range(words):
+            rest = mine[j] & yours[j] & ~(mine[words + j] & yours[words + j])
+            if rest != NOTHING:
+                my_first = np.uint64(state.node_ptr[u]) + np.uint64(state.rank[u, j])
+                your_first = np.uint64(state.node_ptr[v]) + np.uint64(state.rank[v, j])
+                while rest != NOTHING:
+                    before = (rest & (~rest + ONE)) - ONE
+                    i = my_first + np.uint64(popcount(mine[j] & before))
+                    k = your_first + np.uint64(popcount(yours[j] & before))
+                    if state.node_label[i] != state.node_label[k]:
+                        if merges:
+                            merge(state, np.int64(i), np.int64(k))
+                            count += 1
+                        else:
+                            fetch_components(state, np.int64(i), np.int64(k))
+                            prefetch(state.node_row, np.int64(i))
+                            prefetch(state.node_row, np.int64(k))
+                    rest &= rest - ONE
     return count
 
 

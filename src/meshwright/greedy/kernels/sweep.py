@@ -39,7 +39,7 @@ from meshwright.greedy.kernels.state import (
     WORK,
 )
 from meshwright.jit.compiler import inlined, inner, kernel, spliced
-from meshwright.jit.simd import SIXTEEN, largest, lowest_bit, reaching
+from meshwright.jit.simd import SIXTEEN, largest, lowest_bit, prefetch, reaching
 
 if TYPE_CHECKING:
     from meshwright.arrays import Int
@@ -79,6 +79,14 @@ def open_ones(sweep: Sweep, at: Any) -> Any:
 def first_ones(count: np.uint64) -> Any:
     """Mark the first `count` of sixteen, at most all."""
     return (ONE << min(count, SIXTEEN)) - ONE
+
+
+@inlined
+def fetch_bits(state: State, v: Int) -> None:
+    """Fetch a node's bits over topics into the cache: the node of the next entry is anywhere in memory."""
+    words = np.int64(state.node_bits.shape[1])
+    for word in range(0, words, 8):
+        prefetch(state.node_bits, v * words + word)
 
 
 @spliced
@@ -129,6 +137,8 @@ def advance(
                         i = at + lowest_bit(marks)
                         marks &= marks - ONE
                         v = sweep.window_node[i]
+                        if marks != NOTHING:
+                            fetch_bits(state, np.int64(sweep.window_node[at + lowest_bit(marks)]))
                         count: Int = 0
                         # A closed partner counts as 0 from now on: nodes only open again in a new phase,
                         # which replaces all windows of the sweep.
