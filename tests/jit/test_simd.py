@@ -15,6 +15,7 @@ from meshwright.jit.simd import (
     largest,
     load,
     lowest_bit,
+    matching,
     nothing,
     ones,
     reaching,
@@ -98,3 +99,17 @@ def test_sixteen_numbers_at_once(
     reached, most = look(array, np.uint64(i), np.int64(level), np.uint64(marks & existing))
     assert int(reached) & existing == sum((number >= level) << k for k, number in enumerate(near))
     assert most == max([0, *(number for k, number in enumerate(near) if marks >> k & 1)])
+
+
+@compiled
+def find(array: Any, i: Any, value: Any) -> Any:
+    """Return which of eight numbers are a value."""
+    return matching(array, i, value)
+
+
+@given(some=st.lists(st.integers(-2, 5), min_size=8, max_size=30), data=st.data(), value=st.integers(-2, 5))
+def test_eight_numbers_at_once(some: list[int], data: st.DataObject, value: int) -> None:
+    """Marks are those of a comparison one by one."""
+    i = data.draw(st.integers(0, len(some) - 8))
+    marks = find(np.array(some, dtype=np.int32), np.uint64(i), np.int64(value))
+    assert int(marks) == sum((number == value) << k for k, number in enumerate(some[i : i + 8]))

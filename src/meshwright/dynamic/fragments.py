@@ -22,13 +22,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.dynamic.link_lists import CHUNK, FULL, add_link, first_chunk_length, remove_link
-from meshwright.dynamic.mutable_overlay import NONE, has_topic, lowest_position, without_lowest
+from meshwright.dynamic.mutable_overlay import NONE, lowest_position, without_lowest
 from meshwright.jit.compiler import inlined, inner, kernel
+from meshwright.jit.simd import lowest_bit, prefetch
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int
     from meshwright.dynamic.mutable_overlay import MutableOverlay
+
+
+CLOSED = 2**30
+"""Added to the size of a group that is a whole fragment, or was merged into another one."""
 
 
 class Groups(NamedTuple):
@@ -47,7 +53,7 @@ class Groups(NamedTuple):
     last: Ids
     """By group: the last node of its queue."""
     size: Ids
-    """By group: the links of its nodes, which is the work to look at all of them."""
+    """By group: the links of its nodes, which is the work to look at all of them, plus `CLOSED` if it is."""
     pair: Ids
     """The two ends of a search between two nodes."""
 
@@ -98,6 +104,7 @@ def merge_groups(groups: Groups, into: Int, other: Int) -> None:
     """Merge an open group into another one: its queue goes behind the other's."""
     groups.parent[other] = into
     groups.size[into] += groups.size[other]
+    groups.size[other] = CLOSED
     if groups.first[into] == NONE:
         groups.first[into] = groups.first[other]
     else:
@@ -106,19 +113,26 @@ def merge_groups(groups: Groups, into: Int, other: Int) -> None:
 
 
 @inlined
-def start_groups(net: MutableOverlay, groups: Groups, ends: Ids, count: Int) -> Int:
-    """Make a group of each distinct end, and return how many there are."""
-    made = np.int64(0)
+def start_groups(net: MutableOverlay, groups: Groups, ends: Ids, count: Int, alone: Int) -> tuple[Int, Int]:
+    """Make a group of each distinct end, and return how many there are, and how many of them are open.
+
+    The last `alone` of the ends have no neighbour in the topic: their groups are whole fragments.
+    """
+    made = still_open = np.int64(0)
     for i in range(count):
         x = ends[i]
         if groups.mark[x] == NONE:
             groups.mark[x] = groups.parent[made] = made
-            groups.first[made] = NONE
+            groups.first[made] = groups.queued[x] = NONE
             groups.size[made] = net.degree[x]
-            enqueue(groups, made, x)
+            if i < count - alone:
+                groups.first[made] = groups.last[made] = x
+                still_open += 1
+            else:
+                groups.size[made] += CLOSED
             groups.seen[made] = x
             made += 1
-    return made
+    return made, still_open
 
 
 @inlined
@@ -134,46 +148,74 @@ def find_rest(groups: Groups, made: Int) -> Int:
     return rest
 
 
+@inlined
+def smallest_open(groups: Groups, made: Int) -> Int:
+    """Return the open group with the fewest links: small fragments are complete before large ones are walked.
+
+    Which one that is cannot be predicted. So size and group are one number, and the least is chosen without
+    branches.
+    """
+    least = np.int64(groups.size[0]) << 32
+    for group in range(1, made):
+        least = min(least, np.int64(groups.size[group]) << 32 | np.int64(group))
+    return least & np.int64(0xFFFFFFFF)
+
+
+@inlined
+def subscribers_in_chunk(net: MutableOverlay, topic: Int, base: np.uint64) -> np.uint64:
+    """Return a bit for each entry of a chunk of neighbours that subscribes to a topic.
+
+    Whether a neighbour does cannot be predicted, so we ask for all of them, unused entries included: these
+    are old neighbours, or −1.
+    """
+    hits = NOTHING
+    for i in range(FULL):
+        at = np.uint64(max(net.entries[base + np.uint64(i)], np.int32(0)))
+        hits |= ((net.holders[topic, at >> SIX] >> (at & SIXTY_THREE)) & ONE) << np.uint64(i)
+    return hits
+
+
 @kernel
-def find_fragments(net: MutableOverlay, groups: Groups, topic: Int, ends: Ids, count: Int) -> Fragments:
+def find_fragments(
+    net: MutableOverlay, groups: Groups, topic: Int, ends: Ids, count: Int, alone: Int
+) -> Fragments:
     """Find which of the first `count` of `ends`, subscribers of a topic, its subscribers still connect.
 
-    `clear_marks` must follow.
+    The caller knows that the last `alone` of these have no neighbour in the topic. `clear_marks` must follow.
     """
-    made = start_groups(net, groups, ends, count)
-    seen = still_open = made
+    made, still_open = start_groups(net, groups, ends, count, alone)
+    seen = made
     while still_open > 1:
-        # The open group with the fewest links: a small fragment is complete before a large one is walked.
-        best = NONE
-        for group in range(made):
-            is_open = groups.parent[group] == group and groups.first[group] != NONE
-            if is_open and (best == NONE or groups.size[group] < groups.size[best]):
-                best = group
-        x = groups.first[best]
+        best = smallest_open(groups, made)
+        x = np.uint64(groups.first[best])
         groups.first[best] = groups.queued[x]
         # Walk the neighbours of x in place. Unsigned indices spare the check for negative ones.
         chunk, length = net.near_first[x], np.uint64(first_chunk_length(np.int64(net.degree[x])))
         while chunk != NONE:
             base = np.uint64(chunk) * np.uint64(CHUNK)
             chunk = net.entries[base + np.uint64(FULL)]
-            for i in range(base, base + length):
-                y = np.int64(net.entries[i])
-                if has_topic(net, y, topic):
-                    if groups.mark[y] == NONE:
-                        groups.mark[y] = best
-                        groups.size[best] += net.degree[y]
-                        groups.seen[seen] = y
-                        seen += 1
-                        enqueue(groups, best, y)
-                    else:
-                        # A closed group has no link to another one, so y's group, if another, is open.
-                        other = group_of(groups, groups.mark[y])
-                        if other != best:
-                            merge_groups(groups, best, other)
-                            still_open -= 1
+            hits = subscribers_in_chunk(net, topic, base) & ((ONE << length) - ONE)
             length = np.uint64(FULL)
+            while hits:
+                y = np.uint64(net.entries[base + lowest_bit(hits)])
+                hits = without_lowest(hits)
+                if groups.mark[y] == NONE:
+                    groups.mark[y] = best
+                    groups.size[best] += net.degree[y]
+                    groups.seen[seen] = y
+                    seen += 1
+                    enqueue(groups, best, y)
+                    # Its neighbours are looked at soon.
+                    prefetch(net.entries, np.int64(net.near_first[y]) * CHUNK)
+                else:
+                    # A closed group has no link to another one, so y's group, if another, is open.
+                    other = group_of(groups, np.int64(groups.mark[y]))
+                    if other != best:
+                        merge_groups(groups, best, other)
+                        still_open -= 1
         # The group has nothing left to look at: it is a whole fragment.
         if groups.first[best] == NONE:
+            groups.size[best] += CLOSED
             still_open -= 1
     return Fragments(made, seen, find_rest(groups, made))
 
@@ -189,7 +231,7 @@ def clear_marks(groups: Groups, seen: Int) -> None:
 def are_connected(net: MutableOverlay, groups: Groups, topic: Int, u: Int, v: Int) -> bool:
     """Return whether the subscribers of a topic connect two of them."""
     groups.pair[0], groups.pair[1] = u, v
-    found = find_fragments(net, groups, topic, groups.pair, np.int64(2))
+    found = find_fragments(net, groups, topic, groups.pair, np.int64(2), np.int64(0))
     answer = group_of(groups, groups.mark[u]) == group_of(groups, groups.mark[v])
     clear_marks(groups, found.seen)
     return answer

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from meshwright.arrays import ONE
 from meshwright.dynamic.mutable_overlay import LINKS, NONE, SPARE
 from meshwright.jit.compiler import inlined, inner, kernel
+from meshwright.jit.simd import lowest_bit, matching
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int
@@ -69,22 +71,23 @@ def push(lists: ChunkLists, first: Ids, count: Ids, v: Int, value: Int) -> None:
 def discard(lists: ChunkLists, first: Ids, count: Ids, v: Int, value: Int) -> bool:
     """Remove a value from the list of node v, and return whether it was there."""
     there = first_chunk_length(np.int64(count[v]))
-    chunk, length = first[v], there
+    chunk, length = np.int64(first[v]), there
     while chunk != NONE:
-        base = chunk * CHUNK
-        for i in range(base, base + length):
-            if lists.entries[i] == value:
-                # The last value of the first chunk fills the gap, so that all other chunks stay full.
-                lists.entries[i] = lists.entries[first[v] * CHUNK + there - 1]
-                count[v] -= 1
-                # The first chunk is empty now: the next one becomes the first, and is full.
-                if there == 1:
-                    emptied = first[v]
-                    first[v] = lists.entries[emptied * CHUNK + FULL]
-                    lists.spare[lists.tally[SPARE]] = emptied
-                    lists.tally[SPARE] += 1
-                return True
-        chunk, length = lists.entries[base + FULL], np.int64(FULL)
+        base = np.uint64(chunk) * np.uint64(CHUNK)
+        # Compare all entries of the chunk at once, and leave out those behind its length.
+        found = matching(lists.entries, base, value) & ((ONE << np.uint64(length)) - ONE)
+        if found:
+            # The last value of the first chunk fills the gap, so that all other chunks stay full.
+            lists.entries[base + lowest_bit(found)] = lists.entries[first[v] * CHUNK + there - 1]
+            count[v] -= 1
+            # The first chunk is empty now: the next one becomes the first, and is full.
+            if there == 1:
+                emptied = first[v]
+                first[v] = lists.entries[emptied * CHUNK + FULL]
+                lists.spare[lists.tally[SPARE]] = emptied
+                lists.tally[SPARE] += 1
+            return True
+        chunk, length = np.int64(lists.entries[base + np.uint64(FULL)]), np.int64(FULL)
     return False
 
 

@@ -5,9 +5,9 @@ over bit rows as well, but guards each loop with checks that no two arrays overl
 short rows, these checks cost more than they save.
 
 - A **block** is eight words of a bit row. `load` and `store` move one; `&`, `|`, `^`, `+` and `~` work on it.
-- A search through 32-bit numbers compares **sixteen** at a time and returns a bit for each, its *mark*. One
-  by one, the branches would be unpredictable. Such an array needs room for fifteen more numbers after its
-  end.
+- A search through 32-bit numbers compares **sixteen** at a time, or the eight of a chunk, and returns a bit
+  for each, its *mark*. One by one, the branches would be unpredictable. An array that is searched by sixteens
+  needs room for fifteen more numbers after its end.
 
 Blocks and vectors may begin at any place. With the compiler off, plain numpy does the same, slowly.
 """
@@ -78,6 +78,10 @@ if config.DISABLE_JIT:
     def reaching(array: Any, i: Any, level: Any) -> Any:
         """Return a mark for each of the sixteen numbers from place i on that is at least `level`."""
         return np.uint64(sum(1 << k for k, number in enumerate(array[int(i) :][:16]) if number >= level))
+
+    def matching(array: Any, i: Any, value: Any) -> Any:
+        """Return a mark for each of the eight numbers from place i on that equals `value`."""
+        return np.uint64(sum(1 << k for k, number in enumerate(array[int(i) :][:8]) if number == value))
 
     def largest(array: Any, i: Any, marks: Any) -> Any:
         """Return the largest marked number of the sixteen from place i on, but at least 0."""
@@ -211,6 +215,20 @@ else:
             numbers = _numbers(context, builder, signature.args[0], array, i)
             levels = _repeated(builder, builder.trunc(level, NUMBER), NUMBERS)
             return builder.zext(builder.bitcast(builder.icmp_signed(">=", numbers, levels), MARKS), WORD)
+
+        return types.uint64(array, types.uint64, types.int64), generate
+
+    @intrinsic
+    def matching(typingctx: Any, array: Any, i: Any, value: Any) -> Any:
+        """Return a mark for each of the eight numbers from place i on that equals `value`."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            vector = ir.VectorType(NUMBER, int(EIGHT))
+            array, i, value = arguments
+            place = _place(context, builder, vector, signature.args[0], array, i)
+            values = _repeated(builder, builder.trunc(value, NUMBER), vector)
+            same = builder.icmp_signed("==", builder.load(place, align=4), values)
+            return builder.zext(builder.bitcast(same, ir.IntType(vector.count)), WORD)
 
         return types.uint64(array, types.uint64, types.int64), generate
 

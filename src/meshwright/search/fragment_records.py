@@ -236,7 +236,7 @@ def record_fragments(net: Net, groups: Groups, records: FragmentRecords, lost: I
     for i in range(records.tally[TOUCHED]):
         topic = np.int64(records.touched[i])
         ends = list_ends(net, records, topic, lost, count)
-        made, seen, rest = find_fragments(net, groups, topic, records.ends, ends)
+        made, seen, rest = find_fragments(net, groups, topic, records.ends, ends, np.int64(0))
         fits = True
         for j in range(seen):
             v = np.int64(groups.seen[j])

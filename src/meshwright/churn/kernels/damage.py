@@ -3,6 +3,8 @@
 A loss is a list of nodes, its *ends*, and for each of them the topics in which it lost a neighbour. Every
 fragment of a topic contains one of the ends, because the topic was connected before. So each topic that lost
 something is searched from its ends (see `dynamic.fragments`), at a cost that follows the smaller fragments.
+An end without a neighbour in the topic is a fragment of its own. Most small fragments are such: bits find
+them for all topics at once, and only the others are searched.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from meshwright.dynamic.fragments import clear_marks, find_fragments, group_of
 from meshwright.dynamic.link_lists import list_neighbours
 from meshwright.dynamic.mutable_overlay import NONE, lowest_position, without_lowest
 from meshwright.jit.compiler import compiled, helper, inlined, inner
+from meshwright.jit.simd import lowest_bit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,13 +64,61 @@ def lowest_only(word: np.uint64) -> np.uint64:
     return word & (~word + ONE)
 
 
-@inlined
-def select_ends(ends: Ids, lost: Bits, place: Int, bit: np.uint64, out: Ids) -> Int:
-    """Write the ends that lost a neighbour in one topic, and return how many there are."""
-    count = np.int64(0)
+@inner
+def find_left(live: LiveArrays, ends: Ids, work: Ids, left: Bits) -> None:
+    """Find the topics that each end still shares with a neighbour."""
+    words = left.shape[1]
     for i in range(len(ends)):
-        if lost[i, place] & bit:
-            out[count] = ends[i]
+        for place in range(words):
+            left[i, place] = NOTHING
+        for j in range(list_neighbours(live, np.int64(ends[i]), work)):
+            y = np.uint64(work[j])
+            for place in range(words):
+                left[i, place] |= live.bits[y, place]
+
+
+@inlined
+def select_ends(ends: Ids, lost: Bits, left: Bits, place: Int, shift: np.uint64, out: Ids) -> tuple[Int, Int]:
+    """Write the ends that lost a neighbour in one topic; return how many, and how many have none left there.
+
+    Those without a neighbour in the topic come last. `out` has room for one entry more than there are ends.
+    """
+    count, connected = np.int64(0), np.int64(0)
+    for i in range(len(ends)):
+        # Which ends have the topic cannot be predicted. So every end is written, and stays if it counts.
+        there = (lost[i, place] >> shift) & ONE
+        near = there & (left[i, place] >> shift)
+        first, x = out[connected], ends[i]
+        out[count] = first if near else x
+        out[connected] = x if near else out[connected]
+        count += np.int64(there)
+        connected += np.int64(near)
+    return count, count - connected
+
+
+@inner
+def count_pieces(groups: Groups, made: Int) -> Int:
+    """Return how many groups were not merged into others."""
+    pieces = np.int64(0)
+    for i in range(made):
+        pieces += np.int64(groups.parent[i] == i)
+    return pieces
+
+
+@inner
+def record_nodes(
+    live: LiveArrays, groups: Groups, seen: Int, rest: Int, whole: bool, node: Ids, label: Ids
+) -> Int:
+    """Write the nodes reached that are in a fragment other than the rest, and the number of the fragment.
+
+    Unless `whole`, only candidates are written. Returns how many there are.
+    """
+    count = np.int64(0)
+    for i in range(seen):
+        v = np.int64(groups.seen[i])
+        group = group_of(groups, np.int64(groups.mark[v]))
+        if group != rest and (whole or live.row[v] != NONE):
+            node[count], label[count] = v, group + 1
             count += 1
     return count
 
@@ -82,7 +133,10 @@ def find_damage(live: LiveArrays, groups: Groups, ends: Ids, lost: Bits, whole: 
     node, topic_of = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int32)
     label = np.empty(64, dtype=np.int32)
     tally = np.zeros(3, dtype=np.int64)
-    here = np.empty(len(ends), dtype=np.int32)
+    here = np.empty(len(ends) + 1, dtype=np.int32)
+    left = np.empty(lost.shape, dtype=np.uint64)
+    # The queues of searches are blank memory between them.
+    find_left(live, ends, groups.queued, left)
     count = 0
     for place in range(lost.shape[1]):
         word = NOTHING
@@ -90,46 +144,47 @@ def find_damage(live: LiveArrays, groups: Groups, ends: Ids, lost: Bits, whole: 
             word |= lost[i, place]
         while word:
             topic = lowest_position(place, word)
-            found = select_ends(ends, lost, place, lowest_only(word), here)
+            found, alone = select_ends(ends, lost, left, np.int64(place), lowest_bit(word), here)
             word = without_lowest(word)
             # Every fragment contains an end: with one end, there is one fragment.
             if found < 2:
                 continue
-            made, seen, rest = find_fragments(live, groups, topic, here, found)
-            pieces = 0
-            for i in range(made):
-                pieces += int(group_of(groups, np.int64(i)) == i)
+            made, seen, rest = find_fragments(live, groups, topic, here, found, alone)
+            pieces = count_pieces(groups, made)
             if pieces > 1:
                 tally[MISSING] += pieces - 1
                 tally[FRAGMENTS] += pieces
                 tally[BROKEN] += 1
-                for i in range(seen):
-                    v = groups.seen[i]
-                    group = group_of(groups, np.int64(groups.mark[v]))
-                    if group == rest or not (whole or live.row[v] != NONE):
-                        continue
-                    if count == len(node):
-                        node, topic_of = with_double_room(node), with_double_room(topic_of)
-                        label = with_double_room(label)
-                    node[count], topic_of[count], label[count] = v, topic, group + 1
-                    count += 1
+                while count + seen > len(node):
+                    node, label = with_double_room(node), with_double_room(label)
+                    topic_of = with_double_room(topic_of)
+                more = record_nodes(live, groups, seen, rest, whole, node[count:], label[count:])
+                topic_of[count : count + more] = topic
+                count += more
             clear_marks(groups, seen)
     return Damage(node[:count], topic_of[:count], label[:count], tally)
 
 
-@helper
-def isolate(live: LiveArrays, v: Int, topics: Bits) -> Damage:
-    """Record that a node alone is cut off in those of its topics that others have too."""
-    topic_of = np.empty(count_bits(topics), dtype=np.int32)
-    count = 0
+@inner
+def list_shared(live: LiveArrays, topics: Bits, out: Ids) -> Int:
+    """Write the topics with at least two subscribers, and return how many there are."""
+    count = np.int64(0)
     for place in range(len(topics)):
         word = topics[place]
         while word:
             topic = lowest_position(place, word)
             word = without_lowest(word)
             if live.subscribers[topic] > 1:
-                topic_of[count] = topic
+                out[count] = topic
                 count += 1
+    return count
+
+
+@helper
+def isolate(live: LiveArrays, v: Int, topics: Bits) -> Damage:
+    """Record that a node alone is cut off in those of its topics that others have too."""
+    topic_of = np.empty(count_bits(topics), dtype=np.int32)
+    count = list_shared(live, topics, topic_of)
     tally: NDArray[np.int64] = np.zeros(3, dtype=np.int64)
     tally[MISSING], tally[FRAGMENTS], tally[BROKEN] = count, 2 * count, count
     return Damage(np.full(count, v, dtype=np.int32), topic_of[:count], np.ones(count, dtype=np.int32), tally)
@@ -186,7 +241,7 @@ def count_damage(live: LiveArrays, groups: Groups, gone: Ids) -> tuple[Int, Int]
             lost[j] = own[i]
         count += found
     split, cut_off = 0, np.int64(0)
-    here, sizes = np.empty(losses, dtype=np.int32), np.empty(losses, dtype=np.int64)
+    here, sizes = np.empty(losses + 1, dtype=np.int32), np.empty(losses, dtype=np.int64)
     # Failed nodes are no ends: they have no topics for the time being.
     for v in gone:
         live.bits[v, :] = NOTHING
@@ -197,10 +252,10 @@ def count_damage(live: LiveArrays, groups: Groups, gone: Ids) -> tuple[Int, Int]
             word |= lost[i, place]
         while word:
             topic, bit = lowest_position(place, word), lowest_only(word)
+            found, alone = select_ends(ends, lost, lost, np.int64(place), lowest_bit(word), here)
             word = without_lowest(word)
-            found = select_ends(ends, lost, place, bit, here)
             left = np.int64(live.subscribers[topic]) - flip_holders(live, gone, own, place, bit, topic)
-            made, seen, rest = find_fragments(live, groups, topic, here, found)
+            made, seen, rest = find_fragments(live, groups, topic, here, found, alone)
             flip_holders(live, gone, own, place, bit, topic)
             cut = count_cut_off(groups, made, seen, rest, left, sizes)
             clear_marks(groups, seen)
