@@ -23,6 +23,7 @@ TOPICS = st.sets(st.integers(0, 70), min_size=1, max_size=6)
 POLICIES = {
     "naive": Policy("naive"),
     "shadow": Policy("shadow", window=2),
+    "many covers": Policy("shadow", coverage=6, window=4),
     "shadow by the letter": Policy.letter(coverage=2),
     "greedy backups": Policy("shadow", backups="greedy", coverage=1, rho=1.5),
     "tidy": Policy("tidy", rho=2),

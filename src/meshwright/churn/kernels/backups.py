@@ -20,11 +20,15 @@ from meshwright.churn.kernels.damage import lowest_only
 from meshwright.churn.kernels.live_arrays import count_topics
 from meshwright.dynamic.link_lists import FULL, clear, copy_list, discard, push
 from meshwright.dynamic.mutable_overlay import NONE, SPARE, has_topic, lowest_position, without_lowest
-from meshwright.jit.compiler import compiled, helper, inner, kernel
+from meshwright.jit.compiler import compiled, helper, inlined, inner, kernel
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int
     from meshwright.churn.kernels.live_arrays import LiveArrays, RepairRule
+
+
+FEW = 4
+"""Up to this many times, `find_short` counts in registers."""
 
 
 @inner
@@ -48,13 +52,45 @@ def release_primaries(live: LiveArrays, v: Int, queue: Ids, queued: Int, work: I
     return queued
 
 
+@inlined
+def count_to_four(
+    live: LiveArrays, backups: Ids, count: Int, place: Int, asked: np.uint64, level: Bits
+) -> None:
+    """Find which of 64 topics at least one, two, three and four of some backups have, in registers."""
+    one = two = three = four = NOTHING
+    for i in range(count):
+        has = live.bits[np.uint64(backups[i]), place] & asked
+        four |= three & has
+        three |= two & has
+        two |= one & has
+        one |= has
+    level[0], level[1], level[2], level[3] = one, two, three, four
+
+
+@inlined
+def count_to_any(
+    live: LiveArrays, backups: Ids, count: Int, place: Int, asked: np.uint64, level: Bits
+) -> None:
+    """Do the same for as many times as `level` has words."""
+    for r in range(len(level)):
+        level[r] = NOTHING
+    for i in range(count):
+        has = live.bits[np.uint64(backups[i]), place] & asked
+        for r in range(len(level) - 1, 0, -1):
+            level[r] |= level[r - 1] & has
+        level[0] |= has
+
+
 @inner
-def find_short(live: LiveArrays, v: Int, doubtful: Bits, level: Bits, short: Bits, work: Ids) -> bool:
+def find_short(
+    live: LiveArrays, v: Int, doubtful: Bits, coverage: Int, level: Bits, short: Bits, work: Ids
+) -> bool:
     """Find which of the doubtful topics of v its backups cover too few times; return whether there are any.
 
-    Enough is λ times, or as often as there are other subscribers.
+    Enough is λ times, or as often as there are other subscribers. `level` has a word for each of λ, and at
+    least four.
     """
-    coverage, some = len(level), False
+    some = False
     count = copy_list(live, live.backup_first, live.backup_count, v, work)
     for place in range(len(doubtful)):
         asked = doubtful[place] & live.bits[v, place]
@@ -62,16 +98,10 @@ def find_short(live: LiveArrays, v: Int, doubtful: Bits, level: Bits, short: Bit
         if asked == NOTHING:
             continue
         # For 64 topics at once: level[r] are the topics that at least r + 1 backups have.
-        for r in range(coverage):
-            level[r] = NOTHING
-        for i in range(count):
-            carried = live.bits[work[i], place] & asked
-            for r in range(coverage):
-                if carried == NOTHING:
-                    break
-                again = carried & level[r]
-                level[r] |= carried
-                carried = again
+        if len(level) == FEW:
+            count_to_four(live, work, count, np.int64(place), asked, level)
+        else:
+            count_to_any(live, work, count, np.int64(place), asked, level)
         word = asked & ~level[coverage - 1]
         while word:
             bit = lowest_only(word)
@@ -96,13 +126,23 @@ def build(live: LiveArrays, v: Int, rule: RepairRule, work: Ids) -> None:
         cover(live, v, rest, rule.method, rule.window, work)
 
 
-@helper
-def patch(live: LiveArrays, v: Int, doubtful: Bits, times: Int, rule: RepairRule, work: Ids) -> None:
-    """Add backups to v until each of the doubtful topics, which lack at most `times`, is covered again."""
-    level = np.empty(rule.coverage, dtype=np.uint64)
-    short = np.empty(live.bits.shape[1], dtype=np.uint64)
+@inner
+def patch(
+    live: LiveArrays,
+    v: Int,
+    doubtful: Bits,
+    times: Int,
+    rule: RepairRule,
+    level: Bits,
+    short: Bits,
+    work: Ids,
+) -> None:
+    """Add backups to v until each of the doubtful topics, which lack at most `times`, is covered again.
+
+    `level` and `short` are working memory: λ words or at least four, and a row of topics.
+    """
     for _ in range(min(times, rule.coverage)):
-        if not find_short(live, v, doubtful, level, short, work):
+        if not find_short(live, v, doubtful, rule.coverage, level, short, work):
             break
         cover(live, v, short, rule.method, rule.window, work)
 
@@ -122,6 +162,8 @@ def mend_backups(
 
     Returns how many nodes are done. It stops early where there may be too few unused chunks for the next one.
     """
+    level = np.empty(max(FEW, rule.coverage), dtype=np.uint64)
+    short = np.empty(live.bits.shape[1], dtype=np.uint64)
     for i in range(first, len(queue)):
         v = np.int64(queue[i])
         if live.tally[SPARE] < chunks_needed(live, v, rule.coverage):
@@ -129,7 +171,7 @@ def mend_backups(
         if rule.rebuild_backups:
             build(live, v, rule, work)
         else:
-            patch(live, v, doubtful, times, rule, work)
+            patch(live, v, doubtful, times, rule, level, short, work)
     return np.int64(len(queue))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from meshwright.churn.kernels.backups import (
+    FEW,
     back_up_rare_topics,
     build,
     mend_backups,
@@ -33,8 +34,10 @@ from meshwright.churn.kernels.live_arrays import (
 from meshwright.churn.kernels.shadows import (
     PARTNERS,
     add_partners,
+    forget_rows,
     gather,
     gather_everybody,
+    keep_unmarked,
     list_shadows,
     soft_cap,
 )
@@ -96,16 +99,22 @@ class Losses(NamedTuple):
 def repair(live: LiveArrays, damage: Damage, shadows: Ids, rule: RepairRule) -> tuple[Ids, Step]:
     """Mend the damage, and return the links added."""
     if rule.everybody:
-        for v in shadows:
-            live.row[v] = NONE
+        forget_rows(live, shadows)
         shadows = gather_everybody(live, damage)
     cap = soft_cap(live, rule.slack) if rule.spares else np.int64(NO_LIMIT)
     began = nanoseconds()
     made, _ = mend(live, damage, shadows, rule.k, rule.local, cap, rule.spares, NO_LIMIT if rule.mends else 0)
     step = Step(np.int64(len(shadows)), np.int64(nanoseconds() - began))
-    for i in range(len(shadows)):
-        live.row[shadows[i]] = NONE
+    forget_rows(live, shadows)
     return made, step
+
+
+@inner
+def drop_shared(live: LiveArrays, v: Int, topics: Bits, work: Ids) -> None:
+    """Drop the topics that a neighbour of v has: v is not cut off in these."""
+    for i in range(list_neighbours(live, v, work)):
+        for place in range(len(topics)):
+            topics[place] &= ~live.bits[work[i], place]
 
 
 @helper
@@ -126,14 +135,12 @@ def join(live: LiveArrays, v: Int, topics: Ids, fresh: bool, rule: RepairRule, w
         if fresh:
             build(live, v, rule, work)
         else:
-            patch(live, v, new, rule.coverage, rule, work)
+            level, short = np.empty(max(FEW, rule.coverage), dtype=np.uint64), np.empty_like(new)
+            patch(live, v, new, rule.coverage, rule, level, short, work)
         if rule.newcomers:
             back_up_rare_topics(live, v, new, rule.coverage)
-    # A node that is there is not cut off in a topic that one of its neighbours has.
     off = new.copy()
-    for i in range(list_neighbours(live, v, work)):
-        for place in range(len(off)):
-            off[place] &= ~live.bits[work[i], place]
+    drop_shared(live, v, off, work)
     damage = isolate(live, v, off)
     count = list_shadows(live, v, work, np.int64(0))
     work[count] = v
@@ -203,24 +210,18 @@ def leave(live: LiveArrays, groups: Groups, gone: Ids, rule: RepairRule, work: I
     damage = find_damage(live, groups, losses.ends[:ends], losses.topics[:ends], rule.everybody)
     made, step = repair(live, damage, shadows, rule)
     # Alg. 8. Each node that left may have covered a topic once.
-    waiting = keep_distinct(live, queue[:queued])
+    waiting = queue[: keep_distinct(live, queue[:queued])]
     done = mend_backups(live, waiting, np.int64(0), held, np.int64(len(gone)), rule, work)
     return Change(made, losses.links[:links], damage.tally[FRAGMENTS], waiting, done, list_bits(held), step)
 
 
-@helper
-def keep_distinct(live: LiveArrays, nodes: Ids) -> Ids:
-    """Move the first entry of each node to the front, in order, and return these."""
-    kept = 0
-    for i in range(len(nodes)):
-        v = nodes[i]
-        if live.mark[v] == NONE:
-            live.mark[v] = 1
-            nodes[kept] = v
-            kept += 1
+@inner
+def keep_distinct(live: LiveArrays, nodes: Ids) -> Int:
+    """Move the first entry of each node to the front, in order, and return how many there are."""
+    kept = keep_unmarked(live, nodes, np.int64(len(nodes)))
     for i in range(kept):
         live.mark[nodes[i]] = NONE
-    return nodes[:kept]
+    return kept
 
 
 @helper

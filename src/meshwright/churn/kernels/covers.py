@@ -1,7 +1,7 @@
 """Choose the backups of a node: a cover is a set of nodes that between them have all its topics.
 
 A cover is chosen by the primal-dual algorithm (shadows, Alg. 12) or greedily (shadows, Alg. 11). Both weigh a
-node by its links and its primaries, so that no node has too many of them. A node that is marked is no
+node by its links and its primaries, so that no node has too many of them. A node that is *barred* is no
 candidate: v itself and the backups that it has already, so that the covers of v are disjoint.
 
 The paper looks at all nodes. With a window, both look at a random part of the subscribers of each topic,
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
 from meshwright.churn.kernels.live_arrays import count_bits
 from meshwright.dynamic.link_lists import copy_list, push
 from meshwright.dynamic.mutable_overlay import (
@@ -36,6 +37,10 @@ GREEDY, PRIMAL_DUAL = 0, 1
 """How a cover is chosen: by shadows, Alg. 11, or Alg. 12."""
 
 
+BARRED = 2**30
+"""What a barred node has in `live.paid`: more than any weight."""
+
+
 @inlined
 def weight(live: LiveArrays, u: Int) -> Int:
     """Return the weight of a node: its links and its primaries (Alg. 11, line 8; Alg. 12, line 5)."""
@@ -45,7 +50,7 @@ def weight(live: LiveArrays, u: Int) -> Int:
 @inner
 def add_backup(live: LiveArrays, v: Int, w: Int, rest: Bits) -> None:
     """Make w a backup of v, and remove its topics from those still to cover."""
-    live.mark[w] = 1
+    live.paid[w] = BARRED
     push(live, live.backup_first, live.backup_count, v, w)
     push(live, live.primary_first, live.primary_count, w, v)
     for place in range(len(rest)):
@@ -71,14 +76,12 @@ def draw_topic(live: LiveArrays, rest: Bits, left: Int) -> Int:
 class Scan(NamedTuple):
     """What a look at some subscribers of a topic found."""
 
-    best: Int
-    """The candidate with the least weight left, among those that have any left, or −1."""
-    least: Int
-    """That weight."""
     able: Int
     """How many candidates have any weight left."""
-    lightest: Int
-    """The candidate with the least original weight, or −1 if there is no candidate."""
+    best: Int
+    """Of these, the one with the least weight left; undefined if there is none."""
+    least: Int
+    """That weight."""
 
 
 NOBODY = 2**62
@@ -86,74 +89,88 @@ NOBODY = 2**62
 
 
 @inlined
-def node_in(number: Int) -> Int:
-    """Return the node of a number of weight and node, or −1 for nobody."""
-    return np.int64(NONE) if number == NOBODY else number & np.int64(0xFFFFFFFF)
-
-
-@inlined
-def scan_subscribers(live: LiveArrays, topic: Int, window: Int, eligible: Ids) -> Scan:
-    """Look at `window` subscribers of a topic from a random place on, or more until there is a candidate.
+def scan_subscribers(live: LiveArrays, topic: Int, begin: Int, window: Int, eligible: Ids) -> Scan:
+    """Look at `window` subscribers of a topic, from a place in its list on.
 
     Writes the candidates that have any weight left to `eligible`.
     """
     length, start = np.int64(live.member_length[topic]), live.member_start[topic]
-    begin = np.int64(draw(live, length))
     # A weight and a node in one number: the least number is the least weight, then the lowest node. Whether a
-    # node is lighter than all before it is unpredictable, so we choose instead of branching.
-    best, lightest = np.int64(NOBODY), np.int64(NOBODY)
-    looked, able = np.int64(0), np.int64(0)
-    at, left = start + begin, length
-    while left > 0 and (looked < window or lightest == NOBODY):
-        u = np.int64(live.members[at])
-        at = at + 1 if at + 1 < start + length else start
-        left -= 1
-        # Stale entries do not count for the window.
-        if not has_topic(live, u, topic):
-            continue
-        looked += 1
-        if live.mark[u] != NONE:
-            continue
-        own = np.int64(weight(live, u))
-        paid = np.int64(live.paid[u])
-        lightest = min(lightest, own << 32 | u)
-        # Alg. 12, lines 8 and 9.
-        eligible[able] = u
-        able += np.int64(own > paid)
-        best = min(best, (own - paid) << 32 | u if own > paid else np.int64(NOBODY))
-    return Scan(node_in(best), np.int64(0) if best == NOBODY else best >> 32, able, node_in(lightest))
+    # node counts is unpredictable, so there are no branches: without any weight left, one less than that is
+    # negative, and as an unsigned number larger than all others.
+    best, able = ALL_ONES, NOTHING
+    looked, walked = np.int64(0), np.int64(0)
+    while walked < length and looked < window:
+        first = begin + walked if begin + walked < length else begin + walked - length
+        # At least this many more entries are needed: stale ones do not count for the window.
+        more = min(window - looked, length - walked, length - first)
+        for at in range(np.uint64(start + first), np.uint64(start + first + more)):
+            u = np.uint64(live.members[at])
+            there = np.int64((live.holders[topic, u >> SIX] >> (u & SIXTY_THREE)) & ONE)
+            left = np.int64(live.degree[u]) + np.int64(live.primary_count[u]) - np.int64(live.paid[u])
+            # Nothing is left of a stale entry, nor of a barred node.
+            left &= -there
+            # Alg. 12, lines 8 and 9.
+            eligible[able] = u
+            able += np.uint64(left > 0)
+            looked += there
+            best = min(best, np.uint64(left - 1) << np.uint64(32) | u)
+        walked += more
+    node, least = np.int64(best & np.uint64(0xFFFFFFFF)), np.int64(best >> np.uint64(32)) + 1
+    return Scan(np.int64(able), node, least)
+
+
+@inner
+def find_lightest(live: LiveArrays, topic: Int, begin: Int, window: Int) -> Int:
+    """Return the candidate of least weight among the same subscribers, or else the next one after them.
+
+    Returns −1 if there is none: all other subscribers are backups already.
+    """
+    length, start = np.int64(live.member_length[topic]), live.member_start[topic]
+    lightest, looked = np.int64(NOBODY), np.int64(0)
+    for i in range(length):
+        if looked >= window and lightest != NOBODY:
+            break
+        u = np.int64(live.members[start + (begin + i if begin + i < length else begin + i - length)])
+        if has_topic(live, u, topic):
+            looked += 1
+            if live.paid[u] != BARRED:
+                lightest = min(lightest, np.int64(weight(live, u)) << 32 | u)
+    return np.int64(NONE) if lightest == NOBODY else lightest & np.int64(0xFFFFFFFF)
 
 
 @inner
 def cover_by_weight(live: LiveArrays, v: Int, rest: Bits, window: Int, charged: Ids) -> None:
     """Add one primal-dual cover of the topics `rest` to the backups of v (Alg. 12).
 
-    `live.paid` is what lines 13 and 14 have subtracted from the weight of each node in this cover. A node
-    whose weight is used up is barred. If all are, the one of least original weight is taken, so that nodes
-    without links can be found too.
+    `live.paid` is what lines 13 and 14 have subtracted from the weight of each node in this cover. Where no
+    candidate has any weight left, the one of least original weight is taken, so that nodes without links can
+    be found too.
     """
-    reached, eligible = np.int64(0), charged[len(live.degree) :]
+    reached, eligible = np.int64(0), charged[len(live.degree) + 1 :]
     while True:
         left = count_bits(rest)
         if left == 0:
             break
         # Line 7.
         topic = draw_topic(live, rest, left)
-        scan = scan_subscribers(live, topic, window, eligible)
-        if scan.lightest == NONE:
-            # All other subscribers are backups already: this cover goes without the topic.
-            clear_bit(rest, topic)
-            continue
-        if scan.best == NONE:
-            add_backup(live, v, scan.lightest, rest)
+        begin = np.int64(draw(live, np.int64(live.member_length[topic])))
+        scan = scan_subscribers(live, topic, begin, window, eligible)
+        if scan.able == 0:
+            lightest = find_lightest(live, topic, begin, window)
+            if lightest == NONE:
+                # This cover goes without the topic.
+                clear_bit(rest, topic)
+            else:
+                add_backup(live, v, lightest, rest)
             continue
         # Lines 13 and 14: all candidates pay the weight of the one that is taken.
         for j in range(scan.able):
-            u = np.int64(eligible[j])
-            if live.paid[u] == 0:
-                charged[reached] = u
-                reached += 1
-            live.paid[u] += scan.least
+            u = np.uint64(eligible[j])
+            paid = np.int64(live.paid[u])
+            charged[reached] = u
+            reached += np.int64(paid == 0)
+            live.paid[u] = paid + scan.least
         add_backup(live, v, scan.best, rest)
     for j in range(reached):
         live.paid[charged[j]] = 0
@@ -179,9 +196,9 @@ def list_candidates(live: LiveArrays, rest: Bits, window: Int, pool: Ids) -> Int
                 at = begin + i if begin + i < length else begin + i - length
                 u = np.int64(live.members[start + at])
                 i += 1
-                if live.mark[u] == NONE and has_topic(live, u, topic):
+                if live.paid[u] != BARRED and has_topic(live, u, topic):
                     found += 1
-                    # `paid` marks the nodes in the pool, which have several of the topics.
+                    # A 1 in `paid` marks the nodes in the pool, which have several of the topics.
                     if live.paid[u] == 0:
                         live.paid[u] = 1
                         pool[count] = u
@@ -199,7 +216,7 @@ def cover_greedily(live: LiveArrays, v: Int, rest: Bits, window: Int, pool: Ids)
         best, most = np.int64(NONE), np.int64(0)
         for j in range(count):
             u = np.int64(pool[j])
-            if live.mark[u] != NONE:
+            if live.paid[u] == BARRED:
                 continue
             covered = np.int64(0)
             for place in range(len(rest)):
@@ -218,17 +235,19 @@ def cover_greedily(live: LiveArrays, v: Int, rest: Bits, window: Int, pool: Ids)
 
 
 @inner
+def bar(live: LiveArrays, v: Int, paid: Int, work: Ids) -> None:
+    """Bar a node and its backups by what they have paid, or make `live.paid` blank again."""
+    live.paid[v] = paid
+    for i in range(copy_list(live, live.backup_first, live.backup_count, v, work)):
+        live.paid[work[i]] = paid
+
+
+@inner
 def cover(live: LiveArrays, v: Int, rest: Bits, method: Int, window: Int, work: Ids) -> None:
     """Add one cover of some topics to the backups of v, disjoint from the backups that it has."""
-    live.mark[v] = 1
-    count = copy_list(live, live.backup_first, live.backup_count, v, work)
-    for i in range(count):
-        live.mark[work[i]] = 1
+    bar(live, v, np.int64(BARRED), work)
     if method == GREEDY:
         cover_greedily(live, v, rest, window, work)
     else:
         cover_by_weight(live, v, rest, window, work)
-    live.mark[v] = NONE
-    count = copy_list(live, live.backup_first, live.backup_count, v, work)
-    for i in range(count):
-        live.mark[work[i]] = NONE
+    bar(live, v, np.int64(0), work)

@@ -56,34 +56,53 @@ class Table(NamedTuple):
     """The best link, and the best that spares the maximum degree, by the constants above."""
 
 
-@helper
-def make_table(live: LiveArrays, damage: Damage, shadows: Ids) -> Table:
-    """Make the table: a column for each broken topic, a row for each candidate in a fragment."""
+@inner
+def number_rows_and_columns(live: LiveArrays, damage: Damage, row: Ids, place: Ids) -> Int:
+    """Give numbers to the broken topics and to candidates in a fragment; return how many of the latter."""
+    for i in range(len(row)):
+        row[i] = NONE
     columns = 0
-    row = np.full(len(shadows), NONE, dtype=np.int32)
     for i in range(len(damage.node)):
         if live.column[damage.topic[i]] == NONE:
             live.column[damage.topic[i]] = columns
             columns += 1
         row[live.row[damage.node[i]]] = 0
     # Rows are in the order of the candidates, so that ties go to the smallest pair.
-    rows = 0
-    for i in range(len(shadows)):
+    rows = np.int64(0)
+    for i in range(len(row)):
         if row[i] == 0:
-            row[i] = rows
+            row[i], place[rows] = rows, i
             rows += 1
-    place = np.empty(rows, dtype=np.int32)
-    for i in range(len(shadows)):
-        if row[i] != NONE:
-            place[row[i]] = i
+    return rows
+
+
+@inner
+def fill_table(live: LiveArrays, damage: Damage, table: Table) -> None:
+    """Write the records of the damage to the table."""
+    for i in range(len(damage.node)):
+        mine = np.int64(table.row[live.row[damage.node[i]]])
+        set_bit(table.off[mine], np.int64(damage.topic[i]))
+        table.label[mine, live.column[damage.topic[i]]] = damage.label[i]
+
+
+@inner
+def forget_columns(live: LiveArrays, damage: Damage) -> None:
+    """Make `live.column` blank again."""
+    for i in range(len(damage.topic)):
+        live.column[damage.topic[i]] = NONE
+
+
+@helper
+def make_table(live: LiveArrays, damage: Damage, shadows: Ids) -> Table:
+    """Make the table: a column for each broken topic, a row for each candidate in a fragment."""
+    row, place = np.empty(len(shadows), dtype=np.int32), np.empty(len(shadows), dtype=np.int32)
+    rows = number_rows_and_columns(live, damage, row, place)
     off = np.zeros((rows, live.bits.shape[1]), dtype=np.uint64)
     label = np.zeros((rows, damage.tally[BROKEN]), dtype=np.int32)
     bound = np.full(rows, live.bits.shape[1] * 64, dtype=np.int32)
-    for i in range(len(damage.node)):
-        mine = row[live.row[damage.node[i]]]
-        set_bit(off[mine], np.int64(damage.topic[i]))
-        label[mine, live.column[damage.topic[i]]] = damage.label[i]
-    return Table(shadows, place, row, off, label, bound, np.zeros(10, dtype=np.int64))
+    table = Table(shadows, place[:rows], row, off, label, bound, np.zeros(10, dtype=np.int64))
+    fill_table(live, damage, table)
+    return table
 
 
 @inner
@@ -195,19 +214,12 @@ def merge(live: LiveArrays, table: Table, x: Int, other: Int) -> Int:
     return count
 
 
-@helper
-def mend(
-    live: LiveArrays, damage: Damage, shadows: Ids, k: float, local: bool, cap: Int, soft: bool, most: Int
-) -> tuple[Ids, bool]:
-    """Link candidates until the damage is mended; return the links added, and whether it is mended.
-
-    `shadows` are the candidates, ascending and numbered in `live.row`. The maximum degree in Low-ODA's rule
-    is that of the overlay, or with `local` that of the candidates. At most `most` links are added. No node
-    gets more than `cap` links, unless the cap is `soft` and there is no other way.
-    """
-    made = np.empty((min(most, damage.tally[MISSING]), 2), dtype=np.int32)
-    count, missing = 0, damage.tally[MISSING]
-    table = make_table(live, damage, shadows)
+@inner
+def add_links(
+    live: LiveArrays, table: Table, k: float, local: bool, cap: Int, soft: bool, missing: Int, made: Ids
+) -> tuple[Int, Int]:
+    """Add links until nothing is missing or `made` is full; return how many, and what is still missing."""
+    count, shadows = np.int64(0), table.shadows
     top = live.tally[TOP]
     if local:
         top = np.int64(0)
@@ -228,6 +240,24 @@ def mend(
         top = max(top, np.int64(live.degree[low]), np.int64(live.degree[high]))
         made[count, 0], made[count, 1] = low, high
         count += 1
-    for i in range(len(damage.topic)):
-        live.column[damage.topic[i]] = NONE
+    return count, missing
+
+
+@helper
+def mend(
+    live: LiveArrays, damage: Damage, shadows: Ids, k: float, local: bool, cap: Int, soft: bool, most: Int
+) -> tuple[Ids, bool]:
+    """Link candidates until the damage is mended; return the links added, and whether it is mended.
+
+    `shadows` are the candidates, ascending and numbered in `live.row`. The maximum degree in Low-ODA's rule
+    is that of the overlay, or with `local` that of the candidates. At most `most` links are added. No node
+    gets more than `cap` links, unless the cap is `soft` and there is no other way.
+    """
+    missing = damage.tally[MISSING]
+    made = np.empty((min(most, missing), 2), dtype=np.int32)
+    if missing == 0:
+        return made[:0], True
+    table = make_table(live, damage, shadows)
+    count, missing = add_links(live, table, k, local, cap, soft, missing, made)
+    forget_columns(live, damage)
     return made[:count], missing == 0

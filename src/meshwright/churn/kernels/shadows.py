@@ -106,17 +106,30 @@ def number_rows(live: LiveArrays, shadows: Ids) -> None:
         live.row[shadows[i]] = i
 
 
-@helper
-def gather(live: LiveArrays, some: Ids, count: Int) -> Ids:
-    """Return the candidates: the distinct nodes among the first `count` that have no mark."""
-    kept = 0
+@inner
+def forget_rows(live: LiveArrays, shadows: Ids) -> None:
+    """Make `live.row` blank again."""
+    for i in range(len(shadows)):
+        live.row[shadows[i]] = NONE
+
+
+@inner
+def keep_unmarked(live: LiveArrays, some: Ids, count: Int) -> Int:
+    """Mark the nodes among the first `count` that have no mark, move them to the front; return how many."""
+    kept = np.int64(0)
     for i in range(count):
         v = some[i]
         if live.mark[v] == NONE:
             live.mark[v] = 1
             some[kept] = v
             kept += 1
-    shadows = np.sort(some[:kept])
+    return kept
+
+
+@helper
+def gather(live: LiveArrays, some: Ids, count: Int) -> Ids:
+    """Return the candidates: the distinct nodes among the first `count` that have no mark."""
+    shadows = np.sort(some[: keep_unmarked(live, some, count)])
     number_rows(live, shadows)
     return shadows
 
