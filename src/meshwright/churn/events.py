@@ -39,14 +39,15 @@ class Event:
     """The topics that a node joins with, subscribes to or unsubscribes from; empty for leaves and crashes."""
 
     def __post_init__(self) -> None:
-        if self.event not in EVENTS:
-            raise InputError(f"no event {self.event!r}: choose one of {', '.join(EVENTS)}")
-        if not isinstance(self.topics, tuple) or len(set(self.topics)) < len(self.topics):
-            object.__setattr__(self, "topics", distinct(self.topics))
-        if self.event in WITH_TOPICS and not self.topics:
-            raise InputError(f"{self.event} of {self.node!r} names no topic: name at least one")
-        if self.event not in WITH_TOPICS and self.topics:
-            raise InputError(f"{self.event} of {self.node!r} names topics: leave them out")
+        event, topics = self.event, self.topics
+        if event not in EVENTS:
+            raise InputError(f"no event {event!r}: choose one of {', '.join(EVENTS)}")
+        if not isinstance(topics, tuple) or len(set(topics)) < len(topics):
+            topics = distinct(topics)
+            object.__setattr__(self, "topics", topics)
+        if (event in WITH_TOPICS) != bool(topics):
+            mend = "names topics: leave them out" if topics else "names no topic: name at least one"
+            raise InputError(f"{event} of {self.node!r} {mend}")
 
 
 def distinct(names: Iterable[Name]) -> tuple[Name, ...]:

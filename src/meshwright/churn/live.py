@@ -22,11 +22,14 @@ from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
+    from meshwright.arrays import Ids
     from meshwright.churn.repair import Links
     from meshwright.interest import Interest
     from meshwright.names import Name
 
 BATCH = "batch"
+MENDING = ("naive", "shadow")
+"""The policies that do nothing after the repair of a change."""
 
 
 class _Outcome(NamedTuple):
@@ -97,11 +100,11 @@ class LiveOverlay:
 
     def join(self, node: Name, topics: Iterable[Name]) -> Repair:
         """Add a new node."""
-        return self._apply((Event(JOIN, node, _as_tuple(topics)),), JOIN)
+        return self._apply_one(Event(JOIN, node, _as_tuple(topics)))
 
     def leave(self, node: Name) -> Repair:
         """Remove a node."""
-        return self._apply((Event(LEAVE, node),), LEAVE)
+        return self._apply_one(Event(LEAVE, node))
 
     def crash(self, nodes: Iterable[Name]) -> Repair:
         """Remove several nodes at once."""
@@ -109,11 +112,11 @@ class LiveOverlay:
 
     def subscribe(self, node: Name, topics: Iterable[Name]) -> Repair:
         """Subscribe a node to more topics."""
-        return self._apply((Event(SUBSCRIBE, node, _as_tuple(topics)),), SUBSCRIBE)
+        return self._apply_one(Event(SUBSCRIBE, node, _as_tuple(topics)))
 
     def unsubscribe(self, node: Name, topics: Iterable[Name]) -> Repair:
         """Unsubscribe a node from some of its topics."""
-        return self._apply((Event(UNSUBSCRIBE, node, _as_tuple(topics)),), UNSUBSCRIBE)
+        return self._apply_one(Event(UNSUBSCRIBE, node, _as_tuple(topics)))
 
     def apply(self, batch: Iterable[Event]) -> Repair:
         """Apply several events at once: all of them, or nothing if one is rejected.
@@ -156,17 +159,17 @@ class LiveOverlay:
     @property
     def num_edges(self) -> int:
         """The number of links."""
-        return self._state.num_links
+        return self._state.figures.links
 
     @property
     def max_degree(self) -> int:
         """The largest number of links of a node."""
-        return self._state.max_degree
+        return self._state.figures.max_degree
 
     @property
     def average_degree(self) -> float:
         """The mean number of links of a node."""
-        return self._state.average_degree
+        return self._state.figures.average_degree
 
     @property
     def nbytes(self) -> int:
@@ -210,17 +213,46 @@ class LiveOverlay:
 
     # -- applying events ----------------------------------------------------------------------------
 
+    def _apply_one(self, event: Event) -> Repair:
+        """Check one event, apply it, and return what that did.
+
+        A change takes some ten microseconds, so where only the change itself is to be repaired, nothing else
+        is done here.
+        """
+        if self.policy.name not in MENDING:
+            return self._apply((event,), event.event)
+        began, state = working_seconds(), self._state
+        change = state.change((event,), _check_event(state, event))
+        topics = event.topics or state.name_topics(change.topics)
+        added, removed = state.name_links(change.made), state.name_links(change.lost)
+        if event.event == LEAVE:
+            state.nodes.remove(event.node)
+        return Repair(
+            event=event.event,
+            nodes=(event.node,),
+            added=added,
+            removed=removed,
+            topics=topics,
+            fragments=change.fragments,
+            max_degree=change.max_degree,
+            average_degree=2 * change.links / change.nodes if change.nodes else 0.0,
+            seconds=working_seconds() - began,
+            edges_before=change.links - len(added) + len(removed),
+            shadow_size=change.candidates if state.rule.coverage else None,
+            greedy_seconds=change.nanoseconds / 1e9,
+        )
+
     def _apply(self, events: Sequence[Event], what: str) -> Repair:
         """Check some events, apply them, and return what that did."""
         began, state = working_seconds(), self._state
-        if what in (BATCH, CRASH):
-            if not events:
-                raise InputError("nothing happens in this batch: give at least one event")
-            check_batch(events)
+        if not events:
+            raise InputError("nothing happens in this batch: give at least one event")
+        check_batch(events)
         for event in events:
             _check_event(state, event)
-        edges = state.num_links
+        edges = state.figures.links
         outcome = self._change_links(events)
+        after = state.figures
         return Repair(
             event=what,
             nodes=tuple([event.node for event in events]),
@@ -228,12 +260,12 @@ class LiveOverlay:
             removed=outcome.removed,
             topics=outcome.topics,
             fragments=outcome.fragments,
-            max_degree=state.max_degree,
-            average_degree=state.average_degree,
+            max_degree=after.max_degree,
+            average_degree=after.average_degree,
             seconds=working_seconds() - began,
             tidied=outcome.tidied,
             edges_before=edges,
-            shadow_size=outcome.candidates if self.policy.keeps_backups else None,
+            shadow_size=outcome.candidates if state.rule.coverage else None,
             greedy_seconds=outcome.greedy_seconds,
         )
 
@@ -250,8 +282,8 @@ class LiveOverlay:
             for event in first:
                 state.nodes.remove(event.node)
         candidates, spent = change.candidates, change.nanoseconds / 1e9
-        if not others and policy.name in ("naive", "shadow"):
-            return _Outcome(tuple(made), tuple(lost), topics, fragments, candidates, spent)
+        if not others and policy.name in MENDING:
+            return _Outcome(made, lost, topics, fragments, candidates, spent)
         ends = {*change.made, *change.lost}
         log = [(link, False) for link in lost] + [(link, True) for link in made]
         for step in others:
@@ -272,28 +304,30 @@ class LiveOverlay:
         return _Outcome(*net_links(log), tuple(dict.fromkeys(topics)), fragments, candidates, spent, tidied)
 
 
-def _check_event(state: LiveState, event: Event) -> None:
-    """Reject an event that cannot happen."""
+def _check_event(state: LiveState, event: Event) -> Ids | None:
+    """Reject an event that cannot happen; return the numbers of its topics, or None if one is new."""
     if event.event == JOIN:
         state.nodes.check_new(event.node)
         if event.node in state.nodes.numbers:
             raise InputError(f"node {event.node!r} is there already: let it leave first, or subscribe")
     else:
-        state.nodes.find([event.node])
-    if event.event in (JOIN, SUBSCRIBE):
-        known = state.topics.numbers
-        if not all(map(known.__contains__, event.topics)):
-            for topic in event.topics:
-                if topic not in known:
-                    state.topics.check_new(topic)
-    if event.event == UNSUBSCRIBE:
-        state.topics.find(event.topics)
+        state.nodes.find((event.node,))
+    if not event.topics:
+        return None
+    topics = state.topics.find_known(event.topics)
+    if topics is None:
+        if event.event == UNSUBSCRIBE:
+            state.topics.find(event.topics)
+        for topic in event.topics:
+            if topic not in state.topics.numbers:
+                state.topics.check_new(topic)
     if event.event in (SUBSCRIBE, UNSUBSCRIBE):
         own = set(state.topics_of(state.nodes.numbers[event.node]))
         wrong = [topic for topic in event.topics if (topic in own) == (event.event == SUBSCRIBE)]
         if wrong:
             has = "already has" if event.event == SUBSCRIBE else "does not have"
             raise InputError(f"node {event.node!r} {has} the topics {first_five(wrong)}: leave them out")
+    return topics
 
 
 def _as_tuple(topics: Iterable[Name]) -> tuple[Name, ...]:

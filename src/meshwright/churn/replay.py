@@ -173,12 +173,8 @@ def happen(live: LiveOverlay, events: Sequence[Event]) -> Repair:
             return live.crash([event.node for event in events])
         done = live.apply(events)
         return replace(done, event=JOIN) if all(event.event == JOIN for event in events) else done
-    if first.event == LEAVE:
-        return live.leave(first.node)
-    if first.event == CRASH:
-        return live.crash([first.node])
-    change = {"join": live.join, "subscribe": live.subscribe, "unsubscribe": live.unsubscribe}
-    return change[first.event](first.node, first.topics)
+    # An event was checked when it was made, so it is applied as it is.
+    return live.crash([first.node]) if first.event == CRASH else live._apply_one(first)
 
 
 def _nodes(repairs: Sequence[Repair]) -> int:

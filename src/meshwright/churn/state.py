@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from meshwright.churn.kernels.calls import Answer
     from meshwright.churn.kernels.live_arrays import LiveArrays, RepairRule
     from meshwright.churn.kernels.tidy import Budget
-    from meshwright.churn.repair import Link
+    from meshwright.churn.repair import Link, Links
     from meshwright.names import Name
 
 
@@ -74,7 +74,14 @@ class NameTable:
         self.names[number] = None
         self.unused.append(number)
 
-    def find(self, names: Iterable[Name]) -> list[int]:
+    def find_known(self, names: Sequence[Name]) -> Ids | None:
+        """Return the numbers of names, or None if one of them is unknown."""
+        try:
+            return np.fromiter(map(self.numbers.__getitem__, names), np.int32, len(names))
+        except KeyError:
+            return None
+
+    def find(self, names: Sequence[Name]) -> list[int]:
         """Return the numbers of names.
 
         Raises
@@ -108,6 +115,17 @@ class NameTable:
 
 def _sort_key(name: Name) -> tuple[str, int]:
     return (name, 0) if isinstance(name, str) else ("", name)
+
+
+class Figures(NamedTuple):
+    """What a live overlay is like."""
+
+    links: int
+    """The number of links."""
+    max_degree: int
+    """The largest number of links of a node."""
+    average_degree: float
+    """The mean number of links of a node."""
 
 
 class LiveState:
@@ -156,20 +174,11 @@ class LiveState:
     # -- figures ------------------------------------------------------------------------------------
 
     @property
-    def num_links(self) -> int:
-        """The number of links."""
-        return int(self.arrays.tally[LINKS])
-
-    @property
-    def max_degree(self) -> int:
-        """The largest number of links of a node."""
-        return int(self.arrays.tally[TOP])
-
-    @property
-    def average_degree(self) -> float:
-        """The mean number of links of a node."""
-        nodes = int(self.arrays.tally[NODES])
-        return 2 * int(self.arrays.tally[LINKS]) / nodes if nodes else 0.0
+    def figures(self) -> Figures:
+        """The number of links, and the degrees."""
+        tally = self._arrays.tally.tolist()
+        links, nodes = tally[LINKS], tally[NODES]
+        return Figures(links, tally[TOP], 2 * links / nodes if nodes else 0.0)
 
     @property
     def nbytes(self) -> int:
@@ -180,14 +189,18 @@ class LiveState:
 
     # -- changes ------------------------------------------------------------------------------------
 
-    def change(self, step: Sequence[Event]) -> Answer:
-        """Apply one event, or several leaves at once, and repair what that breaks."""
+    def change(self, step: Sequence[Event], topics: Ids | None = None) -> Answer:
+        """Apply one event, or several leaves at once, and repair what that breaks.
+
+        `topics` are the numbers of the topics of the event, if the caller knows them.
+        """
         first = step[0]
+        if first.topics and topics is None:
+            topics = self._number_topics(first.topics)
         if first.event in (JOIN, SUBSCRIBE):
-            answer = self._add_topics(first)
+            answer = self._add_topics(first, topics)
         else:
             gone = np.array([self.nodes.numbers[event.node] for event in step], dtype=np.int32)
-            topics = self._number_topics(sorted(first.topics, key=self.topics.numbers.__getitem__))
             answer = self._remove(gone, topics)
             if answer.done == calls.NO_ROOM:
                 degree = int(self.arrays.degree[gone].sum())
@@ -198,18 +211,17 @@ class LiveState:
             self._mend_backups(np.array(answer.queue, dtype=np.int32), answer.done, self.rule)
         return answer
 
-    def _remove(self, slots: Ids, topics: Ids) -> Answer:
-        """Remove nodes, or only some topics of one node; return whether there was room."""
+    def _remove(self, slots: Ids, topics: Ids | None) -> Answer:
+        """Remove nodes, or only some topics of one node."""
         table, numbers = self._table(), self._rule_numbers
-        if len(topics):
-            return calls.read_answer(calls.call_unsubscribe(table, numbers, slots, topics))
+        if topics is not None:
+            return calls.read_answer(calls.call_unsubscribe(table, numbers, slots, np.sort(topics)))
         return calls.read_answer(calls.call_leave(table, numbers, slots))
 
-    def _add_topics(self, event: Event) -> Answer:
+    def _add_topics(self, event: Event, topics: Ids) -> Answer:
         """Apply a join or a subscribe."""
         fresh = event.event == JOIN
         v = self.nodes.add(event.node) if fresh else self.nodes.numbers[event.node]
-        topics = self._number_topics(event.topics)
         answer = calls.call_join(self._table(), self._rule_numbers, v, topics, fresh)
         if answer[calls.DONE] == calls.NO_ROOM:
             live = allocate.with_topics(allocate.with_nodes(self.arrays, v + 1), len(self.topics.names))
@@ -244,7 +256,7 @@ class LiveState:
         links = self.name_links(log.change[:, :2].ravel().tolist())
         return list(zip(links, log.change[:, 2].astype(bool).tolist(), strict=True)), int(log.tally[MOVED])
 
-    def rebuild(self) -> tuple[list[Link], list[Link], float]:
+    def rebuild(self) -> tuple[Links, Links, float]:
         """Replace the links by those of Low-ODA(ρ) from scratch.
 
         Returns the links added and removed, and the seconds that Low-ODA took.
@@ -270,18 +282,15 @@ class LiveState:
         self.groups = allocate_groups(slots, slots)
         self._addresses = None
         # Room for a list of slots, and behind it for a topic's list, or for neighbours and backups.
-        self.work = np.empty(3 * slots + 16, dtype=np.int32)
+        self.work = np.empty(3 * slots + 32, dtype=np.int32)
 
     # -- names --------------------------------------------------------------------------------------
 
     def _number_topics(self, topics: Sequence[Name]) -> Ids:
         """Return the numbers of topics; new topics get one."""
         known = self.topics.numbers
-        try:
-            return np.fromiter(map(known.__getitem__, topics), np.int32, len(topics))
-        except KeyError:
-            numbers = [known[topic] if topic in known else self.topics.add(topic) for topic in topics]
-            return np.array(numbers, dtype=np.int32)
+        numbers = [known[topic] if topic in known else self.topics.add(topic) for topic in topics]
+        return np.array(numbers, dtype=np.int32)
 
     def name_topics(self, numbers: Iterable[int]) -> tuple[Name, ...]:
         """Return the names of topics."""
@@ -293,11 +302,13 @@ class LiveState:
         name: Callable[[int], Any] = self.nodes.names.__getitem__
         return list(map(name, slots))
 
-    def name_links(self, slots: Iterable[int]) -> list[Link]:
+    def name_links(self, slots: Sequence[int]) -> Links:
         """Return links by the names of their ends, given the slots of both ends one after the other."""
+        if not slots:
+            return ()
         name: Callable[[int], Any] = self.nodes.names.__getitem__
         ends = map(name, slots)
-        return list(zip(ends, ends, strict=True))
+        return tuple(zip(ends, ends, strict=True))
 
     # -- contents -----------------------------------------------------------------------------------
 
@@ -347,7 +358,7 @@ class LiveState:
 
     def slot_pairs(self) -> tuple[Ids, Ids]:
         """Return both ends of every link, the smaller slot first."""
-        us, vs = np.empty(self.num_links, dtype=np.int32), np.empty(self.num_links, dtype=np.int32)
+        us, vs = np.empty((2, self.figures.links), dtype=np.int32)
         list_links(self.arrays, self.work, us, vs)
         return us, vs
 
