@@ -12,7 +12,7 @@ import pyarrow as pa
 from meshwright import measure
 from meshwright.arrow import is_text
 from meshwright.churn import allocate
-from meshwright.churn.events import JOIN, SUBSCRIBE, Event
+from meshwright.churn.events import JOIN, UNSUBSCRIBE, Event
 from meshwright.churn.kernels import calls
 from meshwright.churn.kernels.backups import chunks_needed, mend_backups
 from meshwright.churn.kernels.changes import NOT_DONE
@@ -195,9 +195,9 @@ class LiveState:
         `topics` are the numbers of the topics of the event, if the caller knows them.
         """
         first = step[0]
-        if first.topics and topics is None:
+        if topics is None and first.topics:
             topics = self._number_topics(first.topics)
-        if first.event in (JOIN, SUBSCRIBE):
+        if topics is not None and first.event != UNSUBSCRIBE:
             answer = self._add_topics(first, topics)
         else:
             gone = np.array([self.nodes.numbers[event.node] for event in step], dtype=np.int32)
@@ -222,19 +222,22 @@ class LiveState:
         """Apply a join or a subscribe."""
         fresh = event.event == JOIN
         v = self.nodes.add(event.node) if fresh else self.nodes.numbers[event.node]
-        answer = calls.call_join(self._table(), self._rule_numbers, v, topics, fresh)
-        if answer[calls.DONE] == calls.NO_ROOM:
+        answer = self._join(v, topics, fresh)
+        if answer.done == calls.NO_ROOM:
             live = allocate.with_topics(allocate.with_nodes(self.arrays, v + 1), len(self.topics.names))
             # A link for each topic, which takes a chunk at either end, and backups.
             live = allocate.with_chunks(live, (2 + 6 * self.rule.coverage) * (len(topics) + 2))
             self.arrays = live
             if len(live.degree) > len(self.groups.mark):
                 self._allocate_working_memory()
-            answer = calls.call_join(self._table(), self._rule_numbers, v, topics, fresh)
-        if answer[calls.DONE] == NOT_DONE:
+            answer = self._join(v, topics, fresh)
+        if answer.done == NOT_DONE:
             self.arrays = allocate.with_members(self.arrays)
-            answer = calls.call_join(self._table(), self._rule_numbers, v, topics, fresh)
-        return calls.read_answer(answer)
+            answer = self._join(v, topics, fresh)
+        return answer
+
+    def _join(self, v: int, topics: Ids, fresh: bool) -> Answer:
+        return calls.read_answer(calls.call_join(self._table(), self._rule_numbers, v, topics, fresh))
 
     def _mend_backups(self, queue: Ids, done: int, rule: RepairRule) -> None:
         """Mend the backups of the nodes of a queue, from a place on."""

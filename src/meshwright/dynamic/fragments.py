@@ -89,7 +89,7 @@ def group_of(groups: Groups, group: Int) -> Int:
 
 
 @inner
-def enqueue(groups: Groups, group: Int, v: Int) -> None:
+def enqueue(groups: Groups, group: Int, v: Int | np.uint64) -> None:
     """Put a node at the end of the queue of a group."""
     groups.queued[v] = NONE
     if groups.first[group] == NONE:

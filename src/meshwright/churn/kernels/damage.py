@@ -137,7 +137,7 @@ def find_damage(live: LiveArrays, groups: Groups, ends: Ids, lost: Bits, whole: 
     left = np.empty(lost.shape, dtype=np.uint64)
     # The queues of searches are blank memory between them.
     find_left(live, ends, groups.queued, left)
-    count = 0
+    count: Int = np.int64(0)
     for place in range(lost.shape[1]):
         word = NOTHING
         for i in range(len(ends)):

@@ -51,7 +51,7 @@ class Table(NamedTuple):
     label: Ids
     """By row and broken topic: the number of the fragment, or 0 for the rest."""
     bound: Ids
-    """By row: an upper bound of what a link of it joins."""
+    """By row: an upper bound of what a link that belongs to it joins."""
     choice: Offsets
     """The best link, and the best that spares the maximum degree, by the constants above."""
 
@@ -131,19 +131,23 @@ def contribution(live: LiveArrays, table: Table, x: Int, other: Int) -> Int:
 
 @inner
 def scan_row(live: LiveArrays, table: Table, x: Int, top: Int, cap: Int) -> None:
-    """Compare every link of a row with the best so far, and set the bound of the row."""
+    """Compare the links of a row with the best so far, and set the bound of the row.
+
+    A link between two rows belongs to the first of them, so that it is looked at once.
+    """
     choice = table.choice
     u = np.int64(table.shadows[table.place[x]])
     most = np.int64(0)
     if live.degree[u] < cap:
         for other in range(len(table.shadows)):
-            v = np.int64(table.shadows[other])
-            if v == u or live.degree[v] >= cap:
+            v, y = np.int64(table.shadows[other]), np.int64(table.row[other])
+            if NONE < y <= x or live.degree[v] >= cap:
                 continue
             gain = np.int64(contribution(live, table, x, np.int64(other)))
-            if gain == 0:
-                continue
             most = max(most, gain)
+            # The sparing link joins at most as many topics as the best one, so this is too few for both.
+            if gain == 0 or gain < choice[SPARING + GAIN]:
+                continue
             low, high = min(u, v), max(u, v)
             sparing = live.degree[u] < top and live.degree[v] < top
             for at in range(BEST, (SPARING if sparing else BEST) + 1, SPARING):
