@@ -61,7 +61,7 @@ def _spell(default: Any) -> str:
 
 
 def test_defaults_are_those_that_were_recorded() -> None:
-    """Whoever calls a public function without saying more gets the same as before."""
+    """A public function that is called without options does the same as before."""
     assert public_defaults() == RECORD.read_text(encoding="utf-8").splitlines()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -116,13 +115,15 @@ def test_follow_reports_batches_and_their_sums(tmp_path: Path, monkeypatch: pyte
         for number in range(2)
     ]
     more = ["--max-files", "3", "--forget", "1"]
-    answer = meshwright(*words, "--every", "2", "--start", tmp_path, *more, "--json")
+    start = tmp_path / "start"
+    write_dataset(Interest.from_dict({"a": {"x"}}), start)
+    answer = meshwright(*words, "--every", "2", "--start", start, *more, "--json")
     counts = {"read": 2000, "applied": 1400, "unchanged": 200, "superseded": 300, "quarantined": 100}
     assert answer.json == {"batches": 2, **counts, "events": 80, "out": str(tmp_path / "out")}
     assert answer.err == ""
     assert asked == [
         {"reading": Reading("csv"), "start": None, "every": None, "max_files": None, "forget": 30 * 86400},
-        {"reading": Reading("csv"), "start": str(tmp_path), "every": 2.0, "max_files": 3, "forget": 86400},
+        {"reading": Reading("csv"), "start": str(start), "every": 2.0, "max_files": 3, "forget": 86400},
     ]
     assert "create it" in meshwright("follow", tmp_path / "none", "--out", tmp_path / "out").complaint
 
@@ -153,12 +154,11 @@ def test_sample_says_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         return Sample(Interest.from_dict({"a": {"x"}, "b": {"x", "y"}}), ["a", "b"], 3, "topics")
 
     monkeypatch.setattr("meshwright.pipeline.dataset.sample.sample", sample)
-    monkeypatch.setattr("meshwright.pipeline.dataset.subscriptions.subscriptions", lambda *_: None)
-    monkeypatch.setattr("meshwright.pipeline.session.stages.report_stages", lambda *_: nullcontext())
-    out = tmp_path / "sample"
+    source, out = tmp_path / "dataset", tmp_path / "sample"
+    write_dataset(Interest.from_dict({"a": {"x"}}), source)
     words: list[str | Path] = [
         "sample",
-        "dataset",
+        source,
         "--nodes",
         "2",
         "--from",

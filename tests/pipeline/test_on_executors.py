@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from meshwright.errors import ClusterError, InputError
-from meshwright.pipeline.event_batches import RESULT, STATE, _apply_to_node
+from meshwright.pipeline.event_batches import RESULT, STATE, apply_to_nodes
 from meshwright.pipeline.flow import arrow_schema
 from meshwright.pipeline.follow_files import read_shares, write_json_lines
 from meshwright.pipeline.readers.formats import Reading
@@ -71,25 +71,26 @@ def test_lines_before_a_stretch(tmp_path: Path) -> None:
 
 def test_a_node_takes_its_rows() -> None:
     """Rows apply in order to the last state of a node: to its events, its state and its counts."""
-    schema = arrow_schema(STATE)
-    known = pa.Table.from_pylist(
-        [
-            row("x", 1.0, 0, held=True, batch=1),
-            row("old", 1.0, 1, held=True, batch=1),
-            row("x", 2.0, 0, held=True, batch=2),
-        ],
-        schema=schema,
-    )
-    given = pa.Table.from_pylist(
-        [
-            row("y", 4.0, 3, leaves=False),
-            row("x", 3.0, 2, leaves=True),
-            row("x", 1.5, 1, leaves=True),
-            row("y", 5.0, 4, leaves=False),
-            row("z", None, 9, leaves=None),
-        ]
-    )
-    made = _apply_to_node(7, None, given, known)
+    schema = pa.unify_schemas([arrow_schema(STATE), pa.schema({"leaves": pa.bool_()})])
+    known = [
+        row("x", 1.0, 0, held=True, batch=1),
+        row("old", 1.0, 1, held=True, batch=1),
+        row("x", 2.0, 0, held=True, batch=2),
+    ]
+    given = [
+        row("y", 4.0, 3, leaves=False),
+        row("x", 3.0, 2, leaves=True),
+        row("x", 1.5, 1, leaves=True),
+        row("y", 5.0, 4, leaves=False),
+        row("z", None, 9, leaves=None),
+    ]
+
+    def apply(number: int, horizon: float | None, *rows: dict[str, Any]) -> list[pa.RecordBatch]:
+        # Spark may cut the rows of a node anywhere.
+        parts = [pa.RecordBatch.from_pylist(list(part), schema=schema) for part in (rows[:2], rows[2:])]
+        return list(apply_to_nodes(number, horizon, iter(parts)))
+
+    [made] = apply(7, None, *known, *given)
     assert made.schema.names == [column.split()[0] for column in RESULT.split(", ")]
     rows = made.to_pylist()
     events = [each for each in rows if each["event"]]
@@ -113,7 +114,7 @@ def test_a_node_takes_its_rows() -> None:
         (each["unchanged"], each["superseded"]) for each in rows if not each["topic"] and not each["event"]
     ] == [(1, 1)]
     assert {each["node"] for each in rows} == {"n"}
-    fresh = _apply_to_node(1, 4.5, given, known.slice(0, 0)).to_pylist()
+    fresh = apply(1, 4.5, *given)[0].to_pylist()
     assert [each["event"] for each in fresh if each["event"]] == ["join", "subscribe"]
     assert fresh[-1]["superseded"] == 3
 
