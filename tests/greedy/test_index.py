@@ -89,12 +89,11 @@ def test_the_index_is_chosen_where_it_pays() -> None:
     assert chosen(12_000, 100) == 0
 
 
-def test_low_levels_are_listed_where_it_pays() -> None:
-    """Level 1 is always listed, level 2 if rebuilding rows takes longer."""
+def test_level_2_is_listed_where_it_pays() -> None:
+    """Level 2 is listed if rebuilding rows takes longer."""
     topics = np.full(1000, 10, dtype=np.int32)
-    assert listing_pays(0, topics, 1)
-    assert not listing_pays(10**6, topics, 2)
-    assert listing_pays(10**8, topics, 2)
+    assert not listing_pays(10**6, topics)
+    assert listing_pays(10**8, topics)
 
 
 def test_the_choice_of_a_low_level_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -59,15 +59,19 @@ class IndexRun:
     def __init__(
         self, task: Task, state: State, driver: Driver, pool: ThreadPoolExecutor, threads: int
     ) -> None:
-        from meshwright.greedy.kernels.index import most_places
-
         interest = task.interest
         self.interest, self.state, self.driver = interest, state, driver
         self.pool, self.threads = pool, threads
         room = task.tuning.room or PAIRS_A_SUBSCRIPTION * interest.num_subscriptions
         self._make_room(max(room, threads))
-        places = most_places(state)
-        self.buckets = [lay_out_buckets(state, places) for _ in range(threads)]
+
+    @cached_property
+    def buckets(self) -> list[Buckets]:
+        """Working memory for listing by two or three topics, for each thread."""
+        from meshwright.greedy.kernels.index import most_places
+
+        places = most_places(self.state)
+        return [lay_out_buckets(self.state, places) for _ in range(self.threads)]
 
     def _make_room(self, room: int) -> None:
         """Lay out memory for lists. What is not used takes none."""
@@ -207,6 +211,7 @@ class IndexRun:
         share = len(self.listed) // self.threads
         parts = [self.listed[thread * share : (thread + 1) * share] for thread in range(self.threads)]
         lengths = [0] * self.threads
+        buckets = self.buckets
 
         def work(thread: int) -> None:
             while chunks:
@@ -215,7 +220,7 @@ class IndexRun:
                 except IndexError:
                     break
                 rest = parts[thread][lengths[thread] :]
-                found = listing(self.buckets[thread], topics, low, high, rest)
+                found = listing(buckets[thread], topics, low, high, rest)
                 if found == index.FULL_LIST:
                     lengths[thread] = -1
                     chunks.clear()

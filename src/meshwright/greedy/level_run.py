@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 WAVE_ROWS = 512
 """A wave has this many rows for each thread. Rebuilding fewer at once is not worth waking threads for."""
+NEAR = 64
+"""From this level down, a sweep pauses at each level while levels may be listed. With hundreds of levels above,
+pausing takes longer than listing saves."""
 SPAN = 2**16
 """How many rows are looked at to find the next ones to rebuild."""
 
@@ -141,6 +144,14 @@ class LevelRun:
 
         return int(self.whole.cursor[LEVEL])
 
+    def _listing_pays(self) -> bool:
+        """Return whether to list the level that the sweep has reached, 2 or 1."""
+        if self._level() == 1:
+            return True  # takes less than rebuilding a row
+        rows = stale_rows(self.whole, 0, len(self.whole.bound))
+        topics = open_topics(self.state)
+        return listing_pays(work_of(self.state, rows, topics[rows]), topics)
+
     def _sweep(self, pool: ThreadPoolExecutor) -> None:
         """Sweep down to the first level that is listed, or to the end."""
         from meshwright.greedy.kernels.state import EXHAUSTED
@@ -156,13 +167,12 @@ class LevelRun:
         def step(goal: Goal, links: Links) -> int:
             if 0 < self._level() <= self.undecided:
                 self.undecided = self._level() - 1
-                rows = stale_rows(self.whole, 0, len(self.whole.bound))
-                topics = open_topics(self.state)
-                if listing_pays(work_of(self.state, rows, topics[rows]), topics, self._level()):
+                if self._listing_pays():
                     self.listed = self._level()
             if self._level() <= self.listed:
                 return EXHAUSTED
-            by_level = self.threads > 1 or self.listed > 0 or self.undecided > 0
+            may_list_next = self._level() <= NEAR and (self.listed > 0 or self.undecided > 0)
+            by_level = self.threads > 1 or may_list_next
             sweeps, scratch = (self.whole, self.sparing if self.shared else None), self.scratches[0]
             return run(self.state, *sweeps, scratch, self.k, self.strict, by_level, goal, links)
 
@@ -232,8 +242,9 @@ def work_of(state: State, rows: Ids, topics: Ids) -> int:
 
 def open_topics(state: State) -> Ids:
     """Count, for each node, its topics that are not connected yet."""
-    counted = np.concatenate(([0], np.cumsum(state.components[state.node_topics] > 1)))
-    return np.diff(counted[state.node_ptr]).astype(np.int32)
+    counted = np.zeros(len(state.node_topics) + 1, dtype=np.int32)
+    np.cumsum((state.components > 1)[state.node_topics], out=counted[1:])
+    return np.diff(counted[state.node_ptr])
 
 
 def _listed_state(task: Task) -> State:

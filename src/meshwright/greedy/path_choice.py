@@ -52,14 +52,14 @@ def highest_level(task: Task) -> int:
     return EVERY_LEVEL if pays else 0
 
 
-def listing_pays(work: int, topics: Ids, level: int) -> bool:
-    """Return whether to list a level, 2 or 1, that a sweep has reached.
+def listing_pays(work: int, topics: Ids) -> bool:
+    """Return whether to list level 2, which a sweep has reached; it takes about two passes.
 
     `work` is the work of rebuilding the rows that the sweep needs there, `topics` how many open topics each
-    node has. Level 2 takes about two passes. Level 1 takes less than rebuilding a row.
+    node has.
     """
     passes = 2 * 16e-9 * float(choose_two(topics.astype(np.float64)).sum())
-    return level == 1 or WORD_SECONDS * work >= MARGIN * passes
+    return WORD_SECONDS * work >= MARGIN * passes
 
 
 def sweep_seconds(interest: Interest) -> float:
