@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 WAVE_ROWS = 512
 """A wave has this many rows for each thread. Rebuilding fewer at once is not worth waking threads for."""
 NEAR = 64
-"""From this level down, a sweep pauses at each level while levels may be listed. With hundreds of levels above,
-pausing takes longer than listing saves."""
+"""From this level down, a sweep pauses at each level while levels may be listed. With hundreds of levels
+above, pausing takes longer than listing saves."""
 SPAN = 2**16
 """How many rows are looked at to find the next ones to rebuild."""
 
