@@ -89,11 +89,11 @@ def test_the_index_is_chosen_where_it_pays() -> None:
     assert chosen(12_000, 100) == 0
 
 
-def test_level_2_is_listed_where_it_pays() -> None:
-    """Level 2 is listed if rebuilding rows takes longer."""
+def test_low_levels_are_listed_where_it_pays() -> None:
+    """Levels 2 and 1 are listed if rebuilding rows takes longer; level 1 is listed sooner."""
     topics = np.full(1000, 10, dtype=np.int32)
-    assert not listing_pays(10**6, topics)
-    assert listing_pays(10**8, topics)
+    assert [listing_pays(work, topics, 2) for work in (10**5, 10**6, 10**8)] == [False, False, True]
+    assert [listing_pays(work, topics, 1) for work in (10**5, 10**6, 10**8)] == [False, True, True]
 
 
 def test_the_choice_of_a_low_level_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,9 +110,9 @@ def test_the_choice_of_a_low_level_changes_nothing(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(path_choice, "LEAST_SECONDS", 0.0)
     monkeypatch.setattr(path_choice, "MARGIN", 1e9)
     monkeypatch.setattr(IndexRun, "link_from", note_level)
-    assert triples(grow(interest, rules.gm)) == swept
-    monkeypatch.setattr(level_run, "listing_pays", lambda *_: True)
-    assert triples(grow(interest, rules.gm)) == swept
+    for highest in (0, 1, 2):
+        monkeypatch.setattr(level_run, "listing_pays", lambda *given, most=highest: given[-1] <= most)
+        assert triples(grow(interest, rules.gm)) == swept
     assert began == [1, 2]
 
 

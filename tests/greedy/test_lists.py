@@ -57,7 +57,7 @@ def test_lists_hold_the_pairs_that_contribute(interest: Interest, links: int, da
     )
     pairs = np.empty(100_000, dtype=np.int64)
 
-    def listed(length: int) -> Counter[tuple[int, int]]:
+    def listed(length: int | np.int64) -> Counter[tuple[int, int]]:
         return Counter((int(pair >> 32), int(pair & 0xFFFFFFFF)) for pair in pairs[:length])
 
     by_three = listed(index.list_by_three(run.state, cut, buckets, topics, low, high, pairs))

@@ -19,13 +19,13 @@ from meshwright.greedy.path_choice import LISTED, choose_three, choose_two, list
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from meshwright.arrays import Ids, Offsets
+    from meshwright.arrays import Ids, Int, Offsets
     from meshwright.greedy.driver import Driver
     from meshwright.greedy.kernels.index import Buckets
     from meshwright.greedy.kernels.state import State
     from meshwright.greedy.level_run import Task
 
-    Listing: TypeAlias = Callable[[Buckets, Ids, int, int, Offsets], int]
+    Listing: TypeAlias = Callable[[Buckets, Ids, int, int, Offsets], Int]
     """Lists pairs of rows in a range, their first topic among some; returns how many, or `FULL_LIST`."""
 
 FIRST_ROWS = 16
@@ -220,7 +220,7 @@ class IndexRun:
                 except IndexError:
                     break
                 rest = parts[thread][lengths[thread] :]
-                found = listing(buckets[thread], topics, low, high, rest)
+                found = int(listing(buckets[thread], topics, low, high, rest))
                 if found == index.FULL_LIST:
                     lengths[thread] = -1
                     chunks.clear()
@@ -282,7 +282,8 @@ class IndexRun:
 
 def _once(pairs: Offsets) -> Offsets:
     """Return each pair of a sorted list once."""
-    return pairs[np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]]
+    once: Offsets = pairs[np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]]
+    return once
 
 
 def lay_out_buckets(state: State, places: int) -> Buckets:
@@ -306,5 +307,5 @@ def lay_out_buckets(state: State, places: int) -> Buckets:
         leaf=np.zeros(4 * places, dtype=np.int32),
         met=np.zeros(members, dtype=np.int64),
         group=np.zeros(5 * members, dtype=np.int32),
-        count=np.zeros(2, dtype=np.int64),
+        numbers=np.zeros(2, dtype=np.int64),
     )

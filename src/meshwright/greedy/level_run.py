@@ -146,11 +146,14 @@ class LevelRun:
 
     def _listing_pays(self) -> bool:
         """Return whether to list the level that the sweep has reached, 2 or 1."""
-        if self._level() == 1:
-            return True  # takes less than rebuilding a row
         rows = stale_rows(self.whole, 0, len(self.whole.bound))
         topics = open_topics(self.state)
-        return listing_pays(work_of(self.state, rows, topics[rows]), topics)
+        work = work_of(self.state, rows, topics[rows])
+        if self._level() == 1:
+            # A rebuild finds a link, or a row whose topics are connected by then, which takes no time.
+            missing = int(np.maximum(self.state.components - 1, 0).sum())
+            work = work * min(missing, len(rows)) // max(len(rows), 1)
+        return listing_pays(work, topics, self._level())
 
     def _sweep(self, pool: ThreadPoolExecutor) -> None:
         """Sweep down to the first level that is listed, or to the end."""

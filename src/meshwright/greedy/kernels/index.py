@@ -82,7 +82,7 @@ class Buckets(NamedTuple):
     """By member: the number of the last visit at which it was found to share three topics."""
     group: Ids
     """Five lists of places: all, and by whether the node is outside the largest component of t1 and of t2."""
-    count: Offsets
+    numbers: Offsets
     """Two numbers: how many buckets of two topics there were, and how many visits to their members."""
 
 
@@ -115,9 +115,9 @@ def gather(state: State, buckets: Buckets, topic: Int, low: Int, spare: np.uint6
         # What comes next is anywhere in memory: fetch it while this one is copied.
         ahead = max(slot - AHEAD, begin)
         prefetch(state.node_ptr, np.int64(state.topic_nodes[ahead]))
-        for i in (np.int64(state.entry[ahead]), np.int64(state.entry[ahead]) + NEXT_LINE):
-            prefetch(state.node_topics, i)
-            prefetch(state.node_label, i)
+        for near in (np.int64(state.entry[ahead]), np.int64(state.entry[ahead]) + NEXT_LINE):
+            prefetch(state.node_topics, near)
+            prefetch(state.node_label, near)
         first = place
         for i in range(np.uint64(entry + 1), np.uint64(state.node_ptr[v + 1])):
             other = np.uint64(state.node_topics[i])
@@ -142,7 +142,7 @@ def gather(state: State, buckets: Buckets, topic: Int, low: Int, spare: np.uint6
 @kernel
 def list_by_three(
     state: State, cut: Int, buckets: Buckets, topics: Ids, low: Int, high: Int, pairs: Offsets
-) -> int:
+) -> Int:
     """List the pairs (u, v), low ≤ u < high, that differ in three common topics, the first in `topics`.
 
     From row `cut` on, only those that differ in a fourth topic. A pair is listed once for each set of
@@ -158,16 +158,16 @@ def list_by_three(
             p = np.uint64(buckets.head[second])
             buckets.head[second] = -1
             leaves = NOTHING
-            buckets.count[0] += 1
-            bucket = buckets.count[0]
+            buckets.numbers[0] += 1
+            bucket = buckets.numbers[0]
             # Members ascend along the chain. Without one below `high`, or without two, there is no pair.
             if buckets.node[np.uint64(buckets.owner[p])] >= high or buckets.following[p] < 0:
                 continue
             while p != NONE:
                 x = np.uint64(buckets.owner[p])
                 v, mine, label = np.int64(buckets.node[x]), buckets.mine[x], buckets.label[p]
-                buckets.count[1] += 1
-                visit = buckets.count[1]
+                buckets.numbers[1] += 1
+                visit = buckets.numbers[1]
                 for q in range(p + ONE, np.uint64(buckets.last[x])):
                     third, own = np.uint64(buckets.topic[q]), buckets.label[q]
                     recent = buckets.recent[third]
@@ -225,7 +225,7 @@ def compare(
 
 
 @kernel
-def list_by_two(state: State, buckets: Buckets, topics: Ids, low: Int, high: Int, pairs: Offsets) -> int:
+def list_by_two(state: State, buckets: Buckets, topics: Ids, low: Int, high: Int, pairs: Offsets) -> Int:
     """List the pairs (u, v), low ≤ u < high, that differ in two common topics, the first in `topics`."""
     length = NOTHING
     room = np.uint64(len(buckets.node))

@@ -74,9 +74,9 @@ def sort_groups(
                 work[value] = place
                 place += count
             for i in range(begin, end):
-                value = digit(source[i], bits, at)
-                target[work[value]] = source[i]
-                work[value] += 1
+                own = digit(source[i], bits, at)
+                target[work[own]] = source[i]
+                work[own] += 1
             source, target = target, source
             at += DIGIT
         if (bits + shift + DIGIT - 1) // DIGIT % 2 == 1:
