@@ -51,6 +51,14 @@ def test_the_last_node_never_leaves() -> None:
     assert min(repair.nodes[0] for repair in run.repairs if repair.event == "join") == 6
 
 
+@pytest.mark.parametrize(("nodes", "crashes"), [(4, False), (5, False), (6, True)])
+def test_a_burst_leaves_somebody(nodes: int, crashes: bool) -> None:
+    """With no more nodes than a burst has, nodes join; with one more, they may crash."""
+    few = Interest.from_dict({f"n{number}": ["x"] for number in range(nodes)})
+    kinds = {next(random_churn(few, 1, seed=seed, burst=5))[0].event for seed in range(12)}
+    assert kinds == ({"join", "crash"} if crashes else {"join"})
+
+
 @pytest.mark.parametrize(("given", "message"), [((-1, 1), "rounds"), ((1, 0), "burst")])
 def test_invalid_churn_is_rejected(given: tuple[int, int], message: str) -> None:
     """A negative number of rounds and an empty burst are rejected."""

@@ -137,6 +137,8 @@ def test_whether_some_overlay_exists(line: list[Path], tmp_path: Path, words: li
     assert printed.out.startswith(document.json["reason"])
     assert {printed.code, document.code} == {0 if answer == "yes" else 1}
     assert (tmp_path / "witness").exists() == (answer == "yes")
+    assert printed.out.endswith(f"written to {tmp_path / 'witness'}\n") == (answer == "yes")
+    assert document.json["plan"] is None
     if answer == "yes":
         assert meshwright("verify", tmp_path / "witness", line[1]).code == 0
         assert document.json["witness"]["edges"] >= 6

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 from calls import overlay_of
 from meshwright import measure
 from meshwright.designs.exact.problem import Clock
-from meshwright.designs.existence import Existence, decisions, refutations, soc_exists, tco_exists
+from meshwright.designs.existence import (
+    Existence,
+    decisions,
+    refutations,
+    soc_exists,
+    tco_exists,
+    witnesses,
+)
 from meshwright.designs.existence.decisions import Limits
 from meshwright.designs.plan import Plan
 from meshwright.designs.registry import design
@@ -230,3 +237,33 @@ def test_what_stays_open(monkeypatch: pytest.MonkeyPatch, seconds: float, cost: 
     assert decisions._open(Limits(None, 1, 0, "filtering"), 3, None).endswith(
         "at least 3 links; give more --seconds"
     )
+
+
+def test_plain_shapes() -> None:
+    """A star, a ring, a tree with few links per node and all pairs connect what shares topics."""
+    interest = Interest.from_dict({name: {"x"} for name in "abcdefg"} | {"p": {"y"}, "q": {"y"}, "z": {"w"}})
+    budget = {"max_degree": 3}
+    plans = {plan.algorithm: plan for plan in witnesses.shapes(interest, 3, budget)}
+    links = {name: len(plan.overlay) for name, plan in plans.items()}
+    assert links == {"star": 7, "ring of all": 8, "tree": 7, "all pairs": 22}
+    degrees = {name: measure.degrees(plan.overlay).maximum for name, plan in plans.items()}
+    assert degrees == {"star": 6, "ring of all": 2, "tree": 3, "all pairs": 6}
+    for plan in plans.values():
+        assert connects(plan.overlay)
+        assert (plan.parameters, plan.seed, plan.seconds) == (budget, 0, 0.0)
+        u, v = plan.overlay.u, plan.overlay.v
+        assert plan.overlay.contribution.tolist() == measure.contributions(interest, u, v).tolist()
+    assert measure.diameters(plans["tree"].overlay).maximum == 4
+    for degree in (None, 1):
+        assert "tree" not in [plan.algorithm for plan in witnesses.shapes(interest, degree, {})]
+    assert witnesses.partner_counts(interest).tolist() == [6] * 7 + [1, 1, 0]  # type: ignore[union-attr]
+
+
+def test_too_many_pairs_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs are counted topic by topic; up to the limit they are looked at."""
+    interest = Interest.from_dict({name: {"x", "y"} for name in "abc"})
+    for most, few in ((6, True), (5, False)):
+        monkeypatch.setattr(witnesses, "MOST_PAIRS", most)
+        assert witnesses.few_pairs(interest) is few
+        assert (witnesses.partner_counts(interest) is not None) is few
+        assert ("all pairs" in [plan.algorithm for plan in witnesses.shapes(interest, None, {})]) is few

@@ -12,9 +12,11 @@ from experiments.recorded_results import (
     claims_of,
     drawing_of,
     grids_of,
+    measured,
     recorded_answers,
     run_small_cells,
 )
+from meshwright.experiments.papers.icdcs16 import social
 
 recorded = cache(recorded_answers)
 
@@ -62,6 +64,15 @@ def test_what_is_ours_lies_in_between(name: str) -> None:
             assert (
                 max(support[design] for design in ("gpm-useful", "gpm", "randomm")) <= support["bound"] + 1e-9
             )
+
+
+@pytest.mark.parametrize("name", ["icdcs16/fig4", "icdcs16/fig5"])
+def test_recorded_results_have_the_ratios_of_the_figure(name: str) -> None:
+    """Small samples are measured at all budgets of a quick run, and these are among those of a full one."""
+    small = measured(name).where(wanted=social.SMALL, design="gpm")
+    assert small.values("percent") == list(social.PERCENTS[False])
+    assert set(social.PERCENTS[False]) <= set(social.PERCENTS[True])
+    assert list(social.PERCENTS[True]) == [5 * number for number in range(1, 21)]
 
 
 def verdicts() -> dict[str, set[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import meshwright as mw
 from calls import overlay_of
 from meshwright.content import ContentPlan, Workload, assign, synthetic
-from meshwright.content.assignment.cost import link_traffic
+from meshwright.content.assignment.cost import cost, link_traffic
 from meshwright.designs import Plan
 from meshwright.report import churn
 from meshwright.report.charts import MOST_NAMES, ccdf_chart, federation_picture
@@ -21,6 +22,7 @@ from meshwright.report.content import (
     _positions,
     content_chart,
     content_map,
+    migration_chart,
     title_of,
 )
 from meshwright.report.plan_charts import (
@@ -251,3 +253,31 @@ def test_brokers_without_places_are_as_far_apart_as_they_cost() -> None:
     far = np.sqrt(((users - brokers[[0, 1]]) ** 2).sum(axis=1))
     size = np.ptp(brokers, axis=0).max()
     assert far == pytest.approx([0.08 * size / 4, 0.08 * size])
+
+
+def test_a_migration_step_by_step(assigned: ContentPlan) -> None:
+    """The cost steps from move to move, admissions are dots, crashes are lines, and messages add up."""
+    start = np.zeros(assigned.workload.num_users, dtype=np.int32)
+    before = cost(assigned.workload, start).total
+    step = partial(SimpleNamespace, paid=True)
+    steps = [step(time=1.0, cost=9.0), step(time=2.0, cost=11.0, paid=False), step(time=3.0, cost=8.0)]
+    samples = [SimpleNamespace(time=at, messages=5 * at, delivered=2 * at) for at in (0.0, 2.0, 4.0)]
+    run: Any = SimpleNamespace(
+        workload=assigned.workload, start=start, steps=steps, samples=samples, crashed=[(1.5, 0), (2.5, 1)]
+    )
+    left, right = migration_chart(run, title="some").axes
+    curve, dots, *crashes = left.lines
+    assert points(curve) == [(0, before), (1, 9), (2, 11), (3, 8), (4, 8)]
+    assert points(dots) == [(2, 11)]
+    assert [line.get_xdata()[0] for line in crashes] == [1.5, 2.5]
+    assert crashes[0].get_label() == "a broker dies"
+    assert crashes[1].get_label().startswith("_")
+    sent, delivered, *crashes = right.lines
+    assert points(sent) == [(0, 0), (2, 10), (4, 20)]
+    assert points(delivered) == [(0, 0), (2, 4), (4, 8)]
+    assert len(crashes) == 2
+    assert (left.get_xlim()[0], right.get_xlim()[0]) == (0, 0)
+    assert (left.get_xlabel(), right.get_xlabel(), left.get_ylabel()) == ("seconds", "seconds", "cost")
+    run.steps, run.samples, run.crashed = [], [], []
+    left, _ = migration_chart(run).axes
+    assert [points(line) for line in left.lines] == [[(0, before), (0, before)]]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import meshwright as mw
-from meshwright.deploy.config.sound_plan import require_sound
+from meshwright.deploy.config.sound_plan import _leads_to_root, require_sound
 from meshwright.errors import FormatError
 from meshwright.files.header import PLAN, write_header
 from meshwright.store import read_trees
@@ -98,3 +98,20 @@ def test_other_files_count(tmp_path: Path) -> None:
     del content["files"]
     (plan / "plan.json").write_text(json.dumps(content))
     require_sound(read_trees(plan))
+
+
+@pytest.mark.parametrize(
+    ("tree", "sound"),
+    [
+        ({"a": None}, True),
+        ({"a": None, "b": "a", "c": "b", "d": "a"}, True),
+        ({"c": "b", "b": "a", "a": None}, True),
+        ({"a": None, "b": "c", "c": "b"}, False),
+        ({"a": None, "b": "b"}, False),
+        ({"a": None, "b": "gone"}, False),
+        ({"b": "gone"}, False),
+    ],
+)
+def test_parents_lead_to_the_root(tree: dict[str, str | None], sound: bool) -> None:
+    """Every broker has a way to the root; circles and parents outside of the tree have none."""
+    assert _leads_to_root(tree) is sound
