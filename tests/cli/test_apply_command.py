@@ -47,7 +47,10 @@ def test_diff_then_apply(tmp_path: Path) -> None:
         "apply --wave next, or all of them with apply --staged DIR"
         in meshwright("apply", new, folder).complaint
     )
-    shown = [apply_wave(new, folder) for _ in changes["waves"]]
+    shown = [apply_wave(new, folder) for _ in changes["waves"][:1]]
+    again = meshwright("apply", new, folder, "--dry-run").out
+    assert f"1 of {len(changes['waves'])} waves are written: go on with --wave next" in again
+    shown += [apply_wave(new, folder) for _ in changes["waves"][1:]]
     assert "wave 1 of " in shown[0]
     assert "perform these steps, then write the next of" in shown[0]
     assert f"files changed in {folder}; this was the last wave" in shown[-1]

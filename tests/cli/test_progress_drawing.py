@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from meshwright.cli import output, spark
 from meshwright.cli.output import Drawing, ProgressDrawing, SearchDrawing, time_left
+from meshwright.cli.reproduce import CellsDrawing, _named_graphs
 from meshwright.cli.spark import StageDrawing
+from meshwright.errors import InputError
 
 
 class Clock:
@@ -130,6 +132,19 @@ def test_other_bars_on_a_terminal(clock: Clock, monkeypatch: pytest.MonkeyPatch,
     assert screen.getvalue().endswith("\x1b[2K")
 
 
+def test_cells_of_an_earlier_run_cost_nothing(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """The time left of a reproduction follows from what this run did."""
+    with CellsDrawing("reproduce", forced=True) as drawn:
+        drawn(10, 0.5, "a/fig1")
+        for cells, share in ((11, 0.6), (1234, 0.7)):
+            clock.now += 10
+            drawn(cells, share, "a/fig1")
+    assert [line.removeprefix("meshwright: ") for line in capsys.readouterr().err.splitlines()] == [
+        "reproduce: a/fig1, 11 cells done, 40 s left",
+        "reproduce: a/fig1, 1,234 cells done, 30 s left",
+    ]
+
+
 def test_a_budget_counts_as_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     """With a budget of links, the time left follows from the links if they are further than support."""
     with ProgressDrawing("GPA", forced=True, max_edges=100) as drawn:
@@ -146,6 +161,16 @@ def test_an_even_pace_is_printed_exactly(share: float, seconds: float) -> None:
     left = seconds * (1 - share) / share
     if left < 99:
         assert abs(float(printed.removesuffix(" s left")) - left) <= 0.5 + 1e-6
+
+
+def test_graphs_have_names() -> None:
+    """A graph is NAME=PATH, and each name is given once; a path may hold an equals sign."""
+    assert _named_graphs(["a=b=c", "d=e"]) == {"a": "b=c", "d": "e"}
+    for wrong in ("a", "=b", "a="):
+        with pytest.raises(InputError, match="give NAME=PATH"):
+            _named_graphs([wrong])
+    with pytest.raises(InputError, match="--graph a is given twice: keep one of them"):
+        _named_graphs(["a=b", "a=c"])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4])
