@@ -28,7 +28,7 @@ def test_over_a_real_broker() -> None:
         seconds=1.0,
         decline=0.2,
         pause=0.02,
-        patience=5.0,
+        patience=2.0,
         crashes=(Crash(4, "home"), Crash(8, "foreign")),
         limit=120.0,
     )
