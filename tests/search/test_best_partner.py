@@ -15,6 +15,7 @@ from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate
 from meshwright.search.best_partner import find_best_partner, update_barred
 from meshwright.search.fragment_records import LOOSE, record_fragments, touch_topics
+from meshwright.search.topic_trees import plant_trees
 
 
 @settings(max_examples=examples(80, 25))
@@ -25,6 +26,7 @@ def test_the_best_partner_joins_the_most(interest: Interest, seed: int, cap: int
     random = np.random.Generator(np.random.PCG64(seed))
     search = RuinAndRecreate(overlay, seed=seed, ruin=5)
     net, records, partners = search.net, search.records, search.partners
+    plant_trees(net, search.trees, search.groups)
     gone = random.permutation(len(overlay))[: min(5, len(overlay))]
     left = naive.Components(interest)
     for i in set(range(len(overlay))) - set(gone.tolist()):
@@ -34,8 +36,9 @@ def test_the_best_partner_joins_the_most(interest: Interest, seed: int, cap: int
         remove_link(net, u, v)
         search.step_links.lost[2 * place : 2 * place + 2] = u, v
     for place in range(len(gone)):
-        touch_topics(net, search.groups, records, search.step_links.lost, place)
-    assert record_fragments(net, search.groups, records, search.step_links.lost, len(gone))
+        touch_topics(net, search.trees, records, search.step_links.lost, place)
+    lost = search.step_links.lost
+    assert record_fragments(net, search.trees, search.groups, records, lost, len(gone))
     for v in range(interest.num_nodes):
         update_barred(net, partners, v, cap)
     if len(gone):

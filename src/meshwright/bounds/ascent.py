@@ -99,22 +99,20 @@ class Stopwatch:
         return self.longest["step"] + self.longest["scan"]
 
 
-def stiffness(step: int) -> float:
-    """Return η at a step.
+def stiffness(step: int, loose: float = LOOSE, steps: int = STEPS) -> float:
+    """Return η at a step, if it is `loose` at the first one of all `steps`.
 
-    >>> stiffness(0), stiffness(STEPS)
-    (20.0, 500.0)
+    >>> stiffness(0), stiffness(STEPS), stiffness(5, 50.0, 10)
+    (20.0, 500.0, 158.114)
     """
-    return float(round(LOOSE * (STIFF / LOOSE) ** (min(step, STEPS) / STEPS), 3))
-
-
-def reach(step: int) -> float:
-    """Return by how much the load of a pair may fall short of 1 for a scan to find it."""
-    return min(REACH / stiffness(step), FARTHEST)
+    return float(round(loose * (STIFF / loose) ** (min(step, steps) / steps), 3))
 
 
 class Ascent:
     """Prices that improve round by round, from step 0, or from `PAYING` if they are good already."""
+
+    loose, steps = LOOSE, STEPS
+    """η at the first step, and the number of steps in all."""
 
     def __init__(self, loads: Loads, price: Floats, step: int = 0, clock: Deadline | None = None) -> None:
         self.loads, self.price, self.step = loads, price.copy(), step
@@ -136,17 +134,22 @@ class Ascent:
     @property
     def done(self) -> bool:
         """Whether all steps were made, or there is no time for another round."""
-        return self.step >= STEPS or not self.clock.allows(self.watch.shortest_round)
+        return self.step >= self.steps or not self.clock.allows(self.watch.shortest_round)
+
+    @property
+    def stiffness(self) -> float:
+        """η at the current step."""
+        return stiffness(self.step, self.loose, self.steps)
 
     def round(self) -> None:
         """Make some steps on the pairs that the last scan found, then scan again."""
         if self.step >= PAYING and not self.paying:
             self._begin_paying()
-        eta = stiffness(self.step)
+        eta = self.stiffness
         with self.watch.time("pool"):
             self.pool = make_pool(self.loads, self.scan, eta, self.care, self.pool if self.slipped else None)
         count = round(1.5 * self.loads.updates / max(len(self.pool.ours), 1))
-        count = min(max(count, FEWEST_STEPS), MOST_STEPS, (STEPS if self.paying else PAYING) - self.step)
+        count = min(max(count, FEWEST_STEPS), MOST_STEPS, (self.steps if self.paying else PAYING) - self.step)
         for _ in range(count):
             with self.watch.time("step"):
                 self._move(self.pool, eta)
@@ -161,8 +164,10 @@ class Ascent:
         self._keep_best()
 
     def _scan(self) -> Scan:
+        # A scan looks for the pairs that have a weight, not farther than that is worth it.
+        reach = min(REACH / self.stiffness, FARTHEST)
         with self.watch.time("scan"):
-            return self.loads.scan(self.price, 1 - reach(self.step), self.extra)
+            return self.loads.scan(self.price, 1 - reach, self.extra)
 
     def _begin_paying(self) -> None:
         """Continue from the best prices; set the least of each topic to 0, as it asks for nothing."""

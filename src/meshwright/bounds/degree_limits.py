@@ -226,7 +226,7 @@ def _climb(ascent: _NodeAscent, report: Callable[[float], None]) -> None:
     # Certifying what it finds adds up all loads once more.
     ascent.clock.reserved = ascent.watch.longest["scan"]
     while not ascent.done:
-        report(ascent.step / STEPS)
+        report(ascent.step / ascent.steps)
         ascent.round()
     report(1.0)
 
@@ -290,7 +290,17 @@ class _NodeAscent(Ascent):
 
 
 class _LinksAscent(_NodeAscent):
-    """Towards the most links that can be proven for a degree."""
+    """Towards the most links that can be proven for a degree.
+
+    Without a limit of time it makes twice as many steps, which prove up to 1 % more. Prices that are good
+    already would be spoiled by a low η at the start.
+    """
+
+    loose = 50.0
+
+    def __init__(self, loads: Loads, price: Floats, degree: float, clock: Deadline) -> None:
+        self.steps = STEPS if clock.seconds is not None else 2 * STEPS
+        super().__init__(loads, price, degree, clock)
 
     def _worth(self, value: float, extra: float) -> float:
         return value - self.degree * extra

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from meshwright import bounds, measure, search
+from meshwright.designs.budget import Budget
 from meshwright.errors import InputError
 from meshwright.formatting import excess
 from meshwright.greedy import grow, rules
@@ -22,60 +22,6 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
-
-
-PAIRS_A_SECOND = 25_000_000
-MOST_PAIRS = 2_000_000_000
-
-
-class Budget:
-    """A budget in seconds from now, or in steps, which are the same on every machine and ignore the clock.
-
-    >>> budget = Budget(20.0, 300)
-    >>> budget.take(200), budget.take(200), budget.share, budget.spent
-    (200, 100, 1.0, True)
-    """
-
-    def __init__(self, seconds: float, steps: int | None) -> None:
-        if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf:
-            raise InputError(f"{seconds} seconds: give zero or more")
-        if steps is not None and (not isinstance(steps, (int, np.integer)) or steps < 0):
-            raise InputError(f"{steps} steps: give a whole number of zero or more, or leave it out")
-        self.seconds, self.steps, self.taken = seconds, steps, 0
-        self.began = working_seconds()
-
-    @property
-    def share(self) -> float:
-        """The share of the budget that is spent, from 0 to 1."""
-        gone, whole = working_seconds() - self.began, self.seconds
-        if self.steps is not None:
-            gone, whole = self.taken, self.steps
-        return min(1.0, gone / whole) if whole else 1.0
-
-    @property
-    def spent(self) -> bool:
-        """Whether the budget is spent."""
-        return self.share >= 1
-
-    @property
-    def most_pairs(self) -> int:
-        """The number of pairs, topic by topic, that prices can handle in a part of the time."""
-        return MOST_PAIRS if self.steps is not None else int(self.seconds * PAIRS_A_SECOND)
-
-    def seconds_for(self, part: float) -> float | None:
-        """Return a part of the remaining seconds, or None for a budget in steps."""
-        return None if self.steps is not None else part * self.seconds * (1 - self.share)
-
-    def steps_until(self, share: float) -> int:
-        """Return the steps left until a share is spent, at least 1; unlimited for a budget in seconds."""
-        return sys.maxsize if self.steps is None else max(1, math.ceil(share * self.steps) - self.taken)
-
-    def take(self, most: int) -> int:
-        """Return the number of steps to do next, and count them as spent."""
-        count = most if self.steps is None else min(most, self.steps - self.taken)
-        self.taken += count
-        return count
-
 
 SLACK = 0.1
 """Pairs with a load of at least 1 − `SLACK` are candidates for links."""
@@ -101,7 +47,7 @@ STRIDE = 200
 """Maximum number of steps between checks of the clock, progress and Ctrl-C."""
 SECONDS = 20.0
 """Default time of the search."""
-PRESSING_FROM = 2 / 3
+PRESSING_FROM = 0.9
 """The share of the budget after which the search also lowers the maximum degree."""
 FOR_PRICES, FOR_DEGREES = 0.5, 0.12
 """The share of what is left of the budget for prices, and then for those that know the degree."""
@@ -147,39 +93,50 @@ def best(
     improvement.pricing = DEARER * growing
     if objective == "edges":
         if prices is not None:
-            improvement.consider(_pruned(priced(interest, prices, greedy), seed))
-        improvement.run(1.0, limit)
+            improvement.race(_pruned(priced(interest, prices, greedy), seed), limit)
+        improvement.run(1.0, limit, pressing_from=PRESSING_FROM)
         return improvement.overlay()
     if prices is not None:
         share = budget.seconds_for(FOR_DEGREES)
         knowing = bounds.links_at_degree(prices, limit, seconds=share, threads=threads, progress=progress)
-        improvement.needed = knowing.bound
+        improvement.needed, start = knowing.bound, None
         if improvement.affords_start():
             began = working_seconds()
-            improvement.consider(_pruned(priced(interest, knowing, greedy, max_degree=limit), seed))
+            start = _pruned(priced(interest, knowing, greedy, max_degree=limit), seed)
             improvement.pricing = working_seconds() - began
         share = None if share is None else share / 2
         improvement.lowest = bounds.lowest_degree(
             prices, seconds=share, threads=threads, progress=progress
         ).bound
+        if start is not None:
+            improvement.race(start, limit)
     if objective == "degree":
         improvement.run(budget.share + (1 - budget.share) * TRYING_FROM, limit)
-        improvement.lower()
-    improvement.run(1.0, improvement.kept.limit)
+        while not budget.spent and not improvement.done:
+            improvement.lower()
+            improvement.run(1.0, improvement.kept.limit, patience=SHORT_PATIENCE)
+    else:
+        improvement.run(1.0, limit, pressing_from=PRESSING_FROM)
     return improvement.overlay()
 
 
-TRYING_FROM = 0.4
+TRYING_FROM = 0.05
 """The share of what is left of the budget after which `degree` tries one degree less."""
-FOR_A_TRY = 0.6
+FOR_A_RACE = 0.08
+"""The share of what is left of the budget for each of the starts of a race."""
+FOR_A_TRY = 0.4
 """The share of what is left of the budget for one try."""
+FEW_ABOVE = 5
+"""Halfway, a try goes on with a fifth of the links above the degree, or with this many."""
 FOR_A_START = 0.4
 """The share of what is left of the budget that growing a start by prices may take."""
 DEARER = 2
 """To grow an overlay by prices takes about this many times as long as without them."""
 PATIENCE = 40
 """Steps for each link without a gain after which the search goes back to the best, with larger ruins."""
-IMPATIENCE = 4
+SHORT_PATIENCE = 10
+"""The same for `degree` between two tries of one degree less."""
+IMPATIENCE = 10
 """The same while the search only has to come below a degree: it changes its ruins, and does not go back."""
 RUINS = (3, 5, 8, 12)
 """How many links a step removes at most: these in turn, whenever the search has found nothing for long."""
@@ -207,25 +164,51 @@ class _Improvement:
         self.lowest = 1
         """The lowest maximum degree that is possible, as far as it is proven."""
         self.restarts = self.idle = 0
+        self.larger = 0
+        """How often ruins became larger, or small again."""
+        self.trying: int | None = None
+        """The degree that it tries, if it does."""
+        self.failures = 0
+        """How many tries have failed."""
         self.pricing = 0.0
         """How long it takes to grow an overlay by prices, in seconds."""
         self.starts: list[tuple[Ids, Ids]] = []
         """The links to start from while it tries a degree."""
 
-    def consider(self, other: search.RuinAndRecreate) -> None:
-        """Continue from another overlay if it has fewer links."""
-        self.kept.look(other)
-        self.remaking = min(self.remaking, other, key=len)
+    @property
+    def done(self) -> bool:
+        """Whether no overlay is better."""
+        return is_optimal(self.remaking, self.needed, self.lowest)
 
-    def run(self, until: float, limit: int) -> None:
-        """Look for fewer links with at most `limit` per node, until a share of the budget is spent."""
+    def race(self, other: search.RuinAndRecreate, limit: int) -> None:
+        """Search for a while from the current overlay and from another one, and continue with the better.
+
+        The one with fewer links at first is not always the better one: with nodes of very different sizes,
+        prices lead to overlays that are hard to improve.
+        """
+        runners = [self.remaking, other]
+        share = FOR_A_RACE * (1 - self.budget.share)
+        for turn, runner in enumerate(runners):
+            self.remaking = runner
+            self.kept.look(runner)
+            self.run(min(1.0, self.budget.share + share), limit)
+            runners[turn] = self.remaking
+        self.remaking = min(runners, key=lambda runner: (runner.above(limit), len(runner)))
+
+    def run(
+        self, until: float, limit: int, *, pressing_from: float = 1.0, patience: float = math.inf
+    ) -> None:
+        """Look for fewer links with at most `limit` per node, until a share of the budget is spent.
+
+        It ends before that after `patience` steps for each link without a gain.
+        """
         budget, began = self.budget, self.budget.share
-        while budget.share < until and not self._done():
+        while budget.share < until and not self.done and self.idle <= patience * len(self.remaking):
             gone = (budget.share - began) / (until - began)
             above = self.remaking.max_degree > limit
             if above and gone > 2 / 3:
                 self._go_back()  # prices led above the limit, and the search did not come down in time
-            pressing = budget.share > PRESSING_FROM
+            pressing = budget.share > pressing_from
             cap = limit if above else cap_of(self.remaking, limit, pressing=pressing)
             # A node above the limit may cost a link more.
             self._step(until, cap, lowering=above)
@@ -235,18 +218,23 @@ class _Improvement:
     def lower(self) -> None:
         """Try one degree less, and again, until a try fails or less is proven impossible."""
         while self.kept.degree > self.lowest and not self.budget.spent:
-            target = self.kept.degree - 1
-            until = self.budget.share + (1 - self.budget.share) * FOR_A_TRY
-            self.starts = self._starts(target)
-            self._start_from(self.starts[0])
+            self.trying = target = self.kept.degree - 1
+            began = self.budget.share
+            until = began + (1 - began) * FOR_A_TRY
+            self.starts = [self.kept.links]
+            self._start_from(self._start_of_try())
+            hopeful = max(FEW_ABOVE, self.remaking.above(target) // 5)
             while self.remaking.max_degree > target and self.budget.share < until:
+                if self.budget.share > (began + until) / 2 and self.remaking.above(target) > hopeful:
+                    break
                 self._step(until, target, lowering=True)
             self.kept.limit = target
             self.kept.look(self.remaking)
             if self.kept.degree > target:
+                self.failures += 1
                 break
-        self.starts = []
-        self.kept.limit = self.kept.degree
+        self.trying, self.kept.limit = None, self.kept.degree
+        self.larger = 0
         self._go_back()
 
     def affords_start(self) -> bool:
@@ -254,17 +242,21 @@ class _Improvement:
         affordable = self.budget.seconds_for(FOR_A_START)
         return affordable is None or self.pricing < affordable
 
-    def _starts(self, degree: int) -> list[tuple[Ids, Ids]]:
-        """Return links to start from on the way to a degree: the nearest first."""
-        starts = [search.RuinAndRecreate(self.greedy, seed=self.seed)]
-        if self.prices is not None and self.affords_start():
-            share = self.budget.seconds_for(FOR_DEGREES / 2)
-            knowing = bounds.links_at_degree(self.prices, degree, seconds=share)
-            overlay = priced(self.greedy.interest, knowing, self.greedy, max_degree=degree)
-            starts.append(_pruned(overlay, self.seed))
-        self._go_back()
-        nearest = sorted((self.remaking, *starts), key=lambda own: (own.above(degree), len(own)))
-        return [own.links() for own in nearest]
+    def _start_of_try(self) -> tuple[Ids, Ids]:
+        """Return links to start from on the way to a degree: the best so far, or others after failures."""
+        assert self.trying is not None
+        turn = self.failures + self.larger // len(RUINS)
+        if turn > 0 and len(self.starts) == 1:
+            degree = self.trying
+            others = [search.RuinAndRecreate(self.greedy, seed=self.seed)]
+            if self.prices is not None and self.affords_start():
+                share = self.budget.seconds_for(FOR_DEGREES / 2)
+                knowing = bounds.links_at_degree(self.prices, degree, seconds=share)
+                overlay = priced(self.greedy.interest, knowing, self.greedy, max_degree=degree)
+                others.append(_pruned(overlay, self.seed))
+            others.sort(key=lambda own: (own.above(degree), len(own)))
+            self.starts += [own.links() for own in others]
+        return self.starts[turn % len(self.starts)]
 
     def overlay(self) -> Overlay:
         """Return the best overlay found."""
@@ -279,14 +271,17 @@ class _Improvement:
         self.idle = self.idle + count if before == (self.kept.rank, remaking.above(cap)) else 0
         if self.idle > (IMPATIENCE if lowering else PATIENCE) * len(remaking):
             self.restarts += 1
-            # While it tries a degree: after all ruins from where it is, from another start.
-            turn, again = divmod(self.restarts, len(RUINS))
-            elsewhere = self.starts[turn % len(self.starts)] if self.starts else self.kept.links
-            self._start_from(remaking.links() if lowering and again else elsewhere)
+            self.larger += 1
+            if lowering and self.larger % len(RUINS):
+                self._start_from(remaking.links())
+            else:
+                # While it tries a degree: after all ruins from where it is, from another start.
+                self._start_from(self.kept.links if self.trying is None else self._start_of_try())
         if self.progress is not None:
             needed = _format_gap(remaking, self.needed)
-            doing = f"trying a maximum degree of {cap}" if self.starts else IMPROVING
-            self.progress(len(remaking), budget.share, f"{doing}{needed}")
+            doing = IMPROVING if self.trying is None else f"trying a maximum degree of {cap}"
+            links = len(remaking) if self.trying else min(len(remaking), self.kept.rank[0])
+            self.progress(links, budget.share, f"{doing}{needed}")
 
     def _go_back(self) -> None:
         """Continue from the best overlay so far."""
@@ -294,13 +289,10 @@ class _Improvement:
 
     def _start_from(self, links: tuple[Ids, Ids]) -> None:
         """Continue from some links, with other ruins and random numbers after a restart."""
-        ruin = RUINS[self.restarts % len(RUINS)]
+        ruin = RUINS[self.larger % len(RUINS)]
         start = self.safe.overlay(links)
         self.remaking = search.RuinAndRecreate(start, seed=self.seed + self.restarts, ruin=ruin)
         self.idle = 0
-
-    def _done(self) -> bool:
-        return is_optimal(self.remaking, self.needed, self.lowest)
 
 
 class _Kept:

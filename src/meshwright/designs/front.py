@@ -8,7 +8,8 @@ import numpy as np
 
 from meshwright import bounds, measure, search
 from meshwright.designs import best
-from meshwright.designs.best import Budget, priced
+from meshwright.designs.best import priced
+from meshwright.designs.budget import Budget
 from meshwright.designs.certified import lowest_of, prove_degrees
 from meshwright.designs.plan import Plan
 from meshwright.greedy import grow, rules

@@ -11,10 +11,7 @@ merges still missing are counted: the ruin is repaired when this count is 0.
 
 There is room for a fixed number of records. A ruin that needs more is given up.
 
-**Detours** spare most of the searches. When a link is removed, most topics of its ends are still connected by
-a path of two or three links, often through the same few hubs. Topics are bits here, so that each path is
-walked once for all topics, instead of once for each of them. The cost is the links of the neighbours of one
-end, and a few words of bits for each path that is found.
+A **tree** of each topic tells which topics a lost link touches: those in whose tree it is. See `topic_trees`.
 """
 
 from __future__ import annotations
@@ -23,22 +20,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.dynamic.fragments import clear_marks, find_fragments, group_of
+from meshwright.dynamic.fragments import clear_marks
 from meshwright.dynamic.link_lists import copy_list_inlined
 from meshwright.dynamic.mutable_overlay import NONE, has_topic, is_set
 from meshwright.jit.compiler import inlined, inner, kernel
+from meshwright.search.topic_trees import cut, find_fragment, join_trees, slot_of
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Int, Offsets
     from meshwright.dynamic.fragments import Groups
+    from meshwright.search.topic_trees import TopicTrees
 
 
 RECORDS, LOOSE, TOUCHED, MISSING = 0, 1, 2, 3
 """The counters in `FragmentRecords.tally`: records, loose nodes, touched topics, merges still missing."""
 UNTOUCHED = -2
 """The first record of a topic that is not touched."""
-HERE = 0
-"""The mark of a neighbour of the other end; marks are cleared before the call returns."""
 
 
 class Net(NamedTuple):
@@ -91,30 +88,12 @@ class FragmentRecords(NamedTuple):
     """The loose nodes, in the order they were found."""
     touched: Ids
     """The touched topics, in the order they were found."""
-    ends: Ids
-    """Working memory: the ends of the lost links in one topic."""
-    bridged: Bits
-    """By lost link: the topics in which a detour connects its ends."""
+    alone: Bits
+    """By end of a lost link: its topics that none of its neighbours has."""
     near: Ids
     """Working memory: the neighbours of a node."""
-    far: Ids
-    """Working memory: the neighbours of one of these."""
     tally: Offsets
     """Counters, by the constants above."""
-
-
-@inlined
-def slot_of(net: Net, topic: Int, v: Int) -> Int:
-    """Return the place of a node among the subscribers of a topic, by binary search."""
-    low: Int = net.topic_ptr[topic]
-    high: Int = net.topic_ptr[topic + 1] - 1
-    while low < high:
-        middle = (low + high) >> 1
-        if net.topic_nodes[middle] < v:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @inlined
@@ -128,92 +107,47 @@ def label_of(records: FragmentRecords, v: Int, topic: Int) -> Int:
     return np.int64(0)
 
 
-@inner
-def mark_neighbours(net: Net, groups: Groups, near: Ids, v: Int, mark: Int) -> None:
-    """Set the marks of the neighbours of a node."""
-    for i in range(copy_list_inlined(net, net.near_first, net.degree, v, near)):
-        groups.mark[near[i]] = mark
-
-
-@inner
-def links_of_neighbours(net: Net, near: Ids, x: Int) -> Int:
-    """Return how many links the neighbours of a node have."""
-    links = np.int64(0)
-    for i in range(copy_list_inlined(net, net.near_first, net.degree, x, near)):
-        links += net.degree[near[i]]
-    return links
-
-
-@inner
-def find_detours(net: Net, groups: Groups, near: Ids, far: Ids, bridged: Bits, u: Int, v: Int) -> None:
-    """Set in `bridged` the topics of every path u – w – v, and of every path u – w – z – v.
-
-    These are topics that w, or w and z, have; u and v need not have them. `near` and `far` are working memory
-    for the neighbours of a node.
-    """
-    bridged[:] = 0
-    # The paths are the same from either end: walk them from the end with less to walk.
-    if links_of_neighbours(net, near, u) > links_of_neighbours(net, near, v):
-        u, v = v, u
-    mark_neighbours(net, groups, near, v, HERE)
-    for i in range(copy_list_inlined(net, net.near_first, net.degree, u, near)):
-        w = np.int64(near[i])
-        # w is next to both ends: a path of two links in all topics of w.
-        if groups.mark[w] == HERE:
-            for word in range(len(bridged)):
-                bridged[word] |= net.bits[w, word]
-        for j in range(copy_list_inlined(net, net.near_first, net.degree, w, far)):
-            z = far[j]
-            # u – w – z – v: three links, in the topics that both w and z have.
-            if groups.mark[z] == HERE:
-                for word in range(len(bridged)):
-                    bridged[word] |= net.bits[w, word] & net.bits[z, word]
-    mark_neighbours(net, groups, near, v, NONE)
-
-
 @kernel
-def touch_topics(net: Net, groups: Groups, records: FragmentRecords, lost: Ids, number: Int) -> None:
-    """Touch the topics of both ends of a lost link, except those with a detour.
-
-    All lost links must be gone already: a detour must not use one of them.
-    """
-    u, v = np.int64(lost[2 * number]), np.int64(lost[2 * number + 1])
-    bridged = records.bridged[number]
-    find_detours(net, groups, records.near, records.far, bridged, u, v)
+def touch_topics(net: Net, trees: TopicTrees, records: FragmentRecords, lost: Ids, number: Int) -> None:
+    """Cut a lost link out of the trees that it is in, and touch their topics."""
+    u, v = lost[2 * number], lost[2 * number + 1]
     # Both lists of topics are ascending: walk them side by side.
     i, j = net.node_ptr[u], net.node_ptr[v]
     while i < net.node_ptr[u + 1] and j < net.node_ptr[v + 1]:
         first, second = net.node_topics[i], net.node_topics[j]
-        if first == second and records.topic_first[first] == UNTOUCHED and not is_set(bridged, first):
-            records.topic_first[first] = NONE
-            records.touched[records.tally[TOUCHED]] = first
-            records.tally[TOUCHED] += 1
+        if first == second:
+            untouched = records.topic_first[first] == UNTOUCHED
+            if untouched:
+                trees.first_cut[first] = NONE
+            if cut(net, trees, np.int64(first), lost, number) and untouched:
+                records.topic_first[first] = NONE
+                records.touched[records.tally[TOUCHED]] = first
+                records.tally[TOUCHED] += 1
         # Advance the list with the smaller topic, or both, without a branch.
         i += np.int64(first <= second)
         j += np.int64(second <= first)
 
 
 @inner
-def list_ends(net: Net, records: FragmentRecords, topic: Int, lost: Ids, count: Int) -> Int:
-    """Write the ends of the lost links that may have split a topic, and return how many there are."""
-    ends = np.int64(0)
-    for j in range(2 * count):
-        shared = has_topic(net, lost[j], topic) and has_topic(net, lost[j ^ 1], topic)
-        # A link with a detour split nothing off.
-        if shared and not is_set(records.bridged[j >> 1], topic):
-            records.ends[ends] = lost[j]
-            ends += 1
-    return ends
+def find_alone(net: Net, records: FragmentRecords, lost: Ids, count: Int) -> None:
+    """Find for each end of a lost link the topics in which it has no neighbour left, all topics at once."""
+    for end in range(2 * count):
+        x, alone = np.int64(lost[end]), records.alone[end]
+        for word in range(len(alone)):
+            alone[word] = net.bits[x, word]
+        for i in range(copy_list_inlined(net, net.near_first, net.degree, x, records.near)):
+            y = np.int64(records.near[i])
+            for word in range(len(alone)):
+                alone[word] &= ~net.bits[y, word]
 
 
 @inner
-def add_record(net: Net, records: FragmentRecords, v: Int, topic: Int, label: Int) -> bool:
+def add_record(records: FragmentRecords, slot: Int, v: Int, topic: Int, label: Int) -> bool:
     """Record that a node is in a fragment of a topic, and return whether there was room."""
     record = records.tally[RECORDS]
     if record == len(records.slot):
         return False
     # The record goes to the front of both chains.
-    slot = slot_of(net, topic, v)
     records.tally[RECORDS] += 1
     records.slot[record], records.node[record], records.topic[record] = slot, v, topic
     records.label[slot] = label
@@ -227,32 +161,61 @@ def add_record(net: Net, records: FragmentRecords, v: Int, topic: Int, label: In
     return True
 
 
+@inner
+def record_topic(net: Net, trees: TopicTrees, groups: Groups, records: FragmentRecords, topic: Int) -> bool:
+    """Find and record the fragments of a touched topic, and return whether there was room."""
+    fits, made, label = True, trees.first_cut[topic], np.int64(0)
+    while made != NONE and fits:
+        top = np.int64(trees.lower[made])
+        label += 1
+        # Most fragments are single nodes, which need no search.
+        if is_set(records.alone[trees.end[made]], topic):
+            fits = add_record(records, slot_of(net, trees, topic, top), top, topic, label)
+            records.tally[MISSING] += 1
+        # Another search may have hung the node elsewhere already.
+        elif trees.parent[slot_of(net, trees, topic, top)] == NONE:
+            seen = find_fragment(net, trees, groups, topic, top)
+            # More than half of the topic is the rest, and what was the rest before is a fragment.
+            if 2 * seen > net.topic_ptr[topic + 1] - net.topic_ptr[topic]:
+                clear_marks(groups, seen)
+                seen = find_fragment(net, trees, groups, topic, np.int64(trees.root[topic]))
+                trees.root[topic] = top
+            for i in range(seen):
+                v = np.int64(groups.seen[i])
+                fits = fits and add_record(records, slot_of(net, trees, topic, v), v, topic, label)
+            records.tally[MISSING] += np.int64(seen > 0)
+            clear_marks(groups, seen)
+        made = trees.next_cut[made]
+    return fits
+
+
 @kernel
-def record_fragments(net: Net, groups: Groups, records: FragmentRecords, lost: Ids, count: Int) -> bool:
+def record_fragments(
+    net: Net, trees: TopicTrees, groups: Groups, records: FragmentRecords, lost: Ids, count: Int
+) -> bool:
     """Find the fragments of every touched topic, and record them.
 
     Returns False, with the records incomplete, if there is no room for all of them.
     """
+    find_alone(net, records, lost, count)
     for i in range(records.tally[TOUCHED]):
-        topic = np.int64(records.touched[i])
-        ends = list_ends(net, records, topic, lost, count)
-        made, seen, rest = find_fragments(net, groups, topic, records.ends, ends, np.int64(0))
-        fits = True
-        for j in range(seen):
-            v = np.int64(groups.seen[j])
-            group = group_of(groups, np.int64(groups.mark[v]))
-            # Labels of fragments begin at 1.
-            if group != rest and not add_record(net, records, v, topic, group + 1):
-                fits = False
-                break
-        # Each fragment but the rest takes one merge.
-        for group in range(made):
-            if group_of(groups, np.int64(group)) == group and group != rest:
-                records.tally[MISSING] += 1
-        clear_marks(groups, seen)
-        if not fits:
+        if not record_topic(net, trees, groups, records, np.int64(records.touched[i])):
             return False
     return True
+
+
+@inner
+def join_recorded(net: Net, trees: TopicTrees, records: FragmentRecords, made: Ids, count: Int) -> None:
+    """Join the trees of all fragments by the `count` links that a step has made."""
+    for j in range(2 * count):
+        # A link joins fragments only in topics in which one of its ends is cut off, and thus has a record.
+        x, y = np.int64(made[j]), np.int64(made[j ^ 1])
+        record = records.node_first[x]
+        while record != NONE:
+            topic = np.int64(records.topic[record])
+            if has_topic(net, y, topic):
+                join_trees(net, trees, topic, x, y)
+            record = records.next_of_node[record]
 
 
 @inner

@@ -22,16 +22,19 @@ from meshwright.search.fragment_records import (
     LOOSE,
     MISSING,
     clear_records,
+    join_recorded,
     merge_across,
     record_fragments,
     touch_topics,
 )
+from meshwright.search.topic_trees import restore_cuts
 
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int
     from meshwright.dynamic.fragments import Groups
     from meshwright.search.best_partner import Partners
     from meshwright.search.fragment_records import FragmentRecords, Net
+    from meshwright.search.topic_trees import TopicTrees
 
 
 class StepLinks(NamedTuple):
@@ -52,6 +55,8 @@ class Limits(NamedTuple):
     """No node gets more links than this."""
     lowering: bool
     """Whether a step that begins at a node above the cap may add one link more than it removed."""
+    above: Ids
+    """The nodes that had more links than the cap before the first step."""
 
 
 @inner
@@ -86,9 +91,13 @@ def remove_links_at(net: Net, near: Ids, links: StepLinks, x: Int, lost: Int, mo
 
 
 @inner
-def ruin(net: Net, groups: Groups, records: FragmentRecords, links: StepLinks, most: Int) -> Int:
-    """Remove up to `most` links at a node and up to two similar ones, and return how many."""
-    lost: Int = np.int64(0)
+def first_node(net: Net, limits: Limits) -> Int:
+    """Draw the node at which a ruin begins."""
+    # The maximum degree falls only if all nodes above the cap lose links, however few they are.
+    if len(limits.above) and draw(net, np.int64(2)) == 0:
+        seed = np.int64(limits.above[draw(net, len(limits.above))])
+        if net.degree[seed] > limits.cap:
+            return seed
     seed = draw(net, len(net.degree))
     # In one of eight steps, take the node with the most links of 17: so that the maximum degree falls.
     if draw(net, np.int64(8)) == 0:
@@ -96,13 +105,22 @@ def ruin(net: Net, groups: Groups, records: FragmentRecords, links: StepLinks, m
             other = draw(net, len(net.degree))
             if net.degree[other] > net.degree[seed]:
                 seed = other
+    return seed
+
+
+@inner
+def ruin(net: Net, trees: TopicTrees, records: FragmentRecords, links: StepLinks, limits: Limits) -> Int:
+    """Remove links at a node and up to two similar ones, as many as the limits allow; return how many."""
+    lost: Int = np.int64(0)
+    most = np.int64(limits.lost)
+    seed = first_node(net, limits)
     if net.degree[seed] == 0:
         return lost
     for turn in range(1 + draw(net, np.int64(3))):
         x = seed if turn == 0 else similar_node(net, links, lost, seed)
         lost = remove_links_at(net, records.near, links, x, lost, most)
     for i in range(lost):
-        touch_topics(net, groups, records, links.lost, np.int64(i))
+        touch_topics(net, trees, records, links.lost, np.int64(i))
     return lost
 
 
@@ -178,6 +196,7 @@ def update_all_barred(net: Net, partners: Partners, ends: Ids, count: Int, cap: 
 @kernel
 def improve(
     net: Net,
+    trees: TopicTrees,
     groups: Groups,
     records: FragmentRecords,
     partners: Partners,
@@ -191,9 +210,9 @@ def improve(
         update_barred(net, partners, np.int64(v), cap)
     for _ in range(steps):
         before = net.tally[LINKS]
-        lost = ruin(net, groups, records, links, limits.lost)
+        lost = ruin(net, trees, records, links, limits)
         update_all_barred(net, partners, links.lost, lost, cap)
-        done = lost > 0 and record_fragments(net, groups, records, links.lost, lost)
+        done = lost > 0 and record_fragments(net, trees, groups, records, links.lost, lost)
         if done:
             # One of the links removed must not come back in this step: mostly it would, and nothing changed.
             chosen = draw(net, lost)
@@ -203,8 +222,12 @@ def improve(
             done = recreate(net, records, partners, links, cap, lost + np.int64(one_more))
         # Links added so far, also by a `recreate` that gave up.
         made = net.tally[LINKS] - (before - lost)
-        clear_records(records)
-        if not done:
+        if done:
+            join_recorded(net, trees, records, links.made, made)
+        else:
             undo(net, links, lost, made)
+            restore_cuts(net, trees)
             update_all_barred(net, partners, links.lost, lost, cap)
             update_all_barred(net, partners, links.made, made, cap)
+        clear_records(records)
+        trees.tally[0] = 0

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from meshwright.search.best_partner import Partners
     from meshwright.search.fragment_records import FragmentRecords, Net
     from meshwright.search.improve import StepLinks
+    from meshwright.search.topic_trees import TopicTrees
 
 WORD = 64
+STEPS_PER_NODE = 4
+"""The trees of the topics are planted again after this many steps for each node."""
 MOST_RECORDS = 4096
 """A ruin that cuts off more nodes, counted once for each topic, is too large to be worth mending."""
 
@@ -38,6 +41,9 @@ class RuinAndRecreate:
         self.net = _allocate_net(overlay, seed)
         add_links(self.net, overlay.u, overlay.v)
         self.groups, self.records, self.step_links = _allocate_memory(self.interest, ruin)
+        self.trees = _allocate_trees(self.net, ruin)
+        self.steps_left = 0
+        """The steps until the trees of the topics are planted again."""
         self.partners = _allocate_partners(self.interest)
 
     def __len__(self) -> int:
@@ -58,15 +64,24 @@ class RuinAndRecreate:
     def run(self, steps: int, *, max_degree: int | None = None, lowering: bool = False) -> None:
         """Try `steps` steps; no node gets more links than `max_degree`.
 
-        With `lowering`, a step that begins at a node with more links than that may add one link more than it
-        removes.
+        As long as nodes have more, every other step begins at one of them. With `lowering`, such a step may
+        add one link more than it removes.
         """
         from meshwright.search.improve import Limits, improve
+        from meshwright.search.topic_trees import plant_trees
 
         if not len(self):
             return
-        limits = Limits(self.ruin, limit_of(max_degree), lowering)
-        improve(self.net, self.groups, self.records, self.partners, self.step_links, steps, limits)
+        if self.steps_left <= 0:
+            plant_trees(self.net, self.trees, self.groups)
+            self.steps_left = STEPS_PER_NODE * self.interest.num_nodes
+        self.steps_left -= steps
+        cap = limit_of(max_degree)
+        above = np.flatnonzero(self.net.degree > cap).astype(np.int32)
+        limits = Limits(self.ruin, cap, lowering, above)
+        improve(
+            self.net, self.trees, self.groups, self.records, self.partners, self.step_links, steps, limits
+        )
 
     def prune(self) -> None:
         """Remove redundant links, last pair first, until there are none."""
@@ -75,6 +90,7 @@ class RuinAndRecreate:
         us, vs = self.links()
         order = np.lexsort((vs, us))[::-1]
         prune(self.net, self.groups, us[order], vs[order], len(self))
+        self.steps_left = 0
 
     def links(self) -> tuple[Ids, Ids]:
         """Return both ends of every link, the smaller one first."""
@@ -139,13 +155,33 @@ def _allocate_memory(interest: Interest, ruin: int) -> tuple[Groups, FragmentRec
         topic_first=_ids(topics, UNTOUCHED),
         loose=_ids(nodes),
         touched=_ids(topics),
-        ends=_ids(ends),
-        bridged=_bits(ends // 2, topics),
+        alone=_bits(ends, topics),
         near=_ids(nodes),
-        far=_ids(nodes),
         tally=np.zeros(4, dtype=np.int64),
     )
     return allocate_groups(nodes, ends), records, StepLinks(lost=_ids(ends), made=_ids(ends))
+
+
+def _allocate_trees(net: Net, ruin: int) -> TopicTrees:
+    from meshwright.search.topic_trees import TopicTrees, count_before
+
+    topics, words = net.holders.shape
+    # A lost link is cut out of the tree of each topic once at most.
+    cuts = (ruin + 1) * topics
+    trees = TopicTrees(
+        parent=_ids(len(net.topic_nodes), -1),
+        root=_ids(topics, -1),
+        before=np.zeros((topics, words), dtype=np.int32),
+        first_cut=_ids(topics, -1),
+        next_cut=_ids(cuts),
+        topic=_ids(cuts),
+        lower=_ids(cuts),
+        upper=_ids(cuts),
+        end=_ids(cuts),
+        tally=np.zeros(1, dtype=np.int64),
+    )
+    count_before(net, trees)
+    return trees
 
 
 def _allocate_partners(interest: Interest) -> Partners:

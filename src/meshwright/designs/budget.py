@@ -1,0 +1,63 @@
+"""The budget of a search: seconds, or steps that are the same on every machine."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+
+from meshwright.errors import InputError
+from meshwright.jit.announce import working_seconds
+
+PAIRS_A_SECOND = 25_000_000
+MOST_PAIRS = 2_000_000_000
+
+
+class Budget:
+    """A budget in seconds from now, or in steps, which are the same on every machine and ignore the clock.
+
+    >>> budget = Budget(20.0, 300)
+    >>> budget.take(200), budget.take(200), budget.share, budget.spent
+    (200, 100, 1.0, True)
+    """
+
+    def __init__(self, seconds: float, steps: int | None) -> None:
+        if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf:
+            raise InputError(f"{seconds} seconds: give zero or more")
+        if steps is not None and (not isinstance(steps, (int, np.integer)) or steps < 0):
+            raise InputError(f"{steps} steps: give a whole number of zero or more, or leave it out")
+        self.seconds, self.steps, self.taken = seconds, steps, 0
+        self.began = working_seconds()
+
+    @property
+    def share(self) -> float:
+        """The share of the budget that is spent, from 0 to 1."""
+        gone, whole = working_seconds() - self.began, self.seconds
+        if self.steps is not None:
+            gone, whole = self.taken, self.steps
+        return min(1.0, gone / whole) if whole else 1.0
+
+    @property
+    def spent(self) -> bool:
+        """Whether the budget is spent."""
+        return self.share >= 1
+
+    @property
+    def most_pairs(self) -> int:
+        """The number of pairs, topic by topic, that prices can handle in a part of the time."""
+        return MOST_PAIRS if self.steps is not None else int(self.seconds * PAIRS_A_SECOND)
+
+    def seconds_for(self, part: float) -> float | None:
+        """Return a part of the remaining seconds, or None for a budget in steps."""
+        return None if self.steps is not None else part * self.seconds * (1 - self.share)
+
+    def steps_until(self, share: float) -> int:
+        """Return the steps left until a share is spent, at least 1; unlimited for a budget in seconds."""
+        return sys.maxsize if self.steps is None else max(1, math.ceil(share * self.steps) - self.taken)
+
+    def take(self, most: int) -> int:
+        """Return the number of steps to do next, and count them as spent."""
+        count = most if self.steps is None else min(most, self.steps - self.taken)
+        self.taken += count
+        return count
