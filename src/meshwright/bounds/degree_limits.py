@@ -296,7 +296,7 @@ class _LinksAscent(_NodeAscent):
     already would be spoiled by a low η at the start.
     """
 
-    loose = 50.0
+    loose = 40.0
 
     def __init__(self, loads: Loads, price: Floats, degree: float, clock: Deadline) -> None:
         self.steps = STEPS if clock.seconds is not None else 2 * STEPS
