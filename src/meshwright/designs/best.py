@@ -99,7 +99,8 @@ def best(
     if prices is not None:
         share = budget.seconds_for(FOR_DEGREES)
         knowing = bounds.links_at_degree(prices, limit, seconds=share, threads=threads, progress=progress)
-        improvement.needed, start = knowing.bound, None
+        improvement.needed = knowing.bound
+        start: search.RuinAndRecreate | None = None
         if improvement.affords_start():
             began = working_seconds()
             start = _pruned(priced(interest, knowing, greedy, max_degree=limit), seed)

@@ -95,9 +95,9 @@ def first_node(net: Net, limits: Limits) -> Int:
     """Draw the node at which a ruin begins."""
     # The maximum degree falls only if all nodes above the cap lose links, however few they are.
     if len(limits.above) and draw(net, np.int64(2)) == 0:
-        seed = np.int64(limits.above[draw(net, len(limits.above))])
-        if net.degree[seed] > limits.cap:
-            return seed
+        high = np.int64(limits.above[draw(net, len(limits.above))])
+        if net.degree[high] > limits.cap:
+            return high
     seed = draw(net, len(net.degree))
     # In one of eight steps, take the node with the most links of 17: so that the maximum degree falls.
     if draw(net, np.int64(8)) == 0:
