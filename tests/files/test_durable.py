@@ -64,8 +64,11 @@ def test_only_folders_may_refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     flush(tmp_path)
     flush_tree(tmp_path)
     assert disk.flushed == ["a"]
-    disk.fsync = lambda _: (_ for _ in ()).throw(OSError("full"))  # type: ignore[method-assign]
-    monkeypatch.setattr(os, "fsync", disk.fsync)
+
+    def refuse(descriptor: int) -> None:
+        raise OSError("full")
+
+    monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(OSError, match="full"):
         flush(tmp_path / "a")
     with pytest.raises(OSError, match="full"):

@@ -117,7 +117,7 @@ def test_tasks_take_nodes_one_after_the_other(
     given_rows: list[tuple[str, int, str, bool]], cut: int, at_once: int
 ) -> None:
     """However Spark cuts the rows of a task, each node has its own state, before and after two batches."""
-    made = [
+    made: list[dict[str, Any]] = [
         {"node": node, "topic": topic, "time": float(time), "source": "f", "place": place, "leaves": leaves}
         for place, (node, time, topic, leaves) in enumerate(given_rows)
     ]

@@ -64,7 +64,8 @@ def slot_of(net: Net, trees: TopicTrees, topic: Int, v: Int) -> Int:
     """Return the place of a subscriber among those of its topic, in `Net.topic_nodes`."""
     at = np.uint64(v)
     lower = net.holders[topic, at >> SIX] & ((ONE << (at & SIXTY_THREE)) - ONE)
-    return net.topic_ptr[topic] + np.int64(trees.before[topic, at >> SIX]) + np.int64(popcount(lower))
+    before = np.int64(trees.before[topic, at >> SIX]) + np.int64(popcount(lower))
+    return np.int64(net.topic_ptr[topic]) + before
 
 
 @kernel
