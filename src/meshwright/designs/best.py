@@ -115,7 +115,9 @@ def best(
         improvement.run(budget.share + (1 - budget.share) * TRYING_FROM, limit)
         while not budget.spent and not improvement.done:
             improvement.lower()
-            improvement.run(1.0, improvement.kept.limit, patience=SHORT_PATIENCE)
+            # With another try to come, the search is not worth going on for long without a gain.
+            patience = SHORT_PATIENCE if improvement.kept.degree > improvement.lowest else math.inf
+            improvement.run(1.0, improvement.kept.limit, patience=patience)
     else:
         improvement.run(1.0, limit, pressing_from=PRESSING_FROM)
     return improvement.overlay()
