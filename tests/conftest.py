@@ -8,6 +8,7 @@ one waits while the other compiles it: the tests with Spark start with those of 
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -38,6 +39,9 @@ LONGEST = ("spark", "cli", "designs", "greedy")
 """The groups of tests that take longest."""
 
 gc.set_threshold(50_000, 20, 20)  # compiling kernels makes many small objects: a tenth less time
+
+# Shells make background jobs ignore Ctrl-C, and commands that tests interrupt would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("meshwright", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("thorough", deadline=None, max_examples=400)  # by make test-slow, each time others
