@@ -20,6 +20,13 @@ def test_plans_are_found_by_their_algorithm() -> None:
         compared["low"]
 
 
+def test_designs_get_the_parameters_they_take() -> None:
+    """A parameter goes to the designs that have it, and to no other."""
+    low, gm = compare(mw.Interest.from_dict(HELD), ["low", "gm"], k=2)
+    assert low.parameters["k"] == 2
+    assert "k" not in gm.parameters
+
+
 @pytest.mark.parametrize(("limit", "proven"), [(1, 1), (9, 2)])
 def test_the_limit_of_a_proof(limit: int, proven: int) -> None:
     """A plan that connects all topics is proven at its own maximum degree, a split one at its given limit."""

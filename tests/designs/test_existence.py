@@ -208,6 +208,26 @@ def test_what_a_search_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.answer, found.at_least, found.best) == ("unknown", 1, 2)
 
 
+def test_links_that_are_needed_refute() -> None:
+    """More links than are allowed, or than nodes of this degree have, are impossible; relays save some."""
+    nodes = PATH.num_nodes
+    for limits, most in ((Limits(4, None, 0, "filtering"), 4), (Limits(None, 2, 0, "filtering"), nodes)):
+        assert refutations.by_links(PATH, limits, most) is None
+        assert f"{most + 1} links or more" in (refutations.by_links(PATH, limits, most + 1) or "")
+    assert refutations.by_links(PATH, Limits(None, 2, 3, "filtering"), nodes + 3) is None
+    assert refutations.by_links(PATH, Limits(4, None, 0, "diameter"), 99) is None
+
+
+def test_pairs_that_share_a_topic_refute() -> None:
+    """Within one link, all pairs that share a topic are linked: that takes degrees and links."""
+    star = Interest.from_dict({"hub": {"x", "y", "z"}, "a": {"x"}, "b": {"y"}, "c": {"z"}})
+    assert "3 nodes" in (refutations.counting(star, Limits(None, 2, 1, "diameter")) or "")
+    assert refutations.counting(star, Limits(None, 3, 1, "diameter")) is None
+    triangle = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}})
+    assert "all 3 pairs" in (refutations.counting(triangle, Limits(2, None, 1, "diameter")) or "")
+    assert refutations.counting(triangle, Limits(3, None, 1, "diameter")) is None
+
+
 @pytest.mark.parametrize("seconds", [0.0, 5.0])
 @pytest.mark.parametrize("cost", [0, 1])
 def test_what_stays_open(monkeypatch: pytest.MonkeyPatch, seconds: float, cost: int) -> None:

@@ -17,7 +17,7 @@ from brokers import PROGRAM, broker
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import ingest, quarantine_reasons
 from meshwright.pipeline.readers.broker_names import log_files
-from meshwright.pipeline.readers.fields import NOT_UTF8
+from meshwright.pipeline.readers.fields import INVALID_FILTER, NOT_UTF8
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
 from meshwright.pipeline.readers.mosquitto_logs import UNKNOWN_CLIENT, Event, Log
 from small_datasets import pairs_of
@@ -118,7 +118,7 @@ def test_real_logs_fold_to_what_clients_hold(tmp_path: Path) -> None:
 
 
 def test_bad_lines(tmp_path: Path) -> None:
-    """Clients that never connected and names that are not UTF-8 are quarantined; messages are not rows.
+    """Unknown clients, invalid filters and names that are not UTF-8 are quarantined; messages are not rows.
 
     With one broker, the nodes are its clients.
     """
@@ -126,10 +126,11 @@ def test_bad_lines(tmp_path: Path) -> None:
         b"1700000000: mosquitto version 2.0.11 starting\n1700000001: early 1 a/b\n"
         + f"1700000002: {connect_line('late')}\n1700000003: late 0 a/b\n".encode()
         + b"1700000004: Saving in-memory database to x.db.\n1700000005: late 0 bad\xff\xfe\n"
+        + b"1700000006: late 0 a/#/b\n"
     )
-    outcome = ingest(None, [tmp_path / "b.log"], tmp_path / "out", max_bad=0.7)
-    assert (outcome.read, outcome.kept, outcome.quarantined, outcome.node_from) == (3, 1, 2, "client")
-    assert quarantine_reasons(tmp_path / "out") == {UNKNOWN_CLIENT: 1, NOT_UTF8: 1}
+    outcome = ingest(None, [tmp_path / "b.log"], tmp_path / "out", max_bad=0.8)
+    assert (outcome.read, outcome.kept, outcome.quarantined, outcome.node_from) == (4, 1, 3, "client")
+    assert quarantine_reasons(tmp_path / "out") == {UNKNOWN_CLIENT: 1, NOT_UTF8: 1, INVALID_FILTER: 1}
     assert pairs_of(tmp_path / "out") == {("late", "a/b")}
 
 

@@ -262,6 +262,17 @@ def test_pieces_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(found) == 1
 
 
+def test_rows_come_in_groups_of_one_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every row group of a part but the last has the same size, whatever the pieces."""
+    monkeypatch.setattr(dataset_parts, "ROWS_AT_ONCE", 16)
+    topics = np.arange(50, dtype=np.int32)
+    with PartWriter(tmp_path / "pairs", SUBSCRIPTIONS) as pairs:
+        pairs.add_subscriptions(0, np.array([7]), topics[:7])
+        pairs.add_subscriptions(1, np.array([40, 3]), topics[7:])
+    written = pq.ParquetFile(tmp_path / "pairs").metadata
+    assert [written.row_group(i).num_rows for i in range(written.num_row_groups)] == [16, 16, 16, 2]
+
+
 def test_datasets_of_schema_1_still_open(tmp_path: Path) -> None:
     """Older datasets state a digest of the whole relation; it is checked, and plans for it fit."""
     interest = zipf(30, 8, size=3, seed=3)

@@ -207,7 +207,11 @@ def at_most(value: float, limit: float, *, loose: float = 0.1, label: str = "val
 
 
 def at_least(value: float, limit: float, *, loose: float = 0.1, label: str = "value") -> dict[str, float]:
-    """Compare a number with the paper's lower limit: partly if it is below it by a small share."""
+    """Compare a number with the paper's lower limit: partly if it is below it by a small share.
+
+    >>> at_least(1.9, 1.8), at_least(1.71, 1.8)
+    ({'value 1.9 is off by 0%': 1.0}, {'value 1.71 is off by 5%': 0.5})
+    """
     return _score(f"{label} {value:.4g}", max(limit - value, 0) / abs(limit), 0.0, loose)
 
 

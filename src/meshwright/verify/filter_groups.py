@@ -90,7 +90,11 @@ def _rows(table: pa.Table, *columns: str) -> Iterator[tuple[str, ...]]:
 
 
 def _bare(topic: str) -> str:
-    """Return the filter of a shared subscription."""
+    """Return the filter of a shared subscription.
+
+    >>> _bare("$share/group/a/b"), _bare("$share/group"), _bare("$queue/a/b")
+    ('a/b', '$share/group', 'a/b')
+    """
     if topic.startswith("$share/") and topic.count("/") > 1:
         return topic.split("/", 2)[2]
     return topic.removeprefix("$queue/")
