@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from calls import crowds, examples, seeds, triples
 from meshwright import Interest, bounds, measure
 from meshwright.bounds import loads
-from meshwright.designs.best import OBJECTIVES, best
+from meshwright.designs.best import OBJECTIVES, best, cap_of
 from meshwright.designs.exact.solve import solve
 from meshwright.errors import InputError
 from meshwright.greedy import grow, rules
@@ -36,6 +36,16 @@ def test_never_worse_than_its_baseline(interest: Interest, objective: str, seed:
     assert len(overlay) <= len(greedy)
     if objective != "edges" or len(overlay) == len(greedy):
         assert measure.degrees(overlay).maximum <= measure.degrees(greedy).maximum
+
+
+def test_pressing_lowers_the_limit() -> None:
+    """Only a search that presses asks for less than the current maximum, and never below the average."""
+    interest = zipf(60, 20, size=5, seed=2)
+    remaking = RuinAndRecreate(grow(interest, rules.gm), seed=0)
+    most, average = remaking.max_degree, 2 * len(remaking) / interest.num_nodes
+    assert cap_of(remaking, 10**9, pressing=False) == most
+    assert average < cap_of(remaking, 10**9, pressing=True) == most - 1
+    assert cap_of(remaking, 2, pressing=False) == cap_of(remaking, 2, pressing=True) == 2
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

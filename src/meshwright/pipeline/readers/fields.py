@@ -90,7 +90,11 @@ def read_names(column: pa.Array, what: str, *, exact: bool = False) -> Names:
 
 
 def is_plain(names: pa.Array) -> bool:
-    """Return whether all names are short printable ASCII without blanks around: the usual case, quickly."""
+    """Return whether all names are short printable ASCII without blanks around: the usual case, quickly.
+
+    >>> [is_plain(pa.array(names)) for names in (["a", "b c"], ["a", "b "], [" a", "b"], ["a", "é"])]
+    [True, False, False, False]
+    """
     if names.null_count or not len(names):
         return False
     offsets, content = name_buffers(names)
