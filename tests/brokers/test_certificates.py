@@ -15,7 +15,7 @@ from meshwright.errors import InputError, MissingDependencyError
 
 
 class OpenSSL:
-    """Stands for OpenSSL: writes what it is asked for, and fails if told to."""
+    """Stands for OpenSSL: writes what it is asked for, and fails on request."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[list[str], dict[str, Any]]] = []

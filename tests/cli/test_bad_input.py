@@ -73,7 +73,7 @@ def test_bad_parameters(source: Path, words: list[str], expected: str) -> None:
     assert expected in refused(source, *words)
 
 
-def test_an_unknown_algorithm_is_told_before_reading(tmp_path: Path) -> None:
+def test_an_unknown_algorithm_is_named_before_reading(tmp_path: Path) -> None:
     """A misspelled algorithm is reported even if the file is missing: names are checked first."""
     assert "There are gm, minmax" in refused(tmp_path / "nowhere.csv", "--algorithm", "finest")
 

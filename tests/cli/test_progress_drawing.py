@@ -101,7 +101,7 @@ def test_searches_show_their_steps(clock: Clock, capsys: pytest.CaptureFixture[s
 
 
 def test_stages_show_counts_and_time_left(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    """Phases of Spark show a count, a share and the time left of the phase; a new phase begins anew."""
+    """Phases of Spark show a count, a share and the time left of the phase; a new phase starts again."""
     with StageDrawing(unit="rows", forced=True) as drawn:
         clock.now += 2.9
         drawn(1, 0.1, "reading")

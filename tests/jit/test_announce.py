@@ -93,7 +93,7 @@ def test_without_a_cache_the_line_says_what_helps(monkeypatch: pytest.MonkeyPatc
     ]
 
 
-def test_every_open_block_is_told_once() -> None:
+def test_every_open_block_is_notified_once() -> None:
     """Blocks inside each other each get the line, in any order of their ends."""
     outer: list[str] = []
     inner: list[str] = []

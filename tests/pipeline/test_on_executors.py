@@ -206,7 +206,7 @@ class Cluster:
 
 
 def test_workers_that_do_not_answer() -> None:
-    """No answer in time, a wrong Python and any other error are told apart."""
+    """No answer in time, a wrong Python and any other error have their own messages."""
     with pytest.raises(
         ClusterError, match="no worker of the cluster started a task within 0 s: start workers"
     ):

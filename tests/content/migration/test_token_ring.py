@@ -21,7 +21,7 @@ class Broker:
     def __init__(self, me: int, alive: tuple[int, ...], dead: tuple[int, ...] = ()) -> None:
         self.sent: list[tuple[int, Any]] = []
         self.later: list[tuple[float, Callable[[], None]]] = []
-        self.told: list[str] = []
+        self.said: list[str] = []
         self.accepted: list[tuple[int, int]] = []
         self.log = SimpleNamespace(moves=list[Move](), extend=self.extend, append=self.append)
         self.log.running_cost = SimpleNamespace(state=SimpleNamespace(broker_of=np.array([0, 1, 2])))
@@ -43,12 +43,12 @@ class Broker:
             accepted={}, pending=False, request_moves=lambda: False, take_accepted=lambda: iter(self.accepted)
         )
         self.handover = SimpleNamespace(
-            drop_lost_moves=lambda generation: self.told.append(f"lost before {generation}"),
-            confirm_new_moves=lambda known: self.told.append(f"knew {known}"),
-            begin=lambda move: self.told.append(f"begins {move.user}"),
+            drop_lost_moves=lambda generation: self.said.append(f"lost before {generation}"),
+            confirm_new_moves=lambda known: self.said.append(f"knew {known}"),
+            begin=lambda move: self.said.append(f"begins {move.user}"),
         )
         self.admission = SimpleNamespace(waiting=[], admit=lambda generation: [])
-        self.observer = Observer(self.told)
+        self.observer = Observer(self.said)
         self.ring = TokenRing(self.state, self.requests, self.handover, self.admission, self.observer)  # type: ignore[arg-type]
 
     def extend(self, start: int, moves: list[Move]) -> None:
@@ -62,19 +62,19 @@ class Broker:
 
 
 class Observer(TokenObserver):
-    """Notes what it is told."""
+    """Notes its calls."""
 
-    def __init__(self, told: list[str]) -> None:
-        self.told = told
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
 
     def token_replaced(self, moves: int) -> None:
-        self.told.append(f"replaced with {moves}")
+        self.said.append(f"replaced with {moves}")
 
     def token_stopped(self) -> None:
-        self.told.append("stopped")
+        self.said.append("stopped")
 
     def move_logged(self, move: Move) -> None:
-        self.told.append(f"logged {move.user}")
+        self.said.append(f"logged {move.user}")
 
 
 def report(turn: int = -1, sent: tuple[int, int] = (-1, -1), **more: Any) -> TokenReport:
@@ -106,7 +106,7 @@ def test_one_broker_alone_keeps_it() -> None:
     broker.requests.pending = False
     broker.later.pop()[1]()
     assert broker.ring.stopped
-    assert (broker.ring.turn, broker.later, broker.told[-1]) == (1, [], "stopped")
+    assert (broker.ring.turn, broker.later, broker.said[-1]) == (1, [], "stopped")
 
 
 def test_it_stops_when_all_were_quiet_in_turn() -> None:
@@ -142,7 +142,7 @@ def test_whoever_has_work_makes_a_round_begin_again(reason: str) -> None:
     broker.ring.receive(Token(0, 0, 0, [], 1))
     assert not broker.ring.stopped
     if reason == "logs":  # goes on at once
-        assert broker.told[-2:] == ["logged 0", "begins 0"]
+        assert broker.said[-2:] == ["logged 0", "begins 0"]
         assert broker.sent == [(1, Token(1, 0, 0, broker.log.moves, 0))]
     else:
         broker.later.pop()[1]()
@@ -170,7 +170,7 @@ def test_it_brings_the_moves_that_are_missing() -> None:
     starts = [(message.start, len(message.moves)) for _, message in broker.sent]
     assert starts == [(0, 2), (2, 1), (1, 3)]
     assert broker.log.moves == moves
-    assert broker.told == ["knew 0", "knew 2", "lost before 1", "knew 3"]
+    assert broker.said == ["knew 0", "knew 2", "lost before 1", "knew 3"]
     assert broker.ring.generation == 1
 
 
@@ -190,9 +190,9 @@ def test_it_is_replaced_only_if_lost(reports: list[TokenReport], alive: bool) ->
     """Survivors that hold the token, or to which it is on its way, keep it; else there is a new one."""
     broker = Broker(0, (0, 1), dead=(9,))
     broker.ring.collect(0, reports[0])
-    assert broker.told == []
+    assert broker.said == []
     broker.ring.collect(1, reports[1])
-    assert ("replaced with 0" in broker.told) != alive
+    assert ("replaced with 0" in broker.said) != alive
 
 
 def test_the_new_token_has_the_longest_log() -> None:
@@ -204,15 +204,15 @@ def test_the_new_token_has_the_longest_log() -> None:
     broker.ring.collect(2, report(turn=8, sent=(9, 9), moves=moves[:2]))
     broker.ring.collect(2, report(dead=[8, 9]))  # of another crash: it does not count
     broker.ring.collect(0, report(moves=moves[:1]))
-    assert broker.told == []
+    assert broker.said == []
     broker.ring.collect(2, report(turn=8, sent=(9, 9), moves=moves[:2]))
-    assert broker.told[0] == "replaced with 3"
+    assert broker.said[0] == "replaced with 3"
     assert (broker.ring.turn, broker.ring.generation) == (10, 5)
     assert broker.log.moves == moves
     broker.later.pop()[1]()
     assert broker.sent == [(1, Token(11, 5, 1, moves[1:], 1))]
     broker.ring.collect(1, report())
-    assert "replaced" not in broker.told[-1]  # reports are used once
+    assert "replaced" not in broker.said[-1]  # reports are used once
 
 
 def test_reports_go_to_the_first_broker_alive() -> None:
@@ -225,4 +225,4 @@ def test_reports_go_to_the_first_broker_alive() -> None:
     alone = Broker(1, (1,), dead=(0, 2))
     alone.ring.broker_down()
     assert alone.sent == []
-    assert "replaced with 0" in alone.told
+    assert "replaced with 0" in alone.said

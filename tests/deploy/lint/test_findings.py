@@ -77,7 +77,7 @@ def test_included_files_belong_to_their_broker(tmp_path: Path) -> None:
     assert found[0].brokers == ("a", "b")
 
 
-def test_brokers_on_the_same_port_are_told_apart_by_host(tmp_path: Path) -> None:
+def test_brokers_on_the_same_port_differ_by_host(tmp_path: Path) -> None:
     """Where all listen on 1883, the host of an address is the name of the broker."""
     bridge = "connection x\naddress {}.example\ntopic t out 1\n"
     found = findings(
