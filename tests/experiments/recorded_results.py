@@ -245,7 +245,7 @@ def record_rows(folder: Path) -> None:
 
 
 def _compact(paper: Paper, figure: Figure, rows: list[Row]) -> tuple[list[str], list[list[Any]]]:
-    """Return the columns and some rows of a table: two seeds, and at most so many rows of a cell."""
+    """Return the columns and some rows of a table: two seeds, and a limited number of rows for each cell."""
     columns = list(rows[0])
     cells: dict[str, list[Row]] = {}
     for row in rows:

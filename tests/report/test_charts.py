@@ -58,7 +58,7 @@ def test_the_legend_names_each_plan(plans: list[Plan], tmp_path: Path) -> None:
 
 
 def test_curves_are_what_the_plans_have(plans: list[Plan]) -> None:
-    """Left are shares of brokers with at least so many links, right the support of the first links."""
+    """Left: the share of brokers with at least x links. Right: the support of the first links."""
     left, right = degree_and_support(plans).axes
     for number, plan in enumerate(plans):
         degrees, support = mw.measure.degrees(plan.overlay), mw.measure.support_curve(plan.overlay)

@@ -52,7 +52,7 @@ def star(links: int) -> mw.Interest:
 
 @pytest.mark.parametrize("links", [1, 5, MOST_BARS])
 def test_each_degree_has_a_bar(links: int) -> None:
-    """A bar is as high as the number of brokers with so many links."""
+    """The height of a bar is the number of brokers with that degree."""
     [axes] = degree_chart(mw.design(star(links), "gm").overlay).axes
     heights = {round(bar.get_x() + bar.get_width() / 2): bar.get_height() for bar in axes.patches}
     expected = dict.fromkeys(range(links + 1), 0) | {1: links, links: 1}
