@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from calls import COMPILED, RULES, Triple, crowds, examples, restless_engine, triples, tunings
 from meshwright import Interest
 from meshwright.greedy import Tuning, grow, rules
-from meshwright.greedy.kernels import rows
+from meshwright.greedy.kernels import sweep
 from meshwright.greedy.rules import Rule
 from meshwright.workloads import unif, zipf
 
@@ -50,20 +50,20 @@ def test_waves_of_any_size_change_nothing(
 @large_enough
 @pytest.mark.parametrize("rule", [rules.gm, rules.minmax, rules.low(3)], ids=lambda rule: rule.name)
 def test_threads_change_nothing_where_they_help(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On 3000 nodes threads do rebuild rows, and the links are those of one thread."""
-    rebuilt = []
+    """On 3000 nodes threads do prepare rows, and the links are those of one thread."""
+    prepared = []
 
-    def rebuild_rows(state: Any, sweep: Any, whole: Any, scratch: Any, dealt: Any, level: int) -> None:
-        rebuilt.append(len(dealt))
-        compiled(state, sweep, whole, scratch, dealt, level)
+    def prepare_rows(state: Any, swept: Any, whole: Any, scratch: Any, hand: Any, level: int) -> None:
+        prepared.append(len(hand))
+        compiled(state, swept, whole, scratch, hand, level)
 
-    compiled = rows.rebuild_rows
-    monkeypatch.setattr(rows, "rebuild_rows", rebuild_rows)
+    compiled = sweep.prepare_rows
+    monkeypatch.setattr(sweep, "prepare_rows", prepare_rows)
     interest = zipf(3000, 200, size=10, seed=1)
     alone = grow(interest, rule)
-    assert rebuilt == []
+    assert prepared == []
     assert triples(grow(interest, rule, threads=2)) == triples(alone)
-    assert sum(rebuilt) > 3000
+    assert sum(prepared) > 3000
 
 
 @cache

@@ -79,7 +79,7 @@ def lay_out_state(
     topic_words = -(-covered // WORD)
     pair_begin, num_pairs = _rows_of_pairs(nodes if counted else 0)
     barred = np.zeros((0, 2), dtype=np.int32) if candidates.excluded is None else candidates.excluded
-    tally = np.zeros(5, dtype=np.int64)
+    tally = np.zeros(7, dtype=np.int64)
     tally[FREE_ROWS] = spare
     return State(
         node_ptr=frozen(interest.node_ptr, np.int64),
@@ -100,6 +100,7 @@ def lay_out_state(
         bits=bit_rows(1 + heavy + spare, nodes),
         topic_row=topic_row,
         free_rows=np.arange(heavy + spare, heavy, -1, dtype=np.int32),
+        held=np.zeros(max(spare, 1), dtype=np.int32),
         large=large.astype(np.int32),
         outside=np.zeros(0, dtype=np.int32),
         noted=np.full(topics, -1, dtype=np.int32),

@@ -1,21 +1,20 @@
-"""One run of the picker by contribution: its task, its arrays, its threads, and the rows they rebuild."""
+"""One run of the picker by contribution: its task, its arrays, and which levels it sweeps or lists."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from meshwright.arrays import frozen
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
 from meshwright.greedy.index_run import IndexRun
 from meshwright.greedy.layout import WORD
 from meshwright.greedy.path_choice import EVERY_LEVEL, LOWEST, highest_level, listing_pays, may_list
+from meshwright.greedy.row_threads import RowThreads
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
@@ -30,13 +29,9 @@ if TYPE_CHECKING:
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
 
-WAVE_ROWS = 512
-"""A wave has this many rows for each thread. Rebuilding fewer at once is not worth waking threads for."""
 NEAR = 64
 """From this level down, a sweep pauses at each level while levels may be listed. With hundreds of levels
 above, pausing takes longer than listing saves."""
-SPAN = 2**16
-"""How many rows are looked at to find the next ones to rebuild."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,18 +155,25 @@ class LevelRun:
         from meshwright.greedy.kernels.state import EXHAUSTED
         from meshwright.greedy.kernels.sweep import run
 
-        def before_stride() -> None:
-            if self._level() > self.listed:
-                if self.waves is not None:
-                    self.waves.offer(self)
-                if self.threads > 1:
-                    self._rebuild_waves(pool)
+        ahead = self.shared is None and self.waves is None
+        crews = [
+            RowThreads(self.state, sweep, self.shared, self.scratches, pool, ahead=ahead)
+            for sweep in ((self.whole, self.sparing) if self.threads > 1 else ())
+        ]
 
-        def step(goal: Goal, links: Links) -> int:
+        def before_stride() -> None:
             if 0 < self._level() <= self.undecided:
                 self.undecided = self._level() - 1
                 if self._listing_pays():
                     self.listed = self._level()
+            if self._level() > self.listed:
+                if self.waves is not None:
+                    self.waves.offer(self)
+                for crew in crews:
+                    if crew.prepare():
+                        self.driver.report()
+
+        def step(goal: Goal, links: Links) -> int:
             if self._level() <= self.listed:
                 return EXHAUSTED
             may_list_next = self._level() <= NEAR and (self.listed > 0 or self.undecided > 0)
@@ -179,46 +181,11 @@ class LevelRun:
             sweeps, scratch = (self.whole, self.sparing if self.shared else None), self.scratches[0]
             return run(self.state, *sweeps, scratch, self.k, self.strict, by_level, goal, links)
 
-        self.driver.run(step, before_stride)
-
-    def _rebuild_waves(self, pool: ThreadPoolExecutor) -> None:
-        """Rebuild, on all threads, the next rows that a sweep needs, and let it pause after them.
-
-        The windows are made against one state. By the time the sweep comes to a row they may be too high,
-        but never too low, so the links stay the same. Waves are short, because a window that is too high is
-        used up in vain and rebuilt again.
-        """
-        from meshwright.greedy.kernels.rows import rebuild_rows
-        from meshwright.greedy.kernels.state import FRESH, INDEX, LEVEL, NO_STOP, ROW, STOP
-
-        for sweep in (self.whole, self.sparing):
-            level, row = int(sweep.cursor[LEVEL]), int(sweep.cursor[ROW])
-            begins = row == 0 and sweep.cursor[INDEX] == FRESH
-            if sweep.fixed or level <= 0 or not (begins or row >= sweep.cursor[STOP]):
-                continue
-            rows = next_stale_rows(sweep, row + int(sweep.cursor[INDEX] != FRESH), WAVE_ROWS * self.threads)
-            if len(rows) < WAVE_ROWS:
-                sweep.cursor[STOP] = NO_STOP
-                continue
-            sweep.cursor[STOP] = rows[-1] + 1
-            rebuild = partial(rebuild_rows, self.state, sweep, self.shared)
-            # Deal rows out like cards: early ones are longer than late ones.
-            hands = [frozen(rows[hand :: self.threads], np.int32) for hand in range(self.threads)]
-            dealt = zip(self.scratches, hands, strict=True)
-            jobs = [pool.submit(rebuild, scratch, hand, level) for scratch, hand in dealt]
-            for job in jobs:
-                job.result()
-            self.driver.report()
-
-
-def next_stale_rows(sweep: Sweep, first: int, count: int) -> Ids:
-    """Return the next `count` stale rows from `first` on, or as many as there are."""
-    found: list[Ids] = []
-    while first < len(sweep.bound) and sum(map(len, found)) < count:
-        end = min(first + SPAN, len(sweep.bound))
-        found.append(stale_rows(sweep, first, end))
-        first = end
-    return np.concatenate(found)[:count] if found else np.zeros(0, dtype=np.int32)
+        try:
+            self.driver.run(step, before_stride)
+        finally:
+            for crew in crews:
+                crew.stop()
 
 
 def stale_rows(sweep: Sweep, first: int, end: int) -> Ids:

@@ -176,11 +176,11 @@ class Rebuilder:
 
     def rebuild(self, rows: Ids) -> Iterator[Windows]:
         """Yield these rows as the wave's sweep needs them, and what the whole sweep may learn from them."""
-        from meshwright.greedy.kernels.rows import rebuild_rows
+        from meshwright.greedy.kernels.sweep import prepare_rows
 
         run, wave = self.run, self.wave
         sweep = run.sparing if wave.sparing else run.whole
-        rebuild_rows(run.state, sweep, run.shared, run.scratches[0], frozen(rows, np.int32), wave.level)
+        prepare_rows(run.state, sweep, run.shared, run.scratches[0], frozen(rows, np.int32), wave.level)
         yield _windows(run.state, sweep, rows)
         if wave.sparing:
             yield _windows(run.state, run.whole, rows[run.whole.threshold[rows] <= wave.whole_level])

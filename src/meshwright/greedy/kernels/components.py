@@ -16,19 +16,20 @@ Invariants after every link, for each topic:
 `contribution` costs O(|T|/64) words with bits, else O(|T(u)| + |T(v)|). `link` costs the same, plus the
 members of the smaller components that it merges.
 
-A state is laid out in plain Python with its bits empty. `fill_node_bits` and `fill_bits` fill them in
-O(subscriptions); between the two, `link_start` adds the links of a starting overlay.
+A state is laid out in plain Python with its bits empty. `fill_node_bits` and `owned_rows.fill_bits` fill them
+in O(subscriptions); between the two, `link_start` adds the links of a starting overlay.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.greedy.kernels.owned_rows import close, free_row, give_row, hold
 from meshwright.greedy.kernels.pair_counts import uncount_pairs
-from meshwright.greedy.kernels.state import FREE_ROWS, MERGES
+from meshwright.greedy.kernels.state import FREE_ROWS, HOLDING, MERGES
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import popcount, prefetch
 
@@ -79,28 +80,37 @@ def contribution_by_lists(state: State, u: Int, v: Int) -> int:
 
 
 @inlined
-def contribution_by_bits(state: State, u: Int, v: Int, level: Int) -> int:
-    """Count by words of topics; labels are compared only where the bits do not decide.
+def compare_words(mine: Bits, yours: Bits, words: np.uint64, j: Int) -> tuple[Any, Any]:
+    """Return, of the common topics in word j, those in which two nodes differ for sure, and those unclear.
 
     A node that is alone in a topic differs from every other. Two nodes in the giant component do not differ;
     one inside and one outside do. What remains are two nodes in components of medium size.
     """
+    common, alone = mine[j] & yours[j], mine[words + words + j] | yours[words + words + j]
+    my_giants, your_giants = mine[words + j], yours[words + j]
+    return common & (alone | (my_giants ^ your_giants)), common & ~(alone | my_giants | your_giants)
+
+
+@inlined
+def contribution_by_bits(state: State, u: Int, v: Int, level: Int) -> int:
+    """Count by words of topics; labels are compared only where the bits do not decide."""
     mine, yours = state.node_bits[u], state.node_bits[v]
     words = np.uint64(state.rank.shape[1] - 1)
     # First pass: popcounts only. `certain` topics differ for sure, `unclear` ones may.
     certain = unclear = 0
     for j in range(words):
-        common, alone = mine[j] & yours[j], mine[words + words + j] | yours[words + words + j]
-        my_giants, your_giants = mine[words + j], yours[words + j]
-        certain += popcount(common & (alone | (my_giants ^ your_giants)))
-        unclear += popcount(common & ~(alone | my_giants | your_giants))
+        differing, rest = compare_words(mine, yours, words, j)
+        certain += popcount(differing)
+        unclear += popcount(rest)
     # Most pairs end here: the upper bound is already below the level.
     if unclear == 0 or certain + unclear < level:
         return certain + unclear
-    # Second pass: compare the labels of the unclear topics, bit by bit.
+    # Second pass: compare the labels of the unclear topics, bit by bit. It counts all topics again: where
+    # another thread links, a topic that was unclear in the first pass may be certain by now.
+    certain = 0
     for j in range(words):
-        rest = mine[j] & yours[j]
-        rest &= ~(mine[words + j] | yours[words + j] | mine[words + words + j] | yours[words + words + j])
+        differing, rest = compare_words(mine, yours, words, j)
+        certain += popcount(differing)
         if rest != NOTHING:
             my_first = np.uint64(state.node_ptr[u]) + np.uint64(state.rank[u, j])
             your_first = np.uint64(state.node_ptr[v]) + np.uint64(state.rank[v, j])
@@ -155,48 +165,6 @@ def join_bits(state: State, topic: Int, a: Int, b: Int) -> None:
         state.giant[topic] = a
 
 
-@inner
-def give_row(state: State, topic: Int, component: Int) -> None:
-    """Give a component that has become large its bit row "topic minus component", if one is free.
-
-    Without one, the rows of its members count the component's own members too: counts are then upper bounds.
-    """
-    free = state.tally[FREE_ROWS]
-    if free == 0:
-        return
-    row = state.free_rows[free - 1]
-    state.tally[FREE_ROWS] = free - 1
-    source, target = state.bits[state.topic_row[topic]], state.bits[row]
-    for j in range(np.uint64(len(target))):
-        target[j] = source[j]
-    slot = component
-    while True:
-        v = np.uint64(state.topic_nodes[slot])
-        target[v >> SIX] &= ~(ONE << (v & SIXTY_THREE))
-        state.node_row[state.entry[slot]] = row
-        slot = state.following[slot]
-        if slot == component:
-            break
-
-
-@inner
-def free_row(state: State, row: Int) -> None:
-    """Put a bit row back on the stack: its component was merged into another, or is all of its topic."""
-    state.free_rows[state.tally[FREE_ROWS]] = row
-    state.tally[FREE_ROWS] += 1
-
-
-@inner
-def close(state: State, component: Int) -> None:
-    """Give all entries of a connected topic the empty bit row: it contributes nothing any more."""
-    slot = component
-    while True:
-        state.node_row[state.entry[slot]] = 0
-        slot = state.following[slot]
-        if slot == component:
-            break
-
-
 @inlined
 def merge(state: State, first: Int, second: Int) -> None:
     """Merge the components of two entries of a topic: the smaller one, b, is relabelled to a.
@@ -244,7 +212,10 @@ def merge(state: State, first: Int, second: Int) -> None:
         close(state, a)
     # A component that owns no bit row gets one when it becomes large.
     elif row == topic_row and topic_row >= 0 and state.size[a] >= state.large[topic]:
-        give_row(state, np.int64(topic), np.int64(a))
+        if state.tally[HOLDING]:
+            hold(state, a)
+        else:
+            give_row(state, np.int64(topic), np.int64(a))
 
 
 @inlined
@@ -357,20 +328,3 @@ def fill_node_bits(state: State) -> None:
             state.rank[v, j] = before
             before += popcount(state.node_bits[v, j])
         state.rank[v, words] = before
-
-
-@inner
-def fill_bits(state: State) -> None:
-    """Set the bit rows of the heavy topics, and give rows to components that are large from the start."""
-    for topic in range(len(state.topic_row)):
-        row = state.topic_row[topic]
-        if row >= 0:
-            begin, end = state.topic_ptr[topic], state.topic_ptr[topic + 1]
-            for slot in range(begin, end):
-                v = np.uint64(state.topic_nodes[slot])
-                state.bits[row, v >> SIX] |= ONE << (v & SIXTY_THREE)
-            for slot in range(begin, end):
-                # A component is named by one of its slots.
-                is_component = state.node_label[state.entry[slot]] == slot
-                if is_component and state.large[topic] <= state.size[slot] < end - begin:
-                    give_row(state, topic, slot)

@@ -29,11 +29,11 @@ from meshwright.greedy.kernels.bit_counters import (
 )
 from meshwright.greedy.kernels.pair_counts import slice_pairs
 from meshwright.greedy.kernels.state import LEVEL, ROW, WORK
-from meshwright.jit.compiler import inlined, inner, kernel
+from meshwright.jit.compiler import inlined, inner
 from meshwright.jit.simd import popcount
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Bits, Ids, Int
+    from meshwright.arrays import Bits, Int
     from meshwright.greedy.kernels.state import Rows, Scratch, State, Sweep
 
 
@@ -233,13 +233,3 @@ def rebuild(
     largest = fill_window(sweep, scratch, u, top, low, high, level)
     sweep.threshold[u] = level + 1 if overflows else threshold
     sweep.bound[u] = level if overflows else max(largest, threshold - 1)
-
-
-@kernel
-def rebuild_rows(
-    state: State, sweep: Sweep, whole: Sweep | None, scratch: Scratch, rows: Ids, level: Int
-) -> None:
-    """Rebuild many rows against one state: a part of a wave, on one of several threads."""
-    for i in range(len(rows)):
-        u = np.int64(rows[i])
-        rebuild(state, sweep, whole, scratch, u, u + 1, level)

@@ -32,8 +32,9 @@ FOUND: the next pair is known. EXHAUSTED: no pair is left, or a budget is used u
 stride is done. FULL: the result columns have no room. BROKEN: a contribution is not what was promised, which
 is a bug.
 """
-EDGES, TOP_DEGREE, FREE_ROWS, MERGES, WORK = 0, 1, 2, 3, 4
-"""The fields of `State.tally`: links added; the maximum degree; unused bit rows; merges done; work done.
+EDGES, TOP_DEGREE, FREE_ROWS, MERGES, WORK, HOLDING, HELD = 0, 1, 2, 3, 4, 5, 6
+"""The fields of `State.tally`: links added; the maximum degree; unused bit rows; merges done; work done;
+whether components that become large must wait for their bit rows; how many of them do.
 
 Work is counted in words of a bit row, about a nanosecond each, by all pickers.
 """
@@ -94,6 +95,8 @@ class State(NamedTuple):
     """By topic: the bit row of its subscribers, or −1 for a light topic."""
     free_rows: Ids
     """A stack of unused bit rows; `tally[FREE_ROWS]` is its height."""
+    held: Ids
+    """Components that wait for a bit row; `tally[HELD]` is how many. What has no room here gets none."""
     large: Ids
     """By topic: the size from which a component owns a bit row."""
     outside: Ids
@@ -117,7 +120,7 @@ class State(NamedTuple):
     barred: Ids
     """The partners that may not be linked, ascending for each node."""
     tally: Offsets
-    """Counters: EDGES, TOP_DEGREE, FREE_ROWS, MERGES, WORK."""
+    """Counters: EDGES, TOP_DEGREE, FREE_ROWS, MERGES, WORK, HOLDING, HELD."""
 
 
 class Links(NamedTuple):

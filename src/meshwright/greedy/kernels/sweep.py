@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.greedy.kernels.components import contribution, fill_bits, fill_node_bits, is_open, link
+from meshwright.greedy.kernels.components import contribution, fill_node_bits, is_open, link
+from meshwright.greedy.kernels.owned_rows import fill_bits
 from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
     BROKEN,
@@ -42,7 +43,7 @@ from meshwright.jit.compiler import inlined, inner, kernel, spliced
 from meshwright.jit.simd import SIXTEEN, largest, lowest_bit, prefetch, reaching
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Int
+    from meshwright.arrays import Ids, Int
     from meshwright.greedy.kernels.state import Goal, Links, Scratch, State, Sweep
 
 
@@ -89,6 +90,25 @@ def fetch_bits(state: State, v: Int) -> None:
         prefetch(state.node_bits, v * words + word)
 
 
+@inlined
+def is_stale(sweep: Sweep, u: Int, level: Int) -> bool:
+    """Return whether pairs outside row u's window may contribute the level.
+
+    A window that was rebuilt at this very level overflowed: it is used up first.
+    """
+    return bool((sweep.threshold[u] > level) & (sweep.built[u] != level))
+
+
+@inlined
+def lower_bound(sweep: Sweep, u: Int) -> None:
+    """Lower row u's bound to the best that its window, or what is outside of it, may still contribute."""
+    begin, highest = np.uint64(sweep.window_ptr[u]), np.int64(sweep.threshold[u] - 1)
+    end = begin + np.uint64(sweep.length[u])
+    for at in range(begin, end, SIXTEEN):
+        highest = max(highest, largest(sweep.window_count, at, first_ones(end - at)))
+    sweep.bound[u] = highest
+
+
 @spliced
 def advance(
     state: State, sweep: Sweep, whole: Sweep | None, scratch: Scratch, floor: Int, work: Int, by_level: bool
@@ -97,7 +117,7 @@ def advance(
 
     `whole` is for `rebuild`.
 
-    Pauses when the work exceeds `work` or at the row STOP, but not before one row is visited, and, with
+    Pauses at the row STOP, when the work exceeds `work`, but not before one row is visited, and, with
     `by_level`, before each new level, so that the caller can report progress or rebuild many rows at once.
     """
     cursor, visited = sweep.cursor, False
@@ -109,16 +129,14 @@ def advance(
             # that entry again says whether it still contributes the level.
             if u != cursor[ROW]:
                 cursor[ROW], cursor[INDEX] = u, FRESH
-            if visited and (state.tally[WORK] > work or u >= cursor[STOP]):
+            if u >= cursor[STOP] or (visited and state.tally[WORK] > work):
                 return PAUSED
             visited = going = True
             closed = False
             # From where on a rebuild must look.
             first = u + 1
             begin = np.uint64(sweep.window_ptr[u])
-            # A window is stale if pairs outside of it may contribute the level. Rebuilt at this very level it
-            # overflowed: then use it up first.
-            stale = cursor[INDEX] == FRESH and sweep.threshold[u] > level and sweep.built[u] != level
+            stale = cursor[INDEX] == FRESH and is_stale(sweep, u, level)
             while going:
                 if stale:
                     rebuild(state, sweep, whole, scratch, u, first, level)
@@ -162,12 +180,8 @@ def advance(
                     if closed:
                         for i in range(begin, end):
                             sweep.window_count[i] *= np.int32(is_open(sweep.open_nodes, sweep.window_node[i]))
-                    # The row is done at this level: its bound is the best that the window or what is
-                    # outside of it may still contribute.
-                    highest = np.int64(sweep.threshold[u] - 1)
-                    for at in range(begin, end, SIXTEEN):
-                        highest = max(highest, largest(sweep.window_count, at, first_ones(end - at)))
-                    sweep.bound[u] = highest
+                    # The row is done at this level.
+                    lower_bound(sweep, u)
             cursor[INDEX] = FRESH
             u = next_row(sweep, u + 1, level)
         # Skip levels that no row reaches.
@@ -176,6 +190,53 @@ def advance(
         if by_level and cursor[LEVEL] >= floor:
             return PAUSED
     return EXHAUSTED
+
+
+@inner
+def check_window(state: State, sweep: Sweep, u: Int, level: Int) -> None:
+    """Count exactly what the pairs in row u's window contribute, where they may contribute the level."""
+    begin = np.uint64(sweep.window_ptr[u])
+    end = begin + np.uint64(sweep.length[u])
+    for at in range(begin, end, SIXTEEN):
+        marks = reaching(sweep.window_count, at, level) & first_ones(end - at)
+        while marks != NOTHING:
+            i = at + lowest_bit(marks)
+            marks &= marks - ONE
+            v = sweep.window_node[i]
+            if marks != NOTHING:
+                fetch_bits(state, np.int64(sweep.window_node[at + lowest_bit(marks)]))
+            if is_open(sweep.open_nodes, v):
+                sweep.window_count[i] = contribution(state, u, v, level)
+    if sweep.threshold[u] <= level:
+        lower_bound(sweep, u)
+
+
+@kernel
+def rows_to_visit(sweep: Sweep, first: Int, level: Int, most_stale: Int, rows: Ids) -> int:
+    """Note the next rows, from `first` on, that a sweep visits at a level, and return how many they are.
+
+    They end where there is no more room for them, or where `most_stale` of them have to be rebuilt.
+    """
+    count = stale = 0
+    u = next_row(sweep, first, level)
+    while u < len(sweep.bound) and count < len(rows) and stale < most_stale:
+        rows[count] = u
+        count += 1
+        stale += int(is_stale(sweep, u, level))
+        u = next_row(sweep, u + 1, level)
+    return count
+
+
+@kernel
+def prepare_rows(
+    state: State, sweep: Sweep, whole: Sweep | None, scratch: Scratch, rows: Ids, level: Int
+) -> None:
+    """Rebuild the stale ones of these rows, and check the windows of all: a part of a wave."""
+    for i in range(len(rows)):
+        u = np.int64(rows[i])
+        if is_stale(sweep, u, level):
+            rebuild(state, sweep, whole, scratch, u, u + 1, level)
+        check_window(state, sweep, u, level)
 
 
 @inlined
