@@ -174,7 +174,7 @@ class IndexRun:
         """
         from meshwright.greedy.kernels.listed_pairs import keep
 
-        if self.threads == 1 or self.state.covered > 0:
+        if self.threads == 1:
             self._take(pairs, None, level)
             return
         portions = [pairs[begin : begin + PORTION] for begin in range(0, len(pairs), PORTION)]

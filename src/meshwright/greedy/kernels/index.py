@@ -196,7 +196,7 @@ def list_by_three(
                             at = np.uint64(buckets.leaf[at + THREE])
                     if v < high:
                         buckets.leaf[leaves], buckets.leaf[leaves + ONE] = x, own
-                        buckets.leaf[leaves + TWO], buckets.leaf[leaves + THREE] = label, before
+                        buckets.leaf[leaves + TWO], buckets.leaf[leaves + THREE] = label, np.int64(before)
                         buckets.recent[third] = (bucket << 32) | np.int64(leaves)
                         leaves += FOUR
                 p = np.uint64(buckets.following[p])

@@ -60,7 +60,7 @@ def contribution_of_noted(state: State, noted: Ids, u: Int, v: Int, level: Int) 
     size = np.uint64(state.node_ptr[u + 1]) - begin
     for j in range(np.uint64(state.node_ptr[v]), np.uint64(state.node_ptr[v + 1])):
         # Unsigned, so that what lies before u's entries is beyond them, too.
-        i = np.uint64(noted[np.uint64(state.node_topics[j])]) - begin
+        i = np.uint64(noted[np.uint64(state.node_topics[j])] - state.node_ptr[u])
         # Without a branch: where u does not have the topic, any label of u is read.
         mine = state.node_label[begin + (i if i < size else NOTHING)]
         count += int((i < size) & (mine != state.node_label[j]))
@@ -79,8 +79,7 @@ def keep(state: State, noted: Ids, pairs: Offsets, level: Int) -> int:
       are in one component when the current link is done, and counting them as equal is right for every later
       pair. Two entries that are counted as different by mistake only keep a pair that `take` checks again.
     - `outside` only falls, so an old value is an upper bound, too.
-
-    With bits of topics this does not hold, since they are read twice.
+    - `contribution_by_bits` counts each topic once, as certain or by its labels.
     """
     length = 0
     last, before = len(pairs) - 1, np.int64(-1)
