@@ -14,7 +14,7 @@ from meshwright.errors import InputError
 from meshwright.greedy import Tuning, candidates, grow, level_run, path_choice, rules
 from meshwright.greedy.index_run import IndexRun
 from meshwright.greedy.level_run import LevelRun, Task
-from meshwright.greedy.path_choice import EVERY_LEVEL, highest_level, listing_pays
+from meshwright.greedy.path_choice import EVERY_LEVEL, highest_level, listing_pays, may_pay
 from meshwright.interest import Interest
 from meshwright.workloads import expo, unif, zipf
 
@@ -94,6 +94,7 @@ def test_low_levels_are_listed_where_it_pays() -> None:
     topics = np.full(1000, 10, dtype=np.int32)
     assert [listing_pays(work, topics, 2) for work in (10**5, 10**6, 10**8)] == [False, False, True]
     assert [listing_pays(work, topics, 1) for work in (10**5, 10**6, 10**8)] == [False, True, True]
+    assert [may_pay(work) for work in (10**6, 10**8, 10**9)] == [False, False, True]
 
 
 def test_the_choice_of_a_low_level_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +109,7 @@ def test_the_choice_of_a_low_level_changes_nothing(monkeypatch: pytest.MonkeyPat
         link_from(self, level)
 
     monkeypatch.setattr(path_choice, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(path_choice, "LEAST_GAIN", 0.0)
     monkeypatch.setattr(path_choice, "MARGIN", 1e9)
     monkeypatch.setattr(IndexRun, "link_from", note_level)
     for highest in (0, 1, 2):

@@ -13,7 +13,7 @@ from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
 from meshwright.greedy.index_run import IndexRun
 from meshwright.greedy.layout import WORD
-from meshwright.greedy.path_choice import EVERY_LEVEL, LOWEST, highest_level, listing_pays, may_list
+from meshwright.greedy.path_choice import EVERY_LEVEL, LOWEST, highest_level, listing_pays, may_list, may_pay
 from meshwright.greedy.row_threads import RowThreads
 from meshwright.interest import Interest
 
@@ -142,13 +142,15 @@ class LevelRun:
     def _listing_pays(self) -> bool:
         """Return whether to list the level that the sweep has reached, 2 or 1."""
         rows = stale_rows(self.whole, 0, len(self.whole.bound))
+        sizes = np.diff(self.state.node_ptr)
+        # A rebuild at level 1 finds a link, or a row whose topics are connected by then, which takes no time.
+        missing = int(np.maximum(self.state.components - 1, 0).sum())
+        needed = min(missing, len(rows)) / max(len(rows), 1) if self._level() == 1 else 1.0
+        # Topics that are connected take no time either, but to count them takes longer than a little work.
+        if not may_pay(needed * work_of(self.state, rows, sizes[rows])):
+            return False
         topics = open_topics(self.state)
-        work = work_of(self.state, rows, topics[rows])
-        if self._level() == 1:
-            # A rebuild finds a link, or a row whose topics are connected by then, which takes no time.
-            missing = int(np.maximum(self.state.components - 1, 0).sum())
-            work = work * min(missing, len(rows)) // max(len(rows), 1)
-        return listing_pays(work, topics, self._level())
+        return listing_pays(needed * work_of(self.state, rows, topics[rows]), topics, self._level())
 
     def _sweep(self, pool: ThreadPoolExecutor) -> None:
         """Sweep down to the first level that is listed, or to the end."""

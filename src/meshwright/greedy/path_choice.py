@@ -25,6 +25,8 @@ WORD_SECONDS = 0.28e-9
 """How long the sweep takes for a word of a bit row."""
 LEAST_SECONDS = 0.5
 """A run that the sweep finishes sooner is left to it: the index is not worth compiling for."""
+LEAST_GAIN = 0.2
+"""A level that the sweep finishes in fewer seconds is left to it: deciding and listing take half of that."""
 MARGIN = 1.5
 """How many times longer the sweep must take for the index to be chosen: both are estimates."""
 
@@ -52,7 +54,12 @@ def highest_level(task: Task) -> int:
     return EVERY_LEVEL if pays else 0
 
 
-def listing_pays(work: int, topics: Ids, level: int) -> bool:
+def may_pay(work: float) -> bool:
+    """Return whether a sweep has so much work left at a level that listing the level may save time."""
+    return WORD_SECONDS * work >= LEAST_GAIN
+
+
+def listing_pays(work: float, topics: Ids, level: int) -> bool:
     """Return whether to list a level, 2 or 1, that a sweep has reached.
 
     `work` is the work of rebuilding the rows that the sweep needs there, `topics` how many open topics each
