@@ -74,7 +74,11 @@ def test_lazy_evaluation_gives_the_same_order(value: list[float], seed: int) -> 
 
 
 def twin(
-    interest: Interest, pairs: list[tuple[int, int]], worth: list[dict[int, float]], most: int | None
+    interest: Interest,
+    pairs: list[tuple[int, int]],
+    worth: list[dict[int, float]],
+    costs: list[float],
+    most: int | None,
 ) -> list[tuple[int, int]]:
     """Take the pair of the largest value, the first of equals, until no pair is worth anything."""
     held = topic_sets(interest)
@@ -86,9 +90,10 @@ def twin(
             sum(
                 max(worth[u][t], worth[v][t]) for t in sorted(held[u] & held[v]) if group[u][t] != group[v][t]
             )
+            / cost
             if most is None or max(degree[u], degree[v]) < most
             else 0.0
-            for u, v in pairs
+            for (u, v), cost in zip(pairs, costs, strict=True)
         ]
         if max(values, default=0.0) == 0.0:
             return taken
@@ -106,15 +111,20 @@ def twin(
 @settings(max_examples=examples(65, 15), deadline=None)
 @given(crowds(nodes=(1, 14), subscriptions=50), seeds, st.sampled_from([None, 0, 1, 2, 4]), st.booleans())
 def test_links_are_the_twins(interest: Interest, seed: int, most: int | None, restless: bool) -> None:
-    """Each link is the twin's, however often it pauses; weights are multiples of 1/8, so that ties occur."""
+    """Each link is the twin's, however often it pauses.
+
+    Weights are multiples of 1/8 and costs powers of 2, so that ties occur.
+    """
     random = np.random.Generator(np.random.PCG64(seed))
     weights = random.integers(0, 9, interest.num_subscriptions) / 8
     pairs = [pair for pair in combinations(range(interest.num_nodes), 2) if random.random() < 0.8]
+    costs = 2.0 ** random.integers(-1, 3, len(pairs)) if seed % 2 else None
     worth: list[dict[int, float]] = [{} for _ in range(interest.num_nodes)]
     for slot, topic in enumerate(interest.node_topics.tolist()):
         worth[int(interest.node_of_slot[slot])][topic] = float(weights[slot])
     listed = np.array(pairs, dtype=np.int32).reshape(-1, 2)
     with restless_engine() if restless else nullcontext():
-        made = price_greedy(interest, listed, weights, max_degree=most)
-    assert list(zip(made.u.tolist(), made.v.tolist(), strict=True)) == twin(interest, pairs, worth, most)
+        made = price_greedy(interest, listed, weights, costs=costs, max_degree=most)
+    expected = twin(interest, pairs, worth, [1.0] * len(pairs) if costs is None else costs.tolist(), most)
+    assert list(zip(made.u.tolist(), made.v.tolist(), strict=True)) == expected
     assert np.array_equal(made.contribution, measure.contributions(interest, made.u, made.v))

@@ -27,6 +27,7 @@ from meshwright.jit.announce import working_seconds
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from meshwright.arrays import Ids
     from meshwright.bounds.load_kernels import Floats, Whole
     from meshwright.interest import Interest
     from meshwright.progress import Progress
@@ -73,6 +74,10 @@ class NodePrices:
     def q(self) -> NDArray[np.float64]:
         """The prices as numbers."""
         return self.scaled / SCALE
+
+    def allowed(self, u: Ids, v: Ids) -> NDArray[np.float64]:
+        """Return what each pair may carry for nothing: the sum of the allowances of its ends."""
+        return (self.allowance[u] + self.allowance[v]) / SCALE
 
     def __repr__(self) -> str:
         if self.degree is None:

@@ -34,11 +34,14 @@ def priced(
     """Grow by prices among the tight pairs and the links of a greedy overlay.
 
     With `max_degree` no node gets more links than that, unless topics would stay split: MinMax-ODA connects
-    those at the lowest degree it can.
+    those at the lowest degree it can. With prices that know the degree, a link costs the allowances of its
+    ends, so that nodes that many links want keep their places for those that need them most.
     """
     tight = bounds.tight_pairs(prices, most=PAIRS_PER_NODE * interest.num_nodes, slack=SLACK)
     pairs = np.concatenate((np.column_stack((tight.u, tight.v)), np.column_stack((greedy.u, greedy.v))))
-    overlay = price_greedy(interest, np.unique(pairs, axis=0), prices.q, max_degree=max_degree)
+    pairs = np.unique(pairs, axis=0)
+    costs = prices.allowed(*pairs.T) if isinstance(prices, bounds.NodePrices) else None
+    overlay = price_greedy(interest, pairs, prices.q, costs=costs, max_degree=max_degree)
     return grow(interest, rules.gm if max_degree is None else rules.minmax, start=overlay)
 
 

@@ -132,11 +132,17 @@ def lay_out_counts(interest: Interest) -> RowCounts:
 
 
 def price_greedy(
-    interest: Interest, pairs: Ids, weights: Floats, *, max_degree: int | None = None
+    interest: Interest,
+    pairs: Ids,
+    weights: Floats,
+    *,
+    costs: Floats | None = None,
+    max_degree: int | None = None,
 ) -> Overlay:
     """Add, one at a time, the pair with the largest Σ of max(weight at u, weight at v) over what it merges.
 
-    Only the listed pairs may be linked; ties go to the pair listed first.
+    The sum is divided by the cost of the pair. Only the listed pairs may be linked; ties go to the pair
+    listed first.
 
     Parameters
     ----------
@@ -146,6 +152,8 @@ def price_greedy(
         Two columns of node ids, u < v.
     weights
         One number for each subscription, in the order of `interest.node_topics`.
+    costs
+        One number above 0 for each pair; 1 by default.
     max_degree
         A pair that would push either end over it is not a candidate.
     """
@@ -156,6 +164,7 @@ def price_greedy(
         weight=frozen(weights, np.float64),
         u=frozen(pairs[:, 0], np.int32),
         v=frozen(pairs[:, 1], np.int32),
+        cost=frozen(np.ones(len(pairs)) if costs is None else costs, np.float64),
         value=np.empty(len(pairs)),
         heap=np.empty(len(pairs), dtype=np.int32),
         size=np.zeros(1, dtype=np.int64),

@@ -247,6 +247,8 @@ class PricedPairs(NamedTuple):
     """By pair: the smaller end."""
     v: Ids
     """By pair: the larger end."""
+    cost: Floats
+    """By pair: what a link costs; it is worth what it merges, divided by that."""
     value: Floats
     """By pair: it is worth no more."""
     heap: Ids
@@ -257,7 +259,7 @@ class PricedPairs(NamedTuple):
 
 @inlined
 def value_of(state: State, weight: Floats, u: Int, v: Int) -> float:
-    """Return what a link is worth: for each topic that it would merge, the larger weight of its ends."""
+    """Return what a link merges: for each topic that it would, the larger weight of its ends."""
     i, j, value = state.node_ptr[u], state.node_ptr[v], 0.0
     while i < state.node_ptr[u + 1] and j < state.node_ptr[v + 1]:
         first, second = state.node_topics[i], state.node_topics[j]
@@ -273,7 +275,8 @@ def begin_by_price(state: State, pairs: PricedPairs) -> None:
     """Evaluate all pairs and put them in the heap."""
     for i in range(len(pairs.u)):
         pairs.heap[i] = i
-        pairs.value[i] = value_of(state, pairs.weight, np.int64(pairs.u[i]), np.int64(pairs.v[i]))
+        u, v = np.int64(pairs.u[i]), np.int64(pairs.v[i])
+        pairs.value[i] = value_of(state, pairs.weight, u, v) / pairs.cost[i]
     pairs.size[0] = len(pairs.u)
     build(pairs.heap, pairs.value, pairs.size[0])
 
@@ -295,7 +298,7 @@ def run_by_price(state: State, pairs: PricedPairs, goal: Goal, links: Links) -> 
             break
         pair = pairs.heap[0]
         u, v = np.int64(pairs.u[pair]), np.int64(pairs.v[pair])
-        now = value_of(state, pairs.weight, u, v)
+        now = value_of(state, pairs.weight, u, v) / pairs.cost[pair]
         tally[WORK] += AN_EVALUATION
         if max(state.degree[u], state.degree[v]) >= state.max_degree:
             now = 0.0
