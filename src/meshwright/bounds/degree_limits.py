@@ -36,7 +36,7 @@ HALF = SCALE // 2
 """The allowance of every node in the plain bound."""
 HIGHEST = 16
 """No price and no allowance is above this. The verifier has a constant of its own; a test compares them."""
-ADDITIONS_A_SECOND = 8_000_000
+ADDITIONS_A_SECOND = 20_000_000
 """An ascent is not worth beginning if all loads take more additions than this for each of its seconds."""
 FAINT = np.float32(1e-4)
 """A price of 0 cannot rise: the ascent begins at this at least."""

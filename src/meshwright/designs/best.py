@@ -92,7 +92,7 @@ def best(
         share = budget.seconds_for(FOR_PRICES)
         prices = bounds.prices(interest, seconds=share, threads=threads, progress=progress)
     limit = interest.num_nodes if objective == "edges" else measure.degrees(greedy).maximum
-    improvement = _Improvement(greedy, safe, limit, budget, prices, seed, progress)
+    improvement = _Improvement(greedy, safe, limit, budget, prices, seed, threads, progress)
     improvement.pricing = DEARER * growing
     if objective == "edges":
         if prices is not None:
@@ -100,38 +100,31 @@ def best(
         improvement.run(1.0, limit, pressing_from=PRESSING_FROM)
         return improvement.overlay()
     if prices is not None:
-        share = budget.seconds_for(FOR_DEGREES)
-        knowing = bounds.links_at_degree(prices, limit, seconds=share, threads=threads, progress=progress)
-        improvement.needed = knowing.bound
-        start: search.RuinAndRecreate | None = None
-        if improvement.affords_start():
-            began = working_seconds()
-            start = _pruned(priced(interest, knowing, greedy, max_degree=limit), seed)
-            improvement.pricing = working_seconds() - began
-        share = None if share is None else share / 2
-        improvement.lowest = bounds.lowest_degree(
-            prices, seconds=share, threads=threads, progress=progress
-        ).bound
-        if start is not None:
-            improvement.race(start, limit)
+        share = budget.seconds_for(FOR_DEGREES / 2)
+        lowest = bounds.lowest_degree(prices, seconds=share, threads=threads, progress=progress)
+        improvement.lowest = lowest.bound
     if objective == "degree":
-        improvement.run(budget.share + (1 - budget.share) * TRYING_FROM, limit)
         while not budget.spent and not improvement.done:
             improvement.lower()
             # With another try to come, the search is not worth going on for long without a gain.
             patience = SHORT_PATIENCE if improvement.kept.degree > improvement.lowest else math.inf
             improvement.run(1.0, improvement.kept.limit, patience=patience)
-    else:
-        improvement.run(1.0, limit, pressing_from=PRESSING_FROM)
+        return improvement.overlay()
+    start = improvement.priced_start(limit)
+    if start is not None:
+        improvement.race(start, limit)
+    improvement.run(1.0, limit, pressing_from=PRESSING_FROM)
     return improvement.overlay()
 
 
-TRYING_FROM = 0.05
-"""The share of what is left of the budget after which `degree` tries one degree less."""
 FOR_A_RACE = 0.08
 """The share of what is left of the budget for each of the starts of a race."""
-FOR_A_TRY = 0.4
-"""The share of what is left of the budget for one try."""
+FOR_A_DASH, FOR_A_TRY = 0.03, 0.15
+"""The share of what is left of the budget for one try from the best so far, and then from another start."""
+FOR_A_NEW_START = 0.3
+"""The share of what is left of the budget to reach the lowest degree from what its prices give."""
+SPARING, GENEROUS = 8, 2
+"""One of this many steps that lower degrees may add a link: at first, and from the middle of a try on."""
 FEW_ABOVE = 5
 """Halfway, a try goes on with a fifth of the links above the degree, or with this many."""
 FOR_A_START = 0.4
@@ -159,11 +152,13 @@ class _Improvement:
         budget: Budget,
         prices: Prices | None,
         seed: int,
+        threads: int,
         progress: Progress | None,
     ) -> None:
         self.greedy = greedy
         self.safe = self.remaking = safe
-        self.budget, self.prices, self.seed, self.progress = budget, prices, seed, progress
+        self.budget, self.prices = budget, prices
+        self.seed, self.threads, self.progress = seed, threads, progress
         self.kept = _Kept(safe, len(greedy), limit)
         self.needed = None if prices is None else prices.bound
         """The number of links that are needed at least, within the limit."""
@@ -178,8 +173,8 @@ class _Improvement:
         """How many tries have failed."""
         self.pricing = 0.0
         """How long it takes to grow an overlay by prices, in seconds."""
-        self.starts: list[tuple[Ids, Ids]] = []
-        """The links to start from while it tries a degree."""
+        self.priced_for: int | None = None
+        """The degree for which it last grew an overlay by prices."""
 
     @property
     def done(self) -> bool:
@@ -216,59 +211,70 @@ class _Improvement:
                 self._go_back()  # prices led above the limit, and the search did not come down in time
             pressing = budget.share > pressing_from
             cap = limit if above else cap_of(self.remaking, limit, pressing=pressing)
-            # A node above the limit may cost a link more.
-            self._step(until, cap, lowering=above)
+            self._step(until, cap, lowering=SPARING if above else 0)
         self.remaking.prune()
         self.kept.look(self.remaking)
 
     def lower(self) -> None:
-        """Try one degree less, and again, until a try fails or less is proven impossible."""
+        """Try one degree less, and again, until a try fails or less is proven impossible.
+
+        Then start again at the degree reached from what its prices give, which is mostly better.
+        """
         while self.kept.degree > self.lowest and not self.budget.spent:
-            self.trying = target = self.kept.degree - 1
-            began = self.budget.share
-            until = began + (1 - began) * FOR_A_TRY
-            self.starts = [self.kept.links]
-            self._start_from(self._start_of_try())
-            hopeful = max(FEW_ABOVE, self.remaking.above(target) // 5)
-            while self.remaking.max_degree > target and self.budget.share < until:
-                if self.budget.share > (began + until) / 2 and self.remaking.above(target) > hopeful:
+            target = self.kept.degree - 1
+            if not self._reach(target, self.kept.links, FOR_A_DASH):
+                start = None if self.failures % 2 else self.priced_start(target)
+                # The greedy overlay has many links, which make it easy to lower.
+                links = (self.greedy.u, self.greedy.v) if start is None else start.links()
+                if not self._reach(target, links, FOR_A_TRY):
+                    self.failures += 1
                     break
-                self._step(until, target, lowering=True)
-            self.kept.limit = target
-            self.kept.look(self.remaking)
-            if self.kept.degree > target:
-                self.failures += 1
-                break
-        self.trying, self.kept.limit = None, self.kept.degree
+        degree = self.kept.degree
+        if degree != self.priced_for and not self.budget.spent:
+            start = self.priced_start(degree)
+            if start is not None:
+                self._reach(degree, start.links(), FOR_A_NEW_START)
         self.larger = 0
         self._go_back()
 
-    def affords_start(self) -> bool:
-        """Return whether there is time to grow an overlay by prices, and to search from it."""
+    def priced_start(self, degree: int) -> search.RuinAndRecreate | None:
+        """Return an overlay grown by prices that know a degree; None if there is no time for that."""
         affordable = self.budget.seconds_for(FOR_A_START)
-        return affordable is None or self.pricing < affordable
+        if self.prices is None or (affordable is not None and self.pricing >= affordable):
+            return None
+        share = self.budget.seconds_for(FOR_DEGREES)
+        knowing = bounds.links_at_degree(
+            self.prices, degree, seconds=share, threads=self.threads, progress=self.progress
+        )
+        began = working_seconds()
+        start = _pruned(priced(self.greedy.interest, knowing, self.greedy, max_degree=degree), self.seed)
+        self.pricing, self.priced_for = working_seconds() - began, degree
+        if degree == self.kept.limit:
+            self.needed = knowing.bound
+        return start
 
-    def _start_of_try(self) -> tuple[Ids, Ids]:
-        """Return links to start from on the way to a degree: the best so far, or others after failures."""
-        assert self.trying is not None
-        turn = self.failures + self.larger // len(RUINS)
-        if turn > 0 and len(self.starts) == 1:
-            degree = self.trying
-            others = [search.RuinAndRecreate(self.greedy, seed=self.seed)]
-            if self.prices is not None and self.affords_start():
-                share = self.budget.seconds_for(FOR_DEGREES / 2)
-                knowing = bounds.links_at_degree(self.prices, degree, seconds=share)
-                overlay = priced(self.greedy.interest, knowing, self.greedy, max_degree=degree)
-                others.append(_pruned(overlay, self.seed))
-            others.sort(key=lambda own: (own.above(degree), len(own)))
-            self.starts += [own.links() for own in others]
-        return self.starts[turn % len(self.starts)]
+    def _reach(self, target: int, links: tuple[Ids, Ids], part: float) -> bool:
+        """Search from some links for at most `target` per node, for a part of what is left of the budget."""
+        self.trying = target
+        began = self.budget.share
+        until = began + (1 - began) * part
+        self._start_from(links)
+        hopeful = max(FEW_ABOVE, self.remaking.above(target) // 5)
+        while self.remaking.max_degree > target and self.budget.share < until:
+            late = self.budget.share > (began + until) / 2
+            if late and self.remaking.above(target) > hopeful:
+                break
+            self._step(until, target, lowering=GENEROUS if late else SPARING)
+        self.kept.limit = target
+        self.kept.look(self.remaking)
+        self.trying, self.kept.limit = None, self.kept.degree
+        return self.kept.degree <= target
 
     def overlay(self) -> Overlay:
         """Return the best overlay found."""
         return self.safe.overlay(self.kept.links)
 
-    def _step(self, until: float, cap: int, *, lowering: bool) -> None:
+    def _step(self, until: float, cap: int, *, lowering: int) -> None:
         """Make some steps, keep what is better, and start again with larger ruins if nothing was for long."""
         remaking, budget, before = self.remaking, self.budget, (self.kept.rank, self.remaking.above(cap))
         count = budget.take(min(STRIDE, max(1, len(remaking)), budget.steps_until(until)))
@@ -278,11 +284,7 @@ class _Improvement:
         if self.idle > (IMPATIENCE if lowering else PATIENCE) * len(remaking):
             self.restarts += 1
             self.larger += 1
-            if lowering and self.larger % len(RUINS):
-                self._start_from(remaking.links())
-            else:
-                # While it tries a degree: after all ruins from where it is, from another start.
-                self._start_from(self.kept.links if self.trying is None else self._start_of_try())
+            self._start_from(self.kept.links if self.trying is None else remaking.links())
         if self.progress is not None:
             needed = _format_gap(remaking, self.needed)
             doing = IMPROVING if self.trying is None else f"trying a maximum degree of {cap}"

@@ -125,7 +125,7 @@ class _CappedSearch:
             forced = budget.share > half and remaking.max_degree > cap
             limit = cap if forced or not self.pressing else best.cap_of(remaking, cap, pressing=True)
             left = budget.steps_until(until)
-            remaking.run(budget.take(min(best.STRIDE, left)), max_degree=limit, lowering=forced)
+            remaking.run(budget.take(min(best.STRIDE, left)), max_degree=limit, lowering=int(forced))
             if self.progress is not None:
                 self.progress(len(remaking), budget.share, f"maximum degree {remaking.max_degree}")
         self.known.add(remaking.overlay())

@@ -39,7 +39,7 @@ class Partners(NamedTuple):
     """Rows of bits over nodes, and the best partner found for each loose node."""
 
     barred: Bits
-    """The nodes that must not get another link."""
+    """Two rows: the nodes that have as many links as the cap, and those that have more."""
     carry: Bits
     """Working memory: the row that is being added; then the nodes that may be the partner."""
     slices: Bits
@@ -56,11 +56,12 @@ class Partners(NamedTuple):
 
 @kernel
 def update_barred(net: Net, partners: Partners, v: Int, cap: Int) -> None:
-    """Note whether a node may get another link, after its degree has changed."""
-    if net.degree[v] < cap:
-        clear_bit(partners.barred, v)
-    else:
-        set_bit(partners.barred, v)
+    """Note whether a node has as many links as the cap, and whether more, after its degree has changed."""
+    for over in range(2):
+        if net.degree[v] < cap + over:
+            clear_bit(partners.barred[over], v)
+        else:
+            set_bit(partners.barred[over], v)
 
 
 @inlined
@@ -154,23 +155,23 @@ def choose_partner(net: Net, row: Bits) -> Int:
 
 @kernel
 def find_best_partner(
-    net: Net, records: FragmentRecords, partners: Partners, position: Int, cap: Int, made: Int
+    net: Net, records: FragmentRecords, partners: Partners, position: Int, cap: Int, over: Int, made: Int
 ) -> None:
     """Find the best partner of the loose node at a position: most joined, then least degree, then at random.
 
-    `made` is the number of links added so far.
+    Nodes may get `over`, 0 or 1, links more than the cap. `made` is the number of links added so far.
     """
     x = np.int64(records.loose[position])
     partners.fresh[position] = made
     partners.gain[position], partners.partner[position] = 0, NONE
-    if net.degree[x] >= cap:
+    if net.degree[x] >= cap + over:
         return
     top = count_joined(net, records, partners, x)
     words = np.uint64(len(partners.carry))
     # Every node may be the partner, except barred ones and the other end of the forbidden pair. A link to x
     # itself or to a neighbour of x joins nothing.
     for j in range(words):
-        partners.carry[j] = ~partners.barred[j]
+        partners.carry[j] = ~partners.barred[over, j]
     for end in range(2):
         if partners.forbidden[end] == x:
             clear_bit(partners.carry, np.int64(partners.forbidden[1 - end]))

@@ -30,7 +30,7 @@ from meshwright.search.fragment_records import (
 from meshwright.search.topic_trees import restore_cuts
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Ids, Int
+    from meshwright.arrays import Ids, Int, Offsets
     from meshwright.dynamic.fragments import Groups
     from meshwright.search.best_partner import Partners
     from meshwright.search.fragment_records import FragmentRecords, Net
@@ -44,6 +44,8 @@ class StepLinks(NamedTuple):
     """The ends of the links removed. The first end of a link is the node at which it was removed."""
     made: Ids
     """The ends of the links added."""
+    excess: Offsets
+    """One number: by how many links nodes exceed the cap, in all, more than before the step."""
 
 
 class Limits(NamedTuple):
@@ -53,8 +55,9 @@ class Limits(NamedTuple):
     """The most links to remove."""
     cap: int
     """No node gets more links than this."""
-    lowering: bool
-    """Whether a step that begins at a node above the cap may add one link more than it removed."""
+    lowering: int
+    """If not 0, a step at a node above the cap may push others over it instead, and one of this many such
+    steps may add one link more than it removed."""
     above: Ids
     """The nodes that had more links than the cap before the first step."""
 
@@ -73,8 +76,9 @@ def similar_node(net: Net, links: StepLinks, lost: Int, seed: Int) -> Int:
 
 
 @inner
-def remove_links_at(net: Net, near: Ids, links: StepLinks, x: Int, lost: Int, most: Int) -> Int:
-    """Remove links of a node until `most` are removed in all, and return how many are."""
+def remove_links_at(net: Net, near: Ids, links: StepLinks, x: Int, lost: Int, limits: Limits) -> Int:
+    """Remove links of a node until the limit is reached, and return how many are removed in all."""
+    most, cap = np.int64(limits.lost), limits.cap
     # A node with more links than that keeps some of them, chosen at random.
     spared = max(np.int64(0), net.degree[x] - most)
     for i in range(list_neighbours(net, x, near)):
@@ -84,6 +88,7 @@ def remove_links_at(net: Net, near: Ids, links: StepLinks, x: Int, lost: Int, mo
         if spared > 0 and draw(net, np.int64(net.degree[x])) >= most:
             spared -= 1
             continue
+        links.excess[0] -= np.int64(net.degree[x] > cap) + np.int64(net.degree[y] > cap)
         remove_link(net, x, y)
         links.lost[2 * lost], links.lost[2 * lost + 1] = x, y
         lost += 1
@@ -99,12 +104,11 @@ def first_node(net: Net, limits: Limits) -> Int:
         if net.degree[high] > limits.cap:
             return high
     seed = draw(net, len(net.degree))
-    # In one of eight steps, take the node with the most links of 17: so that the maximum degree falls.
-    if draw(net, np.int64(8)) == 0:
-        for _ in range(16):
-            other = draw(net, len(net.degree))
-            if net.degree[other] > net.degree[seed]:
-                seed = other
+    # Steps that begin at a node with a single link, or with as many as it may have, hardly ever gain.
+    for _ in range(8):
+        if 1 < net.degree[seed] < limits.cap or draw(net, np.int64(8)) == 0:
+            break
+        seed = draw(net, len(net.degree))
     return seed
 
 
@@ -112,13 +116,13 @@ def first_node(net: Net, limits: Limits) -> Int:
 def ruin(net: Net, trees: TopicTrees, records: FragmentRecords, links: StepLinks, limits: Limits) -> Int:
     """Remove links at a node and up to two similar ones, as many as the limits allow; return how many."""
     lost: Int = np.int64(0)
-    most = np.int64(limits.lost)
+    links.excess[0] = 0
     seed = first_node(net, limits)
     if net.degree[seed] == 0:
         return lost
     for turn in range(1 + draw(net, np.int64(3))):
         x = seed if turn == 0 else similar_node(net, links, lost, seed)
-        lost = remove_links_at(net, records.near, links, x, lost, most)
+        lost = remove_links_at(net, records.near, links, x, lost, limits)
     for i in range(lost):
         touch_topics(net, trees, records, links.lost, np.int64(i))
     return lost
@@ -139,9 +143,12 @@ def bound_gains(records: FragmentRecords, partners: Partners) -> None:
 
 @inner
 def recreate(
-    net: Net, records: FragmentRecords, partners: Partners, links: StepLinks, cap: Int, most: Int
+    net: Net, records: FragmentRecords, partners: Partners, links: StepLinks, cap: Int, over: Int, most: Int
 ) -> bool:
-    """Join the fragments greedily, and return whether `most` links were enough."""
+    """Join the fragments greedily, and return whether `most` links were enough.
+
+    Nodes may get `over`, 0 or 1, links more than the cap.
+    """
     made = np.int64(0)
     bound_gains(records, partners)
     while records.tally[MISSING] > 0:
@@ -154,9 +161,10 @@ def recreate(
             return False
         # The bound is the largest of all. Count it exactly, and look again, until the largest one is exact.
         if partners.fresh[best] != made:
-            find_best_partner(net, records, partners, best, cap, made)
+            find_best_partner(net, records, partners, best, cap, over, made)
             continue
         x, v = np.int64(records.loose[best]), np.int64(partners.partner[best])
+        links.excess[0] += np.int64(net.degree[x] >= cap) + np.int64(net.degree[v] >= cap)
         add_link(net, x, v)
         merge_across(net, records, x, v)
         update_barred(net, partners, x, cap)
@@ -173,17 +181,6 @@ def undo(net: Net, links: StepLinks, lost: Int, made: Int) -> None:
         remove_link(net, np.int64(links.made[2 * i]), np.int64(links.made[2 * i + 1]))
     for i in range(lost):
         add_link(net, np.int64(links.lost[2 * i]), np.int64(links.lost[2 * i + 1]))
-
-
-@inner
-def was_above_cap(net: Net, links: StepLinks, lost: Int, cap: Int) -> bool:
-    """Return whether the first node of a ruin had more links than the cap."""
-    seed = links.lost[0]
-    # Its degree before the ruin: what it has now, and what was removed.
-    degree = np.int64(net.degree[seed])
-    for i in range(2 * lost):
-        degree += np.int64(links.lost[i] == seed)
-    return bool(degree > cap)
 
 
 @inner
@@ -217,11 +214,15 @@ def improve(
             # One of the links removed must not come back in this step: mostly it would, and nothing changed.
             chosen = draw(net, lost)
             partners.forbidden[0], partners.forbidden[1] = links.lost[2 * chosen], links.lost[2 * chosen + 1]
+            # What a node above the cap gives up, another may take: from there it may be easier to lower.
+            over = np.int64(limits.lowering > 0 and links.excess[0] < 0)
             fits = chunks_for(before + 1, len(net.degree)) <= len(net.spare)
-            one_more = limits.lowering and fits and was_above_cap(net, links, lost, cap)
-            done = recreate(net, records, partners, links, cap, lost + np.int64(one_more))
+            one_more = over == 1 and fits and draw(net, np.int64(limits.lowering)) == 0
+            done = recreate(net, records, partners, links, cap, over, lost + np.int64(one_more))
         # Links added so far, also by a `recreate` that gave up.
         made = net.tally[LINKS] - (before - lost)
+        # The links beyond the cap may move from node to node, but never become more.
+        done = done and links.excess[0] <= 0
         if done:
             join_recorded(net, trees, records, links.made, made)
         else:

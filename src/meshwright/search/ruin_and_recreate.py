@@ -61,11 +61,12 @@ class RuinAndRecreate:
         """Return how many links of nodes with more than `degree` are beyond that, in all."""
         return int(np.maximum(self.net.degree - degree, 0).sum())
 
-    def run(self, steps: int, *, max_degree: int | None = None, lowering: bool = False) -> None:
+    def run(self, steps: int, *, max_degree: int | None = None, lowering: int = 0) -> None:
         """Try `steps` steps; no node gets more links than `max_degree`.
 
         As long as nodes have more, every other step begins at one of them. With `lowering`, such a step may
-        add one link more than it removes.
+        push other nodes over the limit instead, and one of `lowering` such steps may add one link more than
+        it removes.
         """
         from meshwright.search.improve import Limits, improve
         from meshwright.search.topic_trees import plant_trees
@@ -159,7 +160,8 @@ def _allocate_memory(interest: Interest, ruin: int) -> tuple[Groups, FragmentRec
         near=_ids(nodes),
         tally=np.zeros(4, dtype=np.int64),
     )
-    return allocate_groups(nodes, ends), records, StepLinks(lost=_ids(ends), made=_ids(ends))
+    links = StepLinks(lost=_ids(ends), made=_ids(ends), excess=np.zeros(1, dtype=np.int64))
+    return allocate_groups(nodes, ends), records, links
 
 
 def _allocate_trees(net: Net, ruin: int) -> TopicTrees:
@@ -188,10 +190,10 @@ def _allocate_partners(interest: Interest) -> Partners:
     from meshwright.search.best_partner import Partners
 
     nodes, topics = interest.num_nodes, interest.num_topics
-    barred, carry = bit_rows(2, nodes)
+    rows = bit_rows(3, nodes)
     return Partners(
-        barred=barred,
-        carry=carry,
+        barred=rows[:2],
+        carry=rows[2],
         slices=bit_rows(topics.bit_length(), nodes),
         gain=_ids(nodes),
         partner=_ids(nodes),
