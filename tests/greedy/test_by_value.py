@@ -118,7 +118,7 @@ def test_links_are_the_twins(interest: Interest, seed: int, most: int | None, re
     random = np.random.Generator(np.random.PCG64(seed))
     weights = random.integers(0, 9, interest.num_subscriptions) / 8
     pairs = [pair for pair in combinations(range(interest.num_nodes), 2) if random.random() < 0.8]
-    costs = 2.0 ** random.integers(-1, 3, len(pairs)) if seed % 2 else None
+    costs = random.choice([0.5, 1.0, 2.0, 4.0], len(pairs)) if seed % 2 else None
     worth: list[dict[int, float]] = [{} for _ in range(interest.num_nodes)]
     for slot, topic in enumerate(interest.node_topics.tolist()):
         worth[int(interest.node_of_slot[slot])][topic] = float(weights[slot])

@@ -13,6 +13,7 @@ from meshwright import Interest, Overlay, measure
 from meshwright.designs.rings_and_stars import ring
 from meshwright.greedy import grow, rules
 from meshwright.search import RuinAndRecreate
+from meshwright.search.improve import MOST_MORE
 from meshwright.verify import verify_overlay
 from meshwright.workloads import zipf
 
@@ -51,6 +52,21 @@ def test_no_node_is_pushed_over_the_cap(interest: Interest, seed: int, cap: int)
     search.run(40, max_degree=cap)
     had = np.bincount(np.concatenate((before.u, before.v)), minlength=interest.num_nodes)
     assert (search.net.degree <= np.maximum(had, cap)).all()
+
+
+@settings(max_examples=examples(50, 15))
+@given(some_interests, seeds, st.integers(1, 6), st.integers(1, 3))
+def test_links_beyond_the_cap_never_become_more(
+    interest: Interest, seed: int, cap: int, lowering: int
+) -> None:
+    """Steps that lower degrees may move links beyond the cap. Some links more have to lower their number."""
+    search = RuinAndRecreate(complete(interest, seed), seed=seed)
+    for _ in range(20):
+        above, links = search.above(cap), len(search)
+        search.run(1, max_degree=cap, lowering=lowering)
+        assert search.above(cap) <= above
+        assert len(search) <= links + (MOST_MORE if search.above(cap) < above else 1)
+    assert verify_overlay(search.overlay()).connected
 
 
 @settings(max_examples=examples(50, 15))

@@ -173,8 +173,8 @@ class _Improvement:
         """How many tries have failed."""
         self.pricing = 0.0
         """How long it takes to grow an overlay by prices, in seconds."""
-        self.priced_for: int | None = None
-        """The degree for which it last grew an overlay by prices."""
+        self.priced_for: set[int] = set()
+        """The degrees for which it has grown an overlay by prices."""
 
     @property
     def done(self) -> bool:
@@ -230,7 +230,7 @@ class _Improvement:
                     self.failures += 1
                     break
         degree = self.kept.degree
-        if degree != self.priced_for and not self.budget.spent:
+        if degree not in self.priced_for and not self.budget.spent:
             start = self.priced_start(degree)
             if start is not None:
                 self._reach(degree, start.links(), FOR_A_NEW_START)
@@ -248,7 +248,8 @@ class _Improvement:
         )
         began = working_seconds()
         start = _pruned(priced(self.greedy.interest, knowing, self.greedy, max_degree=degree), self.seed)
-        self.pricing, self.priced_for = working_seconds() - began, degree
+        self.pricing = working_seconds() - began
+        self.priced_for.add(degree)
         if degree == self.kept.limit:
             self.needed = knowing.bound
         return start

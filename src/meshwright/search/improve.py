@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from meshwright.search.topic_trees import TopicTrees
 
 
+MOST_MORE = 4
+"""The most links that a step may add beyond those it removed, so that a node comes down to the cap."""
+
+
 class StepLinks(NamedTuple):
     """The links that a step removed and added, two ends each."""
 
@@ -57,7 +61,7 @@ class Limits(NamedTuple):
     """No node gets more links than this."""
     lowering: int
     """If not 0, a step at a node above the cap may push others over it instead, and one of this many such
-    steps may add one link more than it removed."""
+    steps may add one link more than it removed, or at times some more."""
     above: Ids
     """The nodes that had more links than the cap before the first step."""
 
@@ -216,13 +220,16 @@ def improve(
             partners.forbidden[0], partners.forbidden[1] = links.lost[2 * chosen], links.lost[2 * chosen + 1]
             # What a node above the cap gives up, another may take: from there it may be easier to lower.
             over = np.int64(limits.lowering > 0 and links.excess[0] < 0)
-            fits = chunks_for(before + 1, len(net.degree)) <= len(net.spare)
-            one_more = over == 1 and fits and draw(net, np.int64(limits.lowering)) == 0
-            done = recreate(net, records, partners, links, cap, over, lost + np.int64(one_more))
+            more: Int = np.int64(0)
+            fits = chunks_for(before + MOST_MORE, len(net.degree)) <= len(net.spare)
+            if over == 1 and fits and draw(net, np.int64(limits.lowering)) == 0:
+                more = np.int64(MOST_MORE if draw(net, np.int64(8)) == 0 else 1)
+            done = recreate(net, records, partners, links, cap, over, lost + more)
         # Links added so far, also by a `recreate` that gave up.
         made = net.tally[LINKS] - (before - lost)
-        # The links beyond the cap may move from node to node, but never become more.
-        done = done and links.excess[0] <= 0
+        # The links beyond the cap may move from node to node, but never become more. More than one link more
+        # has to make them fewer.
+        done = done and links.excess[0] + np.int64(made > lost + 1) <= 0
         if done:
             join_recorded(net, trees, records, links.made, made)
         else:

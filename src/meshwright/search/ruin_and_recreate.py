@@ -65,7 +65,7 @@ class RuinAndRecreate:
         """Try `steps` steps; no node gets more links than `max_degree`.
 
         As long as nodes have more, every other step begins at one of them. With `lowering`, such a step may
-        push other nodes over the limit instead, and one of `lowering` such steps may add one link more than
+        push other nodes over the limit instead, and one of `lowering` such steps may add some links more than
         it removes.
         """
         from meshwright.search.improve import Limits, improve
@@ -140,11 +140,11 @@ def _allocate_net(overlay: Overlay, seed: int) -> Net:
 def _allocate_memory(interest: Interest, ruin: int) -> tuple[Groups, FragmentRecords, StepLinks]:
     from meshwright.dynamic.fragments import allocate_groups
     from meshwright.search.fragment_records import UNTOUCHED, FragmentRecords
-    from meshwright.search.improve import StepLinks
+    from meshwright.search.improve import MOST_MORE, StepLinks
 
     nodes, topics, slots = interest.num_nodes, interest.num_topics, interest.num_subscriptions
-    # With `lowering`, a step adds one link more than it removes.
-    ends = 2 * (ruin + 1)
+    # With `lowering`, a step may add more links than it removes.
+    ends = 2 * (ruin + MOST_MORE)
     records = FragmentRecords(
         slot=_ids(MOST_RECORDS),
         node=_ids(MOST_RECORDS),
