@@ -39,6 +39,8 @@ PAIRS_A_SUBSCRIPTION = 4
 """How many pairs a list may have for each subscription; with 16 bytes each, this bounds the memory."""
 GROUP_BITS = 10
 """A list is sorted in up to 2^10 groups of rows: more would be scattered over too many places to write to."""
+MANY_BITS, FEW_BITS = 12, 8
+"""The most bits of a digit by which a group is sorted: in large groups, and in small ones."""
 
 
 class IndexRun:
@@ -239,7 +241,7 @@ class IndexRun:
 
     def sort(self, parts: list[Offsets]) -> Offsets:
         """Return the listed pairs of all threads in order."""
-        from meshwright.greedy.kernels.pair_order import VALUES, count_groups, deal_groups, sort_groups
+        from meshwright.greedy.kernels.pair_order import count_groups, deal_groups, sort_groups
 
         last = self.interest.num_nodes - 1
         bits = last.bit_length()
@@ -253,8 +255,10 @@ class IndexRun:
         bounds = np.searchsorted(ends, np.linspace(0, ends[-1], self.threads + 1)[1:-1])
         bounds = np.concatenate(([0], bounds, [len(ends)]))
 
+        values = 1 << digit_bits(bits + shift, int(ends[-1]) // len(ends))
+
         def sort(thread: int) -> None:
-            digits = np.empty(VALUES, dtype=np.int64)
+            digits = np.empty(values, dtype=np.int64)
             first, end = int(bounds[thread]), int(bounds[thread + 1])
             sort_groups(self.sorted, self.listed, ends, first, end, bits, shift, digits)
 
@@ -278,6 +282,16 @@ class IndexRun:
         topics = np.flatnonzero(self.state.components > 1)
         # The first topics have the most topics after them: deal all out like cards.
         return [frozen(topics[i::count], np.int32) for i in range(min(count, len(topics)))]
+
+
+def digit_bits(bits: int, pairs: int) -> int:
+    """Return how many bits to sort at a time, so that an even number of digits covers all bits.
+
+    Groups of this many pairs must be worth counting all values of a digit.
+    """
+    most = MANY_BITS if pairs >= 1 << (MANY_BITS - 1) else FEW_BITS
+    digits = 2 * -(-bits // (2 * most))
+    return max(-(-bits // max(digits, 1)), 1)
 
 
 def _once(pairs: Offsets) -> Offsets:

@@ -79,7 +79,7 @@ class RowThreads:
         if self.sweep.fixed or level <= 0 or not (begins or row >= cursor[STOP]):
             return False
         self.finish()
-        if level != self.level or row >= self.end:
+        if begins or level != self.level or row >= self.end:
             self.level = level
             self._begin(row + inside)
             self.finish()
