@@ -86,13 +86,22 @@ def test_a_full_list_leaves_the_buckets_clean() -> None:
 
 
 @settings(max_examples=examples(100, 20))
-@given(st.integers(1, 3), st.sampled_from([2, 3, 300, 5000, 70_000]), st.integers(1, 13), st.data())
-def test_pairs_are_sorted(threads: int, nodes: int, few_bits: int, data: st.DataObject) -> None:
-    """What several threads have listed becomes one sorted list, by digits of any length."""
+@given(
+    st.integers(1, 3),
+    st.sampled_from([2, 3, 300, 5000, 70_000]),
+    st.integers(1, 13),
+    st.integers(15, 32),
+    st.data(),
+)
+def test_pairs_are_sorted(
+    threads: int, nodes: int, few_bits: int, key_bits: int, data: st.DataObject
+) -> None:
+    """What several threads have listed becomes one sorted list, by digits and keys of any length."""
     interest = Interest.from_pairs(np.arange(nodes), np.zeros(nodes, dtype=np.int64))
     run, task = begin(interest, 0, threads)
     with ThreadPoolExecutor(threads) as pool, pytest.MonkeyPatch.context() as patch:
         patch.setattr(index_run, "FEW_BITS", few_bits)
+        patch.setattr(index_run, "KEY_BITS", key_bits)
         lists = index_run.IndexRun(task, run.state, run.driver, pool, threads)
         ends = st.integers(0, nodes - 1)
         parts = []
@@ -104,9 +113,9 @@ def test_pairs_are_sorted(threads: int, nodes: int, few_bits: int, data: st.Data
 
 
 def test_large_groups_are_sorted_by_longer_digits() -> None:
-    """An even number of digits covers all bits; large groups need two of them for 100,000 nodes."""
-    assert [index_run.digit_bits(24, pairs) for pairs in (0, 2047, 2048, 10**6)] == [6, 6, 12, 12]
-    assert [index_run.digit_bits(bits, 5000) for bits in (0, 1, 2, 25, 48, 49)] == [1, 1, 1, 7, 12, 9]
+    """As few digits as possible cover all bits; large groups need two of them for 100,000 nodes."""
+    assert [index_run.digit_bits(24, pairs) for pairs in (0, 2047, 2048, 10**6)] == [8, 8, 12, 12]
+    assert [index_run.digit_bits(bits, 5000) for bits in (0, 1, 2, 25, 30, 32)] == [1, 1, 2, 9, 10, 11]
 
 
 @settings(max_examples=examples(60, 10))

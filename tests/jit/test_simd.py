@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from meshwright.jit.compiler import compiled
 from meshwright.jit.simd import (
     EIGHT,
+    SIXTEEN,
     any_of,
+    copy_sixteen,
+    fill_sixteen,
     largest,
     load,
     lowest_bit,
@@ -75,6 +78,24 @@ def test_the_lowest_bit(word: int, shift: int) -> None:
     shifted = word << shift & 2**64 - 1
     digits = f"{shifted:064b}"[::-1]
     assert lowest(np.uint64(shifted)) == (digits.index("1") if shifted else 64)
+
+
+@compiled
+def fill_and_copy(target: Any, j: Any, source: Any, i: Any, value: Any) -> None:
+    """Copy sixteen numbers to place j of a target, and fill the sixteen after them."""
+    copy_sixteen(target, j, source, i)
+    fill_sixteen(target, j + SIXTEEN, value)
+
+
+@given(place=st.integers(0, 8), begin=st.integers(0, 8), value=st.integers(-(2**31), 2**31 - 1))
+def test_sixteen_numbers_are_copied_and_filled(place: int, begin: int, value: int) -> None:
+    """Exactly these places change, wherever they begin."""
+    source, target = np.arange(100, 124, dtype=np.int32), np.arange(40, dtype=np.int32)
+    expected = target.copy()
+    expected[place : place + 16] = source[begin : begin + 16]
+    expected[place + 16 : place + 32] = value
+    fill_and_copy(target, np.uint64(place), source, np.uint64(begin), np.int64(value))
+    assert target.tolist() == expected.tolist()
 
 
 numbers = st.lists(st.integers(0, 40), min_size=1, max_size=40).map(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int, Offsets
     from meshwright.greedy.driver import Driver
     from meshwright.greedy.kernels.index import Buckets
-    from meshwright.greedy.kernels.state import State
+    from meshwright.greedy.kernels.state import Rows, State
     from meshwright.greedy.level_run import Task
 
     Listing: TypeAlias = Callable[[Buckets, Ids, int, int, Offsets], Int]
@@ -36,9 +36,11 @@ PORTION = 2**16
 STEPS_A_CALL = 20_000_000
 """How many steps a kernel may take between two looks at progress and at Ctrl-C: some tenths of a second."""
 PAIRS_A_SUBSCRIPTION = 4
-"""How many pairs a list may have for each subscription; with 16 bytes each, this bounds the memory."""
+"""How many pairs a list may have for each subscription; with 12 bytes each, this bounds the memory."""
 GROUP_BITS = 10
 """A list is sorted in up to 2^10 groups of rows: more would be scattered over too many places to write to."""
+KEY_BITS = 32
+"""The most bits of what tells a pair from the others of its group; with many nodes, there are more groups."""
 MANY_BITS, FEW_BITS = 12, 8
 """The most bits of a digit by which a group is sorted: in large groups, and in small ones."""
 
@@ -78,9 +80,9 @@ class IndexRun:
     def _make_room(self, room: int) -> None:
         """Lay out memory for lists. What is not used takes none."""
         self.listed: Offsets = np.empty(room, dtype=np.int64)
-        """Pairs as they are listed, a part for each thread."""
-        self.sorted: Offsets = np.empty(room, dtype=np.int64)
-        """The same pairs in order."""
+        """Pairs as they are listed, a part for each thread; then all of them in order."""
+        self.keys: Rows = np.empty(room, dtype=np.uint32)
+        """The same pairs while they are sorted."""
 
     def list_high(self) -> bool:
         """List the pairs that contribute more than 3, and those of some or all rows that contribute 3.
@@ -100,7 +102,7 @@ class IndexRun:
                 self.cut, end = cut, int(np.searchsorted(pairs, cut << 32))
                 self.third, rest = pairs[:end], pairs[end:]
                 # A pair that shares more than three topics is listed more than once.
-                repeated = self.third[1:][self.third[1:] == self.third[:-1]]
+                repeated = self.third[np.flatnonzero(self.third[1:] == self.third[:-1])]
                 self.high = np.concatenate((_once(repeated), _once(rest)))
                 return True
         self.cut = 0
@@ -245,25 +247,27 @@ class IndexRun:
 
         last = self.interest.num_nodes - 1
         bits = last.bit_length()
-        shift = max(bits - GROUP_BITS, 0)
+        # The rest of u and v must fit into a key.
+        shift = max(min(bits - GROUP_BITS, KEY_BITS - bits), 0)
         counts = np.zeros((self.threads, (last >> shift) + 1), dtype=np.int64)
         self._on_each_thread(lambda thread: count_groups(parts[thread], shift, counts[thread]))
         # In each group, what the first thread has listed comes first.
         places = np.cumsum(counts.T).reshape(counts.T.shape).T - counts
-        ends = np.cumsum(counts.sum(axis=0))
-        self._on_each_thread(lambda thread: deal_groups(parts[thread], shift, places[thread], self.sorted))
+        sizes = counts.sum(axis=0)
+        ends = np.cumsum(sizes)
+        keys, listed = self.keys, self.listed
+        self._on_each_thread(lambda thread: deal_groups(parts[thread], bits, shift, places[thread], keys))
         bounds = np.searchsorted(ends, np.linspace(0, ends[-1], self.threads + 1)[1:-1])
         bounds = np.concatenate(([0], bounds, [len(ends)]))
-
         values = 1 << digit_bits(bits + shift, int(ends[-1]) // len(ends))
 
         def sort(thread: int) -> None:
-            digits = np.empty(values, dtype=np.int64)
+            digits, spare = np.empty(values, dtype=np.int64), np.empty(sizes.max(), dtype=np.uint32)
             first, end = int(bounds[thread]), int(bounds[thread + 1])
-            sort_groups(self.sorted, self.listed, ends, first, end, bits, shift, digits)
+            sort_groups(keys, spare, listed, ends, first, end, bits, shift, digits)
 
         self._on_each_thread(sort)
-        return self.sorted[: ends[-1]]
+        return listed[: ends[-1]]
 
     def _on_each_thread(self, work: Callable[[int], None]) -> None:
         """Call a function with the number of each thread, on that thread, and wait for all of them."""
@@ -285,13 +289,12 @@ class IndexRun:
 
 
 def digit_bits(bits: int, pairs: int) -> int:
-    """Return how many bits to sort at a time, so that an even number of digits covers all bits.
+    """Return how many bits to sort at a time, so that as few digits as possible cover all bits.
 
     Groups of this many pairs must be worth counting all values of a digit.
     """
     most = MANY_BITS if pairs >= 1 << (MANY_BITS - 1) else FEW_BITS
-    digits = 2 * -(-bits // (2 * most))
-    return max(-(-bits // max(digits, 1)), 1)
+    return max(-(-bits // max(-(-bits // most), 1)), 1)
 
 
 def _once(pairs: Offsets) -> Offsets:
@@ -305,8 +308,9 @@ def lay_out_buckets(state: State, places: int) -> Buckets:
     from meshwright.greedy.kernels.index import Buckets
 
     topics, members = len(state.components), int(np.diff(state.topic_ptr).max(initial=0))
-    by_member = [np.zeros(members, dtype=np.int32) for _ in range(3)]
-    by_place = [np.zeros(places, dtype=np.int32) for _ in range(4)]
+    by_member = [np.zeros(members, dtype=np.int32) for _ in range(4)]
+    # Kernels copy sixteen numbers at a time, whether they need all of them or not.
+    by_place = [np.zeros(places + 16, dtype=np.int32) for _ in range(7)]
     return Buckets(
         node=by_member[0],
         mine=by_member[1],
@@ -317,9 +321,14 @@ def lay_out_buckets(state: State, places: int) -> Buckets:
         following=by_place[3],
         head=np.full(topics, -1, dtype=np.int32),
         touched=np.zeros(topics + 1, dtype=np.int32),
-        recent=np.zeros(topics, dtype=np.int64),
-        leaf=np.zeros(4 * places, dtype=np.int32),
-        met=np.zeros(members, dtype=np.int64),
+        second=by_member[3],
+        third=by_place[4],
+        own=by_place[5],
+        stepper=by_place[6],
+        before=np.zeros(places, dtype=np.int64),
+        hit=np.zeros(places, dtype=np.int64),
+        recent=np.full(topics, -1, dtype=np.int64),
+        met=np.full(members, -1, dtype=np.int64),
         group=np.zeros(5 * members, dtype=np.int32),
         numbers=np.zeros(2, dtype=np.int64),
     )

@@ -83,6 +83,14 @@ if config.DISABLE_JIT:
         """Return a mark for each of the eight numbers from place i on that equals `value`."""
         return np.uint64(sum(1 << k for k, number in enumerate(array[int(i) :][:8]) if number == value))
 
+    def copy_sixteen(target: Any, j: Any, source: Any, i: Any) -> None:
+        """Copy the sixteen numbers from place i of one array on to place j of another."""
+        target[int(j) : int(j) + 16] = source[int(i) : int(i) + 16]
+
+    def fill_sixteen(target: Any, j: Any, value: Any) -> None:
+        """Write a number to the sixteen places of an array from j on."""
+        target[int(j) : int(j) + 16] = value
+
     def largest(array: Any, i: Any, marks: Any) -> Any:
         """Return the largest marked number of the sixteen from place i on, but at least 0."""
         marked = [int(number) for k, number in enumerate(array[int(i) :][:16]) if int(marks) >> k & 1]
@@ -205,6 +213,30 @@ else:
         """Return a vector with the same value in each place."""
         some = builder.insert_element(ir.Constant(vector, ir.Undefined), value, NUMBER(0))
         return builder.shuffle_vector(some, some, ir.Constant(ir.VectorType(NUMBER, vector.count), None))
+
+    @intrinsic
+    def copy_sixteen(typingctx: Any, target: Any, j: Any, source: Any, i: Any) -> Any:
+        """Copy the sixteen numbers from place i of one array on to place j of another."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            target, j, source, i = arguments
+            numbers = _numbers(context, builder, signature.args[2], source, i)
+            builder.store(numbers, _place(context, builder, NUMBERS, signature.args[0], target, j), align=4)
+            return context.get_dummy_value()
+
+        return types.none(target, types.uint64, source, types.uint64), generate
+
+    @intrinsic
+    def fill_sixteen(typingctx: Any, target: Any, j: Any, value: Any) -> Any:
+        """Write a number to the sixteen places of an array from j on."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            target, j, value = arguments
+            numbers = _repeated(builder, builder.trunc(value, NUMBER), NUMBERS)
+            builder.store(numbers, _place(context, builder, NUMBERS, signature.args[0], target, j), align=4)
+            return context.get_dummy_value()
+
+        return types.none(target, types.uint64, types.int64), generate
 
     @intrinsic
     def reaching(typingctx: Any, array: Any, i: Any, level: Any) -> Any:

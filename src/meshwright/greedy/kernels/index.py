@@ -19,14 +19,14 @@ that are added later can only lower contributions: `listed_pairs` checks each pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from meshwright.arrays import ALL_ONES, NOTHING, ONE
 from meshwright.greedy.kernels.components import is_open
 from meshwright.jit.compiler import inlined, kernel
-from meshwright.jit.simd import prefetch
+from meshwright.jit.simd import SIXTEEN, copy_sixteen, fill_sixteen, prefetch
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bytes, Ids, Int, Offsets
@@ -39,7 +39,7 @@ FULL_LIST = -1
 HALF = np.int64(0xFFFFFFFF)
 """Keeps v of a pair."""
 NONE = ALL_ONES
-"""No place, and no leaf: −1 as an index. Indices are unsigned, since a signed one may count from the end."""
+"""No place: −1 as an index. Indices are unsigned, since a signed one may count from the end."""
 TWO, THREE, FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
 FEW = np.uint64(8)
 """Up to this many nodes of a bucket are compared one by one, whether or not they can differ."""
@@ -74,16 +74,26 @@ class Buckets(NamedTuple):
     """By topic: its first place, or −1; all −1 between two topics t1."""
     touched: Ids
     """The topics that have a place."""
+    second: Ids
+    """By member: its component in t2."""
+    third: Ids
+    """By step, a later topic of a member of the bucket of t1 and t2: that topic."""
+    own: Ids
+    """By step: the member's component in that topic."""
+    stepper: Ids
+    """By step: the member."""
+    before: Offsets
+    """By step: the last step before it with the same topic, as `recent` has it."""
+    hit: Offsets
+    """The steps that have one before them in their bucket."""
     recent: Offsets
-    """By topic t3: its last leaf, together with the number of the bucket that it belongs to."""
-    leaf: Ids
-    """By leaf, four numbers: its member, its components in t3 and t2, and the leaf of t3 before it, or −1."""
+    """By topic t3: its last step, counted through all buckets."""
     met: Offsets
-    """By member: the number of the last visit at which it was found to share three topics."""
+    """By member: by whom it was last found to share three topics, together with the number of the bucket."""
     group: Ids
     """Five lists of places: all, and by whether the node is outside the largest component of t1 and of t2."""
     numbers: Offsets
-    """Two numbers: how many buckets of two topics there were, and how many visits to their members."""
+    """Two numbers: how many buckets of two topics there were, and how many steps in them."""
 
 
 @kernel
@@ -139,6 +149,74 @@ def gather(state: State, buckets: Buckets, topic: Int, low: Int, spare: np.uint6
     return np.int64(touched)
 
 
+@inlined
+def lay_out_steps(buckets: Buckets, p: Any, high: Int) -> tuple[Any, Any]:
+    """Lay out the steps of a bucket whose chain begins at place p, sixteen numbers at a time.
+
+    How many later topics a member has is unpredictable: what is copied too many is overwritten next. Return
+    how many steps there are, and how many of them belong to nodes below `high`.
+    """
+    steps = inserted = NOTHING
+    while p != NONE:
+        x = np.uint64(buckets.owner[p])
+        buckets.second[x] = buckets.label[p]
+        begin, end = p + ONE, np.uint64(buckets.last[x])
+        for q in range(begin, end, SIXTEEN):
+            copy_sixteen(buckets.third, steps + (q - begin), buckets.topic, q)
+            copy_sixteen(buckets.own, steps + (q - begin), buckets.label, q)
+            fill_sixteen(buckets.stepper, steps + (q - begin), np.int64(x))
+        steps += end - begin
+        inserted = steps if buckets.node[x] < high else inserted
+        p = np.uint64(buckets.following[p])
+    return steps, inserted
+
+
+@inlined
+def find_hits(buckets: Buckets, steps: Any, inserted: Any) -> Any:
+    """Chain the steps of a bucket that have the same topic; return how many have one before them.
+
+    Only the first `inserted` steps count as before another. There are no branches: few steps are hits, and
+    which ones is unpredictable.
+    """
+    first, hits = buckets.numbers[1], NOTHING
+    for i in range(steps):
+        third = np.uint64(buckets.third[i])
+        recent = buckets.recent[third]
+        buckets.before[i], buckets.hit[hits] = recent, np.int64(i)
+        hits += np.uint64(recent >= first)
+        buckets.recent[third] = first + np.int64(i) if i < inserted else recent
+    return hits
+
+
+@inlined
+def list_hits(buckets: Buckets, hits: Any, cut: Int, length: Any, pairs: Offsets) -> Any:
+    """List the pairs of a bucket that differ in its three topics; return the new length.
+
+    If the list is full, the length returned is greater than its size.
+    """
+    bucket, first = buckets.numbers[0] << 32, buckets.numbers[1]
+    for k in range(hits):
+        i = np.uint64(buckets.hit[k])
+        x = np.uint64(buckets.stepper[i])
+        v, mine, label, own = np.int64(buckets.node[x]), buckets.mine[x], buckets.second[x], buckets.own[i]
+        visit, at = bucket | np.int64(x), buckets.before[i]
+        while at >= first:
+            if length == np.uint64(len(pairs)):
+                return length + ONE
+            step = np.uint64(at - first)
+            y = np.uint64(buckets.stepper[step])
+            u = np.int64(buckets.node[y])
+            differ = (buckets.own[step] != own) & (buckets.second[y] != label) & (buckets.mine[y] != mine)
+            met = buckets.met[y] == visit
+            # Written in any case, kept if wanted: without a branch that is unpredictable. Who is met for the
+            # second time differs in a fourth topic.
+            pairs[length] = (u << 32) | v
+            length += np.uint64(differ & (met | (u < cut)))
+            buckets.met[y] = visit if differ else buckets.met[y]
+            at = buckets.before[step]
+    return length
+
+
 @kernel
 def list_by_three(
     state: State, cut: Int, buckets: Buckets, topics: Ids, low: Int, high: Int, pairs: Offsets
@@ -157,49 +235,18 @@ def list_by_three(
             second = np.uint64(buckets.touched[k])
             p = np.uint64(buckets.head[second])
             buckets.head[second] = -1
-            leaves = NOTHING
-            buckets.numbers[0] += 1
-            bucket = buckets.numbers[0]
             # Members ascend along the chain. Without one below `high`, or without two, there is no pair.
             if buckets.node[np.uint64(buckets.owner[p])] >= high or buckets.following[p] < 0:
                 continue
-            while p != NONE:
-                x = np.uint64(buckets.owner[p])
-                v, mine, label = np.int64(buckets.node[x]), buckets.mine[x], buckets.label[p]
-                buckets.numbers[1] += 1
-                visit = buckets.numbers[1]
-                for q in range(p + ONE, np.uint64(buckets.last[x])):
-                    third, own = np.uint64(buckets.topic[q]), buckets.label[q]
-                    recent = buckets.recent[third]
-                    before = NONE
-                    if recent >> 32 == bucket:
-                        before = np.uint64(recent & HALF)
-                        at = before
-                        while at != NONE:
-                            if length == np.uint64(len(pairs)):
-                                for rest in range(k + 1, len(buckets.touched)):
-                                    buckets.head[buckets.touched[rest]] = -1
-                                return FULL_LIST
-                            y = np.uint64(buckets.leaf[at])
-                            u = np.int64(buckets.node[y])
-                            differ = (
-                                (buckets.leaf[at + ONE] != own)
-                                & (buckets.leaf[at + TWO] != label)
-                                & (buckets.mine[y] != mine)
-                            )
-                            met = buckets.met[y] == visit
-                            # Written in any case, kept if wanted: without a branch that is unpredictable. Who
-                            # is met for the second time differs in a fourth topic.
-                            pairs[length] = (u << 32) | v
-                            length += np.uint64(differ & (met | (u < cut)))
-                            buckets.met[y] = visit if differ else buckets.met[y]
-                            at = np.uint64(buckets.leaf[at + THREE])
-                    if v < high:
-                        buckets.leaf[leaves], buckets.leaf[leaves + ONE] = x, own
-                        buckets.leaf[leaves + TWO], buckets.leaf[leaves + THREE] = label, np.int64(before)
-                        buckets.recent[third] = (bucket << 32) | np.int64(leaves)
-                        leaves += FOUR
-                p = np.uint64(buckets.following[p])
+            steps, inserted = lay_out_steps(buckets, p, high)
+            hits = find_hits(buckets, steps, inserted)
+            length = list_hits(buckets, hits, cut, length, pairs)
+            buckets.numbers[0] += 1
+            buckets.numbers[1] += steps
+            if length > np.uint64(len(pairs)):
+                for rest in range(k + 1, len(buckets.touched)):
+                    buckets.head[buckets.touched[rest]] = -1
+                return FULL_LIST
     return np.int64(length)
 
 
