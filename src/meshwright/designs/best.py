@@ -132,7 +132,8 @@ FOR_A_START = 0.4
 DEARER = 2
 """To grow an overlay by prices takes about this many times as long as without them."""
 PATIENCE = 40
-"""Steps for each link without a gain after which the search goes back to the best, with larger ruins."""
+"""Steps for each link without a gain after which the search goes back to the best, with larger ruins. Larger
+ruins take longer and gain less, so their patience falls with the third power of their size."""
 SHORT_PATIENCE = 10
 """The same for `degree` between two tries of one degree less."""
 IMPATIENCE = 10
@@ -282,7 +283,8 @@ class _Improvement:
         remaking.run(count, max_degree=cap, lowering=lowering)
         self.kept.look(remaking)
         self.idle = self.idle + count if before == (self.kept.rank, remaking.above(cap)) else 0
-        if self.idle > (IMPATIENCE if lowering else PATIENCE) * len(remaking):
+        patience = IMPATIENCE if lowering else PATIENCE * (RUINS[0] / remaking.ruin) ** 3
+        if self.idle > patience * len(remaking):
             self.restarts += 1
             self.larger += 1
             self._start_from(self.kept.links if self.trying is None else remaking.links())
