@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calls import COMPILED, crowds, examples, triples
-from meshwright.greedy import Tuning, candidates, grow, index_run, rules
-from meshwright.greedy.index_run import lay_out_buckets
+from meshwright.greedy import Tuning, candidates, grow, index_run, pair_lists, rules
 from meshwright.greedy.kernels import index
 from meshwright.greedy.kernels.state import State
 from meshwright.greedy.level_run import LevelRun, Task
+from meshwright.greedy.pair_lists import PairLists, lay_out_buckets
 from meshwright.interest import Interest
 from meshwright.workloads import unif, zipf
 
@@ -98,11 +98,11 @@ def test_pairs_are_sorted(
 ) -> None:
     """What several threads have listed becomes one sorted list, by digits and keys of any length."""
     interest = Interest.from_pairs(np.arange(nodes), np.zeros(nodes, dtype=np.int64))
-    run, task = begin(interest, 0, threads)
+    run, _ = begin(interest, 0, threads)
     with ThreadPoolExecutor(threads) as pool, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index_run, "FEW_BITS", few_bits)
-        patch.setattr(index_run, "KEY_BITS", key_bits)
-        lists = index_run.IndexRun(task, run.state, run.driver, pool, threads)
+        patch.setattr(pair_lists, "FEW_BITS", few_bits)
+        patch.setattr(pair_lists, "KEY_BITS", key_bits)
+        lists = PairLists(interest, run.state, None, pool, threads, run.driver.report)
         ends = st.integers(0, nodes - 1)
         parts = []
         for _ in range(threads):
@@ -114,8 +114,8 @@ def test_pairs_are_sorted(
 
 def test_large_groups_are_sorted_by_longer_digits() -> None:
     """As few digits as possible cover all bits; large groups need two of them for 100,000 nodes."""
-    assert [index_run.digit_bits(24, pairs) for pairs in (0, 2047, 2048, 10**6)] == [8, 8, 12, 12]
-    assert [index_run.digit_bits(bits, 5000) for bits in (0, 1, 2, 25, 30, 32)] == [1, 1, 2, 9, 10, 11]
+    assert [pair_lists.digit_bits(24, pairs) for pairs in (0, 2047, 2048, 10**6)] == [8, 8, 12, 12]
+    assert [pair_lists.digit_bits(bits, 5000) for bits in (0, 1, 2, 25, 30, 32)] == [1, 1, 2, 9, 10, 11]
 
 
 @settings(max_examples=examples(60, 10))

@@ -11,9 +11,17 @@ import pyarrow as pa
 
 from meshwright.greedy import layout
 from meshwright.greedy.driver import Driver, limit_of
+from meshwright.greedy.index_phases import PhaseRun
 from meshwright.greedy.index_run import IndexRun
 from meshwright.greedy.layout import WORD
-from meshwright.greedy.path_choice import EVERY_LEVEL, LOWEST, highest_level, listing_pays, may_list, may_pay
+from meshwright.greedy.path_choice import (
+    EVERY_LEVEL,
+    LOWEST,
+    highest_level,
+    listing_pays,
+    may_list_below,
+    may_pay,
+)
 from meshwright.greedy.row_threads import RowThreads
 from meshwright.interest import Interest
 
@@ -75,11 +83,11 @@ class LevelRun:
     ) -> None:
         self.task, self.start, self.degrees, self.threads = task, start, degrees, threads
         self.waves: Waves | None = None
-        self.k = 0.0 if task.rule.k is None else task.rule.k
-        self.strict = task.rule.strict
+        self.floors = _floors(task)
+        """By the contribution of the best link: from which one on a sparing link is taken instead."""
         self.listed = highest_level(task)
         """The highest level whose pairs are listed from the index."""
-        self.undecided = LOWEST if self.listed == 0 and may_list(task) else 0
+        self.undecided = LOWEST if self.listed == 0 and may_list_below(task) else 0
         """Whether to list levels from this one on is decided when they are reached."""
         self._lay_out()
         self.driver = Driver(self.state, max_edges=max_edges, progress=progress)
@@ -105,7 +113,7 @@ class LevelRun:
             return
         shape = task.interest, task.candidates, self.state, task.tuning
         self.whole = layout.lay_out_sweep(*shape, sparing=False)
-        if self.k > 0:
+        if task.rule.k is not None:
             self.sparing = layout.lay_out_sweep(*shape, sparing=True)
             self.shared = self.whole
         self.scratches = [layout.lay_out_scratch(self.state, self.whole) for _ in range(self.threads)]
@@ -130,8 +138,8 @@ class LevelRun:
         return self.driver.links()
 
     def _lists(self, pool: ThreadPoolExecutor) -> IndexRun:
-        self.state = self.state._replace(outside=np.zeros(len(self.state.degree), dtype=np.int32))
-        return IndexRun(self.task, self.state, self.driver, pool, self.threads)
+        run = IndexRun if self.task.rule.k is None else PhaseRun
+        return run(self.task, self.state, self.driver, pool, self.threads)
 
     def _level(self) -> int:
         """Return the level of the whole sweep."""
@@ -181,7 +189,7 @@ class LevelRun:
             may_list_next = self._level() <= NEAR and (self.listed > 0 or self.undecided > 0)
             by_level = self.threads > 1 or may_list_next
             sweeps, scratch = (self.whole, self.sparing if self.shared else None), self.scratches[0]
-            return run(self.state, *sweeps, scratch, self.k, self.strict, by_level, goal, links)
+            return run(self.state, *sweeps, scratch, self.floors, by_level, goal, links)
 
         try:
             self.driver.run(step, before_stride)
@@ -217,6 +225,16 @@ def open_topics(state: State) -> Ids:
     counted = np.zeros(len(state.node_topics) + 1, dtype=np.int32)
     np.cumsum((state.components > 1)[state.node_topics], out=counted[1:])
     return np.diff(counted[state.node_ptr])
+
+
+def _floors(task: Task) -> Ids:
+    """Return Low-ODA's floors by contribution of the best link; none under Greedy Merge and MinMax-ODA.
+
+    MinMax-ODA takes any sparing link, and so need not know how good the best one is.
+    """
+    rule, most = task.rule, int(np.diff(task.interest.node_ptr).max(initial=0))
+    levels = range(0 if rule.k is None or rule.k == np.inf else most + 1)
+    return np.array([min(rule.lowest_sparing(best), most + 1) for best in levels], dtype=np.int32)
 
 
 def _listed_state(task: Task) -> State:

@@ -13,6 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from meshwright.arrays import Floats, Ids
     from meshwright.greedy.level_run import Task
+    from meshwright.greedy.rules import Rule
     from meshwright.interest import Interest
 
 EVERY_LEVEL = 2**31 - 1
@@ -27,6 +28,8 @@ LEAST_SECONDS = 0.5
 """A run that the sweep finishes sooner is left to it: the index is not worth compiling for."""
 LEAST_GAIN = 0.2
 """A level that the sweep finishes in fewer seconds is left to it: deciding and listing take half of that."""
+PHASES_SWEPT, PHASES_LISTED = 2, 5
+"""How many times longer the sweep and the index take under a rule with phases."""
 MARGIN = 1.5
 """How many times longer the sweep must take for the index to be chosen: both are estimates."""
 
@@ -34,24 +37,39 @@ MARGIN = 1.5
 def may_list(task: Task) -> bool:
     """Return whether levels may be listed at all, and the run is long enough to compile that for.
 
-    The index lists pairs of any nodes, but knows neither degrees nor excluded pairs.
+    The index lists pairs of any open nodes, but knows no excluded pairs.
     """
     candidates, tuned = task.candidates, task.tuning.index
-    if task.rule.k is not None or task.max_degree is not None:
-        return False
     if candidates.pairs is not None or candidates.excluded is not None:
         return False
-    return tuned != 0 and (tuned is not None or sweep_seconds(task.interest) >= LEAST_SECONDS)
+    if tuned is not None:
+        return tuned != 0
+    return has_few_phases(task.rule) and sweep_seconds(task) >= LEAST_SECONDS
+
+
+def has_few_phases(rule: Rule) -> bool:
+    """Return whether a rule raises the maximum degree seldom: not while a sparing link contributes at all.
+
+    Low-ODA with k near 1 prefers links that contribute more, and ends at a much higher degree.
+    """
+    return rule.k is None or rule.lowest_sparing(LOWEST) == 1
+
+
+def may_list_below(task: Task) -> bool:
+    """Return whether low levels may be listed after a sweep of those above; under other rules, never."""
+    return task.rule.k is None and task.max_degree is None and may_list(task)
 
 
 def highest_level(task: Task) -> int:
     """Return the highest level to list from the index: `EVERY_LEVEL` for all, 0 for none or not known yet."""
     if not may_list(task):
         return 0
-    if task.tuning.index is not None:
-        return EVERY_LEVEL if task.tuning.index > LISTED else task.tuning.index
-    pays = sweep_seconds(task.interest) >= MARGIN * index_seconds(task.interest)
-    return EVERY_LEVEL if pays else 0
+    if task.tuning.index is None:
+        pays = sweep_seconds(task) >= MARGIN * index_seconds(task)
+        return EVERY_LEVEL if pays else 0
+    if task.tuning.index > LISTED:
+        return EVERY_LEVEL
+    return task.tuning.index if may_list_below(task) else 0
 
 
 def may_pay(work: float) -> bool:
@@ -71,25 +89,27 @@ def listing_pays(work: float, topics: Ids, level: int) -> bool:
     return WORD_SECONDS * work >= MARGIN * seconds
 
 
-def sweep_seconds(interest: Interest) -> float:
+def sweep_seconds(task: Task) -> float:
     """Return about how long the level sweep takes on one core.
 
     It rebuilds a row about once for each link, a link merges about three topics, and a rebuild reads half of
     a bit row for each topic of the row and for selecting its best pairs: 0.28 ns a word.
     """
+    interest, times = task.interest, 1 if task.rule.k is None else PHASES_SWEPT
     sizes = np.diff(interest.node_ptr).astype(np.float64)
-    return float((sizes / 3 * (sizes + 16)).sum() * interest.num_nodes / 128 * WORD_SECONDS)
+    return float(times * (sizes / 3 * (sizes + 16)).sum() * interest.num_nodes / 128 * WORD_SECONDS)
 
 
-def index_seconds(interest: Interest) -> float:
+def index_seconds(task: Task) -> float:
     """Return about how long the index path takes on one core, from the sizes of nodes and topics.
 
     Buckets of three topics take 12 ns for each three topics of a node, buckets of two 16 ns for each two, in
     three passes. Listing, sorting and checking a pair costs 50 ns for each three topics that it shares.
     """
+    interest, times = task.interest, 1 if task.rule.k is None else PHASES_LISTED
     sizes = np.diff(interest.node_ptr).astype(np.float64)
     threes, twos = choose_three(sizes).sum(), choose_two(sizes).sum()
-    return float(12e-9 * threes + 3 * 16e-9 * twos + 50e-9 * shared_threes(interest))
+    return times * float(12e-9 * threes + 3 * 16e-9 * twos + 50e-9 * shared_threes(interest))
 
 
 def shared_threes(interest: Interest) -> float:

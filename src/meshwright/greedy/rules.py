@@ -32,6 +32,20 @@ class Rule:
     strict: bool = False
     """Whether e1 must be better than w(e2) / k, not only as good."""
 
+    def lowest_sparing(self, best: int) -> int:
+        """Return the lowest contribution w(e1) that is enough where the best link contributes w(e2) = `best`.
+
+        With `strict` and k = 1 no contribution is enough: the answer is above `best` then.
+        """
+        k = math.inf if self.k is None else self.k
+        level = math.ceil(best / k)
+        # The quotient is rounded, so it is corrected by comparing products, which is the rule itself.
+        while level > 1 and (level - 1) * k >= best:
+            level -= 1
+        while level * k < best or (self.strict and level * k == best):
+            level += 1
+        return max(level, 1)
+
 
 gm = Rule("gm", None)
 """Greedy Merge: the largest contribution (podc07, Alg. 3)."""

@@ -13,8 +13,7 @@ that are added later can only lower contributions: `listed_pairs` checks each pa
   each one is listed once.
 - Level 2: `list_by_two`. Most nodes are in the largest component of most topics by then, and two nodes that
   both are do not differ. The bucket is divided by this, and only pairs that can differ are compared.
-- Level 1: `list_by_one`. What a link merges is one topic, so topics no longer depend on each other: the first
-  subscriber of a topic is linked to the first member of every other component.
+- Level 1 needs no list: see `single_topics`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from meshwright.jit.compiler import inlined, kernel
 from meshwright.jit.simd import SIXTEEN, copy_sixteen, fill_sixteen, prefetch
 
 if TYPE_CHECKING:
-    from meshwright.arrays import Bytes, Ids, Int, Offsets
+    from meshwright.arrays import Ids, Int, Offsets
     from meshwright.greedy.kernels.state import State
 
 FULL_LIST = -1
@@ -326,28 +325,6 @@ def list_by_two(state: State, buckets: Buckets, topics: Ids, low: Int, high: Int
                         both += ONE
                 p = np.uint64(buckets.following[p])
     return np.int64(length)
-
-
-@kernel
-def list_by_one(state: State, seen: Bytes, pairs: Offsets) -> int:
-    """List the links of level 1: the first subscriber of each topic with the first of every other component.
-
-    `seen`, by component, is zeros. Only nodes that may be linked count.
-    """
-    length = 0
-    for topic in range(len(state.components)):
-        u: Int = np.int64(-1)
-        if state.components[topic] > 1:
-            for slot in range(state.topic_ptr[topic], state.topic_ptr[topic + 1]):
-                v, label = np.int64(state.topic_nodes[slot]), state.node_label[state.entry[slot]]
-                if seen[label] == 0 and is_open(state.allowed_nodes, v):
-                    seen[label] = 1
-                    if u < 0:
-                        u = v
-                    else:
-                        pairs[length] = (u << 32) | v
-                        length += 1
-    return length
 
 
 @kernel

@@ -2,6 +2,8 @@
 
 A list is sorted, so pairs with the same u follow each other: where u has each topic is noted once, and each
 topic of v is looked up there.
+
+Under a limit of the degree, a node that has reached it is closed: its bit in `allowed_nodes` is cleared.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import NOTHING
-from meshwright.greedy.kernels.components import contribution, link
+from meshwright.arrays import MOST, NOTHING, ONE, SIX, SIXTY_THREE
+from meshwright.greedy.kernels.components import contribution, is_open, link
 from meshwright.greedy.kernels.index import HALF
-from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FULL, PAUSED, WORK
+from meshwright.greedy.kernels.state import BROKEN, EDGES, EXHAUSTED, FOUND, FULL, PAUSED, WORK
 from meshwright.jit.compiler import inlined, kernel
 from meshwright.jit.simd import prefetch
 
@@ -96,16 +98,49 @@ def keep(state: State, noted: Ids, pairs: Offsets, level: Int) -> int:
     return length
 
 
+@inlined
+def both_open(state: State, u: Int, v: Int) -> bool:
+    """Return whether both ends of a pair may be linked."""
+    return bool(is_open(state.allowed_nodes, u) & is_open(state.allowed_nodes, v))
+
+
+@inlined
+def add_link(state: State, u: Int, v: Int, level: Int, limit: Int, goal: Goal, links: Links) -> int:
+    """Add the link (u, v), and close ends that have reached the limit; return how that ended, or `FOUND`."""
+    edge = state.tally[EDGES]
+    if edge >= goal.max_edges:
+        return EXHAUSTED
+    if edge == len(links.u):
+        return FULL
+    links.u[edge], links.v[edge] = u, v
+    links.contribution[edge] = link(state, u, v)
+    state.tally[EDGES] = edge + 1
+    for end in (u, v):
+        if state.degree[end] >= limit:
+            word = np.uint64(end)
+            state.allowed_nodes[word >> SIX] &= ~(ONE << (word & SIXTY_THREE))
+    # `link` counts on its own, so this checks the list: better no overlay than a wrong one.
+    return FOUND if links.contribution[edge] == level else BROKEN
+
+
 @kernel
 def take(
-    state: State, pairs: Offsets, bounds: Ids, level: Int, cursor: Offsets, goal: Goal, links: Links
+    state: State,
+    pairs: Offsets,
+    bounds: Ids,
+    level: Int,
+    limit: Int,
+    cursor: Offsets,
+    goal: Goal,
+    links: Links,
 ) -> int:
     """Link, in order, the listed pairs that contribute exactly `level`, from `cursor[0]` on.
 
     With `bounds`, pairs are passed over unless their bound is the level; it is lowered to what a check finds.
+    Nodes are closed when they have `limit` links.
     """
     tally, bounded, last = state.tally, len(bounds) > 0, len(pairs) - 1
-    row = np.int64(-1)
+    limited, row = limit < MOST, np.int64(-1)
     for i in range(cursor[0], len(pairs)):
         cursor[0] = i
         if tally[WORK] > goal.work:
@@ -115,6 +150,8 @@ def take(
         if (bounded and bounds[i] != level) or (i > 0 and pairs[i] == pairs[i - 1]):
             continue
         u, v = pairs[i] >> 32, pairs[i] & HALF
+        if limited and not both_open(state, u, v):
+            continue
         # No pair contributes more than this: in each topic that it merges, one end is outside the giant.
         count: Int = np.int64(state.outside[u] + state.outside[v])
         fetch_ahead(state, pairs, i, last, u, level)
@@ -125,19 +162,27 @@ def take(
                 row = u
             count = contribution_of_noted(state, state.noted, u, v, level)
             if count == level:
-                edge = tally[EDGES]
-                if edge >= goal.max_edges:
-                    return EXHAUSTED
-                if edge == len(links.u):
-                    return FULL
-                links.u[edge], links.v[edge] = u, v
-                links.contribution[edge] = link(state, u, v)
-                tally[EDGES] = edge + 1
-                # `link` counts on its own, so this checks the list: better no overlay than a wrong one.
-                if links.contribution[edge] != level:
-                    return BROKEN
+                status = add_link(state, u, v, level, limit, goal, links)
+                if status != FOUND:
+                    return status
                 count = 0
         if bounded:
             bounds[i] = count
     cursor[0] = len(pairs)
     return EXHAUSTED
+
+
+@kernel
+def find(state: State, pairs: Offsets, bounds: Ids, level: Int) -> int:
+    """Return the place of the first listed pair that contributes exactly `level`, or the number of pairs.
+
+    Pairs are passed over, and bounds lowered, as `take` does.
+    """
+    for i in range(len(pairs)):
+        u, v = pairs[i] >> 32, pairs[i] & HALF
+        if bounds[i] == level and both_open(state, u, v):
+            note(state, state.noted, u)
+            bounds[i] = contribution_of_noted(state, state.noted, u, v, level)
+            if bounds[i] == level:
+                return i
+    return len(pairs)

@@ -270,21 +270,6 @@ def begin_phase(state: State, whole: Sweep, sparing: Sweep, level: Int) -> None:
     sparing.cursor[INDEX] = FRESH
 
 
-@inlined
-def lowest_sparing_level(best: Int, k: float, strict: bool) -> Int:
-    """Return the lowest contribution w of a degree-sparing link that is taken, w·k ≥ best (icdcs10, Alg. 1).
-
-    The quotient is rounded, so it is corrected by comparing products, which is the rule itself. A strict rule
-    takes w·k > best (icdcs10, section III, in words); with k = 1 no w is enough.
-    """
-    level = int(np.ceil(best / k))
-    while level > 1 and (level - 1) * k >= best:
-        level -= 1
-    while level * k < best or (strict and level * k == best):
-        level += 1
-    return np.int64(max(level, 1))
-
-
 @kernel
 def begin(state: State, whole: Sweep, sparing: Sweep | None, fresh: bool) -> None:
     """Fill the bits of a state, `fresh` or linked by `link_start`, and open the sweeps over it."""
@@ -303,8 +288,7 @@ def run(
     whole: Sweep,
     sparing: Sweep | None,
     scratch: Scratch,
-    k: float,
-    strict: bool,
+    floors: Ids,
     by_level: bool,
     goal: Goal,
     links: Links,
@@ -312,8 +296,9 @@ def run(
     """Add links by the rule until none contributes, a budget is used up, or it is time to pause.
 
     GM has no sparing sweep. numba leaves out what None decides, so a first GM plan compiles only what GM
-    needs. `k` is Low-ODA's; infinity stands for MinMax-ODA, which asks the sparing sweep first. Low-ODA asks
-    the whole sweep first, to know how good the best link is. `strict` is the rule's.
+    needs. `floors` says, by the contribution of the best link, from which one on Low-ODA takes a sparing
+    link: it asks the whole sweep first, to know how good the best link is. MinMax-ODA has no floors and asks
+    the sparing sweep first.
     """
     tally = state.tally
     while tally[EDGES] < goal.max_edges:
@@ -329,7 +314,7 @@ def run(
             # One loop for both sweeps, so that the large `advance` is spliced in once. A pause in between
             # loses nothing: a sweep that has found its pair finds it again at once.
             for turn in range(2):
-                ask_sparing = (k == np.inf) == (turn == 0)
+                ask_sparing = (len(floors) == 0) == (turn == 0)
                 sweep = sparing if ask_sparing else whole
                 status = advance(state, sweep, whole, scratch, floor, goal.work, by_level)
                 if status == PAUSED:
@@ -340,8 +325,8 @@ def run(
                         break
                 elif status == EXHAUSTED:
                     return EXHAUSTED
-                elif k < np.inf:
-                    floor = lowest_sparing_level(whole.cursor[LEVEL], k, strict)
+                elif len(floors) > 0:
+                    floor = np.int64(floors[whole.cursor[LEVEL]])
         u, v, level = chosen.cursor[ROW], chosen.cursor[NODE], chosen.cursor[LEVEL]
         edge = tally[EDGES]
         links.u[edge], links.v[edge] = u, v

@@ -14,8 +14,8 @@ from meshwright.designs import Plan, find
 from meshwright.errors import InputError
 from meshwright.greedy import Tuning, rules, waves
 from meshwright.greedy.candidates import everything
-from meshwright.greedy.index_run import PAIRS_A_SUBSCRIPTION
 from meshwright.greedy.level_run import Task
+from meshwright.greedy.pair_lists import PAIRS_A_SUBSCRIPTION
 from meshwright.greedy.path_choice import EVERY_LEVEL, highest_level, index_seconds
 from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
@@ -63,7 +63,7 @@ def choose(interest: Interest, rule: Rule, parts: int | None = None, *, free: in
         why = f"the exact design needs about {_format_bytes(needed)}, and {_format_bytes(room)} are available"
         return Choice(PARTS, why, enough)
     if listed:
-        seconds = index_seconds(interest)
+        seconds = index_seconds(task)
         why = f"the pairs are listed from the index in about {seconds:.2g} s here: rows need not be counted"
         return Choice(DRIVER, why)
     seconds = first_wave(interest) / WORK_A_SECOND
@@ -92,7 +92,7 @@ def engine_bytes(interest: Interest, *, sparing: bool) -> int:
 
 def index_bytes(interest: Interest) -> int:
     """Return about how much memory the engine needs where every level is listed from the index, at most."""
-    return interest.num_subscriptions * (36 + 8 * PAIRS_A_SUBSCRIPTION) + interest.num_nodes * 40
+    return interest.num_subscriptions * (36 + 12 * PAIRS_A_SUBSCRIPTION) + interest.num_nodes * 40
 
 
 def free_memory() -> int:

@@ -1,0 +1,219 @@
+"""Lists of pairs that contribute a low level, made by several threads and sorted, within bounded memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from meshwright.arrays import frozen
+from meshwright.greedy.path_choice import LISTED, choose_three, choose_two
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from meshwright.arrays import Ids, Int, Offsets
+    from meshwright.greedy.kernels.index import Buckets
+    from meshwright.greedy.kernels.state import Rows, State
+    from meshwright.interest import Interest
+
+    Listing: TypeAlias = Callable[[Buckets, Ids, int, int, Offsets], Int]
+    """Lists pairs of rows in a range, their first topic among some; returns how many, or `FULL_LIST`."""
+
+STEPS_A_CALL = 20_000_000
+"""How many steps a kernel may take between two looks at progress and at Ctrl-C: some tenths of a second."""
+PAIRS_A_SUBSCRIPTION = 4
+"""How many pairs a list may have for each subscription; with 12 bytes each, this bounds the memory."""
+GROUP_BITS = 10
+"""A list is sorted in up to 2^10 groups of rows: more would be scattered over too many places to write to."""
+KEY_BITS = 32
+"""The most bits of what tells a pair from the others of its group; with many nodes, there are more groups."""
+MANY_BITS, FEW_BITS = 12, 8
+"""The most bits of a digit by which a group is sorted: in large groups, and in small ones."""
+
+
+class PairLists:
+    """Lists pairs from the index of subscribers by topic.
+
+    Parameters
+    ----------
+    interest, state
+        Whose pairs are listed.
+    room
+        How many pairs a list may have; by default some for each subscription.
+    pool, threads
+        Threads that list and sort pairs, besides this one.
+    report
+        Called between two parts of a list: it reports progress, and what it raises ends the run.
+    """
+
+    def __init__(
+        self,
+        interest: Interest,
+        state: State,
+        room: int | None,
+        pool: ThreadPoolExecutor,
+        threads: int,
+        report: Callable[[], None],
+    ) -> None:
+        self.interest, self.state = interest, state
+        self.pool, self.threads, self.report = pool, threads, report
+        self.make_room(max(room or PAIRS_A_SUBSCRIPTION * interest.num_subscriptions, threads))
+
+    @cached_property
+    def buckets(self) -> list[Buckets]:
+        """Working memory for listing by two or three topics, for each thread."""
+        from meshwright.greedy.kernels.index import most_places
+
+        places = most_places(self.state)
+        return [lay_out_buckets(self.state, places) for _ in range(self.threads)]
+
+    @property
+    def room(self) -> int:
+        """How many pairs a list may have."""
+        return len(self.listed)
+
+    def narrower(self, rows: int) -> int:
+        """Return fewer rows to list, where the pairs of that many do not fit; for one row, make room."""
+        if rows == 1:
+            # At worst every node, for each two or three topics of the row.
+            self.make_room(2 * self.room)
+        return max(rows // 2, 1)
+
+    def make_room(self, room: int) -> None:
+        """Lay out memory for lists. What is not used takes none."""
+        self.listed: Offsets = np.empty(room, dtype=np.int64)
+        """Pairs as they are listed, a part for each thread; then all of them in order."""
+        self.keys: Rows = np.empty(room, dtype=np.uint32)
+        """The same pairs while they are sorted."""
+
+    def list_pairs(self, state: State, level: int, low: int, high: int, cut: int) -> Offsets | None:
+        """Return the pairs of level 3 or 2 in rows from low to high, sorted, or None if they do not fit.
+
+        From row `cut` on, only those above level 3 are listed. `state` says which nodes are open. The pairs
+        are in working memory: the next list overwrites them.
+        """
+        from meshwright.greedy.kernels import index
+
+        if level == LISTED:
+            listing: Listing = partial(index.list_by_three, state, cut)
+        else:
+            listing = partial(index.list_by_two, state)
+        chunks = deque(self._chunks(level))
+        share = len(self.listed) // self.threads
+        parts = [self.listed[thread * share : (thread + 1) * share] for thread in range(self.threads)]
+        lengths = [0] * self.threads
+        buckets = self.buckets
+
+        def work(thread: int) -> None:
+            while chunks:
+                try:
+                    topics = chunks.popleft()
+                except IndexError:
+                    break
+                rest = parts[thread][lengths[thread] :]
+                found = int(listing(buckets[thread], topics, low, high, rest))
+                if found == index.FULL_LIST:
+                    lengths[thread] = -1
+                    chunks.clear()
+                    break
+                lengths[thread] += found
+                if thread == 0:
+                    self.report()
+
+        try:
+            self._on_each_thread(work)
+        finally:
+            chunks.clear()
+        if min(lengths) < 0:
+            return None
+        return self.sort([part[:length] for part, length in zip(parts, lengths, strict=True)])
+
+    def sort(self, parts: list[Offsets]) -> Offsets:
+        """Return the listed pairs of all threads in order."""
+        from meshwright.greedy.kernels.pair_order import count_groups, deal_groups, sort_groups
+
+        last = self.interest.num_nodes - 1
+        bits = last.bit_length()
+        # The rest of u and v must fit into a key.
+        shift = max(min(bits - GROUP_BITS, KEY_BITS - bits), 0)
+        counts = np.zeros((self.threads, (last >> shift) + 1), dtype=np.int64)
+        self._on_each_thread(lambda thread: count_groups(parts[thread], shift, counts[thread]))
+        # In each group, what the first thread has listed comes first.
+        places = np.cumsum(counts.T).reshape(counts.T.shape).T - counts
+        sizes = counts.sum(axis=0)
+        ends = np.cumsum(sizes)
+        keys, listed = self.keys, self.listed
+        self._on_each_thread(lambda thread: deal_groups(parts[thread], bits, shift, places[thread], keys))
+        bounds = np.searchsorted(ends, np.linspace(0, ends[-1], self.threads + 1)[1:-1])
+        bounds = np.concatenate(([0], bounds, [len(ends)]))
+        values = 1 << digit_bits(bits + shift, int(ends[-1]) // len(ends))
+
+        def sort(thread: int) -> None:
+            digits, spare = np.empty(values, dtype=np.int64), np.empty(sizes.max(), dtype=np.uint32)
+            first, end = int(bounds[thread]), int(bounds[thread + 1])
+            sort_groups(keys, spare, listed, ends, first, end, bits, shift, digits)
+
+        self._on_each_thread(sort)
+        return listed[: ends[-1]]
+
+    def _on_each_thread(self, work: Callable[[int], None]) -> None:
+        """Call a function with the number of each thread, on that thread, and wait for all of them."""
+        jobs = [self.pool.submit(work, thread) for thread in range(1, self.threads)]
+        try:
+            work(0)
+        finally:
+            for job in jobs:
+                job.result()
+
+    def _chunks(self, level: int) -> list[Ids]:
+        """Return the open topics, in parts of about equal work."""
+        sizes = np.diff(self.interest.node_ptr)
+        steps = choose_three(sizes) if level == LISTED else choose_two(sizes)
+        count = max(int(steps.sum()) // STEPS_A_CALL, 4 * self.threads if self.threads > 1 else 1)
+        topics = np.flatnonzero(self.state.components > 1)
+        # The first topics have the most topics after them: deal all out like cards.
+        return [frozen(topics[i::count], np.int32) for i in range(min(count, len(topics)))]
+
+
+def digit_bits(bits: int, pairs: int) -> int:
+    """Return how many bits to sort at a time, so that as few digits as possible cover all bits.
+
+    Groups of this many pairs must be worth counting all values of a digit.
+    """
+    most = MANY_BITS if pairs >= 1 << (MANY_BITS - 1) else FEW_BITS
+    return max(-(-bits // max(-(-bits // most), 1)), 1)
+
+
+def lay_out_buckets(state: State, places: int) -> Buckets:
+    """Return the working memory of one thread that lists pairs, for `most_places`."""
+    from meshwright.greedy.kernels.index import Buckets
+
+    topics, members = len(state.components), int(np.diff(state.topic_ptr).max(initial=0))
+    by_member = [np.zeros(members, dtype=np.int32) for _ in range(4)]
+    # Kernels copy sixteen numbers at a time, whether they need all of them or not.
+    by_place = [np.zeros(places + 16, dtype=np.int32) for _ in range(7)]
+    return Buckets(
+        node=by_member[0],
+        mine=by_member[1],
+        last=by_member[2],
+        topic=by_place[0],
+        label=by_place[1],
+        owner=by_place[2],
+        following=by_place[3],
+        head=np.full(topics, -1, dtype=np.int32),
+        touched=np.zeros(topics + 1, dtype=np.int32),
+        second=by_member[3],
+        third=by_place[4],
+        own=by_place[5],
+        stepper=by_place[6],
+        before=np.zeros(places, dtype=np.int64),
+        hit=np.zeros(places, dtype=np.int64),
+        recent=np.full(topics, -1, dtype=np.int64),
+        met=np.full(members, -1, dtype=np.int64),
+        group=np.zeros(5 * members, dtype=np.int32),
+        numbers=np.zeros(2, dtype=np.int64),
+    )
