@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calls import COMPILED, Call, calls, crowds, examples, triples
+from calls import COMPILED, RULES, Call, calls, crowds, examples, triples
 from meshwright.errors import InputError
 from meshwright.greedy import Tuning, candidates, grow, level_run, path_choice, rules
 from meshwright.greedy.index_run import IndexRun
@@ -22,16 +22,28 @@ few_topics = crowds(nodes=(3, 40), topics=(2, 12), subscriptions=200)
 """Few topics: many pairs share three and more, so that every list has something in it."""
 
 
-@settings(max_examples=examples(120, 20))
-@given(few_topics, st.integers(1, 4), st.sampled_from([None, 1, 4, 30]), st.integers(1, 3))
-def test_listed_levels_equal_the_twin(interest: Interest, index: int, room: int | None, threads: int) -> None:
+any_rule = st.sampled_from(list(RULES.values()))
+
+
+@settings(max_examples=examples(150, 20))
+@given(
+    few_topics,
+    any_rule,
+    st.integers(1, 4),
+    st.sampled_from([None, 1, 4, 30]),
+    st.integers(1, 3),
+    st.sampled_from([None, 2, 4]),
+)
+def test_listed_levels_equal_the_twin(
+    interest: Interest, rule: rules.Rule, index: int, room: int | None, threads: int, most: int | None
+) -> None:
     """From any level on, with any room for lists and any number of threads, each link is the twin's."""
-    call = Call(interest, rules.gm, threads=threads, tuning=Tuning(index=index, room=room))
+    call = Call(interest, rule, threads=threads, max_degree=most, tuning=Tuning(index=index, room=room))
     assert triples(call.grown()) == call.twin()
 
 
-@settings(max_examples=examples(80, 10))
-@given(calls(few_topics, rules.gm), st.integers(1, 4))
+@settings(max_examples=examples(150, 15))
+@given(any_rule.flatmap(lambda rule: calls(few_topics, rule)), st.integers(1, 4))
 def test_listed_calls_equal_the_twin(call: Call, index: int) -> None:
     """With starts, candidates, topics and budgets, each link is the twin's."""
     tuning = Tuning(index=index, room=call.tuning.room, node_bits=call.tuning.node_bits)
@@ -47,6 +59,22 @@ def test_paths_agree_on_many_nodes(workload: Callable[..., Interest]) -> None:
     swept = triples(grow(interest, rules.gm, tuning=Tuning(index=0)))
     for index, room in ((1, None), (2, 400), (3, None), (4, None), (4, 20_000)):
         assert triples(grow(interest, rules.gm, tuning=Tuning(index=index, room=room), threads=2)) == swept
+
+
+@pytest.mark.skipif(not COMPILED, reason="takes minutes where kernels are not compiled")
+@pytest.mark.parametrize("workload", [unif, zipf, expo], ids=lambda workload: workload.__name__)
+@pytest.mark.parametrize(
+    ("rule", "most"), [(rules.gm, 7), (rules.minmax, None), (rules.low(3), None), (rules.low(2), 6)]
+)
+def test_paths_agree_on_degrees(
+    workload: Callable[..., Interest], rule: rules.Rule, most: int | None
+) -> None:
+    """On 3000 nodes, rules and limits that look at degrees give the same links from lists as by the sweep."""
+    interest = workload(3000, 120, min_size=3, max_size=12, seed=6)
+    swept = triples(grow(interest, rule, max_degree=most, tuning=Tuning(index=0)))
+    for room, threads in ((None, 1), (None, 2), (20_000, 2)):
+        listed = grow(interest, rule, max_degree=most, tuning=Tuning(index=4, room=room), threads=threads)
+        assert triples(listed) == swept
 
 
 def test_lists_that_do_not_fit_are_left_to_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,15 +106,19 @@ def test_a_listed_run_has_no_bit_rows() -> None:
 def test_the_index_is_chosen_where_it_pays() -> None:
     """Many nodes with few topics each are listed; small runs and nodes with many topics are not."""
 
-    def chosen(nodes: int, size: int) -> int:
+    def chosen(nodes: int, size: int, rule: rules.Rule = rules.gm) -> int:
         # Node v has the topics v, v + 1, …: sizes and popularity are all that the estimates look at.
         topics = np.add.outer(np.arange(nodes), np.arange(size)) % 400
         interest = Interest.from_pairs(np.repeat(np.arange(nodes), size), topics.ravel())
-        return highest_level(Task(interest, rules.gm, candidates.everything, None, Tuning()))
+        return highest_level(Task(interest, rule, candidates.everything, None, Tuning()))
 
     assert chosen(1000, 4) == 0
     assert chosen(90_000, 5) == EVERY_LEVEL
     assert chosen(12_000, 100) == 0
+    assert chosen(90_000, 5, rules.minmax) == EVERY_LEVEL
+    assert chosen(60_000, 12, rules.low(3)) == 0
+    # With k near 1 the maximum degree rises hundreds of times, and each time lists are made again.
+    assert chosen(90_000, 5, rules.low(1.5)) == 0
 
 
 def test_low_levels_are_listed_where_it_pays() -> None:
@@ -118,21 +150,19 @@ def test_the_choice_of_a_low_level_changes_nothing(monkeypatch: pytest.MonkeyPat
     assert began == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("rule", "among", "max_degree"),
-    [
-        (rules.minmax, candidates.everything, None),
-        (rules.low(3), candidates.everything, None),
-        (rules.gm, candidates.everything, 5),
-        (rules.gm, candidates.pairs([(0, 1)]), None),
-        (rules.gm, candidates.all_but([(0, 1)]), None),
-    ],
-)
-def test_what_the_index_cannot_do_is_swept(
-    rule: rules.Rule, among: candidates.Candidates, max_degree: int | None
-) -> None:
-    """Degrees, listed candidates and excluded pairs are left to the sweep, whatever the tuning asks for."""
-    assert highest_level(Task(unif(50, 9, size=3), rule, among, max_degree, Tuning(index=4))) == 0
+@pytest.mark.parametrize("among", [candidates.pairs([(0, 1)]), candidates.all_but([(0, 1)])])
+def test_what_the_index_cannot_do_is_swept(among: candidates.Candidates) -> None:
+    """Listed candidates and excluded pairs are left to the sweep, whatever the tuning asks for."""
+    assert highest_level(Task(unif(50, 9, size=3), rules.gm, among, None, Tuning(index=4))) == 0
+
+
+@pytest.mark.parametrize(("rule", "most"), [(rules.minmax, None), (rules.low(3), None), (rules.gm, 5)])
+def test_all_levels_or_none_are_listed_where_degrees_count(rule: rules.Rule, most: int | None) -> None:
+    """A sweep cannot leave its low levels to the index if nodes close or phases follow."""
+    interest = unif(50, 9, size=3)
+    for index, expected in ((1, 0), (3, 0), (4, EVERY_LEVEL)):
+        task = Task(interest, rule, candidates.everything, most, Tuning(index=index))
+        assert highest_level(task) == expected
 
 
 def test_a_list_without_room() -> None:

@@ -117,3 +117,19 @@ def test_the_start_keeps_its_contributions() -> None:
     interest = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"x", "y"}})
     start = overlay_of(interest, [(1, 2)])
     assert triples(grow(interest, rules.gm, start=start, topics=[0])) == [(1, 2, 2), (0, 1, 1)]
+
+
+@given(st.integers(0, 400), st.floats(1, 50), st.booleans())
+def test_the_lowest_sparing_contribution_is_the_first_that_is_good_enough(
+    best: int, k: float, strict: bool
+) -> None:
+    """It is the least contribution of 1 or more that passes the rule, and one less does not."""
+    rule = rules.low(k, strict=strict)
+
+    def enough(sparing: int) -> bool:
+        return sparing * k > best if strict else sparing * k >= best
+
+    lowest = rule.lowest_sparing(best)
+    assert enough(lowest) or lowest == 1 > best
+    assert lowest == 1 or not enough(lowest - 1)
+    assert rules.minmax.lowest_sparing(best) == 1

@@ -28,7 +28,7 @@ LEAST_SECONDS = 0.5
 """A run that the sweep finishes sooner is left to it: the index is not worth compiling for."""
 LEAST_GAIN = 0.2
 """A level that the sweep finishes in fewer seconds is left to it: deciding and listing take half of that."""
-PHASES_SWEPT, PHASES_LISTED = 2, 5
+PHASES_SWEPT, PHASES_LISTED = 2, 8
 """How many times longer the sweep and the index take under a rule with phases."""
 MARGIN = 1.5
 """How many times longer the sweep must take for the index to be chosen: both are estimates."""
