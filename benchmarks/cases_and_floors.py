@@ -22,6 +22,8 @@ PRODUCT = "product"
 """Time of one sparse product A·Aᵀ."""
 PATHS = "paths"
 """Time of GM by the level sweep alone, and by the path that the engine chooses; memory of the latter."""
+RULE_PATHS = "rule-paths"
+"""The same as `paths`, for MinMax-ODA and Low-ODA(3)."""
 THREADS = "threads"
 """Wall time of GM on one thread and on two."""
 DESIGNS = "designs"
@@ -85,6 +87,7 @@ class Case:
     low_over_gm: float | None = 3.0
     two_threads_gain: float | None = 1.3
     swept_over_chosen: float | None = 0.95
+    rules_swept_over_chosen: float | None = 0.95
     chosen_memory_mb: float | None = None
     only_chosen: bool = False
     """Whether the level sweep alone would take too long or too much memory to be measured."""
@@ -210,9 +213,10 @@ FULL: list[Case] = [
     *_each_popularity(_TENFOLD, uniform=replace(_TENFOLD, tasks=(ENGINE, PATHS, THREADS))),
     _FEW_TOPICS_EACH,
     replace(_FEW_TOPICS_EACH, popularity="expo", swept_over_chosen=0.95),
-    replace(_FEW_TOPICS_EACH, popularity="unif", tasks=(PATHS, SPARK), spark_over_engine=2.5),
+    replace(_FEW_TOPICS_EACH, popularity="unif", tasks=(PATHS, RULE_PATHS, SPARK), spark_over_engine=2.5),
     Case(
-        "unif", 300_000, 1_000, (10, 10), tasks=(PATHS, SPARK), two_tasks_gain=1.5, swept_over_chosen=4.0
+        "unif", 300_000, 1_000, (10, 10), tasks=(PATHS, RULE_PATHS, SPARK), two_tasks_gain=1.5,
+        swept_over_chosen=4.0, rules_swept_over_chosen=2.5,
     ),
     _MILLION,
     Case(
@@ -236,12 +240,13 @@ FULL: list[Case] = [
 _QUICK = Case(
     "zipf", 300, 60, (5, 20),
     minmax_over_gm=None, low_over_gm=None, two_threads_gain=None, design_over_gm=None, swept_over_chosen=None,
+    rules_swept_over_chosen=None,
 )  # fmt: skip
 
 QUICK: list[Case] = [
     replace(
         _QUICK,
-        tasks=(*_COMPARED, THREADS, DESIGNS, BEST, WORKLOAD, BOUND, CHURN, TIDY, ROUTES),
+        tasks=(*_COMPARED, RULE_PATHS, THREADS, DESIGNS, BEST, WORKLOAD, BOUND, CHURN, TIDY, ROUTES),
         best_seconds=0.2,
         rounds=20,
     ),

@@ -121,12 +121,12 @@ def lay_out_components(interest: Interest, max_degree: int, *, node_bits: bool |
 
     With `node_bits`, or None and where they fit, contributions are counted by bits of topics.
     """
-    from meshwright.greedy.kernels.sweep import begin
+    from meshwright.greedy.kernels.components import fill_bits
 
     tuning = Tuning(heavy=interest.num_nodes + 1, node_bits=node_bits)
     state = lay_out_state(interest, everything, max_degree, tuning)
     if state.covered:
-        begin(state, no_sweep(), None, True)
+        fill_bits(state, 0, interest.num_nodes, 0, interest.num_topics)
     return state
 
 

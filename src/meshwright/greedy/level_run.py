@@ -103,7 +103,11 @@ class LevelRun:
         self.sparing: Sweep = layout.no_sweep()
         self.shared: Sweep | None = None
         self.scratches: list[Scratch] = []
-        self.state = _listed_state(task) if self.listed == EVERY_LEVEL else _counted_state(task)
+        if self.listed == EVERY_LEVEL:
+            self.state = _listed_state(task)
+        else:
+            self.state = _counted_state(task)
+            self._fill_bits()
         if start is not None:
             link_start(self.state, start.u, start.v)
         if self.degrees is not None:
@@ -117,7 +121,21 @@ class LevelRun:
             self.sparing = layout.lay_out_sweep(*shape, sparing=True)
             self.shared = self.whole
         self.scratches = [layout.lay_out_scratch(self.state, self.whole) for _ in range(self.threads)]
-        begin(self.state, self.whole, self.sparing if self.shared else None, start is None)
+        begin(self.state, self.whole, self.sparing if self.shared else None)
+
+    def _fill_bits(self) -> None:
+        """Fill the bits of the state, each thread those of some nodes and of some topics."""
+        from meshwright.greedy.kernels.components import fill_bits
+
+        interest = self.task.interest
+        nodes, topics = (
+            np.linspace(0, count, self.threads + 1).astype(np.int64)
+            for count in (interest.num_nodes, interest.num_topics)
+        )
+        with ThreadPoolExecutor(self.threads) as pool:
+            parts = zip(nodes, nodes[1:], topics, topics[1:], strict=False)
+            for job in [pool.submit(fill_bits, self.state, *part) for part in parts]:
+                job.result()
 
     def finish(self) -> tuple[Ids, Ids, Ids]:
         """Run to the end and return the links added, with their contributions."""

@@ -16,8 +16,8 @@ Invariants after every link, for each topic:
 `contribution` costs O(|T|/64) words with bits, else O(|T(u)| + |T(v)|). `link` costs the same, plus the
 members of the smaller components that it merges.
 
-A state is laid out in plain Python with its bits empty. `fill_node_bits` and `owned_rows.fill_bits` fill them
-in O(subscriptions); between the two, `link_start` adds the links of a starting overlay.
+A state is laid out in plain Python with its bits empty. `fill_bits` fills them in O(subscriptions), those of some
+nodes and topics at a time; then `link_start` adds the links of a starting overlay.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.arrays import NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.greedy.kernels.owned_rows import close, free_row, give_row, hold
+from meshwright.greedy.kernels.owned_rows import close, fill_topic_bits, free_row, give_row, hold
 from meshwright.greedy.kernels.pair_counts import uncount_pairs
-from meshwright.greedy.kernels.state import FREE_ROWS, HOLDING, MERGES
+from meshwright.greedy.kernels.state import HOLDING, MERGES
 from meshwright.jit.compiler import inlined, inner, kernel
 from meshwright.jit.simd import popcount, prefetch
 
@@ -299,23 +299,24 @@ def link_by_bits(state: State, u: Int, v: Int) -> int:
 
 
 @kernel
+def fill_bits(state: State, first_node: Int, end_node: Int, first_topic: Int, end_topic: Int) -> None:
+    """Fill the bits of some nodes and of some heavy topics, before any link."""
+    fill_node_bits(state, first_node, end_node)
+    fill_topic_bits(state, first_topic, end_topic)
+
+
+@kernel
 def link_start(state: State, us: Ids, vs: Ids) -> None:
-    """Add the links of a starting overlay to a state that has just been laid out."""
-    fill_node_bits(state)
-    # Bit rows are still empty, so no component may own one yet: pretend that none is free. `fill_bits` gives
-    # large components theirs afterwards.
-    spare = state.tally[FREE_ROWS]
-    state.tally[FREE_ROWS] = 0
+    """Add the links of a starting overlay to a state whose bits have just been filled."""
     for i in range(len(us)):
         link(state, np.int64(us[i]), np.int64(vs[i]))
-    state.tally[FREE_ROWS] = spare
 
 
 @inner
-def fill_node_bits(state: State) -> None:
-    """Set each node's bits over topics, all of them alone, and the ranks that lead from bits to entries."""
+def fill_node_bits(state: State, first: Int, end: Int) -> None:
+    """Set the bits over topics of the nodes in a range, all alone, and the ranks that lead to entries."""
     words = np.uint64(state.rank.shape[1] - 1)
-    for v in range(len(state.node_bits)):
+    for v in range(first, end):
         for i in range(state.node_ptr[v], state.node_ptr[v + 1]):
             # Topics ascend: the rest has no bit either.
             if state.node_topics[i] >= state.covered:

@@ -85,17 +85,11 @@ def close(state: State, component: Int) -> None:
 
 
 @inner
-def fill_bits(state: State) -> None:
-    """Set the bit rows of the heavy topics, and give rows to components that are large from the start."""
-    for topic in range(len(state.topic_row)):
+def fill_topic_bits(state: State, first: Int, end: Int) -> None:
+    """Set the bit rows of the heavy topics in a range."""
+    for topic in range(first, end):
         row = state.topic_row[topic]
         if row >= 0:
-            begin, end = state.topic_ptr[topic], state.topic_ptr[topic + 1]
-            for slot in range(begin, end):
+            for slot in range(state.topic_ptr[topic], state.topic_ptr[topic + 1]):
                 v = np.uint64(state.topic_nodes[slot])
                 state.bits[row, v >> SIX] |= ONE << (v & SIXTY_THREE)
-            for slot in range(begin, end):
-                # A component is named by one of its slots.
-                is_component = state.node_label[state.entry[slot]] == slot
-                if is_component and state.large[topic] <= state.size[slot] < end - begin:
-                    give_row(state, topic, slot)

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.arrays import ALL_ONES, NOTHING, ONE, SIX, SIXTY_THREE
-from meshwright.greedy.kernels.components import contribution, fill_node_bits, is_open, link
-from meshwright.greedy.kernels.owned_rows import fill_bits
+from meshwright.greedy.kernels.components import contribution, is_open, link
 from meshwright.greedy.kernels.rows import adopt, rebuild
 from meshwright.greedy.kernels.state import (
     BROKEN,
@@ -271,11 +270,8 @@ def begin_phase(state: State, whole: Sweep, sparing: Sweep, level: Int) -> None:
 
 
 @kernel
-def begin(state: State, whole: Sweep, sparing: Sweep | None, fresh: bool) -> None:
-    """Fill the bits of a state, `fresh` or linked by `link_start`, and open the sweeps over it."""
-    if fresh:
-        fill_node_bits(state)
-    fill_bits(state)
+def begin(state: State, whole: Sweep, sparing: Sweep | None) -> None:
+    """Open the sweeps over a state."""
     for v in range(len(whole.bound)):
         close_full(state, whole, v, state.max_degree)
     if sparing is not None:
