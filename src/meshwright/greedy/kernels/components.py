@@ -16,7 +16,7 @@ Invariants after every link, for each topic:
 `contribution` costs O(|T|/64) words with bits, else O(|T(u)| + |T(v)|). `link` costs the same, plus the
 members of the smaller components that it merges.
 
-A state is laid out in plain Python with its bits empty. `fill_bits` fills them in O(subscriptions), those of some
+A state is laid out in plain Python with its bits empty. `fill_bits` fills them in O(subscriptions), for some
 nodes and topics at a time; then `link_start` adds the links of a starting overlay.
 """
 
