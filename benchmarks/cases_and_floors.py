@@ -91,6 +91,8 @@ class Case:
     chosen_memory_mb: float | None = None
     only_chosen: bool = False
     """Whether the level sweep alone would take too long or too much memory to be measured."""
+    rules_only_chosen: bool = False
+    """The same for the rules that look at degrees."""
     design_over_gm: float | None = 2.0
     best_seconds: float = 20.0
     best_saves: tuple[float | None, float | None, float | None] = (None, None, None)
@@ -173,9 +175,10 @@ _BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES, PATHS), memor
 _TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE, PATHS), memory_mb=250.0)
 _FEW_TOPICS_EACH = Case("zipf", 100_000, 1_000, (10, 10), tasks=(PATHS,), swept_over_chosen=2.0)
 _MILLION = Case(
-    "unif", 1_000_000, 1_000, (10, 10), tasks=(WORKLOAD, ENGINE, PATHS, THREADS, SPARK), memory_mb=1536.0,
+    "unif", 1_000_000, 1_000, (10, 10), tasks=(WORKLOAD, ENGINE, PATHS, RULE_PATHS, THREADS, SPARK),
+    memory_mb=1536.0,
     spark_over_engine=1.5, spark_over_kernel=3.0, two_tasks_gain=1.5,
-    swept_over_chosen=6.0, chosen_memory_mb=1228.8,
+    swept_over_chosen=6.0, chosen_memory_mb=1228.8, rules_only_chosen=True,
 )  # fmt: skip
 _TEN_MILLION = Case(  # ten million subscriptions
     "social",

@@ -6,6 +6,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -123,6 +124,7 @@ def _digest(overlay: Overlay) -> str:
 
 def compare_rule_paths(case: Case) -> dict[str, Any]:
     """Return, for MinMax-ODA and Low-ODA(3), what `compare_paths` does for GM."""
+    case = replace(case, only_chosen=case.rules_only_chosen)
     return {
         name: compare_paths(case, rule) for name, rule in (("minmax", rules.minmax), ("low", rules.low(3)))
     }
@@ -239,17 +241,22 @@ def _rules(page: Page) -> None:
     )
 
 
+def _path_cells(page: Page, record: dict[str, Any], floor: float | None) -> list[str]:
+    """Return the cells of a row on both paths: edges, seconds, their ratio with its floor, and memory."""
+    cells = [f"{record['edges']:,}", figure(record["chosen"])]
+    if "swept" in record:
+        gain = record["swept"] / record["chosen"]
+        cells += [figure(record["swept"]), figure(gain), *page.floor(gain, "≥", floor)]
+    else:
+        cells += ["–", "–", "–", ""]
+    return [*cells, megabytes(record["chosen_mb"]), megabytes(record.get("swept_mb"))]
+
+
 def _paths(page: Page) -> None:
     rows = []
     for case, record in page.measured(PATHS):
-        cells = [case.name, f"{record['edges']:,}", figure(record["chosen"])]
-        if "swept" in record:
-            gain = record["swept"] / record["chosen"]
-            cells += [figure(record["swept"]), figure(gain), *page.floor(gain, "≥", case.swept_over_chosen)]
-        else:
-            cells += ["–", "–", "–", ""]
         memory = record["chosen_mb"]
-        cells += [megabytes(memory), megabytes(record.get("swept_mb"))]
+        cells = [case.name, *_path_cells(page, record, case.swept_over_chosen)]
         rows.append(
             [*cells, *(["–", ""] if memory is None else page.floor(memory, "≤", case.chosen_memory_mb))]
         )
@@ -266,11 +273,7 @@ def _rule_paths(page: Page) -> None:
     rows = []
     for case, record in page.measured(RULE_PATHS):
         for name, title in (("minmax", "MinMax-ODA"), ("low", "Low-ODA(3)")):
-            it = record[name]
-            gain = it["swept"] / it["chosen"]
-            cells = [case.name, title, f"{it['edges']:,}", figure(it["chosen"]), figure(it["swept"])]
-            cells += [figure(gain), *page.floor(gain, "≥", case.rules_swept_over_chosen)]
-            rows.append([*cells, megabytes(it["chosen_mb"]), megabytes(it["swept_mb"])])
+            rows.append([case.name, title, *_path_cells(page, record[name], case.rules_swept_over_chosen)])
     page.table(
         "The level sweep and the index under rules that look at degrees",
         "As above, for MinMax-ODA and Low-ODA(3).",
