@@ -127,6 +127,21 @@ def test_tampered_degree_prices_fail_the_plan(
     assert any(wrong in point for point in report.disagreements)
 
 
+@pytest.mark.parametrize("column", ["at_degree", "lowest_degree"])
+def test_any_change_of_a_certificate_fails_the_plan(low_plan: Path, interest: Interest, column: str) -> None:
+    """Prices changed by so little that they still prove what is stated are not those of the plan."""
+    file = low_plan / "degree_prices.parquet"
+    table = pq.read_table(file)
+    values = table.column(column).to_pylist()
+    first = next(i for i, value in enumerate(values) if value > 0)
+    values[first] -= 1
+    place = table.column_names.index(column)
+    pq.write_table(table.set_column(place, table.schema.field(place), pa.array(values, pa.int64())), file)
+    report = verify_stored_plan(low_plan, interest)
+    assert not report.passed
+    assert "degree_prices.parquet has changed since plan.json was written" in report.disagreements
+
+
 def test_damaged_degree_prices_are_rejected(low_plan: Path, interest: Interest) -> None:
     """Values out of range, missing rows or a missing file are damage, and the file is named."""
     file = low_plan / "degree_prices.parquet"

@@ -122,23 +122,35 @@ def table_digests(folder: Path) -> dict[str, str]:
     return digests
 
 
+MISSING = "is missing"
+"""What `changed_tables` says of a table that is not there."""
+
+
+def changed_tables(folder: Path, kind: Kind, content: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is wrong with tables of a folder that its description lists, if it lists any, by name."""
+    listed = content.get("files", {})
+    if not isinstance(listed, dict):
+        raise damaged(folder / kind.file, "'files' is not an object")
+    found = table_digests(folder)
+    faults = {}
+    for name, known in listed.items():
+        if name not in found:
+            faults[name] = MISSING
+        elif found[name] != known:
+            faults[name] = f"has changed since {kind.file} was written"
+    return faults
+
+
 def check_digests(folder: Path, kind: Kind, content: Mapping[str, Any]) -> None:
-    """Check that the tables of a folder are those that its description lists, if it lists any.
+    """Check that the tables of a folder are those that its description lists.
 
     Raises
     ------
     FormatError
         If a file is missing or has changed.
     """
-    listed = content.get("files", {})
-    if not isinstance(listed, dict):
-        raise damaged(folder / kind.file, "'files' is not an object")
-    found = table_digests(folder)
-    for name, known in listed.items():
-        if name not in found:
-            raise damaged(folder, f"{name} is missing")
-        if found[name] != known:
-            raise damaged(folder / name, f"it has changed since {kind.file} was written")
+    for name, fault in changed_tables(folder, kind, content).items():
+        raise damaged(*((folder, f"{name} {fault}") if fault == MISSING else (folder / name, f"it {fault}")))
 
 
 def damaged(where: str | Path, why: str) -> FormatError:

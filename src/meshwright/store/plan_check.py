@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrow import to_numpy
-from meshwright.files.header import PLAN, damaged
+from meshwright.files.header import MISSING, PLAN, changed_tables, damaged
 from meshwright.files.urls import inside
 from meshwright.store.plan_parts import DEGREE_PRICES, DEGREE_PRICES_FILE, PRICES, PRICES_FILE
 from meshwright.store.plans import read_groups, read_plan
@@ -62,7 +62,17 @@ def verify_stored_plan(
     except CertificateError as error:
         file = DEGREE_PRICES_FILE if isinstance(error, DegreeCertificateError) else PRICES_FILE
         raise damaged(inside(stored.place, file), str(error)) from error
-    return replace(report, disagreements=(*faults, *report.disagreements))
+    return replace(report, disagreements=(*faults, *report.disagreements, *proof_faults(stored)))
+
+
+def proof_faults(stored: StoredPlan) -> tuple[str, ...]:
+    """Return which certificates were changed since the plan was written, though they may prove as much."""
+    changed = changed_tables(stored.path, PLAN, stored.metadata)
+    return tuple(
+        f"{name} {changed[name]}"
+        for name in (PRICES_FILE, DEGREE_PRICES_FILE)
+        if changed.get(name, MISSING) != MISSING
+    )
 
 
 def rederive_groups(stored: StoredPlan, interest: Interest) -> tuple[Interest, tuple[str, ...]]:
