@@ -117,6 +117,8 @@ def test_the_index_is_chosen_where_it_pays() -> None:
     assert chosen(12_000, 100) == 0
     assert chosen(90_000, 5, rules.minmax) == EVERY_LEVEL
     assert chosen(60_000, 12, rules.low(3)) == 0
+    # Lists of the pairs that share two topics are far too long where nodes close before topics have giants.
+    assert chosen(90_000, 2, rules.minmax) == 0
     # With k near 1 the maximum degree rises hundreds of times, and each time lists are made again.
     assert chosen(90_000, 5, rules.low(1.5)) == 0
 
@@ -163,6 +165,39 @@ def test_all_levels_or_none_are_listed_where_degrees_count(rule: rules.Rule, mos
     for index, expected in ((1, 0), (3, 0), (4, EVERY_LEVEL)):
         task = Task(interest, rule, candidates.everything, most, Tuning(index=index))
         assert highest_level(task) == expected
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@pytest.mark.parametrize("held", [{}, {"a": {"x"}}, {"a": set(), "b": set()}])
+def test_nothing_to_link(held: dict[str, set[str]], rule: rules.Rule) -> None:
+    """Without nodes, subscriptions or pairs there are no links, whatever the tuning asks for."""
+    assert len(grow(Interest.from_dict(held), rule, tuning=Tuning(index=4))) == 0
+
+
+def hub_and_leaves(leaves: int) -> Interest:
+    """Return a hub with more topics than its leaves have, each leaf with some of them and one of others."""
+    random = np.random.default_rng(8)
+    held = {"hub": {f"t{i}" for i in range(40)}}
+    for leaf in range(leaves):
+        chosen = random.choice(40, size=5, replace=False)
+        held[f"leaf {leaf:03}"] = {*(f"t{i}" for i in chosen), f"other {leaf % 7}"}
+    return Interest.from_dict(held)
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_a_hub_that_takes_many_phases(rule: rules.Rule) -> None:
+    """Where a phase opens no node, it begins below the levels that the last one has linked."""
+    interest = hub_and_leaves(60)
+    assert triples(grow(interest, rule, tuning=Tuning(index=4))) == triples(
+        grow(interest, rule, tuning=Tuning(index=0))
+    )
+
+
+def test_a_star_of_topics_that_two_nodes_have() -> None:
+    """Level 1 links a hub to one node after the other, also where the engine pauses in between."""
+    held = {"hub": {f"t{i}" for i in range(50)}, **{f"leaf {i:02}": {f"t{i}"} for i in range(50)}}
+    call = Call(Interest.from_dict(held), rules.gm, tuning=Tuning(index=4), restless=True)
+    assert triples(call.grown()) == call.twin()
 
 
 def test_a_list_without_room() -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,6 +86,32 @@ def test_a_full_list_leaves_the_buckets_clean() -> None:
         assert sorted(room[:length]) == expected
 
 
+def test_a_failure_stops_all_threads() -> None:
+    """What progress raises ends a list on every thread: no further part of it begins."""
+    interest = zipf(4000, 300, size=9, seed=3)
+    run, _ = begin(interest, 0)
+    run.state = run.state._replace(outside=np.zeros(4000, dtype=np.int32))
+    begun: list[int] = []
+
+    listing = index.list_by_two
+
+    def count(*given: Any) -> Any:
+        begun.append(1)
+        return listing(*given)
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(2) as pool, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pair_lists, "STEPS_A_CALL", 1000)
+        lists = PairLists(interest, run.state, 10**7, pool, 2, stop)
+        chunks = len(lists._chunks(2))
+        patch.setattr(index, "list_by_two", count)
+        with pytest.raises(KeyboardInterrupt):
+            lists.list_pairs(2, 0, 4000, 4000)
+    assert 1 <= len(begun) < chunks
+
+
 @settings(max_examples=examples(100, 20))
 @given(
     st.integers(1, 3),
@@ -103,13 +130,14 @@ def test_pairs_are_sorted(
         patch.setattr(pair_lists, "FEW_BITS", few_bits)
         patch.setattr(pair_lists, "KEY_BITS", key_bits)
         lists = PairLists(interest, run.state, None, pool, threads, run.driver.report)
-        ends = st.integers(0, nodes - 1)
+        low = data.draw(st.integers(0, nodes - 1))
+        rows, ends = st.integers(low, nodes - 1), st.integers(0, nodes - 1)
         parts = []
         for _ in range(threads):
-            drawn = data.draw(st.lists(st.tuples(ends, ends), max_size=nodes))
+            drawn = data.draw(st.lists(st.tuples(rows, ends), max_size=nodes))
             parts.append(np.array([u << 32 | v for u, v in drawn], dtype=np.int64))
         expected = np.sort(np.concatenate(parts))
-        assert lists.sort(parts).tolist() == expected.tolist()
+        assert lists.sort(parts, low, nodes - low).tolist() == expected.tolist()
 
 
 def test_large_groups_are_sorted_by_longer_digits() -> None:
@@ -127,6 +155,8 @@ def test_checking_ahead_changes_nothing(interest: Interest, threads: int, twice:
         patch.setattr(index_run, "PORTION", 2)
         patch.setattr(index_run, "listing_twice_pays", lambda _: twice)
         assert triples(grow(interest, rules.gm, threads=threads, tuning=Tuning(index=4))) == swept
+        degrees = triples(grow(interest, rules.minmax, tuning=Tuning(index=0)))
+        assert triples(grow(interest, rules.minmax, threads=threads, tuning=Tuning(index=4))) == degrees
 
 
 @pytest.mark.skipif(not COMPILED, reason="takes minutes where kernels are not compiled")

@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.greedy.index_run import FIRST_ROWS, IndexRun, open_below
-from meshwright.greedy.path_choice import LISTED, listing_twice_pays
+from meshwright.greedy.path_choice import LISTED
 
 if TYPE_CHECKING:
     from meshwright.arrays import Offsets
     from meshwright.greedy.driver import Driver
     from meshwright.greedy.kernels.state import State
     from meshwright.greedy.level_run import Task
+
+
+NO_LEVEL = 2**31
+"""The last level that was linked, if none was."""
 
 
 class PhaseRun(IndexRun):
@@ -37,9 +41,11 @@ class PhaseRun(IndexRun):
         self.rule, self.allowed = task.rule, state
         self.level = 0
         """No pair contributes more."""
+        self.limit, self.done_to = 0, NO_LEVEL
+        """The limit that closed nodes in the last phase, and the last level that it linked."""
 
     def _cuts(self) -> tuple[int, ...]:
-        """Return that level 3 is listed in its phase: only the levels above are listed before."""
+        """Return only row 0: each phase lists level 3 when it is reached."""
         return (0,)
 
     def link_all(self) -> None:
@@ -62,7 +68,7 @@ class PhaseRun(IndexRun):
         Return the latter if it is known.
         """
         limit = self._open(int(self.state.degree.max(initial=0)))
-        level = self.level
+        level = self._first_level(limit)
         while level > 0 and self.state.allowed_nodes.any() and not self._is_done():
             if level < self.rule.lowest_sparing(self.level):
                 # The best link of all may contribute less by now.
@@ -71,15 +77,27 @@ class PhaseRun(IndexRun):
                     return best
                 self._open(limit)
             self._link_sparing(level, limit)
+            self.done_to = level
             level -= 1
         return None
+
+    def _first_level(self, limit: int) -> int:
+        """Return the level at which a phase begins: below those of the last one, if no node was opened.
+
+        Contributions only fall, so those levels are still empty.
+        """
+        degree = self.state.degree
+        if ((degree >= self.limit) & (degree < limit)).any():
+            self.done_to = NO_LEVEL
+        self.limit = limit
+        return min(self.level, self.done_to - 1)
 
     def _link_sparing(self, level: int, limit: int) -> None:
         if level > LISTED:
             self._take(self.high, self.bounds, level, limit)
         elif level > 1:
             nodes = self.interest.num_nodes
-            at_once = level == LISTED and not listing_twice_pays(self.interest)
+            at_once = level == LISTED and not self.twice
             self._link_level(level, limit, 0, nodes if at_once else nodes // FIRST_ROWS + 1)
         else:
             self._link_singles(limit)
@@ -111,7 +129,7 @@ class PhaseRun(IndexRun):
         for level in range(min(self.level, LISTED), 1, -1):
             low, width = 0, nodes // FIRST_ROWS**2 + 1
             while low < nodes:
-                pairs = self.lists.list_pairs(self.state, level, low, low + width, low + width)
+                pairs = self.lists.list_pairs(level, low, low + width, low + width)
                 if pairs is None:
                     width = self.lists.narrower(width)
                     continue

@@ -51,6 +51,8 @@ class IndexRun:
         outside = np.zeros(len(state.degree), dtype=np.int32)
         self.state = state._replace(outside=outside, allowed_nodes=open_below(state, state.max_degree))
         self.lists = PairLists(task.interest, self.state, task.tuning.room, pool, threads, driver.report)
+        self.twice = listing_twice_pays(task.interest)
+        """Whether level 3 is better listed in two slices."""
         self.high: Offsets = np.zeros(0, dtype=np.int64)
         """The pairs that contribute more than 3."""
         self.bounds: Ids = np.zeros(0, dtype=np.int32)
@@ -77,7 +79,7 @@ class IndexRun:
         nodes = self.interest.num_nodes
         first = nodes // FIRST_ROWS + 1
         for cut in self._cuts():
-            pairs = self.lists.list_pairs(self.state, LISTED, 0, nodes, cut)
+            pairs = self.lists.list_pairs(LISTED, 0, nodes, cut)
             if pairs is not None:
                 self.cut, end = cut, int(np.searchsorted(pairs, cut << 32))
                 self.third, rest = pairs[:end], pairs[end:]
@@ -87,7 +89,7 @@ class IndexRun:
                 return True
         parts, low, width = [], 0, first
         while low < nodes:
-            pairs = self.lists.list_pairs(self.state, LISTED, low, low + width, 0)
+            pairs = self.lists.list_pairs(LISTED, low, low + width, 0)
             if pairs is not None:
                 parts.append(_once(pairs))
                 if sum(map(len, parts)) > self.lists.room:
@@ -104,7 +106,7 @@ class IndexRun:
         """Return the rows up to which level 3 may be listed together with the levels above, best first."""
         nodes = self.interest.num_nodes
         first = nodes // FIRST_ROWS + 1
-        return (first,) if listing_twice_pays(self.interest) else (nodes, first)
+        return (first,) if self.twice else (nodes, first)
 
     def link_all(self) -> None:
         """Link all levels, after `list_high`."""
@@ -129,14 +131,13 @@ class IndexRun:
         """List and link the pairs of level 3 or 2 from row `low` on, those of `width` rows at first."""
         from meshwright.greedy.kernels.index import count_outside
 
+        growth = FIRST_ROWS
         while low < self.interest.num_nodes and not self._is_done():
             count_outside(self.state)
-            pairs = self.lists.list_pairs(self.state, level, low, low + width, low + width)
-            if pairs is None:
-                width = self.lists.narrower(width)
-                continue
+            while (pairs := self.lists.list_pairs(level, low, low + width, low + width)) is None:
+                width, growth = self.lists.narrower(width), 2
             self._link(pairs, level, limit)
-            low, width = low + width, FIRST_ROWS * width
+            low, width = low + width, growth * width
 
     def _is_done(self) -> bool:
         """Return whether no link may be added any more, or none is needed."""
@@ -156,12 +157,13 @@ class IndexRun:
         count_outside(self.state)
         here = self.state.topic_ptr[:-1].astype(np.int32)
         ahead = np.zeros(self.interest.num_subscriptions, dtype=np.int32)
+        partner = np.zeros(int(np.diff(self.interest.node_ptr).max(initial=0)), dtype=np.int32)
         cursor = np.zeros(1, dtype=np.int64)
         end = self.driver.max_edges if most is None else int(self.state.tally[EDGES]) + most
 
         def step(goal: Goal, links: Links) -> int:
             goal = goal._replace(max_edges=min(goal.max_edges, end))
-            return take_singles(self.state, here, ahead, limit, cursor, goal, links)
+            return take_singles(self.state, here, ahead, partner, limit, cursor, goal, links)
 
         self.driver.run(step)
 

@@ -90,18 +90,18 @@ class PairLists:
         self.keys: Rows = np.empty(room, dtype=np.uint32)
         """The same pairs while they are sorted."""
 
-    def list_pairs(self, state: State, level: int, low: int, high: int, cut: int) -> Offsets | None:
+    def list_pairs(self, level: int, low: int, high: int, cut: int) -> Offsets | None:
         """Return the pairs of level 3 or 2 in rows from low to high, sorted, or None if they do not fit.
 
-        From row `cut` on, only those above level 3 are listed. `state` says which nodes are open. The pairs
-        are in working memory: the next list overwrites them.
+        From row `cut` on, only those above level 3 are listed. The pairs are in working memory: the next list
+        overwrites them.
         """
         from meshwright.greedy.kernels import index
 
         if level == LISTED:
-            listing: Listing = partial(index.list_by_three, state, cut)
+            listing: Listing = partial(index.list_by_three, self.state, cut)
         else:
-            listing = partial(index.list_by_two, state)
+            listing = partial(index.list_by_two, self.state)
         chunks = deque(self._chunks(level))
         share = len(self.listed) // self.threads
         parts = [self.listed[thread * share : (thread + 1) * share] for thread in range(self.threads)]
@@ -109,7 +109,7 @@ class PairLists:
         buckets = self.buckets
 
         def work(thread: int) -> None:
-            while chunks:
+            while True:
                 try:
                     topics = chunks.popleft()
                 except IndexError:
@@ -124,30 +124,29 @@ class PairLists:
                 if thread == 0:
                     self.report()
 
-        try:
-            self._on_each_thread(work)
-        finally:
-            chunks.clear()
+        self._on_each_thread(work, chunks.clear)
         if min(lengths) < 0:
             return None
-        return self.sort([part[:length] for part, length in zip(parts, lengths, strict=True)])
+        rows = min(high, self.interest.num_nodes) - low
+        return self.sort([part[:length] for part, length in zip(parts, lengths, strict=True)], low, rows)
 
-    def sort(self, parts: list[Offsets]) -> Offsets:
-        """Return the listed pairs of all threads in order."""
+    def sort(self, parts: list[Offsets], low: int, rows: int) -> Offsets:
+        """Return the listed pairs of all threads in order; they are pairs of some rows from `low` on."""
         from meshwright.greedy.kernels.pair_order import count_groups, deal_groups, sort_groups
 
-        last = self.interest.num_nodes - 1
-        bits = last.bit_length()
+        bits, row_bits = (self.interest.num_nodes - 1).bit_length(), (rows - 1).bit_length()
         # The rest of u and v must fit into a key.
-        shift = max(min(bits - GROUP_BITS, KEY_BITS - bits), 0)
-        counts = np.zeros((self.threads, (last >> shift) + 1), dtype=np.int64)
-        self._on_each_thread(lambda thread: count_groups(parts[thread], shift, counts[thread]))
+        shift = max(min(row_bits - GROUP_BITS, KEY_BITS - bits), 0)
+        counts = np.zeros((self.threads, ((rows - 1) >> shift) + 1), dtype=np.int64)
+        self._on_each_thread(lambda thread: count_groups(parts[thread], low, shift, counts[thread]))
         # In each group, what the first thread has listed comes first.
         places = np.cumsum(counts.T).reshape(counts.T.shape).T - counts
         sizes = counts.sum(axis=0)
         ends = np.cumsum(sizes)
         keys, listed = self.keys, self.listed
-        self._on_each_thread(lambda thread: deal_groups(parts[thread], bits, shift, places[thread], keys))
+        self._on_each_thread(
+            lambda thread: deal_groups(parts[thread], low, bits, shift, places[thread], keys)
+        )
         bounds = np.searchsorted(ends, np.linspace(0, ends[-1], self.threads + 1)[1:-1])
         bounds = np.concatenate(([0], bounds, [len(ends)]))
         values = 1 << digit_bits(bits + shift, int(ends[-1]) // len(ends))
@@ -155,16 +154,27 @@ class PairLists:
         def sort(thread: int) -> None:
             digits, spare = np.empty(values, dtype=np.int64), np.empty(sizes.max(), dtype=np.uint32)
             first, end = int(bounds[thread]), int(bounds[thread + 1])
-            sort_groups(keys, spare, listed, ends, first, end, bits, shift, digits)
+            sort_groups(keys, spare, listed, ends, first, end, low, bits, shift, digits)
 
         self._on_each_thread(sort)
         return listed[: ends[-1]]
 
-    def _on_each_thread(self, work: Callable[[int], None]) -> None:
-        """Call a function with the number of each thread, on that thread, and wait for all of them."""
-        jobs = [self.pool.submit(work, thread) for thread in range(1, self.threads)]
+    def _on_each_thread(self, work: Callable[[int], None], cancel: Callable[[], None] = lambda: None) -> None:
+        """Call a function with the number of each thread, on that thread, and wait for all of them.
+
+        If one fails, or is interrupted, `cancel` tells the others to stop.
+        """
+
+        def watched(thread: int) -> None:
+            try:
+                work(thread)
+            except BaseException:
+                cancel()
+                raise
+
+        jobs = [self.pool.submit(watched, thread) for thread in range(1, self.threads)]
         try:
-            work(0)
+            watched(0)
         finally:
             for job in jobs:
                 job.result()

@@ -1,4 +1,4 @@
-"""Choose, by estimated costs, which levels of Greedy Merge are swept and which are listed from the index.
+"""Choose, by estimated costs, which levels are swept and which are listed from the index.
 
 Both paths add the same links, so an estimate that is wrong costs time only. The measured crossover is in
 `docs/engine.md`.
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from meshwright.arrays import Floats, Ids
     from meshwright.greedy.level_run import Task
     from meshwright.greedy.rules import Rule
@@ -40,7 +42,7 @@ def may_list(task: Task) -> bool:
     The index lists pairs of any open nodes, but knows no excluded pairs.
     """
     candidates, tuned = task.candidates, task.tuning.index
-    if candidates.pairs is not None or candidates.excluded is not None:
+    if candidates.pairs is not None or candidates.excluded is not None or not task.interest.num_subscriptions:
         return False
     if tuned is not None:
         return tuned != 0
@@ -48,9 +50,9 @@ def may_list(task: Task) -> bool:
 
 
 def has_few_phases(rule: Rule) -> bool:
-    """Return whether a rule raises the maximum degree seldom: not while a sparing link contributes at all.
+    """Return whether a rule takes sparing links of level 1 before links of level 2 that raise the degree.
 
-    Low-ODA with k near 1 prefers links that contribute more, and ends at a much higher degree.
+    Otherwise, as Low-ODA with k near 1, it ends at a much higher maximum degree, in one phase for each.
     """
     return rule.k is None or rule.lowest_sparing(LOWEST) == 1
 
@@ -105,11 +107,21 @@ def index_seconds(task: Task) -> float:
 
     Buckets of three topics take 12 ns for each three topics of a node, buckets of two 16 ns for each two, in
     three passes. Listing, sorting and checking a pair costs 50 ns for each three topics that it shares.
+
+    Under a rule with phases, each one lists again. Where nodes close, at the end of a phase or at a limit,
+    topics may stay split until late, so pairs that share two topics must be listed, too.
     """
     interest, times = task.interest, 1 if task.rule.k is None else PHASES_LISTED
     sizes = np.diff(interest.node_ptr).astype(np.float64)
     threes, twos = choose_three(sizes).sum(), choose_two(sizes).sum()
-    return times * float(12e-9 * threes + 3 * 16e-9 * twos + 50e-9 * shared_threes(interest))
+    seconds = times * float(12e-9 * threes + 3 * 16e-9 * twos + 50e-9 * shared_threes(interest))
+    closing = task.rule.k is not None or task.max_degree is not None
+    return seconds + 50e-9 * shared_twos(interest) if closing else seconds
+
+
+def shared_twos(interest: Interest) -> float:
+    """Estimate how many pairs of nodes share two topics, each counted once for each set of two."""
+    return _shared(interest, choose_two, _products_of_two)
 
 
 def shared_threes(interest: Interest) -> float:
@@ -118,10 +130,16 @@ def shared_threes(interest: Interest) -> float:
     If nodes choose topics independently, by popularity p, this is (Σ_v C(|T(v)|, 3))² / 2 · e₃(p²) / e₃(p)²,
     where e₃ sums the products of three different topics.
     """
-    threes = choose_three(np.diff(interest.node_ptr).astype(np.float64)).sum()
+    return _shared(interest, choose_three, _products_of_three)
+
+
+def _shared(
+    interest: Interest, choose: Callable[[Floats], Floats], products: Callable[[Floats], float]
+) -> float:
+    sets = choose(np.diff(interest.node_ptr).astype(np.float64)).sum()
     popularity = np.bincount(interest.node_topics, minlength=interest.num_topics).astype(np.float64)
-    together = _products_of_three(popularity)
-    return float(threes**2 / 2 * _products_of_three(popularity**2) / together**2) if together > 0 else 0.0
+    together = products(popularity)
+    return float(sets**2 / 2 * products(popularity**2) / together**2) if together > 0 else 0.0
 
 
 def listing_twice_pays(interest: Interest) -> bool:
@@ -142,6 +160,11 @@ def choose_two(sizes: Floats) -> Floats:
 def choose_three(sizes: Floats) -> Floats:
     """Return how many sets of three there are, for each size."""
     return choose_two(sizes) * np.maximum(sizes - 2, 0) / 3
+
+
+def _products_of_two(values: Floats) -> float:
+    """Return the sum of x·y over all sets of two values."""
+    return max(0.0, float(values.sum() ** 2 - (values**2).sum()) / 2)
 
 
 def _products_of_three(values: Floats) -> float:

@@ -178,10 +178,13 @@ def find(state: State, pairs: Offsets, bounds: Ids, level: Int) -> int:
 
     Pairs are passed over, and bounds lowered, as `take` does.
     """
+    row = np.int64(-1)
     for i in range(len(pairs)):
         u, v = pairs[i] >> 32, pairs[i] & HALF
         if bounds[i] == level and both_open(state, u, v):
-            note(state, state.noted, u)
+            if u != row:
+                note(state, state.noted, u)
+                row = u
             bounds[i] = contribution_of_noted(state, state.noted, u, v, level)
             if bounds[i] == level:
                 return i

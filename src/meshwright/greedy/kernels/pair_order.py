@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 @kernel
-def count_groups(pairs: Offsets, shift: Int, counts: Offsets) -> None:
-    """Count the pairs of each group of 2^`shift` rows."""
+def count_groups(pairs: Offsets, low: Int, shift: Int, counts: Offsets) -> None:
+    """Count the pairs of each group of 2^`shift` rows, from row `low` on."""
     for i in range(len(pairs)):
-        counts[(pairs[i] >> 32) >> shift] += 1
+        counts[((pairs[i] >> 32) - low) >> shift] += 1
 
 
 @kernel
-def deal_groups(pairs: Offsets, bits: Int, shift: Int, places: Offsets, keys: Rows) -> None:
+def deal_groups(pairs: Offsets, low: Int, bits: Int, shift: Int, places: Offsets, keys: Rows) -> None:
     """Write the key of each pair to the next place of its group, and advance that place.
 
     `bits` are those of a node.
     """
     rest = (np.int64(1) << shift) - 1
     for i in range(len(pairs)):
-        u, v = pairs[i] >> 32, pairs[i] & HALF
+        u, v = (pairs[i] >> 32) - low, pairs[i] & HALF
         keys[places[u >> shift]] = ((u & rest) << bits) | v
         places[u >> shift] += 1
 
@@ -66,6 +66,7 @@ def sort_groups(
     ends: Offsets,
     first: Int,
     last: Int,
+    low: Int,
     bits: Int,
     shift: Int,
     work: Offsets,
@@ -80,22 +81,22 @@ def sort_groups(
         width += 1
     for group in range(first, last):
         begin, end = np.int64(0) if group == 0 else ends[group - 1], ends[group]
-        source, low, high = keys, begin, end
+        source, here, stop = keys, begin, end
         target, out = spare, np.int64(0)
         at = np.int64(0)
         while at + width < bits + shift:
-            count_digits(source, low, high, at, work)
-            for i in range(low, high):
+            count_digits(source, here, stop, at, work)
+            for i in range(here, stop):
                 own = (np.int64(source[i]) >> at) & mask
                 target[out + work[own]] = source[i]
                 work[own] += 1
             source, target = target, source
-            low, high, out = out, out + (end - begin), low
+            here, stop, out = out, out + (end - begin), here
             at += width
-        count_digits(source, low, high, at, work)
-        for i in range(low, high):
+        count_digits(source, here, stop, at, work)
+        for i in range(here, stop):
             key = np.int64(source[i])
             own = (key >> at) & mask
-            u = (np.int64(group) << shift) | (key >> bits)
+            u = low + ((np.int64(group) << shift) | (key >> bits))
             pairs[begin + work[own]] = (u << 32) | (key & node)
             work[own] += 1
