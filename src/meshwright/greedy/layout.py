@@ -37,7 +37,10 @@ class Tuning:
     counted: int | None = None
     """The number of subscribers below which a topic is counted for each pair of nodes; 0: not at all."""
     index: int | None = None
-    """The highest level whose pairs are listed from the index; 0: none, 4 or more: all levels."""
+    """The highest level whose pairs are listed from the index; 0: none, 4 or more: all levels.
+
+    Where degrees count, all levels are listed or none: 1 to 3 are as 0.
+    """
     room: int | None = None
     """How many listed pairs there is room for."""
 

@@ -26,7 +26,7 @@ LOWEST = 2
 """The levels from here down can be listed after a sweep of those above."""
 WORD_SECONDS = 0.28e-9
 """How long the sweep takes for a word of a bit row."""
-LEAST_SECONDS = 0.5
+LEAST_SECONDS = 0.25
 """A run that the sweep finishes sooner is left to it: the index is not worth compiling for."""
 LEAST_GAIN = 0.2
 """A level that the sweep finishes in fewer seconds is left to it: deciding and listing take half of that."""

@@ -58,7 +58,7 @@ class Limits(NamedTuple):
     lost: int
     """The most links to remove."""
     cap: int
-    """No node gets more links than this."""
+    """No node gets more links than this, but for `lowering`."""
     lowering: int
     """If not 0, a step at a node above the cap may push others over it instead, and one of this many such
     steps may add one link more than it removed, or at times some more."""

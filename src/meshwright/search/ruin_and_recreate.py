@@ -62,7 +62,7 @@ class RuinAndRecreate:
         return int(np.maximum(self.net.degree - degree, 0).sum())
 
     def run(self, steps: int, *, max_degree: int | None = None, lowering: int = 0) -> None:
-        """Try `steps` steps; no node gets more links than `max_degree`.
+        """Try `steps` steps; without `lowering`, no node gets more links than `max_degree`.
 
         As long as nodes have more, every other step begins at one of them. With `lowering`, such a step may
         push other nodes over the limit instead, and one of `lowering` such steps may add some links more than

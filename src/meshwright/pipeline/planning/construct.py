@@ -91,7 +91,7 @@ def engine_bytes(interest: Interest, *, sparing: bool) -> int:
 
 
 def index_bytes(interest: Interest) -> int:
-    """Return about how much memory the engine needs where every level is listed from the index, at most."""
+    """Return about how much memory the engine needs where every level is listed from the index."""
     return interest.num_subscriptions * (36 + 12 * PAIRS_A_SUBSCRIPTION) + interest.num_nodes * 40
 
 
