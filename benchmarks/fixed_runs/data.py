@@ -44,10 +44,10 @@ EXPLANATIONS = ("why", "reason", "reasons", "unmet", "disagreements")
 def is_left_out(name: str) -> bool:
     """Say whether a figure, field or column is a duration.
 
-    >>> is_left_out("seconds"), is_left_out("median_join_seconds"), is_left_out("edges")
+    >>> is_left_out("seconds"), is_left_out("mean_ms"), is_left_out("edges")
     (True, True, False)
     """
-    return name == "seconds" or name.endswith("_seconds")
+    return name == "seconds" or name.endswith(("_seconds", "_ms"))
 
 
 def plain(value: Any) -> Any:
