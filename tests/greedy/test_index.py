@@ -106,10 +106,10 @@ def test_a_listed_run_has_no_bit_rows() -> None:
 def test_the_index_is_chosen_where_it_pays() -> None:
     """Many nodes with few topics each are listed; small runs and nodes with many topics are not."""
 
-    def chosen(nodes: int, size: int, rule: rules.Rule = rules.gm) -> int:
+    def chosen(nodes: int, size: int, rule: rules.Rule = rules.gm, topics: int = 400) -> int:
         # Node v has the topics v, v + 1, …: sizes and popularity are all that the estimates look at.
-        topics = np.add.outer(np.arange(nodes), np.arange(size)) % 400
-        interest = Interest.from_pairs(np.repeat(np.arange(nodes), size), topics.ravel())
+        held = np.add.outer(np.arange(nodes), np.arange(size)) % topics
+        interest = Interest.from_pairs(np.repeat(np.arange(nodes), size), held.ravel())
         return highest_level(Task(interest, rule, candidates.everything, None, Tuning()))
 
     assert chosen(1000, 4) == 0
@@ -118,7 +118,8 @@ def test_the_index_is_chosen_where_it_pays() -> None:
     assert chosen(90_000, 5, rules.minmax) == EVERY_LEVEL
     assert chosen(60_000, 12, rules.low(3)) == 0
     # Lists of the pairs that share two topics are far too long where nodes close before topics have giants.
-    assert chosen(90_000, 2, rules.minmax) == 0
+    assert chosen(90_000, 2, rules.minmax, topics=10) == 0
+    assert chosen(90_000, 2, rules.minmax) == chosen(110_000, 2, topics=10) == EVERY_LEVEL
     # With k near 1 the maximum degree rises hundreds of times, and each time lists are made again.
     assert chosen(90_000, 5, rules.low(1.5)) == 0
 
