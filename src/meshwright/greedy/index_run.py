@@ -147,7 +147,7 @@ class IndexRun:
         return bool(full or self.state.components.max(initial=0) <= 1)
 
     def _link_singles(self, limit: int, most: int | None = None) -> None:
-        """Link the pairs of level 1, at most so many, given that no pair contributes more."""
+        """Link the pairs of level 1, `most` of them at most, given that no pair contributes more."""
         from meshwright.greedy.kernels.index import count_outside
         from meshwright.greedy.kernels.single_topics import take_singles
         from meshwright.greedy.kernels.state import EDGES

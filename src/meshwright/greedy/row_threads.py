@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WAVE_ROWS = 512
 """For each thread, a wave has this many rows to rebuild. Fewer are not worth waking threads for."""
 WAVE_VISITS = 8
-"""A wave has at most so many times as many rows in all: most of them are only checked."""
+"""A wave has at most this many times as many rows in all: most of them are only checked."""
 HANDS = 4
 """Each thread takes the rows of a wave in about this many portions, so that all threads end together."""
 

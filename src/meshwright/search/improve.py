@@ -2,8 +2,8 @@
 
 A step removes up to `lost` links at a random node and at nodes similar to it, records the fragments, and adds
 the links that join the most, as long as they can be no more than were removed. If they are not enough, the
-step is undone. Between steps every topic is connected, there are no more links than before, and all working
-memory is blank.
+step is undone. Only with `lowering` a step may add some links more, so that a node comes down to the cap.
+Between steps every topic is connected, and all working memory is blank.
 
 Steps that change the overlay without a gain are kept too: they lead to others that gain.
 """
