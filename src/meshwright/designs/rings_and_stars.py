@@ -223,6 +223,7 @@ def cdmax(interest: Interest, *, k: float = 1.0) -> Overlay:
 def _no_hubs(interest: Interest) -> Hubs:
     """Return the state before any topic has a hub."""
     from meshwright.designs.kernels.hubs import Hubs
+    from meshwright.jit.simd import EIGHT
 
     nodes, slots = interest.num_nodes, interest.num_subscriptions
     of_degree = np.zeros(max(nodes, 1), dtype=np.int32)
@@ -234,12 +235,14 @@ def _no_hubs(interest: Interest) -> Hubs:
         topic_nodes=frozen(interest.topic_nodes, np.int32),
         hub=np.full(interest.num_topics, -1, dtype=np.int32),
         served=served,
-        server=np.empty(slots, dtype=np.int32),
+        server=np.empty(slots + int(EIGHT), dtype=np.int32),
         times=np.empty(slots, dtype=np.int32),
         degree=degree,
         of_degree=of_degree,
         tally=np.zeros(2, dtype=np.int64),
         subscribes=np.zeros(nodes, dtype=np.bool_),
+        serves=np.zeros(nodes, dtype=np.bool_),
         inside=inside,
         near=near,
+        noted=np.empty((slots + 1, 2), dtype=np.int32),
     )

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import NOTHING, ONE
 from meshwright.jit.compiler import inlined, inner, kernel
+from meshwright.jit.simd import EIGHT, lowest_bit, matching
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -55,37 +57,51 @@ class Hubs(NamedTuple):
     """The largest degree, and the number of links."""
     subscribes: Flags
     """By node: whether it subscribes to the topic in question; false between calls."""
+    serves: Flags
+    """By node: whether it serves the hub in question; false between calls."""
     inside: Ids
     """By node: the number of subscribers of the topic that it is linked to."""
     near: Ids
     """By node: how many of these have reached the level."""
+    noted: Ids
+    """Pairs of a subscriber of the topic and one of its servers that subscribes, too; one more in between."""
 
 
 @inlined
-def place(held: Hubs, v: Int, hub: Int) -> int:
+def place(held: Hubs, v: Int, hub: Int) -> Int:
     """Return the position of `hub` among the servers of v, or −1."""
-    begin = held.node_ptr[v]
-    for i in range(begin, begin + held.served[v]):
-        if held.server[i] == hub:
-            return int(i)
-    return -1
+    begin = np.uint64(held.node_ptr[v])
+    end = begin + np.uint64(held.served[v])
+    for at in range(begin, end, EIGHT):
+        # What lies after the end is no server any more, or one of the next node.
+        marks = matching(held.server, at, hub) & ((ONE << min(end - at, EIGHT)) - ONE)
+        if marks != NOTHING:
+            return np.int64(at + lowest_bit(marks))
+    return np.int64(-1)
 
 
 @inlined
 def change_degree(held: Hubs, v: Int, by: Int) -> None:
-    """Change the degree of a node by one, and update the maximum degree."""
+    """Change the degree of a node; the maximum degree only rises here."""
     held.of_degree[held.degree[v]] -= 1
     held.degree[v] += by
     held.of_degree[held.degree[v]] += 1
     held.tally[TOP] = max(held.tally[TOP], held.degree[v])
-    while held.of_degree[held.tally[TOP]] == 0:
-        held.tally[TOP] -= 1
+
+
+@inlined
+def mark_servers(held: Hubs, hub: Int, serves: bool) -> None:
+    """Note which nodes serve the hub of a topic: they stay linked to it whether it serves them or not."""
+    for i in range(held.node_ptr[hub], held.node_ptr[hub] + held.served[hub]):
+        held.serves[held.server[i]] = serves
 
 
 @inner
 def serve(held: Hubs, topic: Int, hub: Int) -> None:
     """Make a node the hub of a topic."""
     held.hub[topic] = hub
+    mark_servers(held, hub, True)
+    links = np.int64(0)
     for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
         v = np.int64(held.topic_nodes[slot])
         if v == hub:
@@ -97,11 +113,12 @@ def serve(held: Hubs, topic: Int, hub: Int) -> None:
         i = held.node_ptr[v] + held.served[v]
         held.server[i], held.times[i] = hub, 1
         held.served[v] += 1
-        # The link exists already if v serves the hub in another topic.
-        if place(held, hub, v) < 0:
+        if not held.serves[v]:
             change_degree(held, v, np.int64(1))
-            change_degree(held, hub, np.int64(1))
-            held.tally[EDGES] += 1
+            links += 1
+    mark_servers(held, hub, False)
+    change_degree(held, hub, links)
+    held.tally[EDGES] += links
 
 
 @inner
@@ -109,6 +126,8 @@ def release(held: Hubs, topic: Int) -> None:
     """Remove the hub of a topic."""
     hub = np.int64(held.hub[topic])
     held.hub[topic] = -1
+    mark_servers(held, hub, True)
+    links = np.int64(0)
     for slot in range(held.topic_ptr[topic], held.topic_ptr[topic + 1]):
         v = np.int64(held.topic_nodes[slot])
         if v == hub:
@@ -121,10 +140,14 @@ def release(held: Hubs, topic: Int) -> None:
         held.served[v] -= 1
         last = held.node_ptr[v] + held.served[v]
         held.server[i], held.times[i] = held.server[last], held.times[last]
-        if place(held, hub, v) < 0:
+        if not held.serves[v]:
             change_degree(held, v, np.int64(-1))
-            change_degree(held, hub, np.int64(-1))
-            held.tally[EDGES] -= 1
+            links += 1
+    mark_servers(held, hub, False)
+    change_degree(held, hub, -links)
+    held.tally[EDGES] -= links
+    while held.of_degree[held.tally[TOP]] == 0:
+        held.tally[TOP] -= 1
 
 
 @inner
@@ -137,16 +160,22 @@ def look_around(held: Hubs, topic: Int, level: Int) -> int:
         held.subscribes[v] = True
         held.inside[v] = held.near[v] = 0
         reached += int(held.degree[v] >= level)
+    # Without branches, since few hubs subscribe: what is noted is overwritten if it does not count.
+    links = NOTHING
     for slot in range(begin, end):
         v = np.int64(held.topic_nodes[slot])
-        for i in range(held.node_ptr[v], held.node_ptr[v] + held.served[v]):
-            hub = np.int64(held.server[i])
-            # Count a pair that serves each other once.
-            if held.subscribes[hub] and not (v < hub and place(held, hub, v) >= 0):
-                held.inside[v] += 1
-                held.inside[hub] += 1
-                held.near[v] += int(held.degree[hub] >= level)
-                held.near[hub] += int(held.degree[v] >= level)
+        for i in range(np.uint64(held.node_ptr[v]), np.uint64(held.node_ptr[v] + held.served[v])):
+            hub = held.server[i]
+            held.noted[links, 0], held.noted[links, 1] = v, hub
+            links += np.uint64(held.subscribes[hub])
+    for link in range(links):
+        v, hub = np.int64(held.noted[link, 0]), np.int64(held.noted[link, 1])
+        # Count a pair that serves each other once.
+        if not (v < hub and place(held, hub, v) >= 0):
+            held.inside[v] += 1
+            held.inside[hub] += 1
+            held.near[v] += int(held.degree[hub] >= level)
+            held.near[hub] += int(held.degree[v] >= level)
     for slot in range(begin, end):
         held.subscribes[held.topic_nodes[slot]] = False
     return reached
