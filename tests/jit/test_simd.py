@@ -21,6 +21,7 @@ from meshwright.jit.simd import (
     matching,
     nothing,
     ones,
+    place_of,
     reaching,
     store,
     total,
@@ -134,3 +135,19 @@ def test_eight_numbers_at_once(some: list[int], data: st.DataObject, value: int)
     i = data.draw(st.integers(0, len(some) - 8))
     marks = find(np.array(some, dtype=np.int32), np.uint64(i), np.int64(value))
     assert int(marks) == sum((number == value) << k for k, number in enumerate(some[i : i + 8]))
+
+
+@compiled
+def seek(array: Any, begin: Any, end: Any, value: Any) -> Any:
+    """Return the first place of a value between two places."""
+    return place_of(array, begin, end, value)
+
+
+@given(some=st.lists(st.integers(-2, 5), max_size=40), data=st.data(), value=st.integers(-2, 5))
+def test_a_search_ends_where_it_should(some: list[int], data: st.DataObject, value: int) -> None:
+    """A search finds the first number that equals a value, and none before or after the given places."""
+    begin = data.draw(st.integers(0, len(some)))
+    end = data.draw(st.integers(begin, len(some)))
+    padded = np.array(some + [value] * 8, dtype=np.int32)
+    there = seek(padded, np.int64(begin), np.int64(end), np.int64(value))
+    assert there == next((place for place in range(begin, end) if some[place] == value), -1)

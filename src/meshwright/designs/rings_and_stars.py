@@ -244,5 +244,5 @@ def _no_hubs(interest: Interest) -> Hubs:
         serves=np.zeros(nodes, dtype=np.bool_),
         inside=inside,
         near=near,
-        noted=np.empty((slots + 1, 2), dtype=np.int32),
+        noted=np.empty(slots + 1, dtype=np.int64),
     )

@@ -40,7 +40,7 @@ def cover(
     greedy, random = (min(int(times), interest.num_nodes) for times in (coverage_greedy, coverage_random))
     limit = limit_of(max_degree)
     picking = _picking(interest, greedy, random, limit, seed)
-    us, vs = (np.empty(len(picking.picks), dtype=np.int32) for _ in range(2))
+    us, vs = (np.empty(int(picking.pick_ptr[-1]), dtype=np.int32) for _ in range(2))
     edges = take_turns(
         lay_out_topics(interest),
         picking,
@@ -58,6 +58,7 @@ def cover(
 def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int) -> Picking:
     """Return the state before any pick."""
     from meshwright.designs.kernels.coverage import Picking
+    from meshwright.jit.simd import EIGHT
 
     nodes, slots = interest.num_nodes, interest.num_subscriptions
     # Every pick covers something, is another node, and is a link.
@@ -68,7 +69,7 @@ def _picking(interest: Interest, greedy: int, random: int, limit: int, seed: int
         window=np.empty((nodes, WINDOW), dtype=np.int32),
         sweep=np.zeros((nodes, 3), dtype=np.int32),
         pick_ptr=np.concatenate(([0], np.cumsum(most))).astype(np.int64),
-        picks=np.empty(int(most.sum()), dtype=np.int32),
+        picks=np.empty(int(most.sum()) + int(EIGHT), dtype=np.int32),
         picked=np.zeros(nodes, dtype=np.int32),
         degree=np.zeros(nodes, dtype=np.int32),
         open_nodes=bit_set(nodes),

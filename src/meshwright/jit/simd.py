@@ -23,7 +23,8 @@ from numba import extending
 from numba.core import types
 from numba.extending import intrinsic, register_model, type_callable
 
-from meshwright.jit.compiler import config
+from meshwright.arrays import NOTHING, ONE
+from meshwright.jit.compiler import config, inlined
 
 untyped: Any = extending
 
@@ -328,3 +329,17 @@ else:
             )
 
         return types.uint64(array, types.uint64, types.uint8), generate
+
+
+@inlined
+def place_of(array: Any, begin: Any, end: Any, value: Any) -> Any:
+    """Return a place between two where a 32-bit number has this value, the first such, or −1.
+
+    The array needs room for seven more numbers after its end.
+    """
+    last = np.uint64(end)
+    for at in range(np.uint64(begin), last, EIGHT):
+        marks = matching(array, at, value) & ((ONE << min(last - at, EIGHT)) - ONE)
+        if marks != NOTHING:
+            return np.int64(at + lowest_bit(marks))
+    return np.int64(-1)

@@ -20,7 +20,7 @@ from meshwright.arrays import NOTHING, ONE, SIX
 from meshwright.designs.kernels.topic_rows import unite, without
 from meshwright.greedy.kernels.bit_counters import add_rows, count_one, keep_largest, list_marked
 from meshwright.jit.compiler import inlined, inner, kernel
-from meshwright.jit.simd import lowest_bit, popcount
+from meshwright.jit.simd import lowest_bit, place_of, popcount, prefetch
 from meshwright.jit.xorshift import below
 
 if TYPE_CHECKING:
@@ -114,10 +114,8 @@ def gain(held: TopicRows, scratch: Scratch, v: Int) -> int:
 @inlined
 def has_picked(picking: Picking, u: Int, v: Int) -> bool:
     """Return whether u has picked v."""
-    for i in range(picking.pick_ptr[u], picking.pick_ptr[u] + picking.picked[u]):
-        if picking.picks[i] == v:
-            return True
-    return False
+    begin = picking.pick_ptr[u]
+    return bool(place_of(picking.picks, begin, begin + picking.picked[u], v) >= 0)
 
 
 @inlined
@@ -267,6 +265,8 @@ def pick_randomly(
 @inlined
 def pick(held: TopicRows, picking: Picking, scratch: Scratch, u: Int, v: Int) -> None:
     """Record that u picks v, which covers the topics of both."""
+    # Whether v has picked u is asked next, and v's picks are anywhere in memory.
+    prefetch(picking.picks, np.int64(picking.pick_ptr[v]))
     picking.picks[picking.pick_ptr[u] + picking.picked[u]] = v
     picking.picked[u] += 1
     for i in range(np.uint64(held.node_ptr[v]), np.uint64(held.node_ptr[v + 1])):

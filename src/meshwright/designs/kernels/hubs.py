@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import NOTHING, ONE
+from meshwright.arrays import NOTHING
 from meshwright.jit.compiler import inlined, inner, kernel
-from meshwright.jit.simd import EIGHT, lowest_bit, matching
+from meshwright.jit.simd import place_of
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -63,21 +63,15 @@ class Hubs(NamedTuple):
     """By node: the number of subscribers of the topic that it is linked to."""
     near: Ids
     """By node: how many of these have reached the level."""
-    noted: Ids
-    """Pairs of a subscriber of the topic and one of its servers that subscribes, too; one more in between."""
+    noted: Offsets
+    """Pairs v << 32 | hub of subscribers of the topic in question, where the hub serves v."""
 
 
 @inlined
 def place(held: Hubs, v: Int, hub: Int) -> Int:
     """Return the position of `hub` among the servers of v, or −1."""
-    begin = np.uint64(held.node_ptr[v])
-    end = begin + np.uint64(held.served[v])
-    for at in range(begin, end, EIGHT):
-        # What lies after the end is no server any more, or one of the next node.
-        marks = matching(held.server, at, hub) & ((ONE << min(end - at, EIGHT)) - ONE)
-        if marks != NOTHING:
-            return np.int64(at + lowest_bit(marks))
-    return np.int64(-1)
+    begin = held.node_ptr[v]
+    return np.int64(place_of(held.server, begin, begin + held.served[v], hub))
 
 
 @inlined
@@ -165,11 +159,11 @@ def look_around(held: Hubs, topic: Int, level: Int) -> int:
     for slot in range(begin, end):
         v = np.int64(held.topic_nodes[slot])
         for i in range(np.uint64(held.node_ptr[v]), np.uint64(held.node_ptr[v] + held.served[v])):
-            hub = held.server[i]
-            held.noted[links, 0], held.noted[links, 1] = v, hub
-            links += np.uint64(held.subscribes[hub])
+            server = np.uint64(held.server[i])
+            held.noted[links] = v << 32 | np.int64(server)
+            links += np.uint64(held.subscribes[server])
     for link in range(links):
-        v, hub = np.int64(held.noted[link, 0]), np.int64(held.noted[link, 1])
+        v, hub = held.noted[link] >> 32, held.noted[link] & 0xFFFFFFFF
         # Count a pair that serves each other once.
         if not (v < hub and place(held, hub, v) >= 0):
             held.inside[v] += 1
