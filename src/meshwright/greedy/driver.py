@@ -92,7 +92,7 @@ class Driver:
                     "the engine lost count of a contribution: this is a bug, please report it"
                 )
             if status == FULL:
-                self.columns = Links(*(np.resize(column, 2 * len(column)) for column in self.columns))
+                self.columns = Links(*(_doubled(column) for column in self.columns))
             self.report()
 
     def report(self) -> None:
@@ -107,3 +107,10 @@ class Driver:
 
     def _support(self) -> float:
         return min(1.0, float(self.state.tally[MERGES] / self.to_merge))
+
+
+def _doubled(column: Ids) -> Ids:
+    """Return a copy with as much room again, which takes no memory before it is used."""
+    larger = np.empty(2 * len(column), dtype=column.dtype)
+    larger[: len(column)] = column
+    return larger
