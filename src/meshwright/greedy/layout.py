@@ -216,8 +216,9 @@ def _allowed(candidates: Candidates, nodes: int) -> Bits:
 
 
 def _window(interest: Interest) -> int:
-    """Return how many pairs a row keeps: fewer where rows have few topics and are rebuilt quickly."""
-    return 16 if interest.num_subscriptions <= 16 * interest.num_nodes else 32
+    """Return how many pairs a row keeps: fewer where rows are short or have few topics, and rebuilt soon."""
+    quick = max(16 * interest.num_nodes, 500_000)
+    return 16 if interest.num_subscriptions <= quick else 32
 
 
 def _rows_of_pairs(nodes: int) -> tuple[Bits, int]:
