@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ import meshwright as mw
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
 from meshwright.pipeline.dataset.ingest import Outcome, ingest
+from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.readers import sources
 from meshwright.pipeline.readers.csv_files import Layout
 from meshwright.pipeline.readers.fields import name_reasons
@@ -313,12 +315,12 @@ def test_both_ways_does_not_hide_bad_lines(tmp_path: Path) -> None:
         assert reconciled(ingest(None, [tmp_path / "a.txt"], tmp_path / "out", reading, max_bad=0.2))
 
 
-@pytest.mark.parametrize("max_bad", [-0.1, 1.1])
-def test_impossible_shares(max_bad: float, tmp_path: Path) -> None:
-    """The share of bad rows lies between 0 and 1; anything else is refused before Spark is used."""
-    nobody: Any = None
+@pytest.mark.parametrize("max_bad", [-0.1, 1.1, math.nan])
+@pytest.mark.parametrize("read", [ingest, sum_traffic], ids=["ingest", "traffic"])
+def test_impossible_shares(read: Any, max_bad: float, tmp_path: Path) -> None:
+    """The share of bad rows lies between 0 and 1; anything else is refused before any file is read."""
     with pytest.raises(InputError, match="is not a share"):
-        ingest(nobody, ["a.csv"], tmp_path / "out", max_bad=max_bad)
+        read(None, ["a.csv"], tmp_path / "out", max_bad=max_bad)
 
 
 @pytest.mark.parametrize("header", [b"n\xffde,topic", b'"node,topic'])

@@ -133,8 +133,7 @@ def ingest(
     FormatError
         If a file is truncated or unreadable, or changes while it is read.
     """
-    if not 0 <= max_bad <= 1:
-        raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
+    check_share(max_bad)
     files = list_files(spark, sources, exclude=out)
     report = partial(report_stages, spark, progress=progress, amount=megabytes(files))
     with spark_errors(), ExitStack() as kept:
@@ -171,8 +170,7 @@ def ingest_table(
     Rows of a table have no order. Give events different times or sequences: of events with the same ones,
     any may come last. In the quarantine, the line of a row is its number in the table as Spark reads it.
     """
-    if not 0 <= max_bad <= 1:
-        raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
+    check_share(max_bad)
     spark = table.sparkSession
     with spark_errors(), report_stages(spark, "reading", progress), ExitStack() as kept:
         blocks = table_blocks(table, reading).keep()
@@ -184,6 +182,12 @@ def ingest_table(
         relation = relate_found(found, reading, cores=tasks_at_once(spark))
         kept.callback(relation.release)
         return write_found(found, relation, reading, out, [TABLE])
+
+
+def check_share(max_bad: float) -> None:
+    """Refuse a largest share of bad rows that is no share."""
+    if not 0 <= max_bad <= 1:
+        raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
 
 
 class Found:

@@ -23,7 +23,7 @@ from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, write_header
 from meshwright.pipeline.dataset.blocks import read_blocks
-from meshwright.pipeline.dataset.ingest import MOST_BAD, Found
+from meshwright.pipeline.dataset.ingest import MOST_BAD, Found, check_share
 from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
 from meshwright.pipeline.dataset.traffic_sums import sum_messages, write_sums
 from meshwright.pipeline.readers.formats import Reading, common_format
@@ -148,6 +148,7 @@ def sum_traffic(
     FormatError
         If a file is truncated or unreadable, or changes while it is read.
     """
+    check_share(max_bad)
     asked = asked or Publications()
     files = list_files(spark, sources)
     amount = megabytes(files)
