@@ -80,3 +80,22 @@ filters = (
     .filter(lambda held: held not in ("", "$share/g/"))
 )
 """Valid filters of up to three levels, one in ten of them shared."""
+
+ROOTED = (
+    "#",
+    "+",
+    "+/#",
+    "+/+",
+    "+/+/#",
+    "/",
+    "/#",
+    "/+",
+    "/+/#",
+    "/a",
+    "/a/#",
+    "a",
+    "a/#",
+    "$s/#",
+    "$share/g//#",
+)
+"""Filters around `/#`: it would match the empty topic, but no topic is empty."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.filters import group_numbers, matches, overlap_groups, overlaps
-from naive_filters import TOPICS, filters, naive_groups
+from naive_filters import ROOTED, TOPICS, filters, naive_groups
 
 
 @settings(max_examples=100)
@@ -18,6 +18,13 @@ from naive_filters import TOPICS, filters, naive_groups
 def test_groups_agree_with_all_pairs(held: list[str]) -> None:
     """Groups are those that a comparison of all pairs over all topics gives."""
     assert overlap_groups(held) == naive_groups(held)
+
+
+@pytest.mark.parametrize("one", ROOTED)
+def test_an_empty_first_level_is_a_level(one: str) -> None:
+    """`/#` and `+` are not one group: what they would share is the empty topic."""
+    for other in ROOTED:
+        assert overlap_groups([one, other]) == naive_groups([one, other])
 
 
 @given(st.lists(filters, max_size=12))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from meshwright.filters import covers, example, examples, matches, meet, overlaps, without_covered
-from naive_filters import TOPICS, filters, matching, naive_covers, naive_matches, naive_overlaps
+from naive_filters import ROOTED, TOPICS, filters, matching, naive_covers, naive_matches, naive_overlaps
 
 
 @given(filters, st.sampled_from(TOPICS))
@@ -20,6 +21,19 @@ def test_cover_and_overlap_follow_from_matching(one: str, other: str) -> None:
     """Filters overlap if a topic matches both; one covers another if it matches all topics of the other."""
     assert overlaps(one, other) == overlaps(other, one) == naive_overlaps(one, other)
     assert covers(one, other) == naive_covers(one, other)
+
+
+@pytest.mark.parametrize("one", ROOTED)
+def test_no_topic_is_empty(one: str) -> None:
+    """What `/#` covers, overlaps and meets takes into account that the empty topic does not exist."""
+    for other in ROOTED:
+        assert covers(one, other) == naive_covers(one, other), other
+        assert overlaps(one, other) == naive_overlaps(one, other), other
+        both = meet(one, other)
+        assert (frozenset() if both is None else matching(both)) == matching(one) & matching(other), other
+        left = without_covered([one, other])
+        assert frozenset().union(*map(matching, left)) == matching(one) | matching(other), other
+        assert len(left) == 1 or not (covers(one, other) or covers(other, one)), other
 
 
 @given(filters, filters)

@@ -16,7 +16,7 @@ from meshwright.interest import Interest
 from meshwright.store import write_plan
 from meshwright.store.plan_check import verify_stored_plan
 from meshwright.verify.filter_groups import _covered, derive_groups
-from naive_filters import filters
+from naive_filters import ROOTED, filters
 
 HELD = {"a": ["m/#", "x"], "b": ["m/n", "$share/g/x"], "c": ["m/+", "y", "a b"], "d": ["#"]}
 
@@ -46,6 +46,18 @@ def test_both_derive_the_same(
         zip(relation.column("node").to_pylist(), relation.column("topic").to_pylist(), strict=True)
     )
     assert derived.interest.fingerprint == planned.groups.fingerprint
+
+
+@pytest.mark.parametrize("wide", ROOTED)
+def test_filters_from_the_root_are_derived_alike(wide: str) -> None:
+    """Groups and expansions with an empty first level are those of the plan, too."""
+    for other in ROOTED:
+        interest = Interest.from_dict({"a": {wide}, "b": {other, "/x", "y"}})
+        choice = FilterChoice(expanded=(wide,) if has_wildcard(wide) and "$" not in wide else ())
+        planned = plan_filters(interest, choice)
+        derived = derive_groups(interest, planned.choice.to_dict())
+        assert derived.groups == {row["filter"]: row["group"] for row in planned.table().to_pylist()}
+        assert derived.interest.fingerprint == planned.groups.fingerprint
 
 
 def test_auto_expands_catch_alls() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from meshwright.filters.syntax import ONE, REST, has_wildcard, levels_of, unshared
+from meshwright.filters.syntax import ONE, REST, has_wildcard, unshared, written_out
 
 NONE = -1
 """No filter."""
@@ -206,7 +206,7 @@ def group_numbers(filters: Sequence[str]) -> list[int]:
     trie = Trie(len(filters))
     wild = [number for number, held in enumerate(filters) if ONE in held or REST in held]
     for number in wild:
-        trie.insert(number, levels_of(filters[number]))
+        trie.insert(number, written_out(filters[number]))
     trie.join_all()
     root, parent, find = trie.root, trie.parent, trie.find
     always = root.one is not None or root.rest != NONE

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from meshwright.filters.syntax import ONE, REST, has_wildcard, levels_of, unshared
+from meshwright.filters.syntax import ONE, REST, has_wildcard, levels_of, unshared, written_out
 
 ANY = "any"
 """The level that stands for a wildcard in an example."""
@@ -20,7 +20,7 @@ def matches(held: str, topic: str) -> bool:
     >>> matches("a/+", "a/b"), matches("a/#", "a"), matches("+", "a/b"), matches("#", "$SYS/x")
     (True, True, False, False)
     """
-    return _covers(levels_of(held), topic.split("/"))
+    return _covers(written_out(held), topic.split("/"))
 
 
 def covers(wide: str, narrow: str) -> bool:
@@ -29,7 +29,7 @@ def covers(wide: str, narrow: str) -> bool:
     >>> covers("a/#", "a/b/+"), covers("a/+", "a/#"), covers("+/b", "a/b"), covers("a/#", "a")
     (True, False, True, True)
     """
-    return _covers(levels_of(wide), levels_of(narrow))
+    return _covers(written_out(wide), written_out(narrow))
 
 
 def _covers(wide: list[str], narrow: list[str]) -> bool:
@@ -63,7 +63,7 @@ def meet(one: str, other: str) -> str | None:
     >>> meet("a/+/c", "+/b/#"), meet("a/#", "a"), meet("a", "b")
     ('a/b/c', 'a', None)
     """
-    here, there = levels_of(one), levels_of(other)
+    here, there = written_out(one), written_out(other)
     if (here[0].startswith("$") and there[0] in (ONE, REST)) or (
         there[0].startswith("$") and here[0] in (ONE, REST)
     ):
@@ -81,7 +81,7 @@ def meet(one: str, other: str) -> str | None:
         if ONE not in (a, b) and a != b:
             return None
         both.append(b if a == ONE else a)
-    return "/".join(both)
+    return "/#" if both == ["", ONE, REST] else "/".join(both)
 
 
 def without_covered(filters: Iterable[str]) -> tuple[str, ...]:
@@ -93,10 +93,11 @@ def without_covered(filters: Iterable[str]) -> tuple[str, ...]:
     listed = sorted({unshared(held) for held in filters})
     trie: dict[str, Any] = {}
     for held in filter(has_wildcard, listed):
-        node, *levels = trie, *held.split("/")
+        node, *levels = trie, *written_out(held)
         for level in levels[:-1] if levels[-1] == REST else levels:
             node = node.setdefault(level, {})
-        node[REST if levels[-1] == REST else END] = held
+        # Of `/#` and `/+/#`, which match the same topics, the first and shorter one counts as the wider.
+        node.setdefault(REST if levels[-1] == REST else END, held)
     return tuple(held for held in listed if not _is_covered(held, trie))
 
 
@@ -109,7 +110,7 @@ def _is_covered(held: str, trie: dict[str, Any]) -> bool:
 
     `#` and `+/#` match the same topics; of these, `#` counts as the wider one.
     """
-    levels = held.split("/")
+    levels = written_out(held)
     is_open = levels[-1] == REST
     nodes = [trie]
     for place, level in enumerate(levels[:-1] if is_open else levels):

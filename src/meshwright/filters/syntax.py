@@ -43,6 +43,16 @@ def levels_of(held: str) -> list[str]:
     return unshared(held).split("/")
 
 
+def written_out(held: str) -> list[str]:
+    """Return the levels of a filter, those of `/#` as `/+/#`: no topic is empty, so they match the same ones.
+
+    >>> written_out("/#"), written_out("a/#")
+    (['', '+', '#'], ['a', '#'])
+    """
+    levels = levels_of(held)
+    return ["", ONE, REST] if levels == ["", REST] else levels
+
+
 def has_wildcard(held: str) -> bool:
     """Return whether a valid filter contains a wildcard.
 

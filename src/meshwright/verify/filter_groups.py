@@ -115,11 +115,16 @@ def _fits_a_bridge(bare: str) -> bool:
     )
 
 
+def _levels(held: str) -> list[str]:
+    """Return the levels of a filter; those of `/#` are those of `/+/#`, since no topic is empty."""
+    return ("/+/#" if held == "/#" else held).split("/")
+
+
 @cache
 def _cover(wide: str) -> re.Pattern[str]:
     """Return the pattern of the filters and topics that a filter covers; `+` in them is a level as any."""
     private = "" if wide.startswith("$") else r"(?!\$)" if wide[0] in "+#" else ""
-    levels = ["[^/#]*" if level == "+" else re.escape(level) for level in wide.split("/")]
+    levels = ["[^/#]*" if level == "+" else re.escape(level) for level in _levels(wide)]
     if levels[-1] == re.escape("#"):
         below = "/".join(levels[:-1])
         return re.compile(f"{private}{below}(?:/.*)?" if below else f"{private}.*", re.DOTALL)
@@ -129,7 +134,7 @@ def _cover(wide: str) -> re.Pattern[str]:
 def _covered(wide: str, others: Iterable[str], published: Iterable[str]) -> tuple[str, ...]:
     """Return the filters that stand for a catch-all, and the published topics that none of them matches."""
     pattern = _cover(wide)
-    by = [other for other in others if pattern.fullmatch("+/#" if other == "#" else other)]
+    by = [other for other in others if pattern.fullmatch("+/#" if other == "#" else "/".join(_levels(other)))]
     wild = [_cover(other) for other in by if "+" in other or "#" in other]
     more = {
         topic
@@ -157,7 +162,7 @@ class _Shape(NamedTuple):
 
 
 def _shape(held: str) -> _Shape:
-    levels = held.split("/")
+    levels = _levels(held)
     rest = levels[-1] == "#"
     ones = frozenset(place for place, level in enumerate(levels) if level == "+")
     return _Shape(len(levels) - rest, rest, ones, held.startswith("$"))
@@ -175,7 +180,7 @@ def _groups(filters: Collection[str]) -> dict[str, str]:
 
     shapes: dict[_Shape, list[tuple[str, list[str]]]] = {}
     for held in sorted(filters):
-        shapes.setdefault(_shape(held), []).append((held, held.split("/")))
+        shapes.setdefault(_shape(held), []).append((held, _levels(held)))
     for one, other in combinations_with_replacement(shapes, 2):
         fixed = _common_places(one, other)
         if fixed is None:
