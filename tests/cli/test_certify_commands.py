@@ -62,9 +62,15 @@ def test_a_limit_that_is_too_low_is_proven_so(dataset: Path, tmp_path: Path) -> 
     """`gpm` under a limit that no overlay meets says so, and `advise` gives it as its reason."""
     words = ["--algorithm", "gpm", "--max-degree", "1", "--certify", "--out", str(tmp_path / "plan")]
     assert "at most 1 links per broker cannot connect every topic" in meshwright("plan", dataset, *words).out
-    advice = meshwright("advise", dataset, "--max-degree", "1", "--steps", "0").out
-    assert "(certified)" in advice
-    assert "within them it connects the most" in advice
+    words = ["advise", str(dataset), "--max-degree", "1", "--steps", "0"]
+    advice = meshwright(*words)
+    assert advice.code == 1
+    assert "(certified)" in advice.out
+    assert "of all that keep within the limits, it connects the most" in advice.out
+    assert "split" in advice.out
+    plans = meshwright(*words, "--json").json["plans"]
+    assert all((plan["diameter"] is None) == (plan["support"] < 1) for plan in plans)
+    assert {plan["support"] < 1 for plan in plans} == {True, False}
 
 
 def test_compare_has_a_column_for_it(dataset: Path) -> None:

@@ -82,7 +82,7 @@ def test_advice_has_a_row_for_each_plan(plans: list[Plan]) -> None:
             f"{figures['max_degree']:,}",
             percentage(figures["support"]),
         ]
-        assert row[4:6] == ["≥ 4" if own is many else "4", "1,234"]
+        assert row[4:6] == ["≥ 4" if own is many else "split" if own is sparse else "4", "1,234"]
 
 
 def test_advice_fits_a_terminal() -> None:

@@ -284,7 +284,7 @@ def _judged(wishes: Wishes, tried: list[Tried]) -> Advice:
         chosen = max(within, key=lambda own: (own.plan.figures["support"], -len(own.plan.overlay)))
         reasons: tuple[str, ...] = (
             _none_within(wishes, tried) or "nothing that connects every topic keeps within the limits",
-            "within them it connects the most",
+            "of all that keep within the limits, it connects the most",
         )
         return Advice(wishes, tuple(tried), chosen, reasons)
     nearest = min(tried, key=lambda own: (len(own.unmet(wishes)), len(own.plan.overlay)))

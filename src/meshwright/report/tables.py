@@ -164,7 +164,7 @@ def advice_table(advice: Advice) -> Table:
 
 
 def _cells(own: Tried) -> list[str]:
-    figures, diameters = own.plan.figures, own.diameters
+    figures = own.plan.figures
     return [
         name_of(own.plan),
         f"{figures['edges']:,}",
@@ -172,9 +172,15 @@ def _cells(own: Tried) -> list[str]:
         _excess_of(figures, "gap_at_degree"),
         f"{figures['max_degree']:,}",
         percentage(figures["support"]),
-        f"{diameters.maximum}" if diameters.exact.all() else f"≥ {diameters.maximum}",
+        _diameter(own),
         f"{own.redundant:,}",
     ]
+
+
+def _diameter(own: Tried) -> str:
+    if not own.complete:
+        return "split"
+    return f"{'' if own.diameters.exact.all() else '≥ '}{own.diameters.maximum}"
 
 
 def _fits(own: Tried, advice: Advice) -> Text:

@@ -225,7 +225,8 @@ def advise(
     With --out the chosen plan has its page, report.html, in its folder; --report writes it elsewhere.
 
     Every figure of the table is measured; "spare links" counts the links that could each be removed alone.
-    The exit code is 1 if no design meets the requirements.
+    The exit code is 1 if no design that connects every topic meets the requirements. Within limits that are
+    too tight for that, the answer is the plan that connects the most.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
@@ -292,7 +293,7 @@ def advise(
         files += [f"report: {page}"] if page else []
         files += [f"written to {out}"] if out is not None and chosen is not None else []
         output.answer(title, table, *given_topics.lines, *_advice_lines(advice), *files)
-    if chosen is None:
+    if advice.chosen is None or not advice.chosen.complete:
         raise typer.Exit(ANSWER_IS_NO)
 
 
@@ -309,8 +310,8 @@ def _plan_fields(own: "Tried", advice: "Advice") -> dict[str, Any]:
 
     return {
         **design_runs.described(own.plan),
-        "diameter": own.diameters.maximum,
-        "diameter_is_exact": bool(own.diameters.exact.all()),
+        "diameter": own.diameters.maximum if own.complete else None,
+        "diameter_is_exact": own.complete and bool(own.diameters.exact.all()),
         "redundant_edges": own.redundant,
         "unmet": own.unmet(advice.wishes),
     }
