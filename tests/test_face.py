@@ -112,6 +112,36 @@ def test_loading_and_saving(tmp_path: Path) -> None:
     assert checked(tmp_path / "plan", tmp_path / "dataset").passed
 
 
+@pytest.mark.parametrize("algorithm", ["gm", "exact"])
+def test_a_plan_is_saved_as_it_was_loaded(algorithm: str, tmp_path: Path) -> None:
+    """Every field and table of a plan survives loading and saving; that takes the costs it was made with."""
+    interest = mw.Interest.of(HELD)
+    costs = mw.LinkCosts.from_coordinates(interest, ["a", "b", "c"], [0, 3, 0], [0, 4, 2])
+    given = costs if algorithm == "gm" else None
+    plan = mw.design(interest, algorithm, certify=True, seed=3, costs=given)
+    plan.save(tmp_path / "plan")
+    mw.load(tmp_path / "plan", interest, costs=given).save(tmp_path / "again")
+    for file in (tmp_path / "plan").iterdir():
+        assert (tmp_path / "again" / file.name).read_bytes() == file.read_bytes(), file.name
+    assert mw.verify(tmp_path / "again", interest).passed
+    assert plan.figures.keys() >= ({"total_cost"} if algorithm == "gm" else {"solver_bound"})
+
+
+def test_costs_are_not_lost(tmp_path: Path) -> None:
+    """A plan made with costs and loaded without them is not saved; other costs are refused."""
+    interest = mw.Interest.of(HELD)
+    places = [0, 3, 0], [0, 4, 2]
+    costs = mw.LinkCosts.from_coordinates(interest, ["a", "b", "c"], *places)
+    mw.design(interest, "gm", costs=costs).save(tmp_path / "plan")
+    loaded = mw.load(tmp_path / "plan", interest)
+    with pytest.raises(InputError, match="was loaded without them: load it with costs="):
+        loaded.save(tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+    other = mw.LinkCosts.from_coordinates(interest, ["a", "b", "c"], *reversed(places))
+    with pytest.raises(InputError, match="made with other link costs"):
+        mw.load(tmp_path / "plan", interest, costs=other)
+
+
 def test_a_false_plan_is_refused() -> None:
     """Verification of a plan in memory finds what is not true."""
     plan = mw.design(HELD, "gm")

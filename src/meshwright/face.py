@@ -21,7 +21,7 @@ def load(
     path: Any, *, node: str = ..., topic: str = ..., delimiter: str | None = ..., header: bool = ...
 ) -> Interest: ...
 @overload
-def load(path: str | Path, interest: Any) -> Plan: ...
+def load(path: str | Path, interest: Any, *, costs: LinkCosts | None = ...) -> Plan: ...
 def load(
     path: Any,
     interest: Any = None,
@@ -30,6 +30,7 @@ def load(
     topic: str = "topic",
     delimiter: str | None = None,
     header: bool = True,
+    costs: LinkCosts | None = None,
 ) -> Interest | Plan:
     """Load the subscriptions of a dataset or file, or a plan with the subscriptions that it was made for.
 
@@ -41,6 +42,9 @@ def load(
         For a plan: what it was made for.
     node, topic, delimiter, header
         The columns of a file, what separates them, and whether its first line names them.
+    costs
+        For a plan: the link costs that it was made with. A plan made with costs has no total cost without
+        them, and cannot be saved.
 
     Examples
     --------
@@ -61,10 +65,10 @@ def load(
                 f"{path} is a plan: give what it was made for too, mw.load({str(path)!r}, interest)"
             )
         return load_interest(path, node=node, topic=topic, delimiter=delimiter, header=header)
-    return _load_plan(path, load_interest(interest))
+    return _load_plan(path, load_interest(interest), costs)
 
 
-def _load_plan(path: str | Path, interest: Interest) -> Plan:
+def _load_plan(path: str | Path, interest: Interest, costs: LinkCosts | None) -> Plan:
     from meshwright.bounds import Prices
     from meshwright.store.plan_check import degree_proof_on, prices_on
     from meshwright.store.plans import read_plan
@@ -76,12 +80,14 @@ def _load_plan(path: str | Path, interest: Interest) -> Plan:
     prices = None
     if figures.get("lower_bound") is not None:
         prices = Prices(planned, prices_on(stored, planned), int(figures["lower_bound"]))
-    known = stored.metadata
+    known, bound = stored.metadata, figures.get("solver_bound")
+    if costs is not None:
+        costs.check_made(str(path), known["parameters"].get("costs"))
     seed, seconds = int(known.get("seed", 0)), float(figures["seconds"])
     proof = degree_proof_on(stored, planned) if figures.get("degree_bound") is not None else None
     return Plan(
-        overlay, known["algorithm"], known["parameters"], seed, seconds,
-        prices=prices, degree_proof=proof, filters=filters,
+        overlay, known["algorithm"], known["parameters"], seed, seconds, costs, prices=prices,
+        degree_proof=proof, solver_bound=None if bound is None else int(bound), filters=filters,
     )  # fmt: skip
 
 

@@ -167,6 +167,14 @@ class LinkCosts:
         """What a plan states about the costs it was made with: their kind and a short digest."""
         return f"{self.source.kind} {self.fingerprint[:12]}"
 
+    def check_made(self, plan: str, stated: object) -> None:
+        """Refuse costs other than those that a plan states it was made with, if it states any."""
+        if stated not in (None, self.description):
+            raise InputError(
+                f"plan {plan} was made with other link costs ({stated}, these are {self.description}): "
+                "give those"
+            )
+
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the interest and of what its links cost; equal costs have equal digests."""

@@ -219,7 +219,16 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_plan(mw.design({"a": {"x"}, "b": {"x"}}, "gm"), f"{folder}/plan").name
     'plan'
+
+    Raises
+    ------
+    InputError
+        If the plan was made with link costs, and has none: its total cost is not known.
     """
+    if plan.costs is None and "costs" in plan.parameters:
+        raise InputError(
+            "the plan was made with link costs, but was loaded without them: load it with costs=… to save it"
+        )
     with new_folder(path, PLAN) as folder:
         write_table(edge_table(plan.overlay), folder / EDGES_FILE)
         if plan.prices is not None:

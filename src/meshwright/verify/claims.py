@@ -349,10 +349,5 @@ def _exceeded_budgets(claims: PlanClaims, outline: Outline, found: Verification)
 
 def _total_cost(claims: PlanClaims, overlay: Overlay, costs: LinkCosts) -> float:
     """Return the total cost of a plan's links; the costs must be those that it was made with."""
-    made_with = claims.parameters.get("costs", costs.description)
-    if made_with != costs.description:
-        raise InputError(
-            f"plan {claims.name} was made with other link costs ({made_with}, these are "
-            f"{costs.description}): give those"
-        )
+    costs.check_made(claims.name, claims.parameters.get("costs"))
     return total_cost(overlay, costs)
