@@ -137,3 +137,17 @@ def test_advice_within_limits(dataset: Path) -> None:
     """Limits too tight to connect every topic give the most support; diameters have a weaker certificate."""
     assert "- support" in meshwright("advise", dataset, "--max-edges", "10", "--steps", "0").out
     assert "connect topics at all" in meshwright("advise", dataset, "--diameter", "2", "--steps", "5").out
+
+
+def test_a_plan_that_is_replaced_loses_nothing_silently(dataset: Path, tmp_path: Path) -> None:
+    """A note says which parts of the earlier plan the new one lacks, and how to make them again."""
+    out = tmp_path / "plan"
+    certified = ["plan", str(dataset), "--certify", "--out", str(out)]
+    assert meshwright(*certified).err == meshwright(*certified).err == ""
+    assert meshwright("route", out, dataset).code == 0
+    lost = f"the plan that was in {out} had trees, and this one does not: use meshwright route"
+    assert meshwright(*certified).err == f"meshwright: {lost}\n"
+    assert meshwright("route", out, dataset).code == 0
+    lost = "had a certificate and trees, and this one does not: use --certify and meshwright route"
+    assert lost in meshwright("plan", dataset, "--out", out).err
+    assert meshwright("plan", dataset, "--out", out).err == ""

@@ -236,7 +236,6 @@ def advise(
     from meshwright.errors import InputError
     from meshwright.report import advice_table, trade_off
     from meshwright.report.sheet import check_chart
-    from meshwright.store import write_plan
     from meshwright.store.plans import check_replaced
 
     wishes = Wishes(max_degree, max_edges, resilient, diameter)
@@ -282,7 +281,7 @@ def advise(
         chosen = replace(chosen, filters=given_topics.filters)
         if not force:
             check_replaced(out, given_topics.dataset, chosen.algorithm, chosen)
-        write_plan(chosen, out)
+        design_runs.replace_plan(chosen, out, page=True)
         page, _ = write_page(out, given_topics.source, report, progress=progress)
     if json:
         written = {"plan": str(out) if out and chosen else None, "chart": chart and str(chart)}

@@ -41,6 +41,31 @@ def load(source: str, columns: Columns | None = None) -> Interest:
     return interest
 
 
+FURTHER_PARTS = {
+    "prices.parquet": ("a certificate", "--certify"),
+    "trees.parquet": ("trees", "meshwright route"),
+    "report.html": ("a page", "meshwright report"),
+}
+"""Parts of a plan that not every plan has, by file: what they are, and how to get them."""
+
+
+def replace_plan(plan: Plan, out: str, *, page: bool = False) -> None:
+    """Write a plan, and print a note about parts of the plan that was there and that this one lacks.
+
+    `page` says that a page follows.
+    """
+    from meshwright.files.places import names_in
+    from meshwright.store import write_plan
+
+    before = names_in(out)
+    write_plan(plan, out)
+    lost = {*before}.difference(names_in(out), ["report.html"] if page else [])
+    gone = [part for file, part in FURTHER_PARTS.items() if file in lost]
+    if gone:
+        names, ways = (" and ".join(words) for words in zip(*gone, strict=True))
+        note(f"the plan that was in {out} had {names}, and this one does not: use {ways}")
+
+
 class PlannedSource(NamedTuple):
     """What is planned for a dataset or file."""
 

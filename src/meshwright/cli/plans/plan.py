@@ -210,7 +210,6 @@ def plan(
     from meshwright.cli.plans import design_runs
     from meshwright.designs import find
     from meshwright.errors import InputError
-    from meshwright.store import write_plan
     from meshwright.store.plans import check_replaced
 
     find(algorithm)  # reject misspelled names and unwritable paths before long work
@@ -280,7 +279,7 @@ def plan(
     made = replace(made, filters=given_topics.filters)
     if not force:
         check_replaced(out, given_topics.dataset, algorithm, made)
-    write_plan(made, out)
+    design_runs.replace_plan(made, out, page=report is not None)
     if report is not None:
         write_page(out, given_topics.source, report, costs=link_costs, progress=progress)
     if json:

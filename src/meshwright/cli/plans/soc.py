@@ -160,8 +160,8 @@ def _ask_for_any(
     """Answer whether some overlay is within the limits."""
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, ProgressDrawing
+    from meshwright.cli.plans import design_runs
     from meshwright.designs import existence
-    from meshwright.store import write_plan
 
     interest = given.interest
     limit = existence.SECONDS if seconds is None else seconds
@@ -182,7 +182,7 @@ def _ask_for_any(
             )
     kept = found.witness is not None and out is not None
     if found.witness is not None and out is not None:
-        write_plan(replace(found.witness, filters=given.filters), out)
+        design_runs.replace_plan(replace(found.witness, filters=given.filters), out)
     if json:
         limits = {"links": links, "degree": degree, "average_degree": average_degree, "cost": cost}
         limits["measure"] = measure if links is None else None  # type: ignore[assignment]
