@@ -58,7 +58,8 @@ def verify(
 
     Connectivity and every figure are recomputed, by code other than that which made the plan. The exit code
     is 1 if something is not as stated, if a plan without a budget leaves a topic split, or if --k is not met.
-    A plan made by resilient must meet its own k. Groups of MQTT filters are derived again.
+    A plan made by resilient must meet its own k. Groups of MQTT filters are derived again. Which algorithm,
+    other parameters and seed made the plan is not checked.
 
     With --master topics are verified on Spark, and the subscriptions of a dataset stay on the cluster; only
     groups of MQTT filters are first derived on this machine.
