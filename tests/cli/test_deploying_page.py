@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -69,6 +70,9 @@ def run(command: str) -> None:
     """Run a command, with the inventory that it needs."""
     words = shlex.split(command)[1:]
     inventory(*HELD, *(["paris"] if words[0] == "apply" else []))
+    if words[0] == "plan":
+        # Each page makes its own plan; a note would say that the trees of the other page's plan are gone.
+        shutil.rmtree(words[-1], ignore_errors=True)
     answer = meshwright(*words)
     assert (answer.code, answer.err) == (0, ""), command
 
