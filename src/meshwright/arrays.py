@@ -62,6 +62,14 @@ def as_ids(
     return array.astype(np.int32, copy=False)
 
 
+def check_within(ids: NDArray[Any], count: int, what: str) -> None:
+    """Raise an InputError unless ids are all from 0 to `count` − 1; `what` they number, in the plural."""
+    if len(ids) and (ids.min() < 0 or ids.max() >= count):
+        unknown = np.unique(ids[(ids < 0) | (ids >= count)]).tolist()
+        known = f"ids are 0 to {count - 1}" if count else f"there are no {what}"
+        raise InputError(f"no {what} {first_five(unknown)}: {known}")
+
+
 def _array(values: Iterable[Any] | NDArray[Any], what: str) -> NDArray[Any]:
     try:
         array = np.asarray(values if hasattr(values, "__array__") else list(values))

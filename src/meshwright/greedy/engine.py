@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.arrays import as_ids
-from meshwright.errors import InputError, first_five
+from meshwright.arrays import as_ids, check_within
+from meshwright.errors import InputError
 from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.driver import check_budgets
@@ -121,7 +121,5 @@ def _check_start(interest: Interest, start: Overlay | None, threads: int) -> Non
 
 def _known_topics(interest: Interest, topics: Iterable[int]) -> Ids:
     ids = as_ids(topics, "topics")
-    unknown = np.unique(ids[(ids < 0) | (ids >= interest.num_topics)])
-    if len(unknown):
-        raise InputError(f"no topics {first_five(unknown.tolist())}: ids are 0 to {interest.num_topics - 1}")
+    check_within(ids, interest.num_topics, "topics")
     return ids

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from meshwright.arrays import settled
 from meshwright.errors import InputError, first_five
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, unchecked_interest
 from meshwright.workloads.distributions import (
     Sizes,
     check_count,
@@ -76,7 +76,9 @@ def synthetic(
         raise InputError(f"{pointers[-1]} subscriptions: at most 2³¹ − 1 fit; give fewer nodes or topics")
     if not independent:
         topics = draw(stream, units, drawn)
-    return Interest(numbered("b", nodes), numbered("t", len(weights)), settled(pointers), settled(topics))
+    return unchecked_interest(
+        numbered("b", nodes), numbered("t", len(weights)), settled(pointers), settled(topics)
+    )
 
 
 def zipf(
@@ -220,4 +222,4 @@ def social(
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     pointers = np.searchsorted(pairs, np.arange(users + 1) * users)
     names = numbered("u", users)
-    return Interest(names, names, settled(pointers), settled((pairs % users).astype(np.int32)))
+    return unchecked_interest(names, names, settled(pointers), settled((pairs % users).astype(np.int32)))
