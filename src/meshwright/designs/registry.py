@@ -11,6 +11,7 @@ import numpy as np
 
 from meshwright.costs import LinkCosts
 from meshwright.designs.plan import Parameter, Plan
+from meshwright.designs.topic_sets import check_whole
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
@@ -222,6 +223,7 @@ def design(
     interest = Interest.of(interest)
     chosen = find(algorithm)
     seed = _plain(seed)
+    check_whole("seed", seed)
     given = {name: _plain(value) for name, value in parameters.items() if value is not None}
     weighing = {} if costs is None else {"costs": costs}
     if costs is not None and not isinstance(costs, LinkCosts):
