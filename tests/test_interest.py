@@ -307,9 +307,9 @@ AB, XY = pa.array(["a", "b"]), pa.array(["x", "y"])
 @pytest.mark.parametrize(
     ("node_names", "topic_names", "node_ids", "topic_ids", "said"),
     [
-        (AB, XY, [0, 0, 1], [0, 2, 1], "no topics 2: ids are 0 to 1"),
-        (AB, XY, [0, 1], [0, -1], "no topics -1: ids are 0 to 1"),
-        (AB, XY, [0, 2], [0, 1], "no nodes 2: ids are 0 to 1"),
+        (AB, XY, [0, 0, 1], [0, 2, 1], "no topics 2: give ids from 0 to 1"),
+        (AB, XY, [0, 1], [0, -1], "no topics -1: give ids from 0 to 1"),
+        (AB, XY, [0, 2], [0, 1], "no nodes 2: give ids from 0 to 1"),
         (AB, pa.array([], pa.string()), [0], [0], "no topics 0: there are no topics"),
         (AB, XY, [0.0, 1.0], [0, 1], "node ids 0.0, 1.0 are not integers"),
         (AB, XY, [0, 1], [0, 1.5], "topic ids 0.0, 1.5 are not integers"),
@@ -344,8 +344,8 @@ def test_bad_ids(
         (AB, XY, [0, -1, 2], [0, 1], "node_ptr falls at the nodes 'a'"),
         (AB, XY, [0.0, 1.0, 2.0], [0, 1], "node_ptr 0.0, 1.0, 2.0 are not integers"),
         (AB, XY, [[0, 1, 2]], [0, 1], "node_ptr have the shape"),
-        (AB, XY, [0, 1, 2], [0, 2], "no topics 2: ids are 0 to 1"),
-        (AB, XY, [0, 1, 2], [-1, 0], "no topics -1: ids are 0 to 1"),
+        (AB, XY, [0, 1, 2], [0, 2], "no topics 2: give ids from 0 to 1"),
+        (AB, XY, [0, 1, 2], [-1, 0], "no topics -1: give ids from 0 to 1"),
         (AB, XY, [0, 1, 2], [0.0, 1.0], "node_topics 0.0, 1.0 are not integers"),
         (AB, XY, [0, 1, 3], [1, 1, 0], "the topics of the nodes 'b' are not in ascending order"),
         (AB, XY, [0, 2, 2], [1, 1], "the topics of the nodes 'a' are not in ascending order"),

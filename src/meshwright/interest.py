@@ -97,7 +97,12 @@ class Interest:
             if isinstance(of_node, str):
                 raise InputError(f"the topics of node {node!r} are one string; give a set or list of topics")
             before = len(topics)
-            topics.extend(of_node)
+            try:
+                topics.extend(of_node)
+            except TypeError as error:
+                raise InputError(
+                    f"the topics of node {node!r} are {of_node!r}; give a set or list of topics"
+                ) from error
             sizes.append(len(topics) - before)
         nodes = name_column(list(subscriptions), "node")
         owner = from_numpy(np.repeat(np.arange(len(sizes)), sizes))

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import check_threads
 from meshwright.bounds.ascent import PAYING, STEPS, Ascent, Deadline
 from meshwright.bounds.degree_limits import NodePrices
 from meshwright.bounds.loads import Loads
-from meshwright.bounds.prices import SCALE, Prices, certify, first_prices, polish
+from meshwright.bounds.prices import SCALE, Prices, certify, first_prices, polish, require_prices
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 
@@ -101,10 +102,9 @@ def _check(
         raise InputError(f"unknown effort {effort!r}: choose one of {', '.join(EFFORTS)}")
     if seconds is not None and not seconds >= 0:
         raise InputError(f"{seconds} seconds: give zero or more, or leave it out")
-    if threads < 1:
-        raise InputError(f"{threads} threads: give at least 1")
+    check_threads(threads)
     if start is not None:
-        start.check(interest)
+        require_prices(start).check(interest)
 
 
 ROUNDING = 1e-5

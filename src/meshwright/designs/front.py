@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright import bounds, measure, search
+from meshwright.bounds.prices import require_prices
 from meshwright.designs import best
 from meshwright.designs.best import priced
 from meshwright.designs.budget import Budget
@@ -55,7 +56,7 @@ def front(
     """
     check_whole("seed", seed)
     if prices is not None:
-        prices.check(interest)
+        require_prices(prices).check(interest)
     began, budget = working_seconds(), Budget(seconds, steps)
     known = _Known()
     for rule in (rules.gm, rules.minmax, *(rules.low(k) for k in GREEDIEST)):

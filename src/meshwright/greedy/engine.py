@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.arrays import as_ids, check_within
+from meshwright.arrays import as_ids, check_threads, check_within
 from meshwright.errors import InputError
 from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
@@ -109,8 +109,7 @@ def grow(
 
 
 def _check_start(interest: Interest, start: Overlay | None, threads: int) -> None:
-    if threads < 1:
-        raise InputError(f"{threads} threads: give at least 1")
+    check_threads(threads)
     if start is None or start.interest is interest:
         return
     if start.interest.fingerprint != interest.fingerprint:
