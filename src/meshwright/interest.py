@@ -91,6 +91,8 @@ class Interest:
         cls, subscriptions: Mapping[str, Iterable[Name]] | Mapping[int, Iterable[Name]]
     ) -> Interest:
         """Build from a mapping of each node to its topics; a node may have no topics."""
+        if not isinstance(subscriptions, Mapping):
+            raise InputError(f"{type(subscriptions).__name__} is not a mapping: give one of nodes to topics")
         sizes: list[int] = []
         topics: list[Name] = []
         for node, of_node in subscriptions.items():
@@ -198,6 +200,8 @@ class Interest:
         cls, matrix: Any, *, nodes: Sequence[Name] | None = None, topics: Sequence[Name] | None = None
     ) -> Interest:
         """Build from a sparse matrix with a row for each node and a non-zero for each subscription."""
+        if not hasattr(matrix, "tocoo"):
+            raise InputError(f"{type(matrix).__name__} is not a sparse matrix: give one of scipy")
         entries = matrix.tocoo()
         present = entries.data != 0
         row_names = axis_names(nodes, entries.shape[0], "node", "row")
@@ -303,7 +307,9 @@ class Interest:
     def restrict(self, topics: NDArray[Any]) -> Interest:
         """Keep only these topics, given by id; nodes and topics keep their ids."""
         wanted = np.zeros(self.num_topics, dtype=bool)
-        wanted[topics] = True
+        ids = as_ids(topics, "topics")
+        check_within(ids, self.num_topics, "topics")
+        wanted[ids] = True
         keep = wanted[self.node_topics]
         node_ptr = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.node_ptr]
         return unchecked_interest(

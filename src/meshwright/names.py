@@ -26,6 +26,8 @@ def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
     """
     if isinstance(values, str):
         raise InputError(f"{what}s are one string; give a list of names")
+    if not isinstance(values, Iterable):
+        raise InputError(f"{what}s are of type {type(values).__name__}: give a list of names")
     column = values
     try:
         if not isinstance(column, (pa.Array, pa.ChunkedArray)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -66,6 +67,7 @@ def prices(
     >>> prices(Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}))
     Prices(at least 2 links for 3 nodes)
     """
+    interest = Interest.of(interest)
     _check(interest, effort, start, seconds, threads)
     clock = Deadline(seconds)
     loads = Loads(interest, threads)
@@ -100,7 +102,7 @@ def _check(
 ) -> None:
     if effort not in EFFORTS:
         raise InputError(f"unknown effort {effort!r}: choose one of {', '.join(EFFORTS)}")
-    if seconds is not None and not seconds >= 0:
+    if seconds is not None and (not isinstance(seconds, Real) or not seconds >= 0):
         raise InputError(f"{seconds} seconds: give zero or more, or leave it out")
     check_threads(threads)
     if start is not None:

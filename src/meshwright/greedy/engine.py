@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.arrays import as_ids, check_threads, check_within
+from meshwright.arrays import as_ids, check_threads
 from meshwright.errors import InputError
 from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
@@ -91,7 +91,7 @@ def grow(
     check_budgets(max_edges, max_degree)
     _check_start(interest, start, threads)
     candidates = candidates.checked(interest.num_nodes)
-    counted = interest if topics is None else interest.restrict(_known_topics(interest, topics))
+    counted = interest if topics is None else interest.restrict(as_ids(topics, "topics"))
     tuning = tuning or Tuning()
     if elsewhere is not None and degrees is not None:
         raise InputError("elsewhere and degrees cannot be combined: leave one of them out")
@@ -116,9 +116,3 @@ def _check_start(interest: Interest, start: Overlay | None, threads: int) -> Non
         raise InputError(
             "the starting overlay was made for another interest: start from an overlay of this one"
         )
-
-
-def _known_topics(interest: Interest, topics: Iterable[int]) -> Ids:
-    ids = as_ids(topics, "topics")
-    check_within(ids, interest.num_topics, "topics")
-    return ids

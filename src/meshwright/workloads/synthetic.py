@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.arrays import settled
+from meshwright.arrays import is_whole, settled
 from meshwright.errors import InputError, first_five
 from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, unchecked_interest
 from meshwright.workloads.distributions import (
@@ -58,8 +58,8 @@ def synthetic(
             f"up to {sizes.maximum} distinct topics for each node, but only {drawable} topics can be drawn: "
             "give a smaller size or more topics"
         )
-    if seed < 0:
-        raise InputError(f"a seed of {seed}: give an integer of at least 0")
+    if not is_whole(seed) or seed < 0:
+        raise InputError(f"a seed of {seed!r}: give an integer of at least 0")
     if nodes * sizes.minimum > MOST_SUBSCRIPTIONS:
         raise InputError(
             f"{nodes} nodes of {sizes.minimum} topics or more: at most 2³¹ − 1 subscriptions fit"
@@ -200,8 +200,8 @@ def social(
         )
     if not 0 <= locality <= 1:
         raise InputError(f"a locality of {locality}: give a share from 0 to 1")
-    if seed < 0:
-        raise InputError(f"a seed of {seed}: give an integer of at least 0")
+    if not is_whole(seed) or seed < 0:
+        raise InputError(f"a seed of {seed!r}: give an integer of at least 0")
     stream = np.random.PCG64(seed)
     popular = np.argsort(stream.random_raw(users), kind="stable")  # the most popular user first
     asked = sizes.minimum + choose(stream.random_raw(users), fixed_point(sizes.probabilities))
