@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, assert_type
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import meshwright as mw
+from meshwright.designs.best import best
 from meshwright.errors import InputError, MeshwrightError
 from meshwright.verify.claims import PlanReport
 
@@ -219,6 +221,84 @@ def test_a_room_can_be_called(tmp_path: Path) -> None:
 def test_mistakes_name_the_next_step(mistake: Any, next_step: str) -> None:
     """A wrong argument gives one line that says what to give instead."""
     with pytest.raises(MeshwrightError, match=next_step) as caught:
+        mistake()
+    assert "\n" not in str(caught.value)
+
+
+loose: Any = mw
+"""The package without its types, which these calls do not fit."""
+
+
+BUILT = mw.Interest.of(HELD)
+
+
+@cache
+def plan() -> mw.Plan:
+    return mw.design(HELD)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "next_step"),
+    [
+        (lambda: loose.design({"a": None}), "topics of node 'a' are None; give a set or list"),
+        (lambda: loose.design(HELD, ["gm"]), "the algorithm is list: give one name, such as 'gm'"),
+        (lambda: loose.design(HELD, threads="2"), "threads is '2': give a whole number"),
+        (lambda: loose.design(HELD, "ring", threads=1.5), "threads is 1.5: give a whole number"),
+        (lambda: loose.design(HELD, threads=0), "0 threads: give at least 1"),
+        (lambda: loose.design(HELD, prices=5), r"give what mw\.bounds\.prices returns"),
+        (lambda: loose.design(HELD, lowest=5), r"give what mw\.bounds\.lowest_degree returns"),
+        (lambda: loose.design(HELD, "gpa", ratio=0.5, reference=5), "give an overlay or a plan"),
+        (lambda: best(BUILT, steps=0, prices=loose), r"what mw\.bounds\.prices returns"),
+        (
+            lambda: loose.designs.front(BUILT, steps=0, prices=5),
+            r"give what mw\.bounds\.prices returns",
+        ),
+        (lambda: loose.bounds.prices(BUILT, start=5), r"give what mw\.bounds\.prices returns"),
+        (
+            lambda: loose.bounds.prices(BUILT, threads="2"),
+            "threads is '2': give a whole number",
+        ),
+        (lambda: loose.advise(HELD, {"max_degree": 3}), r"give mw\.Wishes"),
+        (lambda: loose.advise(HELD, {}), r"give mw\.Wishes"),
+        (lambda: loose.Wishes(max_degree=1.5), "max_degree is 1.5: give a whole number"),
+        (lambda: loose.Wishes(diameter="2"), "diameter is '2': give a whole number"),
+        (lambda: loose.Wishes(resilient="no"), "resilient is 'no': give True or False"),
+        (lambda: loose.compare(HELD, []), "algorithms names nothing: name at least one"),
+        (lambda: loose.compare(HELD, 5), "algorithms are 5: give a list of names"),
+        (lambda: loose.route(plan(), publishers=[(99, 0)]), "no nodes 99: give ids from 0 to"),
+        (lambda: loose.route(plan(), publishers=[(-1, 0)]), "no nodes -1: give ids from 0 to"),
+        (lambda: loose.route(plan(), publishers=[(0, 99)]), "no topics 99: give ids from 0 to"),
+        (lambda: loose.route(plan(), publishers=[("a", "x")]), "publishers 'a', 'x' are not integers"),
+        (lambda: loose.route(plan(), publishers=[0, 1]), "publishers have the shape"),
+        (lambda: loose.route(plan(), "stable", today=[(0, 0, 99)]), "no nodes 99: give ids from 0 to"),
+        (lambda: loose.route(plan(), "stable", today=[(-1, 0, 1)]), "no topics -1: give ids from 0 to"),
+        (lambda: loose.route(plan(), rates=["much"]), "rates are not numbers: give one for each topic"),
+        (lambda: loose.routes.hops(plan()), r"Plan is not trees: give what mw\.route returns"),
+        (lambda: loose.routes.loads(plan()), r"give what mw\.route returns"),
+        (lambda: loose.routes.stretch(plan()), r"give what mw\.route returns"),
+        (lambda: loose.routes.figures(plan()), r"give what mw\.route returns"),
+        (lambda: loose.Interest.from_pairs(None, ["x"]), "nodes are of type NoneType: give a list of names"),
+        (
+            lambda: loose.Interest.from_dict([("a", "x")]),
+            "list is not a mapping: give one of nodes to topics",
+        ),
+        (lambda: loose.Interest.from_scipy(5), "int is not a sparse matrix: give one of scipy"),
+        (lambda: BUILT.restrict(np.array([2])), "no topics 2: give ids from 0 to 1"),
+        (lambda: BUILT.restrict(np.array([-1])), "no topics -1: give ids from 0 to 1"),
+        (lambda: loose.design(HELD, "best", seconds="x", certify=True), "x seconds: give zero or more"),
+        (lambda: loose.advise(HELD, seconds="x"), "x seconds: give zero or more"),
+        (lambda: loose.bounds.prices(5), "cannot make an interest from int"),
+        (lambda: loose.bounds.prices(HELD, seconds="x"), "x seconds: give zero or more"),
+        (lambda: loose.bounds.links_at_degree(5, 3), r"give what mw\.bounds\.prices returns"),
+        (lambda: loose.bounds.lowest_degree(5), r"give what mw\.bounds\.prices returns"),
+        (lambda: loose.bounds.links_at_degree(mw.bounds.prices(BUILT), 1.5), "a degree of 1.5: give a whole"),
+        (lambda: loose.Overlay.empty(BUILT).prefix("x"), "a prefix of 'x' edges: give a whole number"),
+        (lambda: loose.plot(plan().overlay), r"Overlay is not a plan: give what mw\.design returns"),
+    ],
+)
+def test_arguments_of_the_wrong_kind(mistake: Any, next_step: str) -> None:
+    """An argument of another kind, or an id that does not exist, gives one line, not an error of Python."""
+    with pytest.raises(InputError, match=next_step) as caught:
         mistake()
     assert "\n" not in str(caught.value)
 

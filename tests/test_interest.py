@@ -20,6 +20,7 @@ from scipy.sparse import coo_array, csr_matrix
 from meshwright import Interest, Overlay
 from meshwright.arrays import frozen, settled
 from meshwright.errors import InputError
+from meshwright.workloads import social, unif
 from strategies import interests, wild_interests, wild_names
 
 pairs_of_names = st.lists(st.tuples(wild_names, wild_names), max_size=12)
@@ -298,6 +299,83 @@ def test_other_bad_input() -> None:
         Interest.from_arrow([("a", "x")])
     with pytest.raises(InputError, match="mixed or unusable types"):
         Interest.from_arrow(pd.DataFrame({"node": ["a", 1], "topic": ["x", "y"]}))
+
+
+AB, XY = pa.array(["a", "b"]), pa.array(["x", "y"])
+
+
+@pytest.mark.parametrize(
+    ("node_names", "topic_names", "node_ids", "topic_ids", "said"),
+    [
+        (AB, XY, [0, 0, 1], [0, 2, 1], "no topics 2: give ids from 0 to 1"),
+        (AB, XY, [0, 1], [0, -1], "no topics -1: give ids from 0 to 1"),
+        (AB, XY, [0, 2], [0, 1], "no nodes 2: give ids from 0 to 1"),
+        (AB, pa.array([], pa.string()), [0], [0], "no topics 0: there are no topics"),
+        (AB, XY, [0.0, 1.0], [0, 1], "node ids 0.0, 1.0 are not integers"),
+        (AB, XY, [0, 1], [0, 1.5], "topic ids 0.0, 1.5 are not integers"),
+        (AB, XY, [False, True], [0, 1], "node ids False, True are not integers"),
+        (AB, XY, [0, 2**40], [0, 1], "beyond"),
+        (AB, XY, [0, 1], [0], "2 node ids but 1 topic ids"),
+        (AB.take([1, 0]), XY, [0], [0], "node names 'a' are not above the name before them"),
+        (AB, pa.array(["x", "x"]), [0], [0], "topic names 'x' are not above the name before them"),
+        (pa.array([1, 1]), XY, [0], [0], "node names 1 are not above the name before them"),
+        (AB, pa.array(["x", None]), [0], [0], "topic names have 1 nulls"),
+        (AB, pa.array([1.5]), [0], [0], "topic names are of type double"),
+        (["a", "b"], XY, [0], [0], "node names are of type list"),
+    ],
+)
+def test_bad_ids(
+    node_names: pa.Array, topic_names: pa.Array, node_ids: list[int], topic_ids: list[int], said: str
+) -> None:
+    """Ids that name nothing, and names out of order, are rejected in one line; none wraps around."""
+    with pytest.raises(InputError, match=said) as caught:
+        Interest.from_ids(node_names, topic_names, np.array(node_ids), np.array(topic_ids))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("node_names", "topic_names", "node_ptr", "node_topics", "said"),
+    [
+        (AB, XY, [0, 1, 9], [0, 0], "node_ptr goes from 0 to 9"),
+        (AB, XY, [1, 1, 2], [0, 0], "node_ptr goes from 1 to 2"),
+        (AB, XY, [0, 2], [0, 1], "node_ptr has 2 entries for 2 nodes: give 3"),
+        (AB, XY, [], [], "node_ptr has 0 entries for 2 nodes: give 3"),
+        (AB, XY, [0, 3, 2], [0, 1], "node_ptr falls at the nodes 'b'"),
+        (AB, XY, [0, -1, 2], [0, 1], "node_ptr falls at the nodes 'a'"),
+        (AB, XY, [0.0, 1.0, 2.0], [0, 1], "node_ptr 0.0, 1.0, 2.0 are not integers"),
+        (AB, XY, [[0, 1, 2]], [0, 1], "node_ptr have the shape"),
+        (AB, XY, [0, 1, 2], [0, 2], "no topics 2: give ids from 0 to 1"),
+        (AB, XY, [0, 1, 2], [-1, 0], "no topics -1: give ids from 0 to 1"),
+        (AB, XY, [0, 1, 2], [0.0, 1.0], "node_topics 0.0, 1.0 are not integers"),
+        (AB, XY, [0, 1, 3], [1, 1, 0], "the topics of the nodes 'b' are not in ascending order"),
+        (AB, XY, [0, 2, 2], [1, 1], "the topics of the nodes 'a' are not in ascending order"),
+        (AB.take([1, 0]), XY, [0, 1, 2], [0, 1], "node names 'a' are not above"),
+        (AB, XY.take([1, 0]), [0, 1, 2], [0, 1], "topic names 'x' are not above"),
+    ],
+)
+def test_bad_rows(
+    node_names: pa.Array, topic_names: pa.Array, node_ptr: list[int], node_topics: list[int], said: str
+) -> None:
+    """Arrays that are not a row of ascending topics for each node are rejected in one line."""
+    with pytest.raises(InputError, match=said) as caught:
+        Interest(node_names, topic_names, np.array(node_ptr), np.array(node_topics))
+    assert "\n" not in str(caught.value)
+
+
+@given(interests(), st.sets(st.integers(0, 3)))
+def test_interests_pass_their_own_checks(interest: Interest, topics: set[int]) -> None:
+    """What an interest is made of makes it again, however it was built; so do its pairs in any order."""
+    kept = np.array([topic for topic in topics if topic < interest.num_topics], dtype=np.int64)
+    for own in (interest, interest.restrict(kept), interest.canonical()):
+        assert same(Interest(own.node_names, own.topic_names, own.node_ptr, own.node_topics), own)
+        pairs = own.node_of_slot[::-1], own.node_topics[::-1]
+        assert same(Interest.from_ids(own.node_names, own.topic_names, *pairs), own)
+
+
+def test_drawn_workloads_pass_the_checks() -> None:
+    """Workloads are built without the checks, and would pass them."""
+    for own in (unif(120, 30, size=4, seed=2), social(60, seed=2)):
+        assert same(Interest(own.node_names, own.topic_names, own.node_ptr, own.node_topics), own)
 
 
 def test_a_column_that_is_there_twice_is_rejected() -> None:

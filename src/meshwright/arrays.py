@@ -33,6 +33,14 @@ def is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def check_threads(threads: object) -> None:
+    """Raise an InputError unless a number of threads is a whole number of at least 1."""
+    if not is_whole(threads):
+        raise InputError(f"threads is {threads!r}: give a whole number of at least 1")
+    if threads < 1:  # type: ignore[operator]
+        raise InputError(f"{threads} threads: give at least 1")
+
+
 def as_ids(
     values: Iterable[Any] | NDArray[Any], what: str, *, columns: int | None = None
 ) -> NDArray[np.int32]:
@@ -60,6 +68,14 @@ def as_ids(
         if beyond.any():
             raise InputError(f"{what} {_list_values(array[beyond])} are beyond 2³¹ − 1: give ids from 0 on")
     return array.astype(np.int32, copy=False)
+
+
+def check_within(ids: NDArray[Any], count: int, what: str) -> None:
+    """Raise an InputError unless ids are all from 0 to `count` − 1; `what` they number, in the plural."""
+    if len(ids) and (ids.min() < 0 or ids.max() >= count):
+        unknown = np.unique(ids[(ids < 0) | (ids >= count)]).tolist()
+        known = f"give ids from 0 to {count - 1}" if count else f"there are no {what}"
+        raise InputError(f"no {what} {first_five(unknown)}: {known}")
 
 
 def _array(values: Iterable[Any] | NDArray[Any], what: str) -> NDArray[Any]:

@@ -120,6 +120,9 @@ def plot(*plans: Plan, path: str | Path | None = None) -> Any:
     """
     from meshwright.report.charts import degree_and_support
 
+    for plan in plans:
+        if not isinstance(plan, Plan):
+            raise InputError(f"{type(plan).__name__} is not a plan: give what mw.design returns")
     return degree_and_support(plans, path)
 
 

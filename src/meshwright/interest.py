@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.arrays import own, settled, stable_order
+from meshwright.arrays import as_ids, check_within, own, settled, stable_order
 from meshwright.arrow import as_text, from_numpy, is_text
 from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.fingerprint import WholeFingerprint, fingerprint
 from meshwright.formatting import counted
-from meshwright.names import axis_names, encode_names, name_column, position_of, sort_names
+from meshwright.names import axis_names, check_sorted, encode_names, name_column, position_of, sort_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +40,14 @@ class Interest:
     Node `v` subscribes to `node_topics[node_ptr[v]:node_ptr[v + 1]]`, ascending. `duplicates` counts
     the repeated pairs that were dropped when the interest was built.
 
+    Raises
+    ------
+    InputError
+        If names are not sorted and distinct, `node_ptr` does not divide `node_topics` into a row for each
+        node, or the topics of a node are not ids in ascending order.
+
+    Examples
+    --------
     >>> interest = Interest.from_dict({"berlin": {"rain", "wind"}, "oslo": {"wind"}})
     >>> interest
     Interest(2 nodes, 2 topics, 3 subscriptions)
@@ -76,20 +84,27 @@ class Interest:
         _check_size(len(node_column))
         node_names, node_ids = encode_names(node_column, name_column(all_nodes, "node"), "node")
         topic_names, topic_ids = encode_names(topic_column, name_column(all_topics, "topic"), "topic")
-        return cls.from_ids(node_names, topic_names, node_ids, topic_ids)
+        return unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
 
     @classmethod
     def from_dict(
         cls, subscriptions: Mapping[str, Iterable[Name]] | Mapping[int, Iterable[Name]]
     ) -> Interest:
         """Build from a mapping of each node to its topics; a node may have no topics."""
+        if not isinstance(subscriptions, Mapping):
+            raise InputError(f"{type(subscriptions).__name__} is not a mapping: give one of nodes to topics")
         sizes: list[int] = []
         topics: list[Name] = []
         for node, of_node in subscriptions.items():
             if isinstance(of_node, str):
                 raise InputError(f"the topics of node {node!r} are one string; give a set or list of topics")
             before = len(topics)
-            topics.extend(of_node)
+            try:
+                topics.extend(of_node)
+            except TypeError as error:
+                raise InputError(
+                    f"the topics of node {node!r} are {of_node!r}; give a set or list of topics"
+                ) from error
             sizes.append(len(topics) - before)
         nodes = name_column(list(subscriptions), "node")
         owner = from_numpy(np.repeat(np.arange(len(sizes)), sizes))
@@ -185,6 +200,8 @@ class Interest:
         cls, matrix: Any, *, nodes: Sequence[Name] | None = None, topics: Sequence[Name] | None = None
     ) -> Interest:
         """Build from a sparse matrix with a row for each node and a non-zero for each subscription."""
+        if not hasattr(matrix, "tocoo"):
+            raise InputError(f"{type(matrix).__name__} is not a sparse matrix: give one of scipy")
         entries = matrix.tocoo()
         present = entries.data != 0
         row_names = axis_names(nodes, entries.shape[0], "node", "row")
@@ -199,21 +216,26 @@ class Interest:
         cls, node_names: pa.Array, topic_names: pa.Array, node_ids: NDArray[Any], topic_ids: NDArray[Any]
     ) -> Interest:
         """Build from sorted names, and pairs of positions in them, in any order."""
-        _check_size(len(node_ids))
-        width = max(len(topic_names), 1)
-        keys = np.asarray(node_ids, dtype=np.int64) * width + np.asarray(topic_ids, dtype=np.int64)
-        if len(keys) and not (keys[1:] > keys[:-1]).all():
-            # With numpy 2.4, np.unique takes a hundred times as long on ten million keys.
-            keys = np.sort(keys)
-            keys = keys[np.concatenate(([True], keys[1:] > keys[:-1]))]
-        node_ptr = np.searchsorted(keys, np.arange(len(node_names) + 1, dtype=np.int64) * width)
-        node_topics = (keys % width).astype(np.int32)
-        duplicates = len(node_ids) - len(node_topics)
-        return cls(node_names, topic_names, settled(node_ptr), settled(node_topics), duplicates)
+        for names, what in ((node_names, "node"), (topic_names, "topic")):
+            check_sorted(names, what)
+        node_ids, topic_ids = as_ids(node_ids, "node ids"), as_ids(topic_ids, "topic ids")
+        if len(node_ids) != len(topic_ids):
+            raise InputError(
+                f"{len(node_ids)} node ids but {len(topic_ids)} topic ids: give one topic for each node entry"
+            )
+        check_within(node_ids, len(node_names), "nodes")
+        check_within(topic_ids, len(topic_names), "topics")
+        return unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "node_ptr", own(self.node_ptr, np.int64))
-        object.__setattr__(self, "node_topics", own(self.node_topics, np.int32))
+        for names, what in ((self.node_names, "node"), (self.topic_names, "topic")):
+            check_sorted(names, what)
+        ptr: NDArray[Any] = self.node_ptr
+        if not (isinstance(ptr, np.ndarray) and ptr.dtype == np.int64 and ptr.ndim == 1):
+            ptr = as_ids(ptr, "node_ptr")
+        object.__setattr__(self, "node_ptr", own(ptr, np.int64))
+        object.__setattr__(self, "node_topics", own(as_ids(self.node_topics, "node_topics"), np.int32))
+        _check_rows(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for array in (state["node_ptr"], state["node_topics"], *state.get("_by_topic", ())):
@@ -285,10 +307,14 @@ class Interest:
     def restrict(self, topics: NDArray[Any]) -> Interest:
         """Keep only these topics, given by id; nodes and topics keep their ids."""
         wanted = np.zeros(self.num_topics, dtype=bool)
-        wanted[topics] = True
+        ids = as_ids(topics, "topics")
+        check_within(ids, self.num_topics, "topics")
+        wanted[ids] = True
         keep = wanted[self.node_topics]
         node_ptr = np.concatenate(([0], np.cumsum(keep, dtype=np.int64)))[self.node_ptr]
-        return Interest(self.node_names, self.topic_names, settled(node_ptr), settled(self.node_topics[keep]))
+        return unchecked_interest(
+            self.node_names, self.topic_names, settled(node_ptr), settled(self.node_topics[keep])
+        )
 
     def canonical(self) -> Interest:
         """Return the same relation with string names in the order of their UTF-8 bytes, as it is stored."""
@@ -296,7 +322,7 @@ class Interest:
             return self
         node_names, node_rank = sort_names(as_text(self.node_names))
         topic_names, topic_rank = sort_names(as_text(self.topic_names))
-        return Interest.from_ids(
+        return unchecked_from_ids(
             node_names, topic_names, node_rank[self.node_of_slot], topic_rank[self.node_topics]
         )
 
@@ -351,6 +377,44 @@ class Interest:
         )
 
 
+def unchecked_interest(
+    node_names: pa.Array, topic_names: pa.Array, node_ptr: Offsets, node_topics: Ids, duplicates: int = 0
+) -> Interest:
+    """Return the interest of arrays that are valid by construction; unlike `Interest`, it checks nothing.
+
+    Names may be nulls, or in another order, where nobody looks at them.
+    """
+    made = object.__new__(Interest)
+    vars(made).update(
+        node_names=node_names,
+        topic_names=topic_names,
+        node_ptr=own(node_ptr, np.int64),
+        node_topics=own(node_topics, np.int32),
+        duplicates=duplicates,
+    )
+    return made
+
+
+def unchecked_from_ids(
+    node_names: pa.Array, topic_names: pa.Array, node_ids: NDArray[Any], topic_ids: NDArray[Any]
+) -> Interest:
+    """Return the interest of pairs of ids that are valid by construction, in any order.
+
+    Unlike `Interest.from_ids`, it checks only how many they are.
+    """
+    _check_size(len(node_ids))
+    width = max(len(topic_names), 1)
+    keys = np.asarray(node_ids, dtype=np.int64) * width + np.asarray(topic_ids, dtype=np.int64)
+    if len(keys) and not (keys[1:] > keys[:-1]).all():
+        # With numpy 2.4, np.unique takes a hundred times as long on ten million keys.
+        keys = np.sort(keys)
+        keys = keys[np.concatenate(([True], keys[1:] > keys[:-1]))]
+    node_ptr = np.searchsorted(keys, np.arange(len(node_names) + 1, dtype=np.int64) * width)
+    node_topics = (keys % width).astype(np.int32)
+    duplicates = len(node_ids) - len(node_topics)
+    return unchecked_interest(node_names, topic_names, settled(node_ptr), settled(node_topics), duplicates)
+
+
 def arrow_to_pandas(table: pa.Table) -> Any:
     """Convert a table to pandas, or say how to get pandas."""
     try:
@@ -365,3 +429,36 @@ def _check_size(subscriptions: int) -> None:
             f"{subscriptions} subscriptions are more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
             "sample the data, or split it by topic"
         )
+
+
+def _check_rows(interest: Interest) -> None:
+    """Raise an InputError unless each node has a row of topics, all known and in ascending order."""
+    ptr, topics, nodes = interest.node_ptr, interest.node_topics, len(interest.node_names)
+    _check_size(len(topics))
+    if len(ptr) != nodes + 1:
+        raise InputError(f"node_ptr has {len(ptr)} entries for {nodes} nodes: give {nodes + 1}")
+    if ptr[0] != 0 or ptr[-1] != len(topics):
+        raise InputError(
+            f"node_ptr goes from {ptr[0]} to {ptr[-1]}: "
+            f"begin with 0, and end with {len(topics)}, the length of node_topics"
+        )
+    falls = ptr[1:] < ptr[:-1]
+    if falls.any():
+        raise InputError(
+            f"node_ptr falls at the nodes {_list_nodes(interest, np.flatnonzero(falls))}: "
+            "give where each node's topics begin, in the order of the nodes"
+        )
+    check_within(topics, interest.num_topics, "topics")
+    rises = topics[1:] > topics[:-1]
+    begins = ptr[1:-1]
+    rises[begins[(begins > 0) & (begins < len(topics))] - 1] = True  # from one node to the next
+    if not rises.all():
+        owners = np.searchsorted(ptr, np.flatnonzero(~rises), side="right") - 1
+        raise InputError(
+            f"the topics of the nodes {_list_nodes(interest, np.unique(owners))} are not in ascending order, "
+            "each once: sort them, or give pairs of ids in any order to Interest.from_ids"
+        )
+
+
+def _list_nodes(interest: Interest, nodes: NDArray[Any]) -> str:
+    return first_five(interest.node_names.take(from_numpy(nodes)).to_pylist())

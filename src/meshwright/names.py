@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.arrow import as_text, from_numpy, from_strings, is_text, to_numpy
-from meshwright.errors import InputError, first_rows
+from meshwright.errors import InputError, first_five, first_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,8 @@ def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
     """
     if isinstance(values, str):
         raise InputError(f"{what}s are one string; give a list of names")
+    if not isinstance(values, Iterable):
+        raise InputError(f"{what}s are of type {type(values).__name__}: give a list of names")
     column = values
     try:
         if not isinstance(column, (pa.Array, pa.ChunkedArray)):
@@ -99,6 +101,29 @@ def sort_names(names: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
     rank = np.empty(len(names), dtype=np.int64)
     rank[to_numpy(order)] = np.arange(len(names))
     return names.take(order), rank
+
+
+def check_sorted(names: pa.Array, what: str) -> None:
+    """Raise an InputError unless names are an Arrow array of strings or integers, ascending, each once."""
+    if not isinstance(names, pa.Array):
+        raise InputError(f"{what} names are of type {type(names).__name__}: give an Arrow array")
+    kind = names.type
+    if names.null_count or not (is_text(kind) or pa.types.is_integer(kind)):
+        held = f"have {names.null_count} nulls" if names.null_count else f"are of type {kind}"
+        raise InputError(f"{what} names {held}: give strings or integers")
+    if is_text(kind):
+        rises = pc.less(names[:-1], names[1:])
+        good = rises.true_count == len(rises)
+    else:
+        numbers = to_numpy(names)
+        rises = numbers[1:] > numbers[:-1]
+        good = bool(rises.all())
+    if not good:
+        late = np.flatnonzero(~(to_numpy(rises) if is_text(kind) else rises)) + 1
+        raise InputError(
+            f"{what} names {first_five(names.take(from_numpy(late)).to_pylist())} are not above the name "
+            "before them: sort names (strings by their UTF-8 bytes), each once, or use Interest.from_pairs"
+        )
 
 
 def axis_names(names: Sequence[Name] | None, length: int, what: str, axis: str) -> pa.ChunkedArray:

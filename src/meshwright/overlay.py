@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.arrays import as_ids, settled
+from meshwright.arrays import as_ids, is_whole, settled
 from meshwright.arrow import from_numpy
 from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.files.atomic import new_file
@@ -102,8 +102,8 @@ class Overlay:
 
     def prefix(self, edges: int) -> Overlay:
         """Return the overlay as it was after its first `edges` edges."""
-        if edges < 0:
-            raise InputError(f"a prefix of {edges} edges: give zero or more")
+        if not is_whole(edges) or edges < 0:
+            raise InputError(f"a prefix of {edges!r} edges: give a whole number of zero or more")
         return Overlay(self.interest, self.u[:edges], self.v[:edges], self.contribution[:edges])
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 import meshwright as mw
 from calls import triples
-from meshwright.designs import DESIGNS, design, find
+from meshwright.designs import DESIGNS, design, find, front
 from meshwright.errors import InputError
 from meshwright.formatting import percentage
 from meshwright.greedy import grow, rules
@@ -63,6 +63,16 @@ def test_bad_values_are_rejected_by_the_design(interest: mw.Interest, parameters
     """An error of the engine or of the design is passed on unchanged."""
     with pytest.raises(InputError, match=r": give "):
         design(interest, "gm", **parameters)
+
+
+@pytest.mark.parametrize("algorithm", ["gm", "ring", "randoma"])
+@pytest.mark.parametrize("seed", ["x", "1", -1, 1.5, True, None])
+def test_a_bad_seed_is_rejected(interest: mw.Interest, algorithm: str, seed: Any) -> None:
+    """A plan states its seed, so it is a whole number of at least 0 also where nothing is random."""
+    with pytest.raises(InputError, match=f"^seed is {seed!r}: give a whole number of 0 or more$"):
+        design(interest, algorithm, seed=seed, **BUDGETS.get(algorithm, {}))
+    with pytest.raises(InputError, match="seed is "):
+        front(interest, steps=0, seed=seed)
 
 
 @pytest.mark.parametrize("algorithm", DESIGNS)

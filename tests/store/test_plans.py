@@ -201,6 +201,12 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "parameter 'max_degree' is True, not a whole": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_degree=True)
     ),
+    "its seed is None, not a whole number": lambda p: edit_metadata(p, lambda m: m.update(seed=None)),
+    "its seed is 'x', not a whole number": lambda p: edit_metadata(p, lambda m: m.update(seed="x")),
+    "its seed is 1.5, not a whole number": lambda p: edit_metadata(p, lambda m: m.update(seed=1.5)),
+    "figure 'lower_bound' is not a whole number": lambda p: edit_metadata(
+        p, lambda m: m["figures"].update(lower_bound="a")
+    ),
     "schema True": lambda p: edit_metadata(p, lambda m: m.update(schema=True)),
     "it is nested too deeply": lambda p: (p / "plan.json").write_text("[" * 200_000),
     "schema 9, but this version reads at most 1": lambda p: edit_metadata(p, lambda m: m.update(schema=9)),
@@ -212,12 +218,35 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 def test_damage_is_found(plan: Path, said: str) -> None:
     """Each kind of damage gives one line that names the plan and the problem."""
     DAMAGE[said](plan)
-    with pytest.raises(FormatError) as caught:
-        verify_stored_plan(plan, INTEREST)
-    message = str(caught.value)
-    assert said in message
-    assert str(plan) in message
-    assert "\n" not in message
+    looks: list[Callable[[], object]] = [
+        lambda: verify_stored_plan(plan, INTEREST),
+        lambda: mw.report(plan, interest=INTEREST),
+    ]
+    # A folder without plan.json is no plan, and one of a dataset may be there.
+    if (plan / "plan.json").is_file():
+        looks.append(lambda: mw.load(plan, INTEREST))
+    for look in looks:
+        with pytest.raises(FormatError) as caught:
+            look()
+        message = str(caught.value)
+        assert said in message
+        assert str(plan) in message
+        assert "\n" not in message
+
+
+def test_a_plan_without_a_seed_is_read(plan: Path) -> None:
+    """Plans of older versions state no seed; it counts as 0."""
+    edit_metadata(plan, lambda m: m.pop("seed"))
+    assert mw.load(plan, INTEREST).seed == 0
+
+
+def test_a_proof_of_degrees_without_its_figures(tmp_path: Path) -> None:
+    """A plan that states a bound on the degree, but not the others, is damaged."""
+    stored = write_plan(mw.design(INTEREST, "low", certify=True), tmp_path / "plan")
+    assert mw.load(stored, INTEREST).degree_proof is not None
+    edit_metadata(stored, lambda m: m["figures"].pop("at_degree"))
+    with pytest.raises(FormatError, match="its proof of degrees lacks some of its figures"):
+        mw.load(stored, INTEREST)
 
 
 def test_plans_and_datasets_do_not_mix(tmp_path: Path, plan: Path) -> None:

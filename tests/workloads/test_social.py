@@ -80,6 +80,7 @@ def test_a_seed_means_the_same_everywhere() -> None:
         (10, {"size": 2, "locality": 1.5}, "a locality of 1.5: give a share from 0 to 1"),
         (10, {"size": 2, "locality": float("nan")}, "a locality of nan"),
         (10, {"size": 2, "seed": -1}, "a seed of -1"),
+        (10, {"size": 2, "seed": "x"}, "a seed of 'x'"),
         (10, {"min_size": 2}, "only one of min_size and max_size"),
     ],
 )

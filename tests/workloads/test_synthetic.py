@@ -111,6 +111,7 @@ def test_names_of_more_text_than_strings_hold(monkeypatch: pytest.MonkeyPatch) -
         ({"min_size": 3, "max_size": 40}, "only 20 topics"),
         ({"alpha": -1.0}, "alpha"),
         ({"seed": -1}, "a seed of -1"),
+        ({"seed": 1.5}, "a seed of 1.5"),
         ({"nodes": 10**9, "size": 3}, "2³¹"),
         ({"nodes": 10**10, "size": 1}, "^10000000000 nodes: at most .* give fewer$"),
         ({"topics": 10**10, "size": 1}, "^10000000000 topics: at most .* give fewer$"),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from meshwright.arrays import check_threads
 from meshwright.bounds.ascent import PAYING, STEPS, Ascent, Deadline
 from meshwright.bounds.degree_limits import NodePrices
 from meshwright.bounds.loads import Loads
-from meshwright.bounds.prices import SCALE, Prices, certify, first_prices, polish
+from meshwright.bounds.prices import SCALE, Prices, certify, first_prices, polish, require_prices
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 
@@ -65,6 +67,7 @@ def prices(
     >>> prices(Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}))
     Prices(at least 2 links for 3 nodes)
     """
+    interest = Interest.of(interest)
     _check(interest, effort, start, seconds, threads)
     clock = Deadline(seconds)
     loads = Loads(interest, threads)
@@ -99,12 +102,11 @@ def _check(
 ) -> None:
     if effort not in EFFORTS:
         raise InputError(f"unknown effort {effort!r}: choose one of {', '.join(EFFORTS)}")
-    if seconds is not None and not seconds >= 0:
+    if seconds is not None and (not isinstance(seconds, Real) or not seconds >= 0):
         raise InputError(f"{seconds} seconds: give zero or more, or leave it out")
-    if threads < 1:
-        raise InputError(f"{threads} threads: give at least 1")
+    check_threads(threads)
     if start is not None:
-        start.check(interest)
+        require_prices(start).check(interest)
 
 
 ROUNDING = 1e-5

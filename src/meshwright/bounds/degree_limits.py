@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import frozen
+from meshwright.arrays import frozen, is_whole
 from meshwright.bounds.ascent import SLIP, STEPS, Ascent, Deadline, roots
 from meshwright.bounds.loads import Loads
-from meshwright.bounds.prices import SCALE, Prices, proven_links, to_integers, total_demand
+from meshwright.bounds.prices import SCALE, Prices, proven_links, require_prices, to_integers, total_demand
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 
@@ -140,9 +140,9 @@ def links_at_degree(
     >>> links_at_degree(bounds.prices(star), 2)
     NodePrices(at least 4 links with at most 2 per node)
     """
-    if degree < 1:
-        raise InputError(f"a degree of {degree}: give at least 1")
-    plain = _plain(prices, degree)
+    if not is_whole(degree) or degree < 1:
+        raise InputError(f"a degree of {degree!r}: give a whole number of at least 1")
+    plain = _plain(require_prices(prices), degree)
     loads = Loads(prices.interest, threads)
     if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
         return plain
@@ -171,7 +171,7 @@ def lowest_degree(
     >>> lowest_degree(bounds.prices(Interest.from_dict({v: {"x"} for v in "abcd"})))
     NodePrices(a maximum degree of at least 2)
     """
-    plain = _plain(prices, None)
+    plain = _plain(require_prices(prices), None)
     loads = Loads(prices.interest, threads)
     if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
         return plain

@@ -62,6 +62,13 @@ class Prices:
         return f"Prices(at least {self.bound:,} links for {self.interest.num_nodes:,} nodes)"
 
 
+def require_prices(prices: object) -> Prices:
+    """Return prices as they are; raise an InputError for anything else."""
+    if not isinstance(prices, Prices):
+        raise InputError(f"prices are {type(prices).__name__}: give what mw.bounds.prices returns")
+    return prices
+
+
 def gap(edges: int, bound: int) -> float | None:
     """Return by which share of a lower bound some links are above it; None if only the bound is 0.
 

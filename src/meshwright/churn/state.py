@@ -23,7 +23,7 @@ from meshwright.dynamic.link_lists import copy_list, list_links, list_neighbours
 from meshwright.dynamic.mutable_overlay import LINKS
 from meshwright.errors import InputError, first_five
 from meshwright.greedy import grow, rules
-from meshwright.interest import Interest
+from meshwright.interest import Interest, unchecked_from_ids
 from meshwright.jit.addresses import address_table
 from meshwright.jit.announce import working_seconds
 from meshwright.names import name_array
@@ -357,7 +357,7 @@ class LiveState:
         topic_rank[numbers] = np.arange(len(numbers), dtype=np.int32)
         flags = np.unpackbits(self.arrays.bits.view(np.uint8), axis=1, bitorder="little")
         nodes, topics = np.nonzero(flags)
-        return Interest.from_ids(names, topic_names, rank[nodes], topic_rank[topics]), rank
+        return unchecked_from_ids(names, topic_names, rank[nodes], topic_rank[topics]), rank
 
     def slot_pairs(self) -> tuple[Ids, Ids]:
         """Return both ends of every link, the smaller slot first."""

@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from meshwright import measure
+from meshwright.arrays import is_whole
 from meshwright.designs.certified import lowest_of
 from meshwright.designs.front import front
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.formatting import counted
+from meshwright.greedy.rules import check_flag
 from meshwright.interest import Interest
 
 if TYPE_CHECKING:
@@ -61,8 +63,9 @@ class Wishes:
     def __post_init__(self) -> None:
         for name in ("max_degree", "max_edges", "diameter"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} is {value}: give at least 1, or leave it out")
+            if value is not None and (not is_whole(value) or value < 1):
+                raise InputError(f"{name} is {value!r}: give a whole number of at least 1, or leave it out")
+        check_flag("resilient", self.resilient)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +210,11 @@ def advise(
     [('a', 'b'), ('a', 'c')]
     """
     interest = Interest.of(interest)
-    wishes = wishes or Wishes()
+    wishes = Wishes() if wishes is None else wishes
+    if not isinstance(wishes, Wishes):
+        raise InputError(
+            f"wishes are {type(wishes).__name__}: give mw.Wishes, such as mw.Wishes(max_degree=4)"
+        )
     searching = {"seconds": seconds} if steps is None else {"steps": steps}
     tried: list[Tried] = []
 

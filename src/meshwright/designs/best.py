@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright import bounds, measure, search
+from meshwright.bounds.prices import require_prices
 from meshwright.designs.budget import Budget
 from meshwright.errors import InputError
 from meshwright.formatting import excess
@@ -82,7 +83,7 @@ def best(
     rule = _rule(objective, k)
     budget = Budget(seconds, steps)
     if prices is not None:
-        prices.check(interest)
+        require_prices(prices).check(interest)
     greedy = grow(interest, rule, threads=threads, progress=progress)
     safe = _pruned(greedy, seed)
     growing = working_seconds() - budget.began

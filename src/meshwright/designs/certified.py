@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright import bounds, measure
 from meshwright.designs.best import SECONDS
+from meshwright.designs.budget import Budget
 from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
@@ -48,7 +49,7 @@ class Timing:
     def __init__(self, algorithm: str, parameters: Mapping[str, Any]) -> None:
         self.whole: float | None = None
         if algorithm == "best" and parameters.get("steps") is None:
-            self.whole = float(parameters.get("seconds", SECONDS))
+            self.whole = float(Budget(parameters.get("seconds", SECONDS), None).seconds)
         self.degrees = FOR_DEGREES if limits_degree(algorithm, parameters) else 0.0
         self.began = working_seconds()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +118,11 @@ def compare(
     """
     if isinstance(algorithms, str):
         algorithms = (algorithms,)
+    if not isinstance(algorithms, Iterable):
+        raise InputError(f"algorithms are {algorithms!r}: give a list of names, such as ['gm', 'low']")
     chosen = {name: find(name) for name in algorithms}
+    if not chosen:
+        raise InputError("algorithms names nothing: name at least one, such as ['gm', 'low']")
     for name in parameters:
         if not any(name in own.parameters for own in chosen.values()):
             raise InputError(f"none of {', '.join(chosen)} takes a parameter {name!r}: leave it out")

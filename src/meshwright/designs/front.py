@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright import bounds, measure, search
+from meshwright.bounds.prices import require_prices
 from meshwright.designs import best
 from meshwright.designs.best import priced
 from meshwright.designs.budget import Budget
 from meshwright.designs.certified import lowest_of, prove_degrees
 from meshwright.designs.plan import Plan
+from meshwright.designs.topic_sets import check_whole
 from meshwright.greedy import grow, rules
 from meshwright.jit.announce import working_seconds
 
@@ -52,8 +54,9 @@ def front(
     there is only one limit, the whole time for it, and nothing above it. With `certify` prices are computed
     in any case, for as long as that takes.
     """
+    check_whole("seed", seed)
     if prices is not None:
-        prices.check(interest)
+        require_prices(prices).check(interest)
     began, budget = working_seconds(), Budget(seconds, steps)
     known = _Known()
     for rule in (rules.gm, rules.minmax, *(rules.low(k) for k in GREEDIEST)):

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from meshwright.arrays import check_threads
+from meshwright.bounds import NodePrices
+from meshwright.bounds.prices import require_prices
 from meshwright.costs import LinkCosts
 from meshwright.designs.plan import Parameter, Plan
+from meshwright.designs.topic_sets import check_whole
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.bounds import NodePrices, Prices
+    from meshwright.bounds import Prices
     from meshwright.designs.exact.solve import Solution
     from meshwright.progress import Progress
 
@@ -183,6 +187,8 @@ DESIGNS: dict[str, Design] = {
 
 def find(algorithm: str) -> Design:
     """Return the design of that name, or say which there are."""
+    if not isinstance(algorithm, str):
+        raise InputError(f"the algorithm is {type(algorithm).__name__}: give one name, such as 'gm'")
     if algorithm not in DESIGNS:
         near = get_close_matches(str(algorithm).lower(), DESIGNS, n=1, cutoff=0.5)
         meant = f"did you mean {near[0]!r}? There are" if near else "choose one of"
@@ -222,6 +228,8 @@ def design(
     interest = Interest.of(interest)
     chosen = find(algorithm)
     seed = _plain(seed)
+    check_whole("seed", seed)
+    check_threads(threads)
     given = {name: _plain(value) for name, value in parameters.items() if value is not None}
     weighing = {} if costs is None else {"costs": costs}
     if costs is not None and not isinstance(costs, LinkCosts):
@@ -239,7 +247,9 @@ def design(
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
     seeding = {"seed": seed} if chosen.seeded else {}
     if prices is not None:
-        prices.check(interest)
+        require_prices(prices).check(interest)
+    if lowest is not None and not isinstance(lowest, NodePrices):
+        raise InputError(f"lowest is {type(lowest).__name__}: give what mw.bounds.lowest_degree returns")
     from meshwright.designs import certified
 
     timing = certified.Timing(algorithm, given) if certify else None
@@ -290,7 +300,8 @@ def _with_budget(
     check_ratio(given["ratio"])
     if reference is None:
         reference = literal_minmax(interest, threads=threads, progress=progress)
-    elif reference.interest.fingerprint != interest.fingerprint:
+    reference = Overlay.of(reference)
+    if reference.interest.fingerprint != interest.fingerprint:
         raise InputError("the reference was made for another interest: give an overlay of this one")
     return {budget: budget_of(reference, given["ratio"], budget), **given}
 

@@ -16,7 +16,7 @@ from meshwright.arrays import frozen
 from meshwright.arrow import from_numpy
 from meshwright.designs.topic_sets import bit_set, lay_out_topics, most_topics
 from meshwright.errors import InputError
-from meshwright.interest import Interest
+from meshwright.interest import Interest, unchecked_from_ids
 from meshwright.measure import contributions
 from meshwright.overlay import Overlay
 
@@ -168,7 +168,7 @@ def divide(interest: Interest, most: int) -> tuple[Interest, Ids]:
     topic_of = np.full(count, -1, dtype=np.int32)
     topic_of[kept] = kept
     names = from_numpy(np.arange(count))
-    divided = Interest.from_ids(interest.node_names, names, np.concatenate(nodes), np.concatenate(parts))
+    divided = unchecked_from_ids(interest.node_names, names, np.concatenate(nodes), np.concatenate(parts))
     return divided, topic_of
 
 

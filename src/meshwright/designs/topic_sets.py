@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import bit_rows, frozen
+from meshwright.arrays import bit_rows, frozen, is_whole
 from meshwright.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 def check_whole(name: str, value: int, least: int = 0) -> None:
     """Raise an InputError unless a value is a whole number of at least `least`."""
-    if not isinstance(value, (int, np.integer)) or value < least:
-        raise InputError(f"{name} is {value}: give a whole number of {least} or more")
+    if not is_whole(value) or value < least:
+        raise InputError(f"{name} is {value!r}: give a whole number of {least} or more")
 
 
 WORD = 64

@@ -22,7 +22,7 @@ from meshwright.filters.groups import group_numbers
 from meshwright.filters.relations import covers, matches, overlaps
 from meshwright.filters.syntax import has_wildcard, unshared, why_invalid, why_unusable
 from meshwright.formatting import counted
-from meshwright.interest import Interest
+from meshwright.interest import Interest, unchecked_from_ids
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -233,7 +233,7 @@ def plan_filters(interest: Interest, choice: FilterChoice | None = None) -> Plan
     held = _replace(source, names, {made.filter: made.by for made in expansions})
     first = np.array(group_numbers(held.topic_names.to_pylist()), dtype=np.int64)
     leaders, group_of = np.unique(first, return_inverse=True)
-    groups = Interest.from_ids(
+    groups = unchecked_from_ids(
         held.node_names,
         held.topic_names.take(from_numpy(leaders)),
         held.node_of_slot,
@@ -319,6 +319,6 @@ def _replace(source: Interest, names: list[str | None], expanded: Mapping[str, t
             holders = slots[source.node_topics == topic]
             nodes.append(np.repeat(holders, len(targets)))
             topics.append(np.tile(targets, len(holders)))
-    return Interest.from_ids(
+    return unchecked_from_ids(
         source.node_names, from_strings(listed), np.concatenate(nodes), np.concatenate(topics)
     )

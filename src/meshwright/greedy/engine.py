@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.arrays import as_ids
-from meshwright.errors import InputError, first_five
+from meshwright.arrays import as_ids, check_threads
+from meshwright.errors import InputError
 from meshwright.greedy import rules
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.driver import check_budgets
@@ -91,7 +91,7 @@ def grow(
     check_budgets(max_edges, max_degree)
     _check_start(interest, start, threads)
     candidates = candidates.checked(interest.num_nodes)
-    counted = interest if topics is None else interest.restrict(_known_topics(interest, topics))
+    counted = interest if topics is None else interest.restrict(as_ids(topics, "topics"))
     tuning = tuning or Tuning()
     if elsewhere is not None and degrees is not None:
         raise InputError("elsewhere and degrees cannot be combined: leave one of them out")
@@ -109,19 +109,10 @@ def grow(
 
 
 def _check_start(interest: Interest, start: Overlay | None, threads: int) -> None:
-    if threads < 1:
-        raise InputError(f"{threads} threads: give at least 1")
+    check_threads(threads)
     if start is None or start.interest is interest:
         return
     if start.interest.fingerprint != interest.fingerprint:
         raise InputError(
             "the starting overlay was made for another interest: start from an overlay of this one"
         )
-
-
-def _known_topics(interest: Interest, topics: Iterable[int]) -> Ids:
-    ids = as_ids(topics, "topics")
-    unknown = np.unique(ids[(ids < 0) | (ids >= interest.num_topics)])
-    if len(unknown):
-        raise InputError(f"no topics {first_five(unknown.tolist())}: ids are 0 to {interest.num_topics - 1}")
-    return ids

@@ -11,7 +11,7 @@ from meshwright.arrays import BLOCK, bit_rows, frozen, row_words, settled
 from meshwright.errors import InputError
 from meshwright.greedy.candidates import Candidates, everything
 from meshwright.greedy.kernels.state import FREE_ROWS, FRESH, NO_STOP, Scratch, State, Sweep
-from meshwright.interest import Interest
+from meshwright.interest import Interest, unchecked_interest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -279,7 +279,7 @@ def popular_first(interest: Interest) -> Interest:
     rows = csr_array((unused, rank[interest.node_topics], interest.node_ptr), shape=shape)
     rows.sort_indices()
     names = interest.topic_names.take(order)
-    return Interest(interest.node_names, names, interest.node_ptr, settled(rows.indices))
+    return unchecked_interest(interest.node_names, names, interest.node_ptr, settled(rows.indices))
 
 
 def _popularity(interest: Interest) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from meshwright.greedy.path_choice import (
     may_pay,
 )
 from meshwright.greedy.row_threads import RowThreads
-from meshwright.interest import Interest
+from meshwright.interest import Interest, unchecked_interest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class Task:
     def bare(self) -> Task:
         """Return the same without names, and without what can be derived: what a cluster is sent."""
         held = self.interest
-        nameless = Interest(
+        nameless = unchecked_interest(
             pa.nulls(held.num_nodes), pa.nulls(held.num_topics), held.node_ptr, held.node_topics
         )
         # Only the sweep uses bits over topics, and executors only rebuild its rows.

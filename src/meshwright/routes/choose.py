@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.arrays import frozen
+from meshwright.arrays import as_ids, check_within, frozen
 from meshwright.errors import InputError, first_five
 from meshwright.measure import components
 from meshwright.measure.adjacency import adjacency
@@ -32,7 +32,10 @@ def attach(trees: Trees, links: Adjacency, publishers: Iterable[tuple[int, int]]
     interest = trees.overlay.interest
     added = np.zeros(interest.num_nodes, dtype=np.int64)
     attached = []
-    for broker, topic in sorted({(int(broker), int(topic)) for broker, topic in publishers}):
+    pairs = as_ids(publishers, "publishers", columns=2)
+    check_within(pairs[:, 0], interest.num_nodes, "nodes")
+    check_within(pairs[:, 1], interest.num_topics, "topics")
+    for broker, topic in sorted(set(map(tuple, pairs.tolist()))):
         carrying = trees.nodes[trees.ptr[topic] : trees.ptr[topic + 1]]
         if not len(carrying):
             carrying = interest.topic_nodes[interest.topic_ptr[topic] : interest.topic_ptr[topic + 1]]
@@ -123,7 +126,8 @@ def route(
     Raises
     ------
     InputError
-        For an unknown objective, or rates that are not one number of at least 0 for each topic.
+        For an unknown objective, rates that are not one number of at least 0 for each topic, or ids that are
+        not in the overlay.
 
     Examples
     --------
@@ -166,7 +170,10 @@ def route(
 def _check_rates(rates: NDArray[Any] | None, topics: int) -> NDArray[np.float64]:
     if rates is None:
         return np.ones(topics)
-    weights = np.asarray(rates, dtype=np.float64)
+    try:
+        weights = np.asarray(rates, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError("rates are not numbers: give one for each topic") from error
     if weights.shape != (topics,):
         raise InputError(f"{weights.size} rates for {topics} topics: give one for each")
     bad = ~(np.isfinite(weights) & (weights >= 0))
@@ -178,7 +185,10 @@ def _check_rates(rates: NDArray[Any] | None, topics: int) -> NDArray[np.float64]
 def _old_links(overlay: Overlay, today: Iterable[tuple[int, int, int]]) -> tuple[Offsets, Ids]:
     """Return, by topic, the links of today's trees that the overlay still has."""
     nodes = max(overlay.interest.num_nodes, 1)
-    topic, a, b = np.array(list(today), dtype=np.int64).reshape(-1, 3).T
+    rows = as_ids(today, "today's links", columns=3)
+    check_within(rows[:, 0], overlay.interest.num_topics, "topics")
+    check_within(rows[:, 1:].ravel(), overlay.interest.num_nodes, "nodes")
+    topic, a, b = rows.T.astype(np.int64)
     keys = overlay.u.astype(np.int64) * nodes + overlay.v
     order = np.argsort(keys)
     asked = np.minimum(a, b) * nodes + np.maximum(a, b)

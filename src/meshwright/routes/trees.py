@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from meshwright.arrays import frozen
 from meshwright.arrow import from_numpy
+from meshwright.errors import InputError
 from meshwright.formatting import counted, shown
 from meshwright.measure.adjacency import adjacency
 
@@ -166,8 +167,14 @@ class Loads:
     of_broker: NDArray[np.float64]
 
 
+def _require_trees(trees: object) -> None:
+    if not isinstance(trees, Trees):
+        raise InputError(f"{type(trees).__name__} is not trees: give what mw.route returns")
+
+
 def hops(trees: Trees) -> Hops:
     """Count the hops between all pairs of subscribers of each topic, exactly."""
+    _require_trees(trees)
     from meshwright.routes import paths as kernels
 
     total, pairs, usual, most = kernels.count_hops(trees.ptr, trees.above, frozen(~trees.relay, np.bool_))
@@ -182,6 +189,7 @@ def hops(trees: Trees) -> Hops:
 
 def stretch(trees: Trees) -> Stretch:
     """Compare paths in the trees with the shortest paths in the whole overlay."""
+    _require_trees(trees)
     from meshwright.routes import paths as kernels
 
     links, sizes = adjacency(trees.overlay), np.diff(trees.ptr)
@@ -209,6 +217,7 @@ def stretch(trees: Trees) -> Stretch:
 
 def loads(trees: Trees) -> Loads:
     """Sum the messages that every link carries and every broker forwards."""
+    _require_trees(trees)
     below = trees.above >= 0
     rates = trees.rates[trees.topics]
     of_link: NDArray[np.float64] = np.bincount(

@@ -15,7 +15,7 @@ from meshwright.errors import InputError
 from meshwright.files.header import DATASET, damaged, holds, read_header
 from meshwright.files.urls import require_local
 from meshwright.fingerprint import fold_digests, part_sizes
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, unchecked_from_ids
 from meshwright.store.dataset_folders import new_dataset, new_part
 from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS
 from meshwright.store.tables import first_line, read_parts
@@ -210,7 +210,7 @@ def read_dataset(path: str | Path) -> Interest:
     if (keys[1:] <= keys[:-1]).any():
         row = int(np.argmax(keys[1:] <= keys[:-1])) + 1
         raise damaged(folder / "subscriptions", f"row {row + 1} is out of order or repeated")
-    interest = Interest.from_ids(node_names, topic_names, node_ids, topic_ids)
+    interest = unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
     found = interest.whole_fingerprint if header["schema"] == 1 else interest.fingerprint
     if header.get("fingerprint", found) != found:
         raise damaged(folder, "its fingerprint does not match its content")

@@ -105,7 +105,7 @@ def read_claims(stored: StoredPlan) -> PlanClaims:
     Raises
     ------
     FormatError
-        If it states a cost or a bound that is not a number, or was made with link costs and states no total.
+        If it states a cost that is not a number, or was made with link costs and states no total.
     """
     from meshwright.verify.claims import PlanClaims
 
@@ -113,9 +113,6 @@ def read_claims(stored: StoredPlan) -> PlanClaims:
     cost = figures.get("total_cost")
     if (cost is not None or "costs" in parameters) and type(cost) not in (int, float):
         raise damaged(inside(stored.place, PLAN.file), "figure 'total_cost' is not a number")
-    for name in ("lower_bound", "at_degree", "bound_at_degree", "degree_bound"):
-        if figures.get(name) is not None and type(figures[name]) is not int:
-            raise damaged(inside(stored.place, PLAN.file), f"figure {name!r} is not a whole number")
     routes = stored.routes
     return PlanClaims(
         name=str(stored.place),
@@ -181,8 +178,10 @@ def degree_proof_on(stored: StoredPlan, interest: Interest) -> DegreeProof:
     place = pc.index_in(interest.node_names.cast(pa.string()), allowances.column("node").combine_chunks())
     if allowances.num_rows != interest.num_nodes or place.null_count:
         raise damaged(file, "it does not have one allowance for each node")
-    limits = (stored.figures["at_degree"], None)
-    proven = (stored.figures["bound_at_degree"], stored.figures["degree_bound"])
+    degree, *proven = (stored.figures.get(name) for name in ("at_degree", "bound_at_degree", "degree_bound"))
+    if None in (degree, *proven):
+        raise damaged(inside(stored.place, PLAN.file), "its proof of degrees lacks some of its figures")
+    limits = (degree, None)
     links, lowest = (
         NodePrices(interest, price, to_numpy(allowances.column(name))[to_numpy(place)], limit, bound)  # type: ignore[arg-type]
         for name, price, limit, bound in zip(columns, prices, limits, proven, strict=True)

@@ -43,6 +43,8 @@ BUDGETS = ("max_edges", "max_degree")
 """Parameters that limit a plan: whole numbers, or null."""
 FIGURES = ("nodes", "topics", "edges", "average_degree", "max_degree", "support", "seconds")
 """The figures that every plan states."""
+BOUNDS = ("lower_bound", "at_degree", "bound_at_degree", "degree_bound")
+"""The whole numbers that a plan with a certificate states."""
 
 
 class Fingerprinted(Protocol):
@@ -336,6 +338,12 @@ def open_plan(path: str | Path) -> StoredPlan:
         for name in FIGURES:
             if type(metadata["figures"].get(name)) not in (int, float):
                 raise damaged(folder / PLAN.file, f"figure {name!r} is not a number")
+        for name in BOUNDS:
+            bound = metadata["figures"].get(name)
+            if bound is not None and not is_whole(bound):
+                raise damaged(folder / PLAN.file, f"figure {name!r} is not a whole number")
+        if "seed" in metadata and not is_whole(metadata["seed"]):
+            raise damaged(folder / PLAN.file, f"its seed is {metadata['seed']!r}, not a whole number")
         for name in BUDGETS:
             budget = metadata["parameters"].get(name)
             if budget is not None and (not is_whole(budget) or budget < 0):

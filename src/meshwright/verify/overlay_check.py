@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrays import frozen
-from meshwright.interest import Interest
+from meshwright.interest import Interest, unchecked_from_ids, unchecked_interest
 from meshwright.measure.adjacency import Degrees
 from meshwright.measure.connectivity import Components, WeakTopics, weak_topics
 from meshwright.overlay import Overlay
@@ -254,6 +254,6 @@ def _interest_of_pairs(nodes: int, topics: int, node: Ids, topic: Ids) -> Intere
     """Return the interest of some pairs. Pairs in ascending order, as in a dataset, are not sorted again."""
     ascending = (node[1:] > node[:-1]) | ((node[1:] == node[:-1]) & (topic[1:] > topic[:-1]))
     if not ascending.all():
-        return Interest.from_ids(pa.nulls(nodes), pa.nulls(topics), node, topic)
+        return unchecked_from_ids(pa.nulls(nodes), pa.nulls(topics), node, topic)
     node_ptr = np.concatenate(([0], np.cumsum(np.bincount(node, minlength=nodes))))
-    return Interest(pa.nulls(nodes), pa.nulls(topics), node_ptr, topic)
+    return unchecked_interest(pa.nulls(nodes), pa.nulls(topics), node_ptr, topic)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from meshwright.arrays import settled
+from meshwright.arrays import is_whole, settled
 from meshwright.errors import InputError, first_five
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, unchecked_interest
 from meshwright.workloads.distributions import (
     Sizes,
     check_count,
@@ -58,8 +58,8 @@ def synthetic(
             f"up to {sizes.maximum} distinct topics for each node, but only {drawable} topics can be drawn: "
             "give a smaller size or more topics"
         )
-    if seed < 0:
-        raise InputError(f"a seed of {seed}: give an integer of at least 0")
+    if not is_whole(seed) or seed < 0:
+        raise InputError(f"a seed of {seed!r}: give an integer of at least 0")
     if nodes * sizes.minimum > MOST_SUBSCRIPTIONS:
         raise InputError(
             f"{nodes} nodes of {sizes.minimum} topics or more: at most 2³¹ − 1 subscriptions fit"
@@ -76,7 +76,9 @@ def synthetic(
         raise InputError(f"{pointers[-1]} subscriptions: at most 2³¹ − 1 fit; give fewer nodes or topics")
     if not independent:
         topics = draw(stream, units, drawn)
-    return Interest(numbered("b", nodes), numbered("t", len(weights)), settled(pointers), settled(topics))
+    return unchecked_interest(
+        numbered("b", nodes), numbered("t", len(weights)), settled(pointers), settled(topics)
+    )
 
 
 def zipf(
@@ -198,8 +200,8 @@ def social(
         )
     if not 0 <= locality <= 1:
         raise InputError(f"a locality of {locality}: give a share from 0 to 1")
-    if seed < 0:
-        raise InputError(f"a seed of {seed}: give an integer of at least 0")
+    if not is_whole(seed) or seed < 0:
+        raise InputError(f"a seed of {seed!r}: give an integer of at least 0")
     stream = np.random.PCG64(seed)
     popular = np.argsort(stream.random_raw(users), kind="stable")  # the most popular user first
     asked = sizes.minimum + choose(stream.random_raw(users), fixed_point(sizes.probabilities))
@@ -220,4 +222,4 @@ def social(
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     pointers = np.searchsorted(pairs, np.arange(users + 1) * users)
     names = numbered("u", users)
-    return Interest(names, names, settled(pointers), settled((pairs % users).astype(np.int32)))
+    return unchecked_interest(names, names, settled(pointers), settled((pairs % users).astype(np.int32)))

@@ -16,7 +16,7 @@ from meshwright.arrow import join_text
 from meshwright.errors import InputError
 from meshwright.files.header import DATASET, damaged, read_header
 from meshwright.files.urls import files_in, inside, local_copy, local_path
-from meshwright.interest import Interest
+from meshwright.interest import Interest, unchecked_interest
 from meshwright.pipeline.flow import Flow, LocalFlow, SparkFlow, make_batch, numbers
 from meshwright.store.dataset_parts import NAMES
 from meshwright.store.interest_files import load_interest
@@ -83,7 +83,9 @@ class Subscriptions:
             raise damaged(Path(inside(self.folder, DATASET.file)), f"it does not state {found} as its counts")
         nothing = np.zeros(0, dtype=np.int32)
         node_names, topic_names = map(join_text, columns)
-        made = Interest(node_names, topic_names, np.zeros(found["nodes"] + 1, dtype=np.int64), nothing)
+        made = unchecked_interest(
+            node_names, topic_names, np.zeros(found["nodes"] + 1, dtype=np.int64), nothing
+        )
         # The cached properties must be those of the subscriptions that are left out here.
         made.__dict__["fingerprint"] = str(self.fingerprint)
         made.__dict__["whole_fingerprint"] = ""

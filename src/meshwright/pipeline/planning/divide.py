@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from meshwright.arrays import frozen
 from meshwright.greedy import grow
-from meshwright.interest import Interest
+from meshwright.interest import Interest, unchecked_interest
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ def restrict(interest: Interest, nodes: NDArray[Any]) -> Interest:
     begin, sizes = interest.node_ptr[nodes], np.diff(interest.node_ptr)[nodes]
     node_ptr = np.concatenate(([0], np.cumsum(sizes)))
     at = np.repeat(begin - node_ptr[:-1], sizes) + np.arange(node_ptr[-1])
-    return Interest(pa.nulls(len(nodes)), pa.nulls(interest.num_topics), node_ptr, interest.node_topics[at])
+    return unchecked_interest(
+        pa.nulls(len(nodes)), pa.nulls(interest.num_topics), node_ptr, interest.node_topics[at]
+    )
 
 
 def representatives(interest: Interest, coverage: int) -> Ids:
@@ -105,7 +107,7 @@ def join(
     ends = np.concatenate([end for pair in links for end in pair])
     degrees = np.bincount(ends, minlength=interest.num_nodes)
     # An extra node without topics carries the maximum degree of all nodes that are not here.
-    small = Interest(
+    small = unchecked_interest(
         pa.nulls(len(nodes) + 1),
         small.topic_names,
         np.append(small.node_ptr, small.node_ptr[-1:]),

@@ -17,7 +17,7 @@ from meshwright.greedy import Tuning
 from meshwright.greedy.candidates import everything
 from meshwright.greedy.level_run import Task
 from meshwright.greedy.waves import Rebuilder, Wave, Windows
-from meshwright.interest import Interest
+from meshwright.interest import Interest, unchecked_interest
 from meshwright.pipeline.planning.divide import Part, divide, solve
 from meshwright.pipeline.session.stages import report_stages
 
@@ -90,7 +90,7 @@ def _solve(
 def _interest(sizes: NDArray[np.int32], topics: NDArray[np.int32], num_topics: int) -> Interest:
     """Return an interest without names."""
     node_ptr = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-    return Interest(pa.nulls(len(sizes)), pa.nulls(num_topics), node_ptr, topics)
+    return unchecked_interest(pa.nulls(len(sizes)), pa.nulls(num_topics), node_ptr, topics)
 
 
 HANDS = 64
