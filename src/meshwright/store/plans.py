@@ -43,8 +43,8 @@ BUDGETS = ("max_edges", "max_degree")
 """Parameters that limit a plan: whole numbers, or null."""
 FIGURES = ("nodes", "topics", "edges", "average_degree", "max_degree", "support", "seconds")
 """The figures that every plan states."""
-BOUNDS = ("lower_bound", "at_degree", "bound_at_degree", "degree_bound")
-"""The whole numbers that a plan with a certificate states."""
+BOUNDS = ("lower_bound", "at_degree", "bound_at_degree", "degree_bound", "solver_bound")
+"""The whole numbers that a plan with a proof states."""
 
 
 class Fingerprinted(Protocol):
