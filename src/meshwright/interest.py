@@ -21,16 +21,13 @@ from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.fingerprint import WholeFingerprint, fingerprint
 from meshwright.formatting import counted
 from meshwright.names import axis_names, check_sorted, encode_names, name_column, position_of, sort_names
+from meshwright.subscription_rows import check_rows, check_size, graph_pairs, rows_of_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from meshwright.arrays import Ids, Offsets
     from meshwright.names import Name
-
-
-MOST_SUBSCRIPTIONS = 2**31 - 1
-"""Slots are numbered by int32 throughout."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +78,7 @@ class Interest:
             raise InputError(
                 f"{len(node_column)} nodes but {len(topic_column)} topics: give one topic for each node entry"
             )
-        _check_size(len(node_column))
+        check_size(len(node_column))
         node_names, node_ids = encode_names(node_column, name_column(all_nodes, "node"), "node")
         topic_names, topic_ids = encode_names(topic_column, name_column(all_topics, "topic"), "topic")
         return unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
@@ -150,24 +147,7 @@ class Interest:
         any other graph each node is a topic too: a directed edge says that its source subscribes to its
         target, as followers do; an undirected edge says so both ways, as friends do.
         """
-        if not (hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-            raise InputError(f"{type(graph).__name__} is not a networkx graph: give a Graph or a DiGraph")
-        pairs = [(u, v) for u, v, *_ in graph.edges]
-        side = dict(graph.nodes(data="bipartite"))
-        if any(value is not None for value in side.values()):
-            unsaid = [name for name, value in side.items() if value not in (0, 1)]
-            if unsaid:
-                raise InputError(f"nodes {first_five(unsaid)} have no bipartite = 0 or 1: set it on all")
-            pairs = [(u, v) if side[u] == 0 else (v, u) for u, v in pairs]
-            wrong = [pair for pair in pairs if side[pair[0]] == side[pair[1]]]
-            if wrong:
-                raise InputError(f"edges {first_five(wrong)} join two of one side: join nodes to topics")
-            names = ([name for name, value in side.items() if value == own] for own in (0, 1))
-            all_nodes, all_topics = names
-        else:
-            all_nodes = all_topics = list(graph.nodes)
-            if not graph.is_directed():
-                pairs += [(v, u) for u, v in pairs if u != v]
+        pairs, all_nodes, all_topics = graph_pairs(graph)
         nodes, topics = ([pair[end] for pair in pairs] for end in (0, 1))
         return cls.from_pairs(nodes, topics, all_nodes=all_nodes, all_topics=all_topics)
 
@@ -235,7 +215,7 @@ class Interest:
             ptr = as_ids(ptr, "node_ptr")
         object.__setattr__(self, "node_ptr", own(ptr, np.int64))
         object.__setattr__(self, "node_topics", own(as_ids(self.node_topics, "node_topics"), np.int32))
-        _check_rows(self)
+        check_rows(self.node_names, len(self.topic_names), self.node_ptr, self.node_topics)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for array in (state["node_ptr"], state["node_topics"], *state.get("_by_topic", ())):
@@ -402,17 +382,9 @@ def unchecked_from_ids(
 
     Unlike `Interest.from_ids`, it checks only how many they are.
     """
-    _check_size(len(node_ids))
-    width = max(len(topic_names), 1)
-    keys = np.asarray(node_ids, dtype=np.int64) * width + np.asarray(topic_ids, dtype=np.int64)
-    if len(keys) and not (keys[1:] > keys[:-1]).all():
-        # With numpy 2.4, np.unique takes a hundred times as long on ten million keys.
-        keys = np.sort(keys)
-        keys = keys[np.concatenate(([True], keys[1:] > keys[:-1]))]
-    node_ptr = np.searchsorted(keys, np.arange(len(node_names) + 1, dtype=np.int64) * width)
-    node_topics = (keys % width).astype(np.int32)
+    node_ptr, node_topics = rows_of_pairs(len(node_names), len(topic_names), node_ids, topic_ids)
     duplicates = len(node_ids) - len(node_topics)
-    return unchecked_interest(node_names, topic_names, settled(node_ptr), settled(node_topics), duplicates)
+    return unchecked_interest(node_names, topic_names, node_ptr, node_topics, duplicates)
 
 
 def arrow_to_pandas(table: pa.Table) -> Any:
@@ -421,44 +393,3 @@ def arrow_to_pandas(table: pa.Table) -> Any:
         return table.to_pandas()
     except ModuleNotFoundError as error:
         raise MissingDependencyError("pandas is not installed: pip install 'meshwright[pandas]'") from error
-
-
-def _check_size(subscriptions: int) -> None:
-    if subscriptions > MOST_SUBSCRIPTIONS:
-        raise InputError(
-            f"{subscriptions} subscriptions are more than {MOST_SUBSCRIPTIONS} (2³¹ − 1): "
-            "sample the data, or split it by topic"
-        )
-
-
-def _check_rows(interest: Interest) -> None:
-    """Raise an InputError unless each node has a row of topics, all known and in ascending order."""
-    ptr, topics, nodes = interest.node_ptr, interest.node_topics, len(interest.node_names)
-    _check_size(len(topics))
-    if len(ptr) != nodes + 1:
-        raise InputError(f"node_ptr has {len(ptr)} entries for {nodes} nodes: give {nodes + 1}")
-    if ptr[0] != 0 or ptr[-1] != len(topics):
-        raise InputError(
-            f"node_ptr goes from {ptr[0]} to {ptr[-1]}: "
-            f"begin with 0, and end with {len(topics)}, the length of node_topics"
-        )
-    falls = ptr[1:] < ptr[:-1]
-    if falls.any():
-        raise InputError(
-            f"node_ptr falls at the nodes {_list_nodes(interest, np.flatnonzero(falls))}: "
-            "give where each node's topics begin, in the order of the nodes"
-        )
-    check_within(topics, interest.num_topics, "topics")
-    rises = topics[1:] > topics[:-1]
-    begins = ptr[1:-1]
-    rises[begins[(begins > 0) & (begins < len(topics))] - 1] = True  # from one node to the next
-    if not rises.all():
-        owners = np.searchsorted(ptr, np.flatnonzero(~rises), side="right") - 1
-        raise InputError(
-            f"the topics of the nodes {_list_nodes(interest, np.unique(owners))} are not in ascending order, "
-            "each once: sort them, or give pairs of ids in any order to Interest.from_ids"
-        )
-
-
-def _list_nodes(interest: Interest, nodes: NDArray[Any]) -> str:
-    return first_five(interest.node_names.take(from_numpy(nodes)).to_pylist())

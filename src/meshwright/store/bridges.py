@@ -13,12 +13,12 @@ from meshwright.arrow import fill_null, to_numpy
 from meshwright.errors import InputError
 from meshwright.files.header import PLAN
 from meshwright.files.urls import local_path
-from meshwright.interest import MOST_SUBSCRIPTIONS
 from meshwright.names import name_column
 from meshwright.overlay import Overlay
 from meshwright.store.costs import ENDINGS
 from meshwright.store.plans import read_plan
 from meshwright.store.tables import errors_name_file, read_csv, read_parquet
+from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from meshwright.interest import Interest

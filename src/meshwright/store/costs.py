@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from meshwright.arrow import to_numpy
 from meshwright.errors import InputError, first_five, first_rows
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.interest import Interest
 from meshwright.store.tables import (
     check_names,
     csv_names,
@@ -20,6 +20,7 @@ from meshwright.store.tables import (
     read_csv,
     read_parquet,
 )
+from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts

@@ -15,10 +15,11 @@ from meshwright.errors import InputError
 from meshwright.files.header import DATASET, damaged, holds, read_header
 from meshwright.files.urls import require_local
 from meshwright.fingerprint import fold_digests, part_sizes
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, unchecked_from_ids
+from meshwright.interest import Interest, unchecked_from_ids
 from meshwright.store.dataset_folders import new_dataset, new_part
 from meshwright.store.dataset_parts import NAMES, QUARANTINE, SUBSCRIPTIONS
 from meshwright.store.tables import first_line, read_parts
+from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

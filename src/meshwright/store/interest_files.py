@@ -17,9 +17,10 @@ from meshwright.errors import FormatError, InputError, first_five
 from meshwright.files.header import parse_json
 from meshwright.files.urls import local_copy
 from meshwright.formatting import counted
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest
+from meshwright.interest import Interest
 from meshwright.store.datasets import read_dataset
 from meshwright.store.tables import check_names, csv_names, errors_name_file, read_csv, read_parquet
+from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from typing import TypeAlias

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from meshwright.arrays import is_whole, settled
 from meshwright.errors import InputError, first_five
-from meshwright.interest import MOST_SUBSCRIPTIONS, Interest, unchecked_interest
+from meshwright.interest import Interest, unchecked_interest
+from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 from meshwright.workloads.distributions import (
     Sizes,
     check_count,

@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.errors import InputError
-from meshwright.interest import MOST_SUBSCRIPTIONS
 from meshwright.pipeline.dataset.blocks import unpack_names
 from meshwright.pipeline.dataset.numbering import NUMBERED, Numbered, count_parts, slice_names
 from meshwright.pipeline.flow import Flow, make_batch
 from meshwright.pipeline.readers.rows import NO_SEQUENCE
+from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

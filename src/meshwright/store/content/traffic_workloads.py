@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.errors import InputError, first_five
-from meshwright.interest import MOST_SUBSCRIPTIONS
 from meshwright.store.interest_files import load_interest
 from meshwright.store.tables import (
     check_names,
@@ -20,6 +19,7 @@ from meshwright.store.tables import (
     read_csv,
     read_parquet,
 )
+from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
