@@ -212,7 +212,7 @@ PublishedTopics: TypeAlias = Annotated[
 ]
 
 AllowEmpty: TypeAlias = Annotated[
-    bool, typer.Option("--allow-empty", help="Exit with 0 even if there are no subscriptions.")
+    bool, typer.Option("--allow-empty", help="Accept no subscriptions: write what is empty, and exit with 0.")
 ]
 
 Force: TypeAlias = Annotated[
