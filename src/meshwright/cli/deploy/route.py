@@ -79,7 +79,8 @@ def route(
     if today is not None and objective != "stable":
         raise InputError("--today needs --objective stable: add it, or omit --today")
     stored = read_plan(plan)
-    loaded = design_runs.load(source, file_columns(node, topic, delimiter, no_header))
+    columns = file_columns(node, topic, delimiter, no_header)
+    loaded = design_runs.load(source, columns)
     planned = stored.planned_filters(loaded)
     overlay = stored.overlay_on(loaded if planned is None else planned.groups)
     interest = overlay.interest
@@ -103,7 +104,8 @@ def route(
         output.answer_json({**head, "topics": _figures_by_topic(trees)})
     else:
         lines = _format_figures(trees, measured, unknown, with_rates=rates is not None)
-        again = f"its report.html showed other trees and is removed; again: meshwright report {plan} {source}"
+        command = " ".join(["meshwright report", plan, source, *columns.options])
+        again = f"its report.html showed other trees and is removed; again: {command}"
         output.answer(*lines, f"written to {plan}", *([again] if outdated else []))
     if len(trees.unreachable):
         raise typer.Exit(ANSWER_IS_NO)

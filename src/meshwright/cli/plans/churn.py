@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.options import Json, Seed, ShowProgress, Source
+from meshwright.cli.options import (
+    Delimiter,
+    Json,
+    NodeColumn,
+    NoHeader,
+    Seed,
+    ShowProgress,
+    Source,
+    TopicColumn,
+    file_columns,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -79,6 +89,10 @@ def churn(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Folder for rounds, final dataset and plan, and a chart."),
     ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
@@ -111,7 +125,7 @@ def churn(
     policies = [make(name, backups=backups, coverage=coverage, rho=rho) for name in names]
     if out is not None:
         check_target(out, "churn run")
-    overlay, filters = design_runs.load_overlay(plan, source)
+    overlay, filters = design_runs.load_overlay(plan, source, file_columns(node, topic, delimiter, no_header))
     interest = overlay.interest
     if trace is not None:
         with output.working(f"reading {trace}"):
@@ -207,6 +221,10 @@ def chaos(
     policies: Annotated[
         str, typer.Option("--policies", metavar="A,B,C", help="Policies whose repairs to try.")
     ] = "naive,shadow,tidy",
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
@@ -224,7 +242,7 @@ def chaos(
     names = design_runs.split_names(policies, "--policies", "naive,shadow,tidy")
     for name in names:
         room.Policy(name)
-    overlay, filters = design_runs.load_overlay(plan, source)
+    overlay, filters = design_runs.load_overlay(plan, source, file_columns(node, topic, delimiter, no_header))
     with ProgressDrawing("chaos", forced=progress) as drawing:
         found = room.chaos(
             overlay,

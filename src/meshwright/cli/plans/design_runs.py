@@ -119,11 +119,13 @@ def load_planned(
     return PlannedSource(filters.groups, filters, guessed=stated is None)
 
 
-def load_overlay(plan: str, source: str) -> tuple[Overlay, PlannedFilters | None]:
+def load_overlay(
+    plan: str, source: str, columns: Columns | None = None
+) -> tuple[Overlay, PlannedFilters | None]:
     """Load a plan over what it was made for, and its filters; None for plain topics."""
     from meshwright.store import read_plan
 
-    interest, stored = load(source), read_plan(plan)
+    interest, stored = load(source, columns), read_plan(plan)
     filters = stored.planned_filters(interest)
     return stored.overlay_on(interest if filters is None else filters.groups), filters
 
