@@ -130,4 +130,6 @@ def test_advice_that_cannot_be_given(dataset: Path, tmp_path: Path) -> None:
 def test_advice_within_limits(dataset: Path) -> None:
     """Limits too tight to connect every topic give the most support; diameters have a weaker certificate."""
     assert "- support" in meshwright("advise", dataset, "--max-edges", "10", "--steps", "0").out
+    both = meshwright("advise", dataset, "--seconds", "1", "--steps", "1")
+    assert "--seconds and --steps both limit the search: give one of them" in both.complaint
     assert "connect topics at all" in meshwright("advise", dataset, "--diameter", "2", "--steps", "5").out

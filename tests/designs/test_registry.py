@@ -65,6 +65,13 @@ def test_bad_values_are_rejected_by_the_design(interest: mw.Interest, parameters
         design(interest, "gm", **parameters)
 
 
+def test_two_limits_of_a_search_are_rejected(interest: mw.Interest) -> None:
+    """A search stops after seconds or after steps: with both, one would be ignored."""
+    with pytest.raises(InputError, match="seconds and steps both limit the search: give one of them"):
+        design(interest, "best", seconds=1, steps=1)
+    assert design(interest, "best", seconds=None, steps=0).parameters == {"steps": 0}
+
+
 @pytest.mark.parametrize("algorithm", DESIGNS)
 def test_figures_agree_with_what_is_measured(interest: mw.Interest, algorithm: str) -> None:
     """A plan's figures are those that independent code finds in its edges, and it states how it was made."""

@@ -293,6 +293,14 @@ def file_columns(node: str, topic: str, delimiter: str | None, no_header: bool) 
     return Columns(node, topic, delimiter_character(delimiter), not no_header)
 
 
+def check_search_limits(seconds: float | None, steps: int | None) -> None:
+    """Refuse two limits of one search."""
+    from meshwright.errors import InputError
+
+    if seconds is not None and steps is not None:
+        raise InputError("--seconds and --steps both limit the search: give one of them")
+
+
 def read_inventory_or_default(file: Path | None, brokers: tuple[str, ...]) -> Inventory:
     """Return the endpoints of the brokers: from the inventory, or on this machine without one."""
     from meshwright.deploy import Inventory, read_inventory

@@ -38,6 +38,7 @@ from meshwright.cli.options import (
     TimeLimit,
     TopicColumn,
     TopicKind,
+    check_search_limits,
     file_columns,
 )
 from meshwright.cli.plans.report import ReportFile, check_page, write_page
@@ -238,6 +239,7 @@ def advise(
     from meshwright.store import write_plan
     from meshwright.store.plans import check_replaced
 
+    check_search_limits(seconds, steps)
     wishes = Wishes(max_degree, max_edges, resilient, diameter)
     if out is not None:
         check_target(out, "plan")

@@ -190,6 +190,7 @@ def split_algorithms(algorithms: str) -> list[str]:
 
 def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> None:
     """Raise an InputError if no design takes a parameter, or a design lacks one that it needs."""
+    from meshwright.cli.options import check_search_limits
     from meshwright.designs import DESIGNS
     from meshwright.errors import InputError
 
@@ -218,8 +219,7 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> No
     for option in ("strict", "literal"):
         if given.get(option) is not None and given.get("costs") is not None:
             raise InputError(f"--{option} and --costs cannot be combined: leave one of them out")
-    if given.get("seconds") is not None and given.get("steps") is not None:
-        raise InputError("--seconds and --steps both limit the search: give one of them")
+    check_search_limits(given.get("seconds"), given.get("steps"))  # type: ignore[arg-type]
     if given.get("k") is not None and not any("k" in used_parameters(name, given) for name in names):
         raise InputError("--k applies to best only with --objective balanced: add that, or leave --k out")
 
