@@ -61,7 +61,7 @@ def test_a_certificate_that_knows_the_degree(dataset: Path, tmp_path: Path) -> N
 def test_a_limit_that_is_too_low_is_proven_so(dataset: Path, tmp_path: Path) -> None:
     """`gpm` under a limit that no overlay meets says so, and `advise` gives it as its reason."""
     words = ["--algorithm", "gpm", "--max-degree", "1", "--certify", "--out", str(tmp_path / "plan")]
-    assert "at most 1 links per broker cannot connect every topic" in meshwright("plan", dataset, *words).out
+    assert "at most 1 link per broker cannot connect every topic" in meshwright("plan", dataset, *words).out
     advice = meshwright("advise", dataset, "--max-degree", "1", "--steps", "0").out
     assert "(certified)" in advice
     assert "within them it connects the most" in advice

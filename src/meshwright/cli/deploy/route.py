@@ -183,14 +183,15 @@ def _format_figures(
     from meshwright.errors import first_five
     from meshwright.formatting import amount, counted
 
-    unit = "messages a second" if with_rates else "topics"
+    load = measured["max_link_load"]
+    most = f"{amount(load)} messages a second" if with_rates else counted(int(load), "topic")
     names = trees.overlay.interest.topic_names
     lines = [
         f"{counted(measured['trees'], 'tree')}, by {trees.objective}, "
         f"over {counted(measured['links_used'], 'link')}",
         f"hops: {measured['mean_hops']:.2f} on average, {measured['max_hops']} at most; "
         f"{measured['mean_stretch']:.2f} times the shortest paths of the overlay",
-        f"load: {amount(measured['max_link_load'])} {unit} on the busiest link "
+        f"load: {most} on the busiest link "
         f"({amount(measured['mean_link_load'])} on average), {amount(measured['max_broker_load'])} passed on "
         "by the busiest broker",
     ]
@@ -204,7 +205,7 @@ def _format_figures(
     if measured["publishers"]:
         lines.append(f"publishers: {measured['publishers']:,} attached by one-way links")
     if unknown_publishers:
-        lines.append(f"not attached: {unknown_publishers:,} publishers that are not brokers of the dataset")
+        lines.append(f"not attached: {counted(unknown_publishers, 'publisher')}, not among the brokers")
     if len(trees.unreachable):
         topics = first_five(names[topic].as_py() for topic in trees.unreachable.tolist())
         lines.append(f"NO tree: subscribers of {topics} cannot reach each other over these links")

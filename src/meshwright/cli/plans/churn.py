@@ -114,6 +114,7 @@ def churn(
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
+    from meshwright.formatting import counted
     from meshwright.report import churn_chart, churn_lines, churn_table
     from meshwright.store import read_trace, write_churn
     from meshwright.store.datasets import PLAIN
@@ -132,6 +133,8 @@ def churn(
             happened = list(read_trace(trace))
         if filters is not None:
             happened = _on_groups(room.FilterEvents.from_planned(filters), happened)
+        if not any(happened):
+            raise InputError(f"{trace} has no event that changes this plan: give a trace with some")
     else:
         happened = list(room.random_churn(interest, rounds or 1000, seed=seed, burst=burst))
     every = max(1, len(happened) // 10) if scratch_every is None else scratch_every or None
@@ -139,7 +142,7 @@ def churn(
     replays = {
         each.name: _replay(overlay, each, happened, scratch, seed=seed, shown=progress) for each in policies
     }
-    title = f"{design_runs.format_size(interest)}; {len(happened):,} rounds of churn"
+    title = f"{design_runs.format_size(interest)}; {counted(len(happened), 'round')} of churn"
     if out is not None:
         write_churn(
             replays, out, seed=seed, topic_kind=None if filters is None else PLAIN,
@@ -238,6 +241,7 @@ def chaos(
     from meshwright.cli import output
     from meshwright.cli.output import ProgressDrawing
     from meshwright.cli.plans import design_runs
+    from meshwright.formatting import counted
 
     names = design_runs.split_names(policies, "--policies", "naive,shadow,tidy")
     for name in names:
@@ -256,7 +260,7 @@ def chaos(
         output.answer_json({"plan": str(plan), "scenarios": [asdict(scenario) for scenario in found]})
     else:
         output.answer(
-            f"{design_runs.format_size(overlay.interest)}, {len(overlay):,} links",
+            f"{design_runs.format_size(overlay.interest)}, {counted(len(overlay), 'link')}",
             *design_runs.group_lines(filters),
             _table(found, names),
             *_summary(found),

@@ -336,7 +336,7 @@ def _advice_lines(advice: "Advice") -> list[str]:
 
 def _certificate_lines(advice: "Advice") -> list[str]:
     """Say how close the plan is to the fewest links; no bound covers resilience or diameters."""
-    from meshwright.formatting import excess
+    from meshwright.formatting import counted, excess
 
     figures = advice.chosen.plan.figures if advice.chosen is not None else {}
     if "gap" not in figures:
@@ -345,7 +345,7 @@ def _certificate_lines(advice: "Advice") -> list[str]:
     fewest = "the fewest that connect topics at all" if demanding else "the fewest links possible"
     lines = [f"- at most {excess(figures['gap'])} above {fewest}"]
     if "degree_bound" in figures and not demanding:
-        limit = f"with at most {figures['at_degree']:,} links per broker"
+        limit = f"with at most {counted(int(figures['at_degree']), 'link')} per broker"
         near = excess(figures["gap_at_degree"]) if "gap_at_degree" in figures else None
         lines += [] if near is None else [f"- at most {near} above the fewest {limit}"]
         lines.append(
