@@ -61,7 +61,7 @@ def test_a_certificate_that_knows_the_degree(dataset: Path, tmp_path: Path) -> N
 def test_a_limit_that_is_too_low_is_proven_so(dataset: Path, tmp_path: Path) -> None:
     """`gpm` under a limit that no overlay meets says so, and `advise` gives it as its reason."""
     words = ["--algorithm", "gpm", "--max-degree", "1", "--certify", "--out", str(tmp_path / "plan")]
-    assert "at most 1 links per broker cannot connect every topic" in meshwright("plan", dataset, *words).out
+    assert "at most 1 link per broker cannot connect every topic" in meshwright("plan", dataset, *words).out
     words = ["advise", str(dataset), "--max-degree", "1", "--steps", "0"]
     advice = meshwright(*words)
     assert advice.code == 1
@@ -136,6 +136,8 @@ def test_advice_that_cannot_be_given(dataset: Path, tmp_path: Path) -> None:
 def test_advice_within_limits(dataset: Path) -> None:
     """Limits too tight to connect every topic give the most support; diameters have a weaker certificate."""
     assert "- support" in meshwright("advise", dataset, "--max-edges", "10", "--steps", "0").out
+    both = meshwright("advise", dataset, "--seconds", "1", "--steps", "1")
+    assert "--seconds and --steps both limit the search: give one of them" in both.complaint
     assert "connect topics at all" in meshwright("advise", dataset, "--diameter", "2", "--steps", "5").out
 
 

@@ -116,6 +116,17 @@ def test_a_trace_is_replayed(made: tuple[Path, Path], tmp_path: Path) -> None:
     assert set(mw.load_interest(tmp_path / "out" / "dataset").node_names.to_pylist()) == there
 
 
+def test_a_trace_without_events_is_refused(made: tuple[Path, Path], tmp_path: Path) -> None:
+    """Nothing happens in an empty trace, so there is nothing to report or to write."""
+    (tmp_path / "empty.jsonl").touch()
+    words = ("--trace", tmp_path / "empty.jsonl", "--out", tmp_path / "out")
+    complaint = meshwright("churn", *made, *words).complaint
+    assert (
+        f"{tmp_path / 'empty.jsonl'} has no event that changes this plan: give a trace with some" in complaint
+    )
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

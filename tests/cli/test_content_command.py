@@ -180,6 +180,8 @@ def test_bad_options_are_rejected(workload: Path, tmp_path: Path) -> None:
         (("assign", workload, "--algorithm", "best"), "choose one of random, packing"),
         (("assign", workload, "--algorithm", "packing", "--seconds", "1"), "packing does not take seconds"),
         (("assign", workload, "--out", workload), "holds something other than a content plan"),
+        (("assign", workload, "--seconds", "1", "--steps", "1"), "--seconds and --steps both limit"),
+        (("compare", workload, "--seconds", "1", "--steps", "1"), "--seconds and --steps both limit"),
         (("compare", workload, "--algorithms", "packing,packing"), "each once"),
         (("compare", workload, "--algorithms", "packing", "--argmax"), "none of packing takes argmax"),
         (("compare", workload, "--chart", tmp_path / "c.gif"), "unknown type of chart"),

@@ -1,4 +1,4 @@
-"""The how-to pages on degree limits, costs and CI: every command runs as it stands."""
+"""The how-to pages on degree limits, churn, costs and CI: every command runs as it stands."""
 
 from __future__ import annotations
 
@@ -45,6 +45,30 @@ def test_degree_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(Path("limited/plan.json").read_text())["figures"]["max_degree"] <= 8
     assert "degree_bound" in json.loads(Path("certified/plan.json").read_text())["figures"]
     assert Path("front").is_dir()
+
+
+def test_churn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of the page run, and the folders hold what its table lists, policy by policy."""
+    monkeypatch.chdir(tmp_path)
+    rows = zipf(30, 10, size=3, seed=1).to_arrow().to_pylist()
+    lines = [f"{row['node']},{row['topic']}" for row in rows]
+    Path("subscriptions.csv").write_text("\n".join(["node,topic", *lines, ""]), encoding="utf-8")
+    run("meshwright plan subscriptions.csv --out plan")
+    commands = [line for block in blocks("churn.md", "sh") for line in block.splitlines()]
+    assert len(commands) == 3
+    for command in commands:
+        run(command)
+    text = (DOCS / "churn.md").read_text(encoding="utf-8")
+    table = text.partition("writes\n\n")[2].partition("\n\n")[0]
+    first = [line.split("|")[1] for line in table.splitlines()[2:]]
+    listed = {name.rstrip("/") for cell in first for name in re.findall(r"`([^`]+)`", cell)}
+    whole = {name.removeprefix("DIR/") for name in listed if name.startswith("DIR/")}
+    each = {name for name in listed if not name.startswith("DIR/")}
+    assert {path.name for path in Path("churn").iterdir()} == {*whole, "naive", "shadow", "tidy"}
+    for policy in ("naive", "shadow", "tidy"):
+        assert {path.name for path in Path("churn", policy).iterdir()} == each
+    run("meshwright churn plan subscriptions.csv --rounds 5 --out alone")
+    assert {path.name for path in Path("alone").iterdir()} == whole | each
 
 
 def test_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

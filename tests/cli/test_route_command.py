@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,6 +63,21 @@ def test_an_outdated_report_is_named(made: tuple[Path, Path]) -> None:
     assert answer.out.splitlines()[-1].endswith(f"meshwright report {made[0]} {made[1]}")
 
 
+def test_counts_of_one_are_singular(tmp_path: Path) -> None:
+    """One link, one topic: no line has a plural for them."""
+    (tmp_path / "a.csv").write_text("node,topic\na,x\nb,x\n", encoding="utf-8")
+    plan, words = tmp_path / "plan", (tmp_path / "plan", tmp_path / "a.csv")
+    made = meshwright("plan", words[1], "--algorithm", "minmax", "--certify", "--out", plan)
+    assert "with at most 1 link per broker" in made.out
+    assert "load: 1 topic on the busiest link" in meshwright("route", *words).out
+    verified = meshwright("verify", *words).out
+    assert verified.count("connecting every topic needs at least 1 link\n") == 2
+    chaos = meshwright("chaos", *words, "--samples", "1").out
+    refused = meshwright("soc", words[1], "--links", "0").out
+    for text in (made.out, verified, chaos, refused):
+        assert not re.search(r"\b1 (links|topics|rounds|brokers)\b", text), text
+
+
 def test_the_answer_for_people(made: tuple[Path, Path], tmp_path: Path) -> None:
     """The lines state trees, hops, load and publishers, with the same figures as the JSON document."""
     found = meshwright("route", *made, "--json").json
@@ -77,7 +93,7 @@ def test_the_answer_for_people(made: tuple[Path, Path], tmp_path: Path) -> None:
     lines = meshwright("route", *made, "--rates", traffic(tmp_path / "traffic")).out.splitlines()
     assert lines[3:5] == [
         "publishers: 2 attached by one-way links",
-        "not attached: 1 publishers that are not brokers of the dataset",
+        "not attached: 1 publisher, not among the brokers",
     ]
 
 

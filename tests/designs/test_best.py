@@ -80,7 +80,8 @@ def test_steps_are_deterministic() -> None:
     ("given_options", "message"),
     [
         ({"objective": "beauty"}, "no objective 'beauty': choose one of edges, degree, balanced"),
-        ({"seconds": -1}, "-1 seconds: give zero or more"),
+        ({"seconds": -1}, "-1 seconds: give a finite number, zero or more"),
+        ({"seconds": float("inf")}, "inf seconds: give a finite number, zero or more"),
         ({"seconds": float("nan")}, "nan seconds: give"),
         ({"steps": -1}, "-1 steps: give"),
         ({"steps": 1.5}, "1.5 steps: give"),

@@ -75,6 +75,13 @@ def test_a_bad_seed_is_rejected(interest: mw.Interest, algorithm: str, seed: Any
         front(interest, steps=0, seed=seed)
 
 
+def test_two_limits_of_a_search_are_rejected(interest: mw.Interest) -> None:
+    """A search stops after seconds or after steps: with both, one would be ignored."""
+    with pytest.raises(InputError, match="seconds and steps both limit the search: give one of them"):
+        design(interest, "best", seconds=1, steps=1)
+    assert design(interest, "best", seconds=None, steps=0).parameters == {"steps": 0}
+
+
 @pytest.mark.parametrize("algorithm", DESIGNS)
 def test_figures_agree_with_what_is_measured(interest: mw.Interest, algorithm: str) -> None:
     """A plan's figures are those that independent code finds in its edges, and it states how it was made."""

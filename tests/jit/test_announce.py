@@ -20,7 +20,7 @@ from meshwright.jit.compiler import config
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="there is nothing to compile")
 
-FIRST = "compiling kernels, first run only (about 15 s)"
+FIRST = "compiling kernels, first run of this kind only (about 15 s)"
 MODULE = "from meshwright.jit.compiler import compiled\n\n@compiled\ndef twice(x):\n    return 2 * x\n"
 
 

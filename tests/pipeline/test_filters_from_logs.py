@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from meshwright.store import load_interest
+from meshwright.store import load_interest, write_dataset
 from meshwright.store.datasets import read_topic_kind
+from meshwright.workloads import zipf
 from terminal import meshwright
 
 SESSION = """1700000000: mosquitto version 2.0.11 starting
@@ -68,8 +69,43 @@ def test_a_file_without_rows_is_loud(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("node,topic\n", encoding="utf-8")
     answer = meshwright("ingest", tmp_path / "a.csv", "--out", tmp_path / "out")
     assert (answer.code, "nothing was kept" in answer.err) == (1, True)
+    assert not (tmp_path / "out").exists()
     answer = meshwright("ingest", tmp_path / "a.csv", "--out", tmp_path / "out", "--allow-empty")
     assert (answer.code, answer.err) == (0, "")
+
+
+def test_an_empty_result_replaces_nothing(tmp_path: Path) -> None:
+    """Whatever the reason is that no row is kept, the dataset at the place stays; quarantine is explained."""
+    good, file = tmp_path / "good", tmp_path / "a.csv"
+    write_dataset(zipf(20, 5, size=2, seed=1), good)
+    before = {part: part.read_bytes() for part in good.rglob("*") if part.is_file()}
+    cases = {
+        "": "no rows in",
+        "node,topic\n": "no rows in",
+        "node,topic\na,\n,y\n": "2 rows = 2 quarantined",
+        "node,topic,operation\na,x,subscribe\na,x,unsubscribe\n": "2 rows = 2 superseded",
+        "node,topic\na,#\n": "1 row = 1 excluded",
+    }
+    words = ("ingest", file, "--max-bad", "1", "--exclude-topic", "#", "--out", good)
+    for text, reason in cases.items():
+        file.write_text(text, encoding="utf-8")
+        answer = meshwright(*words)
+        assert answer.code == 1
+        assert answer.err.count("\n") == 1
+        for part in ("nothing was kept", f"nothing is written to {good}", reason, "--allow-empty"):
+            assert part in answer.err, text
+        assert "written to" not in answer.out
+        assert {part: part.read_bytes() for part in good.rglob("*") if part.is_file()} == before, text
+    file.write_text("node,topic\n" + "a,\n" * 7, encoding="utf-8")
+    shown = meshwright(*words).out.splitlines()
+    assert "read 7 rows = 0 kept + 0 duplicates + 0 superseded + 7 quarantined" in shown
+    assert "  7 × blank topic name" in shown
+    assert shown[-5:] == [f"  line {line} of {file}: blank topic name" for line in range(2, 7)]
+    described = meshwright(*words, "--json")
+    assert (described.code, described.json["dataset"], described.json["quarantined"]) == (1, None, 7)
+    assert len(described.json["first_quarantined"]) == 5
+    assert meshwright(*words, "--allow-empty").code == 0
+    assert load_interest(good).num_subscriptions == 0
 
 
 def test_excluded_topics_are_counted(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 import meshwright as mw
 from meshwright import Interest, load_interest
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.dataset.ingest import Outcome, ingest
+from meshwright.pipeline.dataset.ingest import NothingKeptError, Outcome, ingest
 from meshwright.pipeline.dataset.publications import sum_traffic
 from meshwright.pipeline.readers import sources
 from meshwright.pipeline.readers.csv_files import Layout
@@ -113,6 +113,19 @@ def test_line_numbers_across_shares(engine: Engine, tmp_path: Path, monkeypatch:
     outcome = ingest(engine, [tmp_path / "a.csv"], tmp_path / "out")
     assert outcome.quarantined == len(bad)
     assert aside(tmp_path / "out") == [("a.csv", line, "1 columns, not 2") for line in sorted(bad)]
+
+
+def test_the_first_bad_rows_across_shares(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If nothing is kept, the first rows of the quarantine are named, whatever the shares."""
+    (tmp_path / "a.csv").write_text("node,topic\n" + "bad\n" * 30)
+    monkeypatch.setattr(sources, "BYTES_IN_A_SHARE", 12)
+    with pytest.raises(NothingKeptError, match="30 rows = 30 quarantined") as caught:
+        ingest(engine, [tmp_path / "a.csv"], tmp_path / "out", max_bad=1)
+    expected = [f"line {line} of {tmp_path / 'a.csv'}: 1 columns, not 2" for line in range(2, 7)]
+    assert [example.replace("file:", "") for example in caught.value.examples] == expected
+    assert not (tmp_path / "out").exists()
 
 
 def test_events_are_folded(engine: Engine, tmp_path: Path) -> None:
@@ -213,7 +226,9 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere.* does not exist"):
         ingest(None, [tmp_path / "nowhere.csv"], tmp_path / "out")
     (tmp_path / "a.csv").write_text("node,topic\n")
-    with pytest.raises(InputError, match=r"no rows in .*: give files that have some"):
+    with pytest.raises(
+        InputError, match=r"nothing is written to .*: no rows in .*; give files that have some"
+    ):
         ingest(None, [tmp_path / "a.csv"], tmp_path / "out")
     (tmp_path / "b.dat").write_text("a,b\n")
     with pytest.raises(InputError, match=r"b\.dat.*give --format"):
@@ -259,7 +274,7 @@ def test_parquet_files_may_differ_in_columns(tmp_path: Path) -> None:
         folder.mkdir()
         pq.write_table(first, folder / "a.parquet")
         pq.write_table(second, folder / "b.parquet")
-        outcome = ingest(None, [folder], tmp_path / "out")
+        outcome = ingest(None, [folder], tmp_path / "out", allow_empty=True)
         assert (outcome.read, outcome.kept, outcome.superseded) == (3, 0, 3)
     # Names may be integers in one file and texts in another.
     pq.write_table(pa.table({"node": [1], "topic": ["x"]}), tmp_path / "in0" / "c.parquet")

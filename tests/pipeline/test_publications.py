@@ -119,6 +119,17 @@ def test_the_command(tmp_path: Path) -> None:
     assert read_traffic(tmp_path / "out").matrix().toarray().tolist() == [[0.25, 0.25]]
 
 
+def test_a_log_without_a_usable_message_replaces_nothing(tmp_path: Path) -> None:
+    """If every row is quarantined, that is an error which names the first, and older sums stay."""
+    (tmp_path / "log.csv").write_text("publisher,topic\na,x\n")
+    words = ("traffic", tmp_path / "log.csv", "--seconds", "1", "--max-bad", "1", "--out", tmp_path / "out")
+    assert meshwright(*words).code == 0
+    (tmp_path / "log.csv").write_text("publisher,topic\na,\n,y\n")
+    complaint = meshwright(*words).complaint
+    assert f"no message can be used: 2 rows quarantined, the first is line 2 of {words[1]}" in complaint
+    assert read_traffic(tmp_path / "out").matrix().shape == (1, 1)
+
+
 def test_line_breaks_in_quotes(tmp_path: Path) -> None:
     """The option that the reason of the quarantine names is there, and so is the separator."""
     (tmp_path / "log.csv").write_text('publisher;topic;note\na;x;"one\ntwo"\na;y;\n')

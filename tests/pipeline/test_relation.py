@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from meshwright.pipeline.dataset import blocks, numbering, relation
 from meshwright.pipeline.dataset.blocks import BLOCK, make_blocks
-from meshwright.pipeline.dataset.ingest import Found, relate_found, write_found
+from meshwright.pipeline.dataset.ingest import Found, count_rows, relate_found, write_found
 from meshwright.pipeline.dataset.numbering import find_parts
 from meshwright.pipeline.dataset.relation import fold_events
 from meshwright.pipeline.flow import LocalFlow, arrow_schema
@@ -100,7 +100,8 @@ def test_a_relation_is_what_events_leave(
         found = Found(blocks_of(given, cuts), ["/p/a.csv"])
         reading = Reading("csv", as_of=None if as_of is None else float(as_of))
         made = relate_found(found, reading, cores=cores)
-        outcome = write_found(found, made, reading, out, [])
+        outcome = count_rows(found, made, reading)
+        write_found(found, made, outcome, reading, out, [])
     pairs, duplicates, superseded = naive_fold(given, as_of)
     interest = read_dataset(out)
     rows = interest.to_arrow().to_pylist()

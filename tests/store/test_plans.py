@@ -184,7 +184,8 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "'rank' is int64": lambda p: edit_edges(
         p, lambda t: t.set_column(0, "rank", pc.cast(t.column("rank"), pa.int64()))
     ),
-    "cannot be read as Parquet": lambda p: (p / "edges.parquet").unlink(),
+    "plan is damaged: edges.parquet is missing; write it again": lambda p: (p / "edges.parquet").unlink(),
+    "cannot be read as Parquet": lambda p: (p / "edges.parquet").write_bytes(b"PAR1 no"),
     "has no field 'figures'": lambda p: edit_metadata(p, lambda m: m.pop("figures")),
     "figure 'support' is not a number": lambda p: edit_metadata(
         p, lambda m: m["figures"].update(support="all")

@@ -125,7 +125,7 @@ def test_plans_without_trees(plan: Path) -> None:
     with pytest.raises(FormatError, match=r"roles\.parquet is damaged: no column 'role'"):
         read_trees(plan)
     (plan / "trees.parquet").unlink()
-    with pytest.raises(FormatError, match=r"trees\.parquet cannot be read"):
+    with pytest.raises(FormatError, match=r"trees\.parquet is missing"):
         read_trees(plan)
 
 

@@ -212,7 +212,7 @@ PublishedTopics: TypeAlias = Annotated[
 ]
 
 AllowEmpty: TypeAlias = Annotated[
-    bool, typer.Option("--allow-empty", help="Exit with 0 even if there are no subscriptions.")
+    bool, typer.Option("--allow-empty", help="Accept no subscriptions: write what is empty, and exit with 0.")
 ]
 
 Force: TypeAlias = Annotated[
@@ -291,6 +291,14 @@ def file_columns(node: str, topic: str, delimiter: str | None, no_header: bool) 
     from meshwright.store.interest_files import Columns
 
     return Columns(node, topic, delimiter_character(delimiter), not no_header)
+
+
+def check_search_limits(seconds: float | None, steps: int | None) -> None:
+    """Refuse two limits of one search."""
+    from meshwright.errors import InputError
+
+    if seconds is not None and steps is not None:
+        raise InputError("--seconds and --steps both limit the search: give one of them")
 
 
 def read_inventory_or_default(file: Path | None, brokers: tuple[str, ...]) -> Inventory:

@@ -309,7 +309,7 @@ def _none_within(wishes: Wishes, tried: list[Tried]) -> str | None:
         return f"no overlay that connects every topic has a maximum degree below {lowest.bound:,} (certified)"
     needed = max((own.plan.prices.bound for own in tried if own.plan.prices is not None), default=0)
     if wishes.max_edges is not None and needed > wishes.max_edges:
-        return f"no overlay that connects every topic has fewer than {needed:,} links (certified)"
+        return f"no overlay that connects every topic has fewer than {counted(needed, 'link')} (certified)"
     return None
 
 

@@ -24,7 +24,7 @@ class Budget:
 
     def __init__(self, seconds: float, steps: int | None) -> None:
         if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf:
-            raise InputError(f"{seconds} seconds: give zero or more")
+            raise InputError(f"{seconds} seconds: give a finite number, zero or more")
         if steps is not None and (not isinstance(steps, (int, np.integer)) or steps < 0):
             raise InputError(f"{steps} steps: give a whole number of zero or more, or leave it out")
         self.seconds, self.steps, self.taken = seconds, steps, 0

@@ -207,8 +207,8 @@ def degree_lines(figures: Mapping[str, Any]) -> list[str]:
     degree, lowest = figures["at_degree"], figures["degree_bound"]
     lines = [f"certified: no overlay that connects every topic has a maximum degree below {lowest:,}"]
     if degree < lowest:
-        return [*lines, f"certified: at most {degree:,} links per broker cannot connect every topic"]
-    limit = f"with at most {degree:,} links per broker"
+        return [*lines, f"certified: at most {counted(degree, 'link')} per broker cannot connect every topic"]
+    limit = f"with at most {counted(degree, 'link')} per broker"
     near = (
         f"at most {excess(figures['gap_at_degree'])} above the fewest links possible {limit}; "
         if "gap_at_degree" in figures

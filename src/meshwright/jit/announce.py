@@ -16,7 +16,7 @@ from typing import Any
 from meshwright.jit.address_space import ROOM_TO_COMPILE, require_room
 
 USUAL_SECONDS = 15
-"""About how long the first run of a command compiles."""
+"""About how long the first run of a kind of command compiles."""
 
 
 @contextmanager
@@ -105,7 +105,7 @@ class _Listener:
         from meshwright.jit import cache
 
         line = (
-            f"compiling kernels, first run only (about {USUAL_SECONDS} s)"
+            f"compiling kernels, first run of this kind only (about {USUAL_SECONDS} s)"
             if cache.lasting_folder() is not None
             else "compiling kernels, as in every run: set NUMBA_CACHE_DIR to a folder that can be written"
         )

@@ -31,6 +31,7 @@ def ingest(
     out: Any,
     *,
     max_bad: float = 0.1,
+    allow_empty: bool = False,
     progress: Progress | None = None,
     **reading: Any,
 ) -> Outcome:
@@ -47,6 +48,9 @@ def ingest(
         The dataset folder to write, as a path or URL.
     max_bad
         The largest share of rows that may be quarantined.
+    allow_empty
+        Write a dataset without subscriptions if no row is kept; otherwise that is an `InputError`, and what
+        is at `out` stays as it is.
     progress
         A callback for the progress.
     **reading
@@ -71,7 +75,11 @@ def ingest(
     from meshwright.pipeline.readers.sources import list_files
 
     if hasattr(source, "mapInArrow"):
-        return ingest_table(source, out, Reading(TABLE, **reading), max_bad=max_bad, progress=progress)
+        table = Reading(TABLE, **reading)
+        return ingest_table(source, out, table, max_bad=max_bad, allow_empty=allow_empty, progress=progress)
     sources = [source] if isinstance(source, (str, Path)) else list(source)
     kind = reading.pop("format", None) or common_format(list_files(spark, sources, exclude=out))
-    return ingest_files(spark, sources, out, Reading(kind, **reading), max_bad=max_bad, progress=progress)
+    return ingest_files(
+        spark, sources, out, Reading(kind, **reading), max_bad=max_bad, allow_empty=allow_empty,
+        progress=progress,
+    )  # fmt: skip

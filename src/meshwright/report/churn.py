@@ -66,7 +66,7 @@ def churn_lines(replays: Iterable[Replay]) -> list[str]:
             f"and {_share(it['mean_leave_repair_ratio'])} per leave; the greedy step alone takes "
             f"{_time(it['median_join_greedy_seconds'])} and {_time(it['median_leave_greedy_seconds'])}"
         ]
-        if it["mean_backups"] is not None:
+        if it["mean_backups"] is not None and it["max_shadow_size"] is not None:
             lines.append(
                 f"  shadow sets have {_format_mean(it['mean_shadow_size'])} brokers on average and "
                 f"{it['max_shadow_size']} at most; {_format_mean(it['mean_backups'])} backups per broker "

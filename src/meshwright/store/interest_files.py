@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -42,6 +43,17 @@ class Columns:
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise InputError(f"delimiter {self.delimiter!r} is not one character: give one, or tab")
+
+    @property
+    def options(self) -> list[str]:
+        """The options of a command that say this."""
+        delimiter = self.delimiter and DELIMITERS.get(self.delimiter, quote(self.delimiter))
+        return [
+            *([] if self.node == "node" else [f"--node {quote(self.node)}"]),
+            *([] if self.topic == "topic" else [f"--topic {quote(self.topic)}"]),
+            *([] if delimiter is None else [f"--delimiter {delimiter}"]),
+            *([] if self.header else ["--no-header"]),
+        ]
 
     def delimiter_of(self, path: Path) -> str:
         """Return the separator of a file."""
@@ -170,13 +182,7 @@ def _read_file(path: Path, columns: Columns) -> Interest:
 
 def _ingest(path: Path, columns: Columns) -> str:
     """Return the command that reads a file and sets aside the rows that cannot be used."""
-    options = [
-        *([] if columns.node == "node" else [f"--node {columns.node}"]),
-        *([] if columns.topic == "topic" else [f"--topic {columns.topic}"]),
-        *([] if columns.delimiter is None else [f"--delimiter {columns.delimiter!r}"]),
-        *([] if columns.header else ["--no-header"]),
-    ]
-    return " ".join(["meshwright ingest", str(path), *options, "--out DATASET"])
+    return " ".join(["meshwright ingest", str(path), *columns.options, "--out DATASET"])
 
 
 def _read_csv(path: Path, columns: Columns) -> pa.Table:

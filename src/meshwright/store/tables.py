@@ -40,6 +40,8 @@ def read_table(file: Path, schema: pa.Schema) -> pa.Table:
     """Read one Parquet file that must have these columns and types, without nulls."""
     import pyarrow.parquet as pq
 
+    if not file.exists():
+        raise damaged(file.parent, f"{file.name} is missing")
     try:
         with pq.ParquetFile(file) as parquet:
             found = parquet.schema_arrow

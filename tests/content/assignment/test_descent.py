@@ -75,6 +75,8 @@ def test_descent_stops_at_its_limits() -> None:
         descent(workload, steps=-1)
     with pytest.raises(InputError, match=r"-0\.5 seconds: give zero or more"):
         descent(workload, seconds=-0.5)
+    with pytest.raises(InputError, match="seconds and steps both limit the search: give one of them"):
+        descent(workload, seconds=1.0, steps=1)
 
 
 def test_descent_improves_a_given_start() -> None:

@@ -19,7 +19,7 @@ from meshwright.cli.content.options import (
     run_algorithm,
     write_plan,
 )
-from meshwright.cli.options import Json, Seed, ShowProgress, TimeLimit
+from meshwright.cli.options import Json, Seed, ShowProgress, TimeLimit, check_search_limits
 
 ASSIGN_EXAMPLES = (
     "meshwright content assign workload --out assignment",
@@ -58,6 +58,7 @@ def assign(
     from meshwright.report.content import content_table
 
     check_out(out)
+    check_search_limits(seconds, steps)
     given = read(workload)
     limits = {"seconds": seconds, "steps": steps, "time_limit": time_limit}
     variant = {"argmax": argmax or None, "sum": sum or None}
@@ -109,6 +110,7 @@ def compare(
     if not names or len(set(names)) < len(names):
         raise InputError(f"--algorithms {algorithms!r}: name algorithms, each once, such as packing,steiner")
     known = [find(name) for name in names]
+    check_search_limits(seconds, steps)
     if chart is not None:
         check_chart(chart)
     given = read(workload)

@@ -152,6 +152,10 @@ def sample(
             help="Neighbours follow each other, or share a topic; by default from the names.",
         ),
     ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     seed: Seed = 0,
     master: Master = None,
     conf: Conf = None,
@@ -172,7 +176,7 @@ def sample(
     check_target(out, "dataset")
     here = fits_here(source) and not wants_spark(master, conf)
     spark = None if here else open_session(master, conf, connect_timeout)
-    given = subscriptions(spark, source)
+    given = subscriptions(spark, source, file_columns(node, topic, delimiter, no_header))
     report = partial(report_stages, spark, "sampling", amount=given.count)
     with StageDrawing(unit="subscriptions", forced=progress) as drawing, report(drawing):
         made = sample_dataset(given, nodes, start=start or (), by=by, seed=seed)

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +26,7 @@ from meshwright.cli.options import (
 from meshwright.cli.spark import Conf, ConnectTimeout, Master
 
 if TYPE_CHECKING:
+    from meshwright.pipeline.dataset.ingest import Outcome
     from meshwright.pipeline.follow_files import BatchOutcome
 
 INGEST_EXAMPLES = (
@@ -104,13 +105,13 @@ def ingest(
     """Read raw subscriptions, or subscribe and unsubscribe events, into a dataset.
 
     Rows that cannot be used go to the quarantine of the dataset, with source, line and reason:
-    read = kept + duplicates + superseded + quarantined.
+    read = kept + duplicates + superseded + quarantined. If nothing is kept, nothing is written, and the exit
+    code is 1.
     """
     from meshwright.cli import output
     from meshwright.cli.output import check_target
     from meshwright.cli.spark import StageDrawing, open_session, wants_spark
     from meshwright.errors import InputError
-    from meshwright.formatting import counted
     from meshwright.pipeline.dataset import ingest as pipeline
     from meshwright.pipeline.readers.formats import BRIDGES, Reading, common_format
     from meshwright.pipeline.readers.reading import CHECKED_HEADERS, check_headers, fits_here
@@ -155,17 +156,35 @@ def ingest(
     small = not wants_spark(master, conf) and fits_here(files)
     spark = None if small else open_session(master, conf, connect_timeout)
     with StageDrawing(unit="MB", forced=progress) as drawing:
-        outcome = pipeline.ingest(
-            spark, sources, out, reading, max_bad=max_bad, allow_empty=True, progress=drawing
-        )
-    empty = not outcome.kept and not allow_empty
-    if empty:
-        output.note(f"nothing was kept: {out} has no subscriptions; if that is right, add --allow-empty")
+        refused: pipeline.NothingKeptError | None = None
+        try:
+            outcome = pipeline.ingest(
+                spark, sources, out, reading, max_bad=max_bad, allow_empty=allow_empty, progress=drawing
+            )
+        except pipeline.NothingKeptError as error:
+            outcome, refused = error.outcome, error
+    if refused is None:
+        fields: dict[str, Any] = {"dataset": str(out)}
+        ending = [f"written to {out}"]
+    else:
+        output.note(str(refused))
+        fields = {"dataset": None, "first_quarantined": list(refused.examples)}
+        ending = [f"  {example}" for example in refused.examples]
     if json:
-        output.answer_json({**outcome.described(), "dataset": str(out)})
-        raise typer.Exit(output.ANSWER_IS_NO if empty else 0)
+        output.answer_json({**outcome.described(), **fields})
+    else:
+        output.answer(*_outcome_lines(outcome), *ending)
+    if refused is not None:
+        raise typer.Exit(output.ANSWER_IS_NO)
+
+
+def _outcome_lines(outcome: "Outcome") -> list[str]:
+    """Return what was found, and what became of the rows."""
+    from meshwright.cli import output
+    from meshwright.formatting import counted
+
     excluded = f" + {outcome.excluded:,} excluded" if outcome.excluded else ""
-    output.answer(
+    return [
         f"{counted(outcome.nodes, 'broker')}, {counted(outcome.topics, 'topic')}, "
         f"{counted(outcome.kept, 'subscription')}",
         f"read {counted(outcome.read, 'row')} = {outcome.kept:,} kept + "
@@ -173,10 +192,7 @@ def ingest(
         f"{outcome.quarantined:,} quarantined{excluded}",
         *output.format_reasons(outcome.reasons),
         *(f"cleaned {count:,} × {what}" for what, count in outcome.cleaned.items()),
-        f"written to {out}",
-    )
-    if empty:
-        raise typer.Exit(output.ANSWER_IS_NO)
+    ]
 
 
 def follow(

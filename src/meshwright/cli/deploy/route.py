@@ -79,7 +79,8 @@ def route(
     if today is not None and objective != "stable":
         raise InputError("--today needs --objective stable: add it, or omit --today")
     stored = read_plan(plan)
-    loaded = design_runs.load(source, file_columns(node, topic, delimiter, no_header))
+    columns = file_columns(node, topic, delimiter, no_header)
+    loaded = design_runs.load(source, columns)
     planned = stored.planned_filters(loaded)
     overlay = stored.overlay_on(loaded if planned is None else planned.groups)
     interest = overlay.interest
@@ -103,7 +104,8 @@ def route(
         output.answer_json({**head, "topics": _figures_by_topic(trees)})
     else:
         lines = _format_figures(trees, measured, unknown, with_rates=rates is not None)
-        again = f"its report.html showed other trees and is removed; again: meshwright report {plan} {source}"
+        command = " ".join(["meshwright report", plan, source, *columns.options])
+        again = f"its report.html showed other trees and is removed; again: {command}"
         output.answer(*lines, f"written to {plan}", *([again] if outdated else []))
     if len(trees.unreachable):
         raise typer.Exit(ANSWER_IS_NO)
@@ -181,14 +183,15 @@ def _format_figures(
     from meshwright.errors import first_five
     from meshwright.formatting import amount, counted
 
-    unit = "messages a second" if with_rates else "topics"
+    load = measured["max_link_load"]
+    most = f"{amount(load)} messages a second" if with_rates else counted(int(load), "topic")
     names = trees.overlay.interest.topic_names
     lines = [
         f"{counted(measured['trees'], 'tree')}, by {trees.objective}, "
         f"over {counted(measured['links_used'], 'link')}",
         f"hops: {measured['mean_hops']:.2f} on average, {measured['max_hops']} at most; "
         f"{measured['mean_stretch']:.2f} times the shortest paths of the overlay",
-        f"load: {amount(measured['max_link_load'])} {unit} on the busiest link "
+        f"load: {most} on the busiest link "
         f"({amount(measured['mean_link_load'])} on average), {amount(measured['max_broker_load'])} passed on "
         "by the busiest broker",
     ]
@@ -202,7 +205,7 @@ def _format_figures(
     if measured["publishers"]:
         lines.append(f"publishers: {measured['publishers']:,} attached by one-way links")
     if unknown_publishers:
-        lines.append(f"not attached: {unknown_publishers:,} publishers that are not brokers of the dataset")
+        lines.append(f"not attached: {counted(unknown_publishers, 'publisher')}, not among the brokers")
     if len(trees.unreachable):
         topics = first_five(names[topic].as_py() for topic in trees.unreachable.tolist())
         lines.append(f"NO tree: subscribers of {topics} cannot reach each other over these links")

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meshwright.cli.options import Json, Seed, ShowProgress, Source
+from meshwright.cli.options import (
+    Delimiter,
+    Json,
+    NodeColumn,
+    NoHeader,
+    Seed,
+    ShowProgress,
+    Source,
+    TopicColumn,
+    file_columns,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -79,6 +89,10 @@ def churn(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Folder for rounds, final dataset and plan, and a chart."),
     ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
@@ -100,6 +114,7 @@ def churn(
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
+    from meshwright.formatting import counted
     from meshwright.report import churn_chart, churn_lines, churn_table
     from meshwright.store import read_trace, write_churn
     from meshwright.store.datasets import PLAIN
@@ -111,13 +126,15 @@ def churn(
     policies = [make(name, backups=backups, coverage=coverage, rho=rho) for name in names]
     if out is not None:
         check_target(out, "churn run")
-    overlay, filters = design_runs.load_overlay(plan, source)
+    overlay, filters = design_runs.load_overlay(plan, source, file_columns(node, topic, delimiter, no_header))
     interest = overlay.interest
     if trace is not None:
         with output.working(f"reading {trace}"):
             happened = list(read_trace(trace))
         if filters is not None:
             happened = _on_groups(room.FilterEvents.from_planned(filters), happened)
+        if not any(happened):
+            raise InputError(f"{trace} has no event that changes this plan: give a trace with some")
     else:
         happened = list(room.random_churn(interest, rounds or 1000, seed=seed, burst=burst))
     every = max(1, len(happened) // 10) if scratch_every is None else scratch_every or None
@@ -125,7 +142,7 @@ def churn(
     replays = {
         each.name: _replay(overlay, each, happened, scratch, seed=seed, shown=progress) for each in policies
     }
-    title = f"{design_runs.format_size(interest)}; {len(happened):,} rounds of churn"
+    title = f"{design_runs.format_size(interest)}; {counted(len(happened), 'round')} of churn"
     if out is not None:
         write_churn(
             replays, out, seed=seed, topic_kind=None if filters is None else PLAIN,
@@ -207,6 +224,10 @@ def chaos(
     policies: Annotated[
         str, typer.Option("--policies", metavar="A,B,C", help="Policies whose repairs to try.")
     ] = "naive,shadow,tidy",
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     seed: Seed = 0,
     progress: ShowProgress = False,
     json: Json = False,
@@ -220,11 +241,12 @@ def chaos(
     from meshwright.cli import output
     from meshwright.cli.output import ProgressDrawing
     from meshwright.cli.plans import design_runs
+    from meshwright.formatting import counted
 
     names = design_runs.split_names(policies, "--policies", "naive,shadow,tidy")
     for name in names:
         room.Policy(name)
-    overlay, filters = design_runs.load_overlay(plan, source)
+    overlay, filters = design_runs.load_overlay(plan, source, file_columns(node, topic, delimiter, no_header))
     with ProgressDrawing("chaos", forced=progress) as drawing:
         found = room.chaos(
             overlay,
@@ -238,7 +260,7 @@ def chaos(
         output.answer_json({"plan": str(plan), "scenarios": [asdict(scenario) for scenario in found]})
     else:
         output.answer(
-            f"{design_runs.format_size(overlay.interest)}, {len(overlay):,} links",
+            f"{design_runs.format_size(overlay.interest)}, {counted(len(overlay), 'link')}",
             *design_runs.group_lines(filters),
             _table(found, names),
             *_summary(found),

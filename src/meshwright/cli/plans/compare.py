@@ -38,6 +38,7 @@ from meshwright.cli.options import (
     TimeLimit,
     TopicColumn,
     TopicKind,
+    check_search_limits,
     file_columns,
 )
 from meshwright.cli.plans.report import ReportFile, check_page, write_page
@@ -238,6 +239,7 @@ def advise(
     from meshwright.report.sheet import check_chart
     from meshwright.store.plans import check_replaced
 
+    check_search_limits(seconds, steps)
     wishes = Wishes(max_degree, max_edges, resilient, diameter)
     if out is not None:
         check_target(out, "plan")
@@ -334,7 +336,7 @@ def _advice_lines(advice: "Advice") -> list[str]:
 
 def _certificate_lines(advice: "Advice") -> list[str]:
     """Say how close the plan is to the fewest links; no bound covers resilience or diameters."""
-    from meshwright.formatting import excess
+    from meshwright.formatting import counted, excess
 
     figures = advice.chosen.plan.figures if advice.chosen is not None else {}
     if "gap" not in figures:
@@ -343,7 +345,7 @@ def _certificate_lines(advice: "Advice") -> list[str]:
     fewest = "the fewest that connect topics at all" if demanding else "the fewest links possible"
     lines = [f"- at most {excess(figures['gap'])} above {fewest}"]
     if "degree_bound" in figures and not demanding:
-        limit = f"with at most {figures['at_degree']:,} links per broker"
+        limit = f"with at most {counted(int(figures['at_degree']), 'link')} per broker"
         near = excess(figures["gap_at_degree"]) if "gap_at_degree" in figures else None
         lines += [] if near is None else [f"- at most {near} above the fewest {limit}"]
         lines.append(

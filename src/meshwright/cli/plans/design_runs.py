@@ -144,11 +144,13 @@ def load_planned(
     return PlannedSource(filters.groups, filters, guessed=stated is None)
 
 
-def load_overlay(plan: str, source: str) -> tuple[Overlay, PlannedFilters | None]:
+def load_overlay(
+    plan: str, source: str, columns: Columns | None = None
+) -> tuple[Overlay, PlannedFilters | None]:
     """Load a plan over what it was made for, and its filters; None for plain topics."""
     from meshwright.store import read_plan
 
-    interest, stored = load(source), read_plan(plan)
+    interest, stored = load(source, columns), read_plan(plan)
     filters = stored.planned_filters(interest)
     return stored.overlay_on(interest if filters is None else filters.groups), filters
 
@@ -213,6 +215,7 @@ def split_algorithms(algorithms: str) -> list[str]:
 
 def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> None:
     """Raise an InputError if no design takes a parameter, or a design lacks one that it needs."""
+    from meshwright.cli.options import check_search_limits
     from meshwright.designs import DESIGNS
     from meshwright.errors import InputError
 
@@ -241,8 +244,7 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> No
     for option in ("strict", "literal"):
         if given.get(option) is not None and given.get("costs") is not None:
             raise InputError(f"--{option} and --costs cannot be combined: leave one of them out")
-    if given.get("seconds") is not None and given.get("steps") is not None:
-        raise InputError("--seconds and --steps both limit the search: give one of them")
+    check_search_limits(given.get("seconds"), given.get("steps"))  # type: ignore[arg-type]
     if given.get("k") is not None and not any("k" in used_parameters(name, given) for name in names):
         raise InputError("--k applies to best only with --objective balanced: add that, or leave --k out")
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from meshwright.cli.options import Costs, Json, ShowProgress, Source
+from meshwright.cli.options import (
+    Costs,
+    Delimiter,
+    Json,
+    NodeColumn,
+    NoHeader,
+    ShowProgress,
+    Source,
+    TopicColumn,
+    file_columns,
+)
 
 if TYPE_CHECKING:
     from meshwright.costs.link_costs import LinkCosts
@@ -45,6 +55,10 @@ def report(
     ] = None,
     today: Today = None,
     costs: Costs = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     progress: ShowProgress = False,
     json: Json = False,
 ) -> None:
@@ -59,7 +73,7 @@ def report(
 
     check_page(out)
     read_plan(plan)  # reject a bad plan before reading the data
-    interest = design_runs.load(source)
+    interest = design_runs.load(source, file_columns(node, topic, delimiter, no_header))
     link_costs = design_runs.load_costs(costs, interest)
     page, facts = write_page(plan, interest, out, today=today, costs=link_costs, progress=progress)
     verdict = facts.verdict

@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from meshwright.cli.options import (
+    Delimiter,
     ExcludeTopic,
     Expand,
     Json,
+    NodeColumn,
+    NoHeader,
     Seed,
     ShowProgress,
     SkipUnusable,
+    TopicColumn,
     TopicKind,
+    file_columns,
 )
 
 if TYPE_CHECKING:
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from meshwright.designs.existence import Existence
     from meshwright.interest import Interest
     from meshwright.measure import SocAnswer
+    from meshwright.store.interest_files import Columns
 
 SOC_EXAMPLES = (
     "meshwright soc plan subscriptions.csv --degree 3 --cost 0",
@@ -79,6 +85,10 @@ def soc(
             "--out", metavar="PLAN", help="Without a plan: write the overlay found here, for a yes."
         ),
     ] = None,
+    node: NodeColumn = "node",
+    topic: TopicColumn = "topic",
+    delimiter: Delimiter = None,
+    no_header: NoHeader = False,
     topic_kind: TopicKind = None,
     exclude_topic: ExcludeTopic = None,
     expand: Expand = None,
@@ -100,6 +110,7 @@ def soc(
     from meshwright.cli.plans import design_runs
     from meshwright.errors import InputError
 
+    columns = file_columns(node, topic, delimiter, no_header)
     asked = {"--degree": degree, "--average-degree": average_degree, "--cost": cost, "--measure": measure}
     if measure not in (None, "filtering", "diameter"):
         raise InputError(f"no measure {measure!r}: choose filtering or diameter")
@@ -115,7 +126,12 @@ def soc(
         if out is not None:
             check_target(out, "plan")
         given = design_runs.load_planned(
-            plan, kind=topic_kind, exclude=exclude_topic, expand=expand, skip_unusable=skip_unusable
+            plan,
+            columns,
+            kind=topic_kind,
+            exclude=exclude_topic,
+            expand=expand,
+            skip_unusable=skip_unusable,
         )
         _ask_for_any(
             given,
@@ -141,7 +157,7 @@ def soc(
         raise InputError(f"{', '.join(wrong)} asks whether some overlay exists: leave the plan out")
     assert degree is not None
     assert cost is not None
-    _ask_about_plan(plan, source, degree, cost, measure or "filtering", json)
+    _ask_about_plan(plan, source, columns, degree, cost, measure or "filtering", json)
 
 
 def _ask_for_any(
@@ -202,14 +218,16 @@ def _existence_fields(found: "Existence") -> dict[str, object]:
     return {"answer": found.answer, "reason": found.reason, "witness": witness, **bounds}
 
 
-def _ask_about_plan(plan: str, source: str, degree: int, cost: int, measure: str, json: bool) -> None:
+def _ask_about_plan(
+    plan: str, source: str, columns: "Columns", degree: int, cost: int, measure: str, json: bool
+) -> None:
     """Answer whether a plan is within the limits."""
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.measure import soc as ask
 
-    overlay, filters = design_runs.load_overlay(plan, source)
+    overlay, filters = design_runs.load_overlay(plan, source, columns)
     with output.working("measuring"):
         answer = ask(overlay, degree=degree, cost=cost, measure=measure)  # type: ignore[arg-type]
     if json:

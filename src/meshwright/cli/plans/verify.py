@@ -168,7 +168,7 @@ def _cost_lines(report: "PlanReport") -> list[str]:
 
 def _bound_lines(report: "PlanReport") -> list[str]:
     """Say what the plan's prices prove, and what was not checked."""
-    from meshwright.formatting import excess
+    from meshwright.formatting import counted, excess
 
     reasons = {
         "solver_bound": "it is the solver's word",
@@ -180,25 +180,27 @@ def _bound_lines(report: "PlanReport") -> list[str]:
     left = [f"not checked: {name}; {reasons[name]}" for name in report.unchecked if name in reasons]
     if report.lower_bound is None:
         return left
-    needed = f"the prices prove that connecting every topic needs at least {report.lower_bound:,} links"
+    fewest = counted(report.lower_bound, "link")
+    needed = f"the prices prove that connecting every topic needs at least {fewest}"
     near = "" if report.gap is None else f"at most {excess(report.gap)} above the fewest links possible: "
     return [f"certified: {near}{needed}", *_degree_lines(report), *left]
 
 
 def _degree_lines(report: "PlanReport") -> list[str]:
     """Say what the prices and allowances prove of overlays with a limited degree."""
-    from meshwright.formatting import excess
+    from meshwright.formatting import counted, excess
 
-    if report.degrees is None:
+    if report.degrees is None or report.at_degree is None:
         return []
-    limit = f"with at most {report.at_degree:,} links per broker"
+    limit = f"with at most {counted(report.at_degree, 'link')} per broker"
+    fewest = counted(report.degrees.links, "link")
     near = (
         ""
         if report.gap_at_degree is None
         else f"at most {excess(report.gap_at_degree)} above the fewest links possible {limit}: "
     )
     return [
-        f"certified: {near}{limit}, connecting every topic needs at least {report.degrees.links:,} links",
+        f"certified: {near}{limit}, connecting every topic needs at least {fewest}",
         "certified: no overlay that connects every topic has a maximum degree below "
         f"{report.degrees.degree:,}",
     ]

@@ -81,8 +81,11 @@ def descent(
     Raises
     ------
     InputError
-        If seconds or steps are negative, the start exceeds a capacity, or no algorithm finds room for all.
+        If seconds or steps are negative, both are given, the start exceeds a capacity, or no algorithm finds
+        room for all.
     """
+    if seconds is not None and steps is not None:
+        raise InputError("seconds and steps both limit the search: give one of them")
     for limit, what in ((seconds, "seconds"), (steps, "steps")):
         if limit is not None and not limit >= 0:
             raise InputError(f"{limit} {what}: give zero or more")

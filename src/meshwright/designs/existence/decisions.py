@@ -19,6 +19,7 @@ from meshwright.designs.existence import refutations, witnesses
 from meshwright.designs.plan import Plan
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from meshwright.interest import Interest
@@ -249,12 +250,14 @@ def _fewer(best: int | None, plan: Plan) -> int | None:
 
 def _yes(plan: Plan, best: int | None) -> Existence:
     degrees = measure.degrees(plan.overlay)
-    figures = f"{len(plan.overlay):,} links, {degrees.average:.2f} per node and {degrees.maximum:,} at most"
+    links = counted(len(plan.overlay), "link")
+    figures = f"{links}, {degrees.average:.2f} per node and {degrees.maximum:,} at most"
     return Existence("yes", f"yes: {plan.algorithm} gives one with {figures}", plan, None, best)
 
 
 def _open(limits: Limits, least: int, best: int | None) -> str:
     found = "" if best is None else f", and the best one found has {best:,}"
     if limits.connected:
-        return f"unknown: connecting every topic takes at least {least:,} links{found}; give more --seconds"
+        fewest = counted(least, "link")
+        return f"unknown: connecting every topic takes at least {fewest}{found}; give more --seconds"
     return "unknown: no overlay found satisfies both limits, and no proof excludes all"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from meshwright.designs.existence import witnesses
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from meshwright.designs.existence.decisions import Limits
@@ -21,11 +22,12 @@ def counting(interest: Interest, limits: Limits) -> str | None:
     largest = max(map(len, clusters), default=1)
     needed = interest.num_nodes - len(clusters)
     if limits.links is not None and needed > limits.links:
-        return f"nodes that share topics need {needed:,} links or more to reach each other at all"
+        return f"nodes that share topics need {counted(needed, 'link')} or more to reach each other at all"
     # Two nodes in one piece have a link each; of three, one has two.
     least = min(largest - 1, 2)
     if limits.degree is not None and limits.degree < least:
-        return f"{largest:,} nodes must reach each other, so that some node has {least} links or more"
+        links = counted(least, "link")
+        return f"{largest:,} nodes must reach each other, so that some node has {links} or more"
     if limits.measure == "diameter":
         return _too_far(interest, limits)
     return None
@@ -57,7 +59,8 @@ def _too_far(interest: Interest, limits: Limits) -> str | None:
         if reached >= most or ring == 0:
             break
     if reached < most:
-        return f"{name!r} reaches {reached:,} nodes at most within {limits.cost} links, and needs {most:,}"
+        nodes, links = counted(reached, "node"), counted(limits.cost, "link")
+        return f"{name!r} reaches {nodes} at most within {links}, and needs {most:,}"
     return None
 
 
@@ -74,7 +77,8 @@ def by_links(interest: Interest, limits: Limits, least: int) -> str | None:
     widest = max(nodes - 1 if limits.degree is None else limits.degree, 1)
     needed = least - limits.cost * (widest - 1)
     if limits.links is not None and needed > limits.links:
-        return f"any such overlay has {needed:,} links or more"
+        return f"any such overlay has {counted(needed, 'link')} or more"
     if limits.degree is not None and 2 * needed > limits.degree * nodes:
-        return f"any such overlay has {needed:,} links or more, {2 * needed / nodes:.2f} per node on average"
+        links = counted(needed, "link")
+        return f"any such overlay has {links} or more, {2 * needed / nodes:.2f} per node on average"
     return None

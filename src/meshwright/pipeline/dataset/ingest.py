@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
-from meshwright.formatting import percentage
+from meshwright.formatting import counted, percentage
 from meshwright.pipeline.dataset.blocks import read_blocks, table_blocks
 from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
 from meshwright.pipeline.dataset.relation import Relation, drop_unused, relate
-from meshwright.pipeline.dataset.write import Aside, write_parts
+from meshwright.pipeline.dataset.write import Aside, first_records, write_parts
 from meshwright.pipeline.readers.broker_pages import choose_nodes
 from meshwright.pipeline.readers.formats import BROKER_FORMATS, MQTT_FORMATS, TABLE, Reading, common_format
 from meshwright.pipeline.readers.reading import EXCLUDED, cut_shares
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 MOST_BAD = 0.1
 """The default for the largest share of rows that may be quarantined."""
+SHOWN_RECORDS = 5
+"""If nothing is kept, this many rows of the quarantine are shown."""
 OPTIONAL_ROLES = ("time", "operation", "sequence")
 
 
@@ -95,6 +97,31 @@ class Outcome:
         return counted | {name: count for name, count in further.items() if count}
 
 
+class NothingKeptError(InputError):
+    """Sources without a subscription that holds: nothing is written, unless an empty dataset is allowed."""
+
+    def __init__(
+        self, outcome: Outcome, out: str | Path, sources: Sequence[str], examples: Sequence[str] = ()
+    ) -> None:
+        self.outcome = outcome
+        self.examples = examples
+        """The first rows that are quarantined, each with its source, line and reason."""
+        if outcome.read:
+            fates = {
+                "quarantined": outcome.quarantined,
+                "superseded": outcome.superseded,
+                "excluded": outcome.excluded,
+            }
+            counts = ", ".join(f"{count:,} {fate}" for fate, count in fates.items() if count)
+            cause = f"{counted(outcome.read, 'row')} = {counts}; check them"
+        else:
+            cause = f"no rows in {', '.join(sources[:5])}; give files that have some"
+        super().__init__(
+            f"nothing was kept, so nothing is written to {out}: {cause}, or accept an empty dataset with "
+            "--allow-empty"
+        )
+
+
 def ingest(
     spark: SparkSession | None,
     sources: Sequence[str | Path],
@@ -122,14 +149,16 @@ def ingest(
     max_bad
         The largest share of rows that may be quarantined.
     allow_empty
-        Accept sources without any row.
+        Write a dataset without subscriptions if no row is kept.
     progress
         A callback for the progress.
 
     Raises
     ------
+    NothingKeptError
+        If no row is kept, and that is not allowed: what is at `out` stays as it is.
     InputError
-        If there are no rows, a column is missing, or too many rows are bad.
+        If a column is missing, or too many rows are bad.
     FormatError
         If a file is truncated or unreadable, or changes while it is read.
     """
@@ -147,14 +176,19 @@ def ingest(
             given = sorted(str(source) for source in sources)
             found = Found(blocks, [file.path for file in files])
         if not found.read and not allow_empty:
-            raise InputError(f"no rows in {', '.join(given[:5])}: give files that have some")
+            # Before the columns are checked: without rows, none has a value.
+            raise NothingKeptError(count_rows(found, None, chosen), out, given)
         found.check(chosen, max_bad)
         with report("numbering names"):
             relation = relate_found(found, chosen, cores=tasks_at_once(spark))
             kept.callback(relation.release)
             check_unchanged(spark, files)
+        outcome = count_rows(found, relation, chosen)
+        if not allow_empty:
+            require_kept(found, outcome, out, given)
         with report("writing"):
-            return write_found(found, relation, chosen, out, given)
+            write_found(found, relation, outcome, chosen, out, given)
+    return outcome
 
 
 def ingest_table(
@@ -163,6 +197,7 @@ def ingest_table(
     reading: Reading,
     *,
     max_bad: float = MOST_BAD,
+    allow_empty: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
     """Ingest a table of a Spark session; see `ingest`.
@@ -176,12 +211,16 @@ def ingest_table(
         blocks = table_blocks(table, reading).keep()
         kept.callback(blocks.release)
         found = Found(blocks, [TABLE])
-        if not found.read:
-            raise InputError("the table has no rows: give one that has some")
+        if not found.read and not allow_empty:
+            raise NothingKeptError(count_rows(found, None, reading), out, ["the table"])
         found.check(reading, max_bad)
         relation = relate_found(found, reading, cores=tasks_at_once(spark))
         kept.callback(relation.release)
-        return write_found(found, relation, reading, out, [TABLE])
+        outcome = count_rows(found, relation, reading)
+        if not allow_empty:
+            require_kept(found, outcome, out, [TABLE])
+        write_found(found, relation, outcome, reading, out, [TABLE])
+    return outcome
 
 
 def check_share(max_bad: float) -> None:
@@ -253,14 +292,17 @@ class Found:
         """
         records = self.bad + (self.read - self.bad) // 2 if reading.both_ways else self.read
         if self.bad > max_bad * records:
-            file, begin, place, reason = next(each["first"] for each in self.stats if each["first"])
-            line = self.aside().lines.get((file, begin), 0) + place + 1
             raise InputError(
                 f"{self.bad} of {records} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
-                f"the first is line {line} of {self.sources[file]} ({reason}); "
-                "correct them, or raise --max-bad"
+                f"the first is {self.first_bad()}; correct them, or raise --max-bad"
             )
         check_columns_used(reading, self.stated)
+
+    def first_bad(self) -> str:
+        """Return line, source and reason of the first bad row; there must be one."""
+        file, begin, place, reason = next(each["first"] for each in self.stats if each["first"])
+        line = self.aside().lines.get((file, begin), 0) + place + 1
+        return f"line {line} of {self.sources[file]} ({reason})"
 
 
 def check_columns_used(reading: Reading, counts: Mapping[str, int]) -> None:
@@ -284,27 +326,46 @@ def relate_found(found: Found, reading: Reading, *, cores: int) -> Relation:
     return drop_unused(relation) if relation.standing < relation.given else relation
 
 
-def write_found(
-    found: Found, relation: Relation, reading: Reading, out: str | Path, sources: Sequence[str]
-) -> Outcome:
-    """Write the dataset, and return the counts, which add up."""
-    counts = {**relation.names.counts, "subscriptions": relation.kept}
-    duplicates = relation.standing - relation.kept
-    excluded = found.cleaned.pop(EXCLUDED, 0)
-    outcome = Outcome(
+def count_rows(found: Found, relation: Relation | None, reading: Reading) -> Outcome:
+    """Return the counts of an ingest, which add up; without rows, there is no relation."""
+    kept, standing = (0, 0) if relation is None else (relation.kept, relation.standing)
+    names = {"nodes": 0, "topics": 0} if relation is None else relation.names.counts
+    excluded = found.cleaned.get(EXCLUDED, 0)
+    return Outcome(
         read=found.read,
-        kept=relation.kept,
-        duplicates=duplicates,
-        superseded=found.read - found.bad - relation.kept - duplicates - excluded,
+        kept=kept,
+        duplicates=standing - kept,
+        superseded=found.read - found.bad - standing - excluded,
         quarantined=found.bad,
-        nodes=counts["nodes"],
-        topics=counts["topics"],
+        nodes=names["nodes"],
+        topics=names["topics"],
         format=reading.format,
         node_from=reading.node_from,
         reasons=found.reasons,
-        cleaned=dict(sorted(found.cleaned.items())),
+        cleaned={what: count for what, count in sorted(found.cleaned.items()) if what != EXCLUDED},
         excluded=excluded,
     )
+
+
+def require_kept(found: Found, outcome: Outcome, out: str | Path, sources: Sequence[str]) -> None:
+    """Refuse to replace what is at `out` by a dataset without subscriptions."""
+    if outcome.kept:
+        return
+    records = first_records(found.blocks, found.aside(), SHOWN_RECORDS) if found.bad else []
+    examples = [f"line {each['line']} of {each['source']}: {each['reason']}" for each in records]
+    raise NothingKeptError(outcome, out, sources, examples)
+
+
+def write_found(
+    found: Found,
+    relation: Relation,
+    outcome: Outcome,
+    reading: Reading,
+    out: str | Path,
+    sources: Sequence[str],
+) -> None:
+    """Write the dataset."""
+    counts = {**relation.names.counts, "subscriptions": relation.kept}
     with new_dataset(out) as made:
         fingerprint = write_parts(made.place, relation, found.blocks, found.aside(), counts)
         made_by = {"command": "ingest", **reading.described()}
@@ -317,7 +378,6 @@ def write_found(
                 topic_kind=reading.topic_kind or (MQTT if reading.format in MQTT_FORMATS else None),
             )
         )
-    return outcome
 
 
 def quarantine_reasons(dataset: str | Path) -> dict[str, int]:

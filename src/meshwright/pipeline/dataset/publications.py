@@ -22,6 +22,7 @@ from meshwright.arrow import from_numpy, to_numpy
 from meshwright.errors import InputError
 from meshwright.files.atomic import new_folder
 from meshwright.files.header import TRAFFIC, write_header
+from meshwright.formatting import counted
 from meshwright.pipeline.dataset.blocks import read_blocks
 from meshwright.pipeline.dataset.ingest import MOST_BAD, Found, check_share
 from meshwright.pipeline.dataset.numbering import choose_cuts, number_names
@@ -144,7 +145,7 @@ def sum_traffic(
     Raises
     ------
     InputError
-        If there are no rows, a column is missing, too many rows are bad, or the length of the log is unknown.
+        If a column is missing, too many rows or all are bad, or the length of the log is unknown.
     FormatError
         If a file is truncated or unreadable, or changes while it is read.
     """
@@ -162,6 +163,11 @@ def sum_traffic(
         if not found.read:
             raise InputError(f"no rows in {', '.join(map(str, sources[:5]))}: give files that have some")
         found.check(reading, max_bad)
+        if found.bad == found.read:
+            raise InputError(
+                f"no message can be used: {counted(found.bad, 'row')} quarantined, the first is "
+                f"{found.first_bad()}; correct them"
+            )
         described = _describe(found, sources, asked)
         cores = tasks_at_once(spark)
         names = number_names(blocks, choose_cuts(found.samples, found.name_bytes, cores))

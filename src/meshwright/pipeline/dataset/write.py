@@ -147,21 +147,44 @@ def cut_pieces(start: int, width: int, batches: Batches) -> Iterator[pa.RecordBa
 
 def cut_records(start: int, aside: Aside, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Give the records of the quarantine their sources and lines, and cut them at the ranges of the files."""
-    sources = pa.array(aside.sources, pa.string())
     for batch in batches:
         for row in range(batch.num_rows):
-            key = batch.column("share")[row].as_py(), batch.column("chunk")[row].as_py()
-            table = unpack(batch.column("aside")[row].as_buffer())
-            stretches = zip(table.column("file").to_pylist(), table.column("begin").to_pylist(), strict=True)
-            before = np.array([aside.lines.get(stretch, 0) for stretch in stretches], dtype=np.int64)
-            lines = table.column("place").to_numpy() + before + 1
-            columns = [sources.take(table.column("file").combine_chunks()), pa.array(lines)]
-            made = pa.table([*columns, table.column("record"), table.column("reason")], schema=QUARANTINE)
-            first = aside.ranks[key]
+            first, made = _number_records(aside, batch, row)
             for begin, end in id_ranges(first, first + made.num_rows, RECORDS_IN_A_PART):
                 piece = pack(made[begin - first : end - first].combine_chunks())
                 target = start + begin // RECORDS_IN_A_PART
                 yield make_batch(PIECES, target=[target], first=[begin], records=[piece])
+
+
+def _number_records(aside: Aside, batch: pa.RecordBatch, row: int) -> tuple[int, pa.Table]:
+    """Return where the records of a block begin in the quarantine, and the records with source and line."""
+    sources = pa.array(aside.sources, pa.string())
+    key = batch.column("share")[row].as_py(), batch.column("chunk")[row].as_py()
+    table = unpack(batch.column("aside")[row].as_buffer())
+    stretches = zip(table.column("file").to_pylist(), table.column("begin").to_pylist(), strict=True)
+    before = np.array([aside.lines.get(stretch, 0) for stretch in stretches], dtype=np.int64)
+    lines = table.column("place").to_numpy() + before + 1
+    columns = [sources.take(table.column("file").combine_chunks()), pa.array(lines)]
+    made = pa.table([*columns, table.column("record"), table.column("reason")], schema=QUARANTINE)
+    return aside.ranks[key], made
+
+
+def first_records(blocks: Flow, aside: Aside, count: int) -> list[dict[str, Any]]:
+    """Return the first records of the quarantine as the columns of its table."""
+    bad = blocks.select("share", "chunk", "aside", having="aside")
+    pieces = bad.map(partial(_cut_first, aside, count), PIECES).collect()
+    ordered = sorted(pieces, key=lambda piece: piece.first)
+    return [record for piece in ordered for record in unpack(pa.py_buffer(piece.records)).to_pylist()]
+
+
+def _cut_first(aside: Aside, count: int, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Yield the records of each block that are among the first of the quarantine."""
+    for batch in batches:
+        for row in range(batch.num_rows):
+            first, made = _number_records(aside, batch, row)
+            if first < count:
+                records = pack(made[: count - first].combine_chunks())
+                yield make_batch(PIECES, target=[0], first=[first], records=[records])
 
 
 def write_targets(place: str, targets: Sequence[Target], batches: Batches) -> Iterator[pa.RecordBatch]:
