@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from itertools import combinations
+from math import comb
 
 import numpy as np
 import pytest
@@ -107,9 +110,7 @@ def test_the_index_is_chosen_where_it_pays() -> None:
     """Many nodes with few topics each are listed; small runs and nodes with many topics are not."""
 
     def chosen(nodes: int, size: int, rule: rules.Rule = rules.gm, topics: int = 400) -> int:
-        # Node v has the topics v, v + 1, …: sizes and popularity are all that the estimates look at.
-        held = np.add.outer(np.arange(nodes), np.arange(size)) % topics
-        interest = Interest.from_pairs(np.repeat(np.arange(nodes), size), held.ravel())
+        interest = unif(nodes, topics, size=size)
         return highest_level(Task(interest, rule, candidates.everything, None, Tuning()))
 
     assert chosen(1000, 4) == 0
@@ -122,6 +123,33 @@ def test_the_index_is_chosen_where_it_pays() -> None:
     assert chosen(90_000, 2, rules.minmax) == chosen(110_000, 2, topics=10) == EVERY_LEVEL
     # With k near 1 the maximum degree rises hundreds of times, and each time lists are made again.
     assert chosen(90_000, 5, rules.low(1.5)) == 0
+
+
+def test_nodes_that_choose_topics_together_are_swept() -> None:
+    """In groups of nodes with the same topics too many pairs share three, however even the popularity."""
+
+    def chosen(groups: int) -> int:
+        nodes, topics, size = 90_000, 400, 6
+        held = unif(groups, topics, size=size).node_topics.reshape(groups, size)
+        members = held[np.arange(nodes) % groups]
+        interest = Interest.from_pairs(np.repeat(np.arange(nodes), size), members.ravel())
+        return highest_level(Task(interest, rules.gm, candidates.everything, None, Tuning()))
+
+    assert chosen(200) == 0
+    assert chosen(90_000) == EVERY_LEVEL
+
+
+@given(crowds(nodes=(1, 30), subscriptions=120))
+def test_shared_topics_of_few_nodes_are_counted_exactly(interest: Interest) -> None:
+    """Where every node can be drawn, the estimate is the number of pairs that share each number of topics."""
+    task = Task(interest, rules.gm, candidates.everything, None, Tuning())
+    held = np.split(interest.node_topics, interest.node_ptr[1:-1])
+    expected = Counter(len(np.intersect1d(mine, yours)) for mine, yours in combinations(held, 2))
+    assert {c: n for c, n in enumerate(task.shared_topics) if c > 0 and n > 0} == {
+        c: n for c, n in expected.items() if c > 0
+    }
+    assert task.shared_threes == sum(n * comb(c, 3) for c, n in expected.items())
+    assert task.shared_twos == sum(n * comb(c, 2) for c, n in expected.items())
 
 
 def test_low_levels_are_listed_where_it_pays() -> None:

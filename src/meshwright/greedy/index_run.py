@@ -51,7 +51,7 @@ class IndexRun:
         outside = np.zeros(len(state.degree), dtype=np.int32)
         self.state = state._replace(outside=outside, allowed_nodes=open_below(state, state.max_degree))
         self.lists = PairLists(task.interest, self.state, task.tuning.room, pool, threads, driver.report)
-        self.twice = listing_twice_pays(task.interest)
+        self.twice = listing_twice_pays(task)
         """Whether level 3 is better listed in two slices."""
         self.high: Offsets = np.zeros(0, dtype=np.int64)
         """The pairs that contribute more than 3."""
@@ -92,7 +92,9 @@ class IndexRun:
             pairs = self.lists.list_pairs(LISTED, low, low + width, 0)
             if pairs is not None:
                 parts.append(_once(pairs))
-                if sum(map(len, parts)) > self.lists.room:
+                count, done = sum(map(len, parts)), min(low + width, nodes)
+                # The rows below have fewer pairs each: give up as soon as all would hardly fit.
+                if count > self.lists.room or count * nodes > 2 * self.lists.room * done:
                     return False
                 low, width = low + width, 2 * width
             elif width == 1:

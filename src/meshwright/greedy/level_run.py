@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,9 @@ from meshwright.greedy.layout import WORD
 from meshwright.greedy.path_choice import (
     EVERY_LEVEL,
     LOWEST,
+    choose_three,
+    choose_two,
+    count_shared_topics,
     highest_level,
     listing_pays,
     may_list_below,
@@ -28,7 +32,7 @@ from meshwright.interest import Interest, unchecked_interest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from meshwright.arrays import Ids
+    from meshwright.arrays import Floats, Ids
     from meshwright.greedy.candidates import Candidates
     from meshwright.greedy.kernels.state import Goal, Links, Scratch, State, Sweep
     from meshwright.greedy.layout import Tuning
@@ -52,6 +56,21 @@ class Task:
     candidates: Candidates
     max_degree: int | None
     tuning: Tuning
+
+    @cached_property
+    def shared_topics(self) -> Floats:
+        """About how many pairs of nodes share each number of topics."""
+        return count_shared_topics(self.interest)
+
+    @property
+    def shared_twos(self) -> float:
+        """About how many pairs of nodes share two topics, each counted once for each set of two."""
+        return float(self.shared_topics @ choose_two(np.arange(len(self.shared_topics), dtype=np.float64)))
+
+    @property
+    def shared_threes(self) -> float:
+        """About how many pairs of nodes share three topics, each counted once for each set of three."""
+        return float(self.shared_topics @ choose_three(np.arange(len(self.shared_topics), dtype=np.float64)))
 
     def bare(self) -> Task:
         """Return the same without names, and without what can be derived: what a cluster is sent."""
@@ -87,10 +106,14 @@ class LevelRun:
         """By the contribution of the best link: from which one on a sparing link is taken instead."""
         self.listed = highest_level(task)
         """The highest level whose pairs are listed from the index."""
-        self.undecided = LOWEST if self.listed == 0 and may_list_below(task) else 0
+        self.undecided = self._decided_later()
         """Whether to list levels from this one on is decided when they are reached."""
         self._lay_out()
         self.driver = Driver(self.state, max_edges=max_edges, progress=progress)
+
+    def _decided_later(self) -> int:
+        """Return the highest level that may be listed after a sweep of those above, if none is listed yet."""
+        return LOWEST if self.listed == 0 and may_list_below(self.task) else 0
 
     def _lay_out(self) -> None:
         """Lay out the state with the start's links, and the sweeps where levels are swept."""
@@ -148,6 +171,7 @@ class LevelRun:
                 # The list does not fit, and nothing is linked yet: sweep.
                 del lists
                 self.listed = 0
+                self.undecided = self._decided_later()
                 self._lay_out()
                 self.driver.state = self.state
             self._sweep(pool)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from meshwright.arrays import frozen
 
+if TYPE_CHECKING:
     from meshwright.arrays import Floats, Ids
     from meshwright.greedy.level_run import Task
     from meshwright.greedy.rules import Rule
@@ -34,6 +34,9 @@ PHASES_SWEPT, PHASES_LISTED = 2, 8
 """How many times longer the sweep and the index take under a rule with phases."""
 MARGIN = 1.5
 """How many times longer the sweep must take for the index to be chosen: both are estimates."""
+MOST_DRAWN, ENOUGH_COUNTED = 256, 4_000_000
+"""How many nodes are drawn at most to estimate how many topics pairs share, and after how many subscribers of
+their topics it is enough: some hundredths of a second."""
 
 
 def may_list(task: Task) -> bool:
@@ -67,8 +70,9 @@ def highest_level(task: Task) -> int:
     if not may_list(task):
         return 0
     if task.tuning.index is None:
-        pays = sweep_seconds(task) >= MARGIN * index_seconds(task)
-        return EVERY_LEVEL if pays else 0
+        most = sweep_seconds(task) / MARGIN
+        # Most runs are decided by sizes alone, and need no sample.
+        return EVERY_LEVEL if most >= bucket_seconds(task) and most >= index_seconds(task) else 0
     if task.tuning.index > LISTED:
         return EVERY_LEVEL
     return task.tuning.index if may_list_below(task) else 0
@@ -102,54 +106,60 @@ def sweep_seconds(task: Task) -> float:
     return float(times * (sizes / 3 * (sizes + 16)).sum() * interest.num_nodes / 128 * WORD_SECONDS)
 
 
-def index_seconds(task: Task) -> float:
-    """Return about how long the index path takes on one core, from the sizes of nodes and topics.
+def bucket_seconds(task: Task) -> float:
+    """Return about how long the index path takes on one core before it lists a pair, from the sizes of nodes.
 
     Buckets of three topics take 12 ns for each three topics of a node, buckets of two 16 ns for each two, in
-    three passes. Listing, sorting and checking a pair costs 50 ns for each three topics that it shares.
-
-    Under a rule with phases, each one lists again. Where nodes close, at the end of a phase or at a limit,
-    topics may stay split until late, so pairs that share two topics must be listed, too.
+    three passes. Under a rule with phases, each one lists again.
     """
-    interest, times = task.interest, 1 if task.rule.k is None else PHASES_LISTED
-    sizes = np.diff(interest.node_ptr).astype(np.float64)
-    threes, twos = choose_three(sizes).sum(), choose_two(sizes).sum()
-    seconds = times * float(12e-9 * threes + 3 * 16e-9 * twos + 50e-9 * shared_threes(interest))
-    closing = task.rule.k is not None or task.max_degree is not None
-    return seconds + 50e-9 * shared_twos(interest) if closing else seconds
+    sizes = np.diff(task.interest.node_ptr).astype(np.float64)
+    seconds = 12e-9 * choose_three(sizes).sum() + 3 * 16e-9 * choose_two(sizes).sum()
+    return float(seconds * (1 if task.rule.k is None else PHASES_LISTED))
 
 
-def shared_twos(interest: Interest) -> float:
-    """Estimate how many pairs of nodes share two topics, each counted once for each set of two."""
-    return _shared(interest, choose_two, _products_of_two)
+def index_seconds(task: Task) -> float:
+    """Return about how long the index path takes on one core.
 
-
-def shared_threes(interest: Interest) -> float:
-    """Estimate how many pairs of nodes share three topics, each counted once for each set of three.
-
-    If nodes choose topics independently, by popularity p, this is (Σ_v C(|T(v)|, 3))² / 2 · e₃(p²) / e₃(p)²,
-    where e₃ sums the products of three different topics.
+    Listing, sorting and checking a pair costs 50 ns for each three topics that it shares. Where nodes close,
+    at the end of a phase or at a limit, topics may stay split until late, so pairs that share two topics must
+    be listed, too.
     """
-    return _shared(interest, choose_three, _products_of_three)
+    listed = task.shared_threes * (1 if task.rule.k is None else PHASES_LISTED)
+    if task.rule.k is not None or task.max_degree is not None:
+        listed += task.shared_twos
+    return bucket_seconds(task) + 50e-9 * listed
 
 
-def _shared(
-    interest: Interest, choose: Callable[[Floats], Floats], products: Callable[[Floats], float]
-) -> float:
-    sets = choose(np.diff(interest.node_ptr).astype(np.float64)).sum()
-    popularity = np.bincount(interest.node_topics, minlength=interest.num_topics).astype(np.float64)
-    together = products(popularity)
-    return float(sets**2 / 2 * products(popularity**2) / together**2) if together > 0 else 0.0
+def count_shared_topics(interest: Interest) -> Floats:
+    """Estimate, for each number of topics, how many pairs of nodes share so many.
+
+    Nodes are drawn until enough subscribers of their topics were counted. What they share with all others is
+    scaled up, so topics may be chosen together: in groups of nodes with the same topics, say.
+    """
+    from meshwright.greedy.kernels.shared_topics import count_shared
+
+    nodes, node_ptr, topic_ptr = interest.num_nodes, interest.node_ptr, interest.topic_ptr
+    drawn = np.random.default_rng(0).choice(nodes, min(nodes, MOST_DRAWN), replace=False).astype(np.int32)
+    subscribers = np.diff(topic_ptr)
+    counted = [subscribers[interest.node_topics[node_ptr[u] : node_ptr[u + 1]]].sum() for u in drawn]
+    drawn = drawn[: np.searchsorted(np.cumsum(counted), ENOUGH_COUNTED) + 1]
+    pairs = np.zeros(int(np.diff(node_ptr).max(initial=0)) + 1, dtype=np.int64)
+    topics, members = frozen(interest.node_topics, np.int32), frozen(interest.topic_nodes, np.int32)
+    shared, met = (np.zeros(nodes, dtype=np.int32) for _ in range(2))
+    count_shared(node_ptr, topic_ptr, topics, members, drawn, shared, met, pairs)
+    # Each pair has two ends that may be drawn.
+    estimated: Floats = pairs.astype(np.float64) * (nodes / max(len(drawn), 1) / 2)
+    return estimated
 
 
-def listing_twice_pays(interest: Interest) -> bool:
+def listing_twice_pays(task: Task) -> bool:
     """Return whether to list most of level 3 when it is reached, rather than before any link.
 
     Far fewer pairs still contribute 3 then. A second pass over the buckets costs as much as sorting and
     checking a pair for every third step.
     """
-    steps = choose_three(np.diff(interest.node_ptr).astype(np.float64)).sum()
-    return shared_threes(interest) > float(steps) / 3
+    steps = choose_three(np.diff(task.interest.node_ptr).astype(np.float64)).sum()
+    return task.shared_threes > float(steps) / 3
 
 
 def choose_two(sizes: Floats) -> Floats:
@@ -160,14 +170,3 @@ def choose_two(sizes: Floats) -> Floats:
 def choose_three(sizes: Floats) -> Floats:
     """Return how many sets of three there are, for each size."""
     return choose_two(sizes) * np.maximum(sizes - 2, 0) / 3
-
-
-def _products_of_two(values: Floats) -> float:
-    """Return the sum of x·y over all sets of two values."""
-    return max(0.0, float(values.sum() ** 2 - (values**2).sum()) / 2)
-
-
-def _products_of_three(values: Floats) -> float:
-    """Return the sum of x·y·z over all sets of three values, by Newton's identity."""
-    first, second, third = (float((values**k).sum()) for k in (1, 2, 3))
-    return max(0.0, (first**3 - 3 * first * second + 2 * third) / 6)
