@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from calls import COMPILED, RULES, Triple, crowds, examples, restless_engine, triples, tunings
 from meshwright import Interest
-from meshwright.greedy import Tuning, grow, rules
+from meshwright.greedy import Tuning, grow, level_run, rules
 from meshwright.greedy.kernels import sweep
+from meshwright.greedy.kernels.state import HOLDING
+from meshwright.greedy.row_threads import RowThreads
 from meshwright.greedy.rules import Rule
 from meshwright.workloads import unif, zipf
 
@@ -64,6 +66,48 @@ def test_threads_change_nothing_where_they_help(rule: Rule, monkeypatch: pytest.
     assert prepared == []
     assert triples(grow(interest, rule, threads=2)) == triples(alone)
     assert sum(prepared) > 3000
+
+
+@large_enough
+def test_rows_keep_their_owners_while_threads_read_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While rows are prepared ahead of the thread that links, large components wait for bit rows."""
+    under_way = []
+
+    def run(state: Any, *given: Any) -> int:
+        if any(crew.jobs for crew in crews):
+            under_way.append(int(state.tally[HOLDING]))
+        return int(compiled(state, *given))
+
+    class Crew(RowThreads):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            crews.append(self)
+
+    crews: list[RowThreads] = []
+    compiled = sweep.run
+    monkeypatch.setattr(sweep, "run", run)
+    monkeypatch.setattr(level_run, "RowThreads", Crew)
+    grow(zipf(3000, 200, size=10, seed=1), rules.gm, threads=2)
+    assert set(under_way) == {1}
+
+
+@large_enough
+def test_threads_stop_when_a_run_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What progress raises ends the run, and nothing is left to the threads."""
+    stopped = []
+
+    class Crew(RowThreads):
+        def stop(self) -> None:
+            super().stop()
+            stopped.append(len(self.hands) + len(self.jobs))
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(level_run, "RowThreads", Crew)
+    with pytest.raises(KeyboardInterrupt):
+        grow(zipf(3000, 200, size=10, seed=1), rules.gm, threads=2, progress=fail)
+    assert stopped == [0, 0]
 
 
 @cache
