@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from meshwright.interest import Interest
 from meshwright.workloads import WORKLOADS, social
 
@@ -93,6 +95,10 @@ class Case:
     """Whether the level sweep alone would take too long or too much memory to be measured."""
     rules_only_chosen: bool = False
     """The same for the rules that look at degrees."""
+    index_too: bool = False
+    """Whether the index alone is measured, too: near the crossover, where the engine may choose the sweep."""
+    communities: int | None = None
+    """How many groups of nodes share topics: `sizes` are how many of them, and how many with a node's own."""
     design_over_gm: float | None = 2.0
     best_seconds: float = 20.0
     best_saves: tuple[float | None, float | None, float | None] = (None, None, None)
@@ -128,16 +134,30 @@ class Case:
         """For example `10000x200x10-zipf0.5`: nodes, topics, subscriptions per node, popularity."""
         low, high = self.sizes
         law = f"zipf{self.alpha:g}" if self.popularity == "zipf" else self.popularity
+        if self.communities is not None:
+            law = f"groups{self.communities}"
         return f"{self.nodes}x{self.topics}x{low if low == high else f'{low}-{high}'}-{law}"
 
     def workload(self, *, seed: int = 0, most_nodes: int | None = None) -> Interest:
         """Generate the interest, with at most `most_nodes` nodes."""
         nodes = self.nodes if most_nodes is None else min(self.nodes, most_nodes)
         low, high = self.sizes
+        if self.communities is not None:
+            return _communities(nodes, self.topics, self.communities, low, high - low, seed)
         if self.popularity == "social":
             return social(nodes, min_size=low, max_size=high, alpha=self.alpha, seed=seed)
         shape = {"alpha": self.alpha} if self.popularity == "zipf" else {}
         return WORKLOADS[self.popularity](nodes, self.topics, min_size=low, max_size=high, seed=seed, **shape)
+
+
+def _communities(nodes: int, topics: int, groups: int, shared: int, own: int, seed: int) -> Interest:
+    """Return an interest whose nodes have all topics of one of some groups, and some topics of their own."""
+    group = WORKLOADS["unif"](groups, topics, size=shared, seed=seed).node_topics.reshape(groups, shared)
+    random = np.random.default_rng(seed)
+    held = np.concatenate(
+        [group[np.arange(nodes) % groups], random.integers(topics, size=(nodes, own))], axis=1
+    )
+    return Interest.from_pairs(np.repeat(np.arange(nodes), shared + own), held.ravel())
 
 
 def _each_popularity(case: Case, *, uniform: Case | None = None) -> list[Case]:
@@ -171,9 +191,11 @@ _LARGE = Case(
     "zipf", 10_000, 1_000, (20, 600), 2.0, (*_COMPARED, ROUTES), 15.0, 0.7, 100.0, load_over_hops=0.75
 )
 _MANY_TOPICS = Case("zipf", 10_000, 10_000, (20, 600), 2.0, (ENGINE, RULES, PRODUCT, PATHS), None, 1.8, 100.0)
-_BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES, PATHS), memory_mb=100.0)
+_BASE = Case("zipf", 10_000, 1_000, (10, 50), 0.5, (ENGINE, RULES, PATHS), memory_mb=100.0, index_too=True)
 _TENFOLD = Case("zipf", 100_000, 1_000, (10, 50), 0.5, (ENGINE, PATHS), memory_mb=250.0)
-_FEW_TOPICS_EACH = Case("zipf", 100_000, 1_000, (10, 10), tasks=(PATHS,), swept_over_chosen=2.0)
+_FEW_TOPICS_EACH = Case(
+    "zipf", 100_000, 1_000, (10, 10), tasks=(PATHS,), swept_over_chosen=2.0, index_too=True
+)
 _MILLION = Case(
     "unif", 1_000_000, 1_000, (10, 10), tasks=(WORKLOAD, ENGINE, PATHS, RULE_PATHS, THREADS, SPARK),
     memory_mb=1536.0,
@@ -214,6 +236,9 @@ FULL: list[Case] = [
     *_each_popularity(_MANY_TOPICS),
     *_each_popularity(_BASE),
     *_each_popularity(_TENFOLD, uniform=replace(_TENFOLD, tasks=(ENGINE, PATHS, THREADS))),
+    Case("unif", 10_000, 1_000, (10, 10), tasks=(PATHS,), index_too=True),
+    Case("unif", 100_000, 1_000, (8, 10), tasks=(PATHS,), communities=50),
+    Case("unif", 100_000, 1_000, (6, 10), tasks=(PATHS,), communities=1_000),
     _FEW_TOPICS_EACH,
     replace(_FEW_TOPICS_EACH, popularity="expo", swept_over_chosen=0.95),
     replace(_FEW_TOPICS_EACH, popularity="unif", tasks=(PATHS, RULE_PATHS, SPARK), spark_over_engine=2.5),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from benchmarks.cases_and_floors import (
     CHURN,
@@ -312,10 +313,23 @@ def test_paths_are_compared() -> None:
     case = Case("unif", 100, 20, (5, 5), swept_over_chosen=2.0, chosen_memory_mb=50.0)
     record = {"edges": 9, "chosen": 2.0, "swept": 5.0, "chosen_mb": 60.0, "swept_mb": 70.0}
     made = page(case, paths=record)
-    assert f"| {case.name} | 9 | 2 | 5 | 2.5 | ≥ 2 | yes | 60 | 70 | ≤ 50 | **no** |" in text(made)
+    assert f"| {case.name} | 9 | 2 | 5 | – | 2.5 | ≥ 2 | yes | 60 | 70 | ≤ 50 | **no** |" in text(made)
     assert (made.held, made.asked) == (1, 2)
     alone = page(replace(case, only_chosen=True), paths={"edges": 9, "chosen": 2.0, "chosen_mb": 40.0})
-    assert f"| {case.name} | 9 | 2 | – | – | – |  | 40 | – | ≤ 50 | yes |" in text(alone)
+    assert f"| {case.name} | 9 | 2 | – | – | – | – |  | 40 | – | ≤ 50 | yes |" in text(alone)
+    both = page(replace(case, index_too=True), paths={**record, "listed": 7.0})
+    assert f"| {case.name} | 9 | 2 | 5 | 7 | 2.5 |" in text(both)
+
+
+def test_communities_share_topics() -> None:
+    """Nodes of one community have its topics in common, and others of their own."""
+    case = Case("unif", 60, 500, (4, 6), communities=3)
+    interest = case.workload(seed=2)
+    held = [set(topics) for topics in np.split(interest.node_topics, interest.node_ptr[1:-1])]
+    assert case.name == "60x500x4-6-groups3"
+    assert all(len(held[v] & held[v % 3]) >= 4 for v in range(60))
+    assert all(4 <= len(topics) <= 6 for topics in held)
+    assert len(set.intersection(*held[::3])) == 4
 
 
 def test_growth_is_an_exponent() -> None:

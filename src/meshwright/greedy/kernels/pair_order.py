@@ -2,8 +2,8 @@
 
 A pair is the number u·2³² + v. Dealing the pairs out to groups of 2^`shift` rows reads and writes each one
 once. In its group a pair needs only the rest of u and v, a *key* of 32 bits at most. A group fits into the
-cache, where it is sorted digit by digit; the last digit writes pairs again. This takes about a third of the
-time of a sort that compares.
+cache, where it is sorted digit by digit; the last digit writes pairs again. No step waits for a comparison
+that cannot be predicted.
 
 Several threads work on one list: each one deals out the pairs that it has listed, to places that no other
 thread writes to, and then sorts some of the groups. The result does not depend on who dealt what.
