@@ -174,7 +174,7 @@ def _best(page: Page) -> None:
         "Links and maximum degree of GM (edges), MinMax-ODA (degree) or Low-ODA(3) (balanced), and of `best` "
         "after the given seconds: the median of three seeds, or a single seed where there is no floor. Saved "
         "links and the proven gaps are the worst of the seeds: to the fewest possible links, and to the "
-        "fewest with at most as many links per node.",
+        "fewest with at most as many links per node. The proofs are made afterwards, without a time limit.",
         ["case", "objective", "seconds", "greedy: links / degree", "best: links / degree", "saved", *FLOOR,
          "proven gap", *FLOOR, "at its degree", *FLOOR],
         rows,

@@ -79,7 +79,7 @@ def _load_plan(path: str | Path, interest: Interest, costs: LinkCosts | None) ->
     overlay, figures = stored.overlay_on(planned), stored.figures
     prices = None
     if figures.get("lower_bound") is not None:
-        prices = Prices(planned, prices_on(stored, planned), int(figures["lower_bound"]))
+        prices = Prices(planned, prices_on(stored, planned), int(figures["lower_bound"]), checked=False)
     known, bound = stored.metadata, figures.get("solver_bound")
     if costs is not None:
         costs.check_made(str(path), known["parameters"].get("costs"))

@@ -160,6 +160,28 @@ def test_a_degree_that_is_too_low_is_refuted() -> None:
     assert again.lowest is proof.lowest
 
 
+def test_too_many_links_refute_a_degree() -> None:
+    """More links than a degree allows refute it, where the lowest degree was not looked for."""
+    interest = zipf(80, 20, min_size=2, max_size=16, seed=1)
+    plain = bounds.prices(interest)
+    lowest, weak = bounds.lowest_degree(plain), bounds.lowest_degree(plain, seconds=0)
+    degree = lowest.bound - 1
+    assert weak.bound <= degree
+    assert bounds.links_at_degree(plain, degree).bound > degree * interest.num_nodes / 2
+    proof = bounds.prove_degrees(plain, degree, lowest=weak)
+    assert degree < proof.lowest.bound <= lowest.bound
+    assert proof.links.bound == plain.bound
+
+
+@settings(max_examples=examples(20, 5), deadline=None)
+@given(crowds(nodes=(2, 25), subscriptions=120), st.integers(1, 6))
+def test_an_ascent_never_proves_less_than_it_starts_from(interest: Interest, degree: int) -> None:
+    """With time or without, neither bound is below that of plain prices."""
+    plain = bounds.prices(interest, effort="first")
+    assert bounds.lowest_degree(plain).bound >= bounds.lowest_degree(plain, seconds=0).bound
+    assert bounds.links_at_degree(plain, degree).bound >= plain.bound
+
+
 def test_threads_and_time_do_not_harm() -> None:
     """Two threads find the same, and without time the bounds are those of plain prices."""
     interest = zipf(200, 40, min_size=3, max_size=15, seed=1)

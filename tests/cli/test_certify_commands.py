@@ -62,6 +62,10 @@ def test_a_limit_that_is_too_low_is_proven_so(dataset: Path, tmp_path: Path) -> 
     """`gpm` under a limit that no overlay meets says so, and `advise` gives it as its reason."""
     words = ["--algorithm", "gpm", "--max-degree", "1", "--certify", "--out", str(tmp_path / "plan")]
     assert "at most 1 link per broker cannot connect every topic" in meshwright("plan", dataset, *words).out
+    verified = meshwright("verify", tmp_path / "plan", dataset)
+    assert verified.code == 0
+    assert "at most 1 link per broker cannot connect every topic" in verified.out
+    assert "with at most 1 link per broker" not in verified.out
     words = ["advise", str(dataset), "--max-degree", "1", "--steps", "0"]
     advice = meshwright(*words)
     assert advice.code == 1

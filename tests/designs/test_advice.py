@@ -14,7 +14,7 @@ from meshwright import Interest, measure
 from meshwright.designs import Plan, Wishes, advise, design, front
 from meshwright.designs.advice import NEARLY_FEWEST, Tried
 from meshwright.errors import InputError
-from meshwright.workloads import zipf
+from meshwright.workloads import unif, zipf
 
 some_wishes = st.builds(
     Wishes,
@@ -110,6 +110,18 @@ def test_a_search_under_one_limit_uses_it_up() -> None:
     fewest, of_all = (min(len(plan.overlay) for plan in plans) for plans in (within, others))
     assert fewest < of_all
     assert front(interest, max_degree=1, steps=10) == ()
+
+
+def test_nothing_is_searched_under_a_limit_that_is_refuted() -> None:
+    """Where a proof says that no overlay keeps to the limit, no search is made for one."""
+
+    def search(*_: object, **__: object) -> tuple[Plan, ...]:
+        raise AssertionError("there is nothing to find")
+
+    interest = unif(40, 12, min_size=2, max_size=6, seed=1)
+    advice = advise(interest, Wishes(max_degree=1), steps=0, trade_off=search)
+    assert advice.chosen is not None
+    assert advice.chosen.plan.figures["support"] < 1
 
 
 def test_what_a_plan_does_not_meet_is_said() -> None:

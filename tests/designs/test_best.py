@@ -105,11 +105,24 @@ def test_progress_is_reported() -> None:
     assert improving[-1][0] >= len(overlay)
 
 
-def test_it_stops_where_nothing_better_is_possible() -> None:
-    """A path of brokers cannot be improved, so the search ends long before its hour is over."""
-    held = {f"n{i}": {f"t{i}", f"t{i + 1}"} for i in range(6)}
-    overlay = best(Interest.from_dict(held), seconds=3600)
-    assert len(overlay) == 5
+@pytest.mark.parametrize(
+    ("objective", "seed"), [("edges", 13), ("degree", 13), ("degree", 14), ("balanced", 12)]
+)
+def test_it_stops_where_nothing_better_is_possible(objective: str, seed: int) -> None:
+    """A search ends long before its steps are used up if its links and its degree are proven the best.
+
+    With seed 13 plain prices prove that, with the others only prices that know the degree.
+    """
+    shares = [0.0]
+
+    def note(_: int, share: float, phase: str) -> None:
+        if phase.startswith(("improving", "trying")):
+            shares.append(share)
+
+    interest = unif(16, 8, min_size=2, max_size=5, seed=seed)
+    overlay = best(interest, objective=objective, steps=20_000, progress=note)
+    assert verify_overlay(overlay).connected
+    assert max(shares) < 0.05
 
 
 def test_a_lower_degree_is_tried() -> None:

@@ -13,7 +13,7 @@ from meshwright.errors import InputError
 from meshwright.formatting import percentage
 from meshwright.greedy import grow, rules
 from meshwright.verify import verify_overlay
-from meshwright.workloads import zipf
+from meshwright.workloads import unif, zipf
 
 BUDGETS: dict[str, dict[str, Any]] = {
     "gpa": {"max_edges": 20},
@@ -173,3 +173,15 @@ def test_the_seed_reaches_random_designs(interest: mw.Interest, algorithm: str) 
     )
     assert once == again
     assert once != other
+
+
+def test_a_split_plan_is_measured_at_its_own_limit() -> None:
+    """A split plan has a proof at the limit of its degree; one that lacks only links has none."""
+    interest = unif(40, 12, min_size=2, max_size=6, seed=1)
+    budget = design(interest, "low", max_edges=5, certify=True)
+    both = design(interest, "low", max_edges=5, max_degree=7, certify=True)
+    assert budget.figures["support"] < 1
+    assert both.figures["max_degree"] < 7
+    assert budget.prices is not None
+    assert budget.degree_proof is None
+    assert both.figures["at_degree"] == 7

@@ -8,7 +8,7 @@ import pytest
 
 from compiling import Compiling
 from meshwright import Interest
-from meshwright.designs import design
+from meshwright.designs import design, front
 from meshwright.designs.certified import Timing
 from meshwright.jit.announce import working_seconds
 from meshwright.jit.compiler import config
@@ -64,3 +64,17 @@ def test_search_and_certificate_keep_the_budget(objective: str) -> None:
     print(f"\n{objective}: {took:.1f} s for 15, {plan!r}, at least {plan.figures['lower_bound']:,}")
     assert took <= 1.2 * 15 + 2
     assert {"linking", "improving", "needed at least"} <= phases
+
+
+@pytest.mark.slow
+def test_a_front_and_its_certificates_keep_the_budget() -> None:
+    """On the same graph all plans of a front, each with its proof, take 1.2·S + 2, kernels compiled."""
+    graph = social(6400, min_size=30, max_size=400, exponent=1.8, seed=0)
+    front(social(400, size=10, seed=0), seconds=0.5, certify=True)
+    began = working_seconds()
+    plans = front(graph, seconds=15.0, certify=True)
+    took = working_seconds() - began
+    print(f"\n{took:.1f} s for 15, {len(plans)} plans")
+    assert took <= 1.2 * 15 + 2
+    assert len(plans) > 1
+    assert all(plan.degree_proof is not None for plan in plans)

@@ -187,8 +187,14 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "plan is damaged: edges.parquet is missing; write it again": lambda p: (p / "edges.parquet").unlink(),
     "cannot be read as Parquet": lambda p: (p / "edges.parquet").write_bytes(b"PAR1 no"),
     "has no field 'figures'": lambda p: edit_metadata(p, lambda m: m.pop("figures")),
-    "figure 'support' is not a number": lambda p: edit_metadata(
+    "figure 'support' is not a number of 0 or more": lambda p: edit_metadata(
         p, lambda m: m["figures"].update(support="all")
+    ),
+    "figure 'seconds' is not a number of 0 or more": lambda p: edit_metadata(
+        p, lambda m: m["figures"].update(seconds=float("nan"))
+    ),
+    "figure 'average_degree' is not a number of 0 or more": lambda p: edit_metadata(
+        p, lambda m: m["figures"].update(average_degree=10**400)
     ),
     "parameter 'max_edges' is 'x', not a whole number of 0 or more": lambda p: edit_metadata(
         p, lambda m: m["parameters"].update(max_edges="x")
@@ -248,6 +254,47 @@ def test_a_proof_of_degrees_without_its_figures(tmp_path: Path) -> None:
     edit_metadata(stored, lambda m: m["figures"].pop("at_degree"))
     with pytest.raises(FormatError, match="its proof of degrees lacks some of its figures"):
         mw.load(stored, INTEREST)
+
+
+@pytest.mark.parametrize("file", ["prices.parquet", "degree_prices.parquet"])
+def test_a_price_that_is_there_twice(tmp_path: Path, file: str) -> None:
+    """A table with as many rows as it should have, one of them twice and another missing, is damaged."""
+    stored = write_plan(mw.design(INTEREST, "low", certify=True), tmp_path / "plan")
+    table = pq.read_table(stored / file)
+    pq.write_table(pa.concat_tables([table.slice(1), table.slice(1, 1)]), stored / file)
+    with pytest.raises(FormatError, match=f"{file} is damaged: it does not have one price for each"):
+        mw.load(stored, INTEREST)
+
+
+@pytest.mark.parametrize("price", [-1, 2**30 + 1, 2**62])
+def test_prices_out_of_range_are_not_loaded(tmp_path: Path, price: int) -> None:
+    """Prices from which sums would overflow, or that prove nothing, are refused."""
+    stored = write_plan(mw.design(INTEREST, "gm", certify=True), tmp_path / "plan")
+    table = pq.read_table(stored / "prices.parquet")
+    place = table.column_names.index("price")
+    prices = pa.array([price] * table.num_rows, pa.int64())
+    pq.write_table(table.set_column(place, table.schema.field(place), prices), stored / "prices.parquet")
+    with pytest.raises(InputError, match="prices and allowances are from 0 to 1"):
+        mw.load(stored, INTEREST)
+
+
+def test_a_bound_that_was_loaded_is_proven_before_it_is_used(tmp_path: Path) -> None:
+    """A plan states its bounds; another certificate is made from its prices only if they prove as much."""
+    made = mw.design(INTEREST, "low", certify=True)
+    stored = write_plan(made, tmp_path / "plan")
+    loaded = mw.load(stored, INTEREST)
+    assert made.prices is not None
+    assert loaded.degree_proof is not None
+    again = mw.design(INTEREST, "gm", certify=True, prices=loaded.prices, lowest=loaded.degree_proof.lowest)
+    assert again.prices is not None
+    assert again.prices.bound == made.prices.bound
+    edit_metadata(stored, lambda m: m["figures"].update(lower_bound=99, degree_bound=77))
+    forged = mw.load(stored, INTEREST)
+    assert forged.degree_proof is not None
+    with pytest.raises(InputError, match=f"that {made.prices.bound} links are needed, not 99 as stated"):
+        mw.design(INTEREST, "gm", certify=True, prices=forged.prices)
+    with pytest.raises(InputError, match="not 77 as stated"):
+        mw.design(INTEREST, "minmax", certify=True, lowest=forged.degree_proof.lowest)
 
 
 def test_plans_and_datasets_do_not_mix(tmp_path: Path, plan: Path) -> None:

@@ -17,10 +17,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import frozen, is_whole
+from meshwright.arrays import is_whole
 from meshwright.bounds.ascent import SLIP, STEPS, Ascent, Deadline, roots
 from meshwright.bounds.loads import Loads
-from meshwright.bounds.prices import SCALE, Prices, proven_links, require_prices, to_integers, total_demand
+from meshwright.bounds.prices import (
+    SCALE,
+    Prices,
+    in_range,
+    proven_links,
+    require_prices,
+    to_integers,
+    total_demand,
+)
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 
@@ -65,10 +73,12 @@ class NodePrices:
     bound: int
     """The number of links that every overlay needs that connects each topic with at most `degree` links per
     node; or, without a degree, the lowest maximum degree that such an overlay can have."""
+    checked: bool = True
+    """Whether the bound was computed here. One that was read from a plan is only what the plan states."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scaled", frozen(self.scaled, np.int64))
-        object.__setattr__(self, "allowance", frozen(self.allowance, np.int64))
+        object.__setattr__(self, "scaled", in_range(self.scaled, HIGHEST))
+        object.__setattr__(self, "allowance", in_range(self.allowance, HIGHEST))
 
     @property
     def q(self) -> NDArray[np.float64]:
@@ -83,6 +93,24 @@ class NodePrices:
         if self.degree is None:
             return f"NodePrices(a maximum degree of at least {self.bound:,})"
         return f"NodePrices(at least {self.bound:,} links with at most {self.degree:,} per node)"
+
+
+def require_lowest(lowest: object) -> NodePrices:
+    """Return a bound on the maximum degree that was computed here.
+
+    Raise an InputError for anything else, and if what a plan states is not what its prices prove.
+    """
+    if not isinstance(lowest, NodePrices) or lowest.degree is not None:
+        raise InputError(f"lowest is {lowest!r:.80}: give what mw.bounds.lowest_degree returns")
+    if lowest.checked:
+        return lowest
+    proven = as_degree_bound(lowest)
+    if proven.bound != lowest.bound:
+        raise InputError(
+            f"the prices prove a maximum degree of {proven.bound:,}, not {lowest.bound:,} as stated: leave "
+            "them out"
+        )
+    return proven
 
 
 class DegreeProof(NamedTuple):
@@ -109,6 +137,7 @@ def prove_degrees(
     connects each topic, the number of links is that of the plain prices.
     """
     began = working_seconds()
+    prices = require_prices(prices)
     if lowest is None:
         half = None if seconds is None else seconds / 2
         lowest = lowest_degree(prices, seconds=half, threads=threads, progress=progress)
@@ -117,8 +146,10 @@ def prove_degrees(
     left = None if seconds is None else seconds - (working_seconds() - began)
     links = links_at_degree(prices, degree, seconds=left, threads=threads, progress=progress)
     if links.bound > degree * prices.interest.num_nodes // 2:
-        # More links than such an overlay can have: the same prices prove a degree above the limit.
-        return DegreeProof(_plain(prices, degree), as_degree_bound(links))
+        # More links than such an overlay can have: mostly, the same prices prove a degree above the limit.
+        higher = as_degree_bound(links)
+        if higher.bound > degree:
+            return DegreeProof(_plain(prices, degree), higher)
     return DegreeProof(links, lowest)
 
 
@@ -142,7 +173,8 @@ def links_at_degree(
     """
     if not is_whole(degree) or degree < 1:
         raise InputError(f"a degree of {degree!r}: give a whole number of at least 1")
-    plain = _plain(require_prices(prices), degree)
+    prices = require_prices(prices)
+    plain = _plain(prices, degree)
     loads = Loads(prices.interest, threads)
     if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
         return plain
@@ -171,7 +203,8 @@ def lowest_degree(
     >>> lowest_degree(bounds.prices(Interest.from_dict({v: {"x"} for v in "abcd"})))
     NodePrices(a maximum degree of at least 2)
     """
-    plain = _plain(require_prices(prices), None)
+    prices = require_prices(prices)
+    plain = _plain(prices, None)
     loads = Loads(prices.interest, threads)
     if not prices.bound or (seconds is not None and loads.updates >= seconds * ADDITIONS_A_SECOND):
         return plain

@@ -44,9 +44,11 @@ class Prices:
     """In the order of `interest.node_topics`, in units of 1/2³⁰."""
     bound: int
     """How many links every overlay that connects each topic needs at least."""
+    checked: bool = True
+    """Whether the bound was computed here. One that was read from a plan is only what the plan states."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scaled", frozen(self.scaled, np.int64))
+        object.__setattr__(self, "scaled", in_range(self.scaled, 1))
 
     def check(self, interest: Interest) -> None:
         """Reject any interest but the one that they were found for."""
@@ -62,11 +64,34 @@ class Prices:
         return f"Prices(at least {self.bound:,} links for {self.interest.num_nodes:,} nodes)"
 
 
+def in_range(scaled: NDArray[np.int64], highest: int) -> NDArray[np.int64]:
+    """Return prices or allowances as a constant array; raise an InputError if one is not from 0 to `highest`.
+
+    Sums of larger ones might not fit into 64 bits.
+    """
+    if len(scaled) and not (scaled.min() >= 0 and scaled.max() <= highest * SCALE):
+        raise InputError(f"prices and allowances are from 0 to {highest}: make them again with --certify")
+    return frozen(scaled, np.int64)
+
+
 def require_prices(prices: object) -> Prices:
-    """Return prices as they are; raise an InputError for anything else."""
+    """Return prices with a bound that was computed here.
+
+    Raise an InputError for anything else, and if the bound that a plan states is not what its prices prove.
+    """
+    from meshwright.bounds.loads import Loads
+
     if not isinstance(prices, Prices):
         raise InputError(f"prices are {type(prices).__name__}: give what mw.bounds.prices returns")
-    return prices
+    if prices.checked:
+        return prices
+    proven = certify(Loads(prices.interest), prices.scaled)
+    if proven.bound != prices.bound:
+        raise InputError(
+            f"the prices prove that {proven.bound:,} links are needed, not {prices.bound:,} as stated: leave "
+            "them out"
+        )
+    return proven
 
 
 def gap(edges: int, bound: int) -> float | None:

@@ -129,7 +129,8 @@ Metric: TypeAlias = Annotated[
 Certify: TypeAlias = Annotated[
     bool,
     typer.Option(
-        "--certify", help="Prove a lower bound on links, in extra time, and keep the proof with the plan."
+        "--certify",
+        help="Prove how few links are needed, and at which degree; the proof is kept with the plan.",
     ),
 ]
 

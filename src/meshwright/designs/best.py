@@ -83,7 +83,8 @@ def best(
     rule = _rule(objective, k)
     budget = Budget(seconds, steps)
     if prices is not None:
-        require_prices(prices).check(interest)
+        prices = require_prices(prices)
+        prices.check(interest)
     greedy = grow(interest, rule, threads=threads, progress=progress)
     safe = _pruned(greedy, seed)
     growing = working_seconds() - budget.began

@@ -43,6 +43,10 @@ class Budget:
         """Whether the budget is spent."""
         return self.share >= 1
 
+    def is_late(self, share: float) -> bool:
+        """Return whether more than a share of the seconds is gone; never without any, or with steps."""
+        return self.steps is None and self.seconds > 0 and self.share > share
+
     @property
     def most_pairs(self) -> int:
         """The number of pairs, topic by topic, that prices can handle in a part of the time."""

@@ -81,15 +81,15 @@ def prove_degrees(
 ) -> Plan:
     """Return a plan with prices also with a proof of degrees, if it keeps degrees low.
 
-    The limit is its maximum degree or, if it leaves topics split, the limit that it was made under.
+    The limit is its maximum degree or, if it leaves topics split, the limit that it was made under. A plan
+    that leaves topics split for another reason gets no proof of degrees.
     """
     if plan.prices is None or not limits_degree(plan.algorithm, plan.parameters):
         return plan
-    degree = measure.degrees(plan.overlay).maximum
-    given = plan.parameters.get("max_degree")
-    if isinstance(given, int) and measure.support(plan.overlay) < 1:
-        degree = given
-    if degree < 1:
+    degree: Any = measure.degrees(plan.overlay).maximum
+    if measure.support(plan.overlay) < 1:
+        degree = plan.parameters.get("max_degree")
+    if not isinstance(degree, int) or degree < 1:
         return plan
     proof = bounds.prove_degrees(
         plan.prices, degree, lowest=lowest, seconds=seconds, threads=threads, progress=progress

@@ -11,7 +11,7 @@ from meshwright.bounds.prices import require_prices
 from meshwright.designs import best
 from meshwright.designs.best import priced
 from meshwright.designs.budget import Budget
-from meshwright.designs.certified import lowest_of, prove_degrees
+from meshwright.designs.certified import Timing, lowest_of, prove_degrees
 from meshwright.designs.plan import Plan
 from meshwright.designs.topic_sets import check_whole
 from meshwright.greedy import grow, rules
@@ -27,6 +27,8 @@ GREEDIEST = (1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 """Values of k with which Low-ODA lies between Greedy Merge and MinMax-ODA."""
 CAPS = 10
 """Maximum number of degree limits to search under."""
+FOR_GREEDY = 0.2
+"""Share of the budget after which no further Low-ODA begins."""
 UNLIMITED = 0.25
 """Share of the budget for the search without a limit."""
 LOWER = 3
@@ -51,23 +53,28 @@ def front(
     degree limit, and under one limit after another, down to below MinMax-ODA's degree. Each search continues
     from the one before or, if that is still above the limit, from the best known overlay within it. `seconds`
     or `steps` limit all searches together; with steps the same seed gives the same front. With `max_degree`
-    there is only one limit, the whole time for it, and nothing above it. With `certify` prices are computed
-    in any case, for as long as that takes.
+    there is only one limit, the whole time for it, and nothing above it. With `certify` each plan has a
+    proof, which takes a part of the seconds; with steps it takes as long as it needs.
     """
     check_whole("seed", seed)
     if prices is not None:
-        require_prices(prices).check(interest)
-    began, budget = working_seconds(), Budget(seconds, steps)
-    known = _Known()
+        prices = require_prices(prices)
+        prices.check(interest)
+    began = working_seconds()
+    timing = Timing("best", {"seconds": seconds, "steps": steps, "front": True})
+    budget = Budget(timing.for_search.get("seconds", seconds) if certify else seconds, steps)
+    known, slowest = _Known(), 0.0
     for rule in (rules.gm, rules.minmax, *(rules.low(k) for k in GREEDIEST)):
+        if rule.k not in (None, np.inf) and budget.is_late(FOR_GREEDY):
+            break
+        before = working_seconds()
         known.add(grow(interest, rule, threads=threads, progress=progress))
-    if prices is None and certify:
-        prices = bounds.prices(interest, threads=threads, progress=progress)
-    if prices is None and not budget.spent and bounds.pair_topics(interest) <= budget.most_pairs:
+        slowest = max(slowest, working_seconds() - before)
+    if prices is None and (certify or not (budget.spent or bounds.pair_topics(interest) > budget.most_pairs)):
         half = budget.seconds_for(1 / 2)
         prices = bounds.prices(interest, seconds=half, threads=threads, progress=progress)
-    searching = _CappedSearch(known, budget, prices, seed, progress)
-    searching.run(_best_start(known.within(interest.num_nodes), prices, None), interest.num_nodes, UNLIMITED)
+    searching = _CappedSearch(known, budget, prices, seed, progress, pricing=best.DEARER * slowest)
+    searching.run(searching.start(), interest.num_nodes, UNLIMITED)
     lowest, highest = _lowest_cap(known.lowest, prices), known.highest - 1
     caps = _caps(lowest, highest)
     if max_degree is not None:
@@ -76,30 +83,52 @@ def front(
     for turn, cap in enumerate(reversed(caps)):
         until = UNLIMITED + (1 - UNLIMITED) * (turn + 1) / len(caps)
         if searching.reached > cap + 1:  # the search did not come down: start from below
-            searching.run(_best_start(known.within(cap), prices, cap), cap, until)
+            searching.run(searching.start(cap), cap, until)
         else:
             searching.resume(cap, until)
     made = working_seconds() - began
     given: dict[str, int | float] = {"seconds": seconds} if steps is None else {"steps": steps}
     if max_degree is not None:
         given["max_degree"] = max_degree
-    plans: list[Plan] = []
-    for overlay in known.unbeaten(max_degree):
-        parameters = {"front": measure.degrees(overlay).maximum, **given}
-        plan = Plan(overlay, "best", parameters, seed, made, prices=prices)
-        if certify:
-            plan = prove_degrees(plan, lowest=lowest_of(plans), threads=threads, progress=progress)
-        plans.append(plan)
-    return tuple(plans)
+    plans = tuple(
+        Plan(overlay, "best", {"front": measure.degrees(overlay).maximum, **given}, seed, made, prices=prices)
+        for overlay in known.unbeaten(max_degree)
+    )
+    return _proved(plans, timing, threads, progress) if certify else plans
+
+
+def _proved(
+    plans: tuple[Plan, ...], timing: Timing, threads: int, progress: Progress | None
+) -> tuple[Plan, ...]:
+    """Return the plans with proofs of degrees, which share the seconds that are left."""
+    proved: list[Plan] = []
+    for plan in plans:
+        # Half of what the first plan gets is for the lowest degree, which all of them have in common.
+        parts = 1 if proved else 2
+        left = timing.for_degrees
+        share = None if left is None else left * parts / (len(plans) - len(proved) + parts - 1)
+        proved.append(
+            prove_degrees(plan, lowest=lowest_of(proved), seconds=share, threads=threads, progress=progress)
+        )
+    return tuple(proved)
 
 
 class _CappedSearch:
     """Ruin and recreate under one limit after another."""
 
     def __init__(
-        self, known: _Known, budget: Budget, prices: Prices | None, seed: int, progress: Progress | None
+        self,
+        known: _Known,
+        budget: Budget,
+        prices: Prices | None,
+        seed: int,
+        progress: Progress | None,
+        *,
+        pricing: float,
     ) -> None:
         self.known, self.budget, self.prices = known, budget, prices
+        self.pricing = pricing
+        """About how many seconds it takes to grow an overlay by prices."""
         self.seed, self.progress = seed, progress
         self.pressing = True
         """Whether the search lowers the degree below the limit, or uses it up."""
@@ -111,6 +140,20 @@ class _CappedSearch:
         """The maximum degree of the last search's overlay."""
         assert self.remaking is not None
         return self.remaking.max_degree
+
+    def start(self, cap: int | None = None) -> Overlay:
+        """Return the best known overlay within a limit, or one grown by prices that has fewer links.
+
+        The latter may be above the limit. It is left out if growing it takes too much of the time.
+        """
+        known = self.known.within(self.known.nodes if cap is None else cap)
+        affordable = self.budget.seconds_for(best.FOR_A_START)
+        if self.prices is None or (affordable is not None and self.pricing >= affordable):
+            return known
+        began = working_seconds()
+        grown = priced(known.interest, self.prices, known, max_degree=cap)
+        self.pricing = working_seconds() - began
+        return min(known, grown, key=len)
 
     def run(self, start: Overlay, cap: int, until: float) -> None:
         """Search from an overlay until a share of the budget is spent."""
@@ -146,6 +189,11 @@ class _Known:
             self._of_degree[degree] = overlay
 
     @property
+    def nodes(self) -> int:
+        """The number of nodes, which no degree reaches."""
+        return next(iter(self._of_degree.values())).interest.num_nodes
+
+    @property
     def lowest(self) -> int:
         return min(self._of_degree)
 
@@ -166,13 +214,6 @@ class _Known:
             if not kept or len(self._of_degree[degree]) < len(kept[-1]):
                 kept.append(self._of_degree[degree])
         return kept
-
-
-def _best_start(known: Overlay, prices: Prices | None, cap: int | None) -> Overlay:
-    """Return the price-greedy overlay if it has fewer links, even if it is above the cap."""
-    if prices is None:
-        return known
-    return min(known, priced(known.interest, prices, known, max_degree=cap), key=len)
 
 
 def _lowest_cap(lowest: int, prices: Prices | None) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from meshwright.arrays import check_threads
-from meshwright.bounds import NodePrices
+from meshwright.bounds.degree_limits import require_lowest
 from meshwright.bounds.prices import require_prices
 from meshwright.costs import LinkCosts
 from meshwright.designs.plan import Parameter, Plan
@@ -21,7 +21,7 @@ from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
 
 if TYPE_CHECKING:
-    from meshwright.bounds import Prices
+    from meshwright.bounds import NodePrices, Prices
     from meshwright.designs.exact.solve import Solution
     from meshwright.progress import Progress
 
@@ -249,9 +249,10 @@ def design(
     running = {"threads": threads, "progress": progress} if chosen.greedy else {}
     seeding = {"seed": seed} if chosen.seeded else {}
     if prices is not None:
-        require_prices(prices).check(interest)
-    if lowest is not None and not isinstance(lowest, NodePrices):
-        raise InputError(f"lowest is {type(lowest).__name__}: give what mw.bounds.lowest_degree returns")
+        prices = require_prices(prices)
+        prices.check(interest)
+    if lowest is not None:
+        lowest = require_lowest(lowest)
     from meshwright.designs import certified
 
     timing = certified.Timing(algorithm, given) if certify else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -178,13 +178,16 @@ def degree_proof_on(stored: StoredPlan, interest: Interest) -> DegreeProof:
     place = pc.index_in(interest.node_names.cast(pa.string()), allowances.column("node").combine_chunks())
     if allowances.num_rows != interest.num_nodes or place.null_count:
         raise damaged(file, "it does not have one allowance for each node")
-    degree, *proven = (stored.figures.get(name) for name in ("at_degree", "bound_at_degree", "degree_bound"))
-    if None in (degree, *proven):
+    stated: list[Any] = [
+        stored.figures.get(name) for name in ("at_degree", "bound_at_degree", "degree_bound")
+    ]
+    if None in stated:
         raise damaged(inside(stored.place, PLAN.file), "its proof of degrees lacks some of its figures")
-    limits = (degree, None)
+    degree, *proven = stated
+    allowed = [to_numpy(allowances.column(name))[to_numpy(place)] for name in columns]
     links, lowest = (
-        NodePrices(interest, price, to_numpy(allowances.column(name))[to_numpy(place)], limit, bound)  # type: ignore[arg-type]
-        for name, price, limit, bound in zip(columns, prices, limits, proven, strict=True)
+        NodePrices(interest, *rest, checked=False)
+        for rest in zip(prices, allowed, (degree, None), proven, strict=True)
     )
     return DegreeProof(links, lowest)
 
@@ -199,6 +202,8 @@ def _by_slot(table: pa.Table, interest: Interest, file: Path, *columns: str) -> 
         raise damaged(file, "it does not have one price for each subscription")
     node, topic = (to_numpy(place).astype(np.int64) for place in places)
     order = np.lexsort((topic, node))
+    if (node[order] != interest.node_of_slot).any() or (topic[order] != interest.node_topics).any():
+        raise damaged(file, "it does not have one price for each subscription")
     return [to_numpy(table.column(name))[order] for name in columns]
 
 

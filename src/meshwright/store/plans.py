@@ -43,6 +43,8 @@ BUDGETS = ("max_edges", "max_degree")
 """Parameters that limit a plan: whole numbers, or null."""
 FIGURES = ("nodes", "topics", "edges", "average_degree", "max_degree", "support", "seconds")
 """The figures that every plan states."""
+LARGEST = 2**63
+"""Every figure is below this; NaN and infinity are not."""
 BOUNDS = ("lower_bound", "at_degree", "bound_at_degree", "degree_bound", "solver_bound")
 """The whole numbers that a plan with a proof states."""
 
@@ -336,8 +338,9 @@ def open_plan(path: str | Path) -> StoredPlan:
     with local_description(path, PLAN) as folder:
         metadata = read_header(folder, PLAN, algorithm=str, parameters=dict, dataset=str, figures=dict)
         for name in FIGURES:
-            if type(metadata["figures"].get(name)) not in (int, float):
-                raise damaged(folder / PLAN.file, f"figure {name!r} is not a number")
+            figure = metadata["figures"].get(name)
+            if type(figure) not in (int, float) or not 0 <= figure < LARGEST:
+                raise damaged(folder / PLAN.file, f"figure {name!r} is not a number of 0 or more")
         for name in BOUNDS:
             bound = metadata["figures"].get(name)
             if bound is not None and not is_whole(bound):

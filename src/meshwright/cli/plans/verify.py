@@ -178,32 +178,29 @@ def _bound_lines(report: "PlanReport") -> list[str]:
         "trees": "verify without --master to check them",
     }
     left = [f"not checked: {name}; {reasons[name]}" for name in report.unchecked if name in reasons]
-    if report.lower_bound is None:
-        return left
-    fewest = counted(report.lower_bound, "link")
-    needed = f"the prices prove that connecting every topic needs at least {fewest}"
-    near = "" if report.gap is None else f"at most {excess(report.gap)} above the fewest links possible: "
-    return [f"certified: {near}{needed}", *_degree_lines(report), *left]
+    lines = []
+    if report.lower_bound is not None:
+        fewest = counted(report.lower_bound, "link")
+        needed = f"the prices prove that connecting every topic needs at least {fewest}"
+        near = "" if report.gap is None else f"at most {excess(report.gap)} above the fewest links possible: "
+        lines = [f"certified: {near}{needed}"]
+    return [*lines, *_degree_lines(report), *left]
 
 
 def _degree_lines(report: "PlanReport") -> list[str]:
     """Say what the prices and allowances prove of overlays with a limited degree."""
-    from meshwright.formatting import counted, excess
+    from meshwright.designs.plan import degree_lines
 
     if report.degrees is None or report.at_degree is None:
         return []
-    limit = f"with at most {counted(report.at_degree, 'link')} per broker"
-    fewest = counted(report.degrees.links, "link")
-    near = (
-        ""
-        if report.gap_at_degree is None
-        else f"at most {excess(report.gap_at_degree)} above the fewest links possible {limit}: "
+    figures = {
+        "at_degree": report.at_degree,
+        "bound_at_degree": report.degrees.links,
+        "degree_bound": report.degrees.degree,
+    }
+    return degree_lines(
+        figures if report.gap_at_degree is None else {**figures, "gap_at_degree": report.gap_at_degree}
     )
-    return [
-        f"certified: {near}{limit}, connecting every topic needs at least {fewest}",
-        "certified: no overlay that connects every topic has a maximum degree below "
-        f"{report.degrees.degree:,}",
-    ]
 
 
 def _tree_lines(report: "PlanReport") -> list[str]:
