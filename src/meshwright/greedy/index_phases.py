@@ -96,9 +96,8 @@ class PhaseRun(IndexRun):
         if level > LISTED:
             self._take(self.high, self.bounds, level, limit)
         elif level > 1:
-            nodes = self.interest.num_nodes
             at_once = level == LISTED and not self.twice
-            self._link_level(level, limit, 0, nodes if at_once else nodes // FIRST_ROWS + 1)
+            self._link_level(level, limit, 0, self.interest.num_nodes if at_once else self.first_rows)
         else:
             self._link_singles(limit)
 

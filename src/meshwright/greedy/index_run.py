@@ -61,6 +61,11 @@ class IndexRun:
         """The pairs of the rows below `cut` that contribute 3 or more, until the next list is made."""
         self.cut = 0
 
+    @property
+    def first_rows(self) -> int:
+        """How many rows the first slice of a level has."""
+        return self.interest.num_nodes // FIRST_ROWS + 1
+
     def list_high(self) -> bool:
         """List the pairs that contribute more than 3, and those of some or all rows that contribute 3.
 
@@ -77,7 +82,6 @@ class IndexRun:
 
     def _list_high(self) -> bool:
         nodes = self.interest.num_nodes
-        first = nodes // FIRST_ROWS + 1
         for cut in self._cuts():
             pairs = self.lists.list_pairs(LISTED, 0, nodes, cut)
             if pairs is not None:
@@ -87,7 +91,7 @@ class IndexRun:
                 repeated = self.third[np.flatnonzero(self.third[1:] == self.third[:-1])]
                 self.high = np.concatenate((_once(repeated), _once(rest)))
                 return True
-        parts, low, width = [], 0, first
+        parts, low, width = [], 0, self.first_rows
         while low < nodes:
             pairs = self.lists.list_pairs(LISTED, low, low + width, 0)
             if pairs is not None:
@@ -107,8 +111,7 @@ class IndexRun:
     def _cuts(self) -> tuple[int, ...]:
         """Return the rows up to which level 3 may be listed together with the levels above, best first."""
         nodes = self.interest.num_nodes
-        first = nodes // FIRST_ROWS + 1
-        return (first,) if self.twice else (nodes, first)
+        return (self.first_rows,) if self.twice else (nodes, self.first_rows)
 
     def link_all(self) -> None:
         """Link all levels, after `list_high`."""
@@ -124,7 +127,7 @@ class IndexRun:
         No pair contributes more than the level, and none before the row contributes as much.
         """
         for now in range(min(level, LISTED), 1, -1):
-            width = self.interest.num_nodes if low > 0 else self.interest.num_nodes // FIRST_ROWS + 1
+            width = self.interest.num_nodes if low > 0 else self.first_rows
             self._link_level(now, self.state.max_degree, low, width)
             low = 0
         self._link_singles(self.state.max_degree)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STEPS_A_CALL = 20_000_000
 """How many steps a kernel may take between two looks at progress and at Ctrl-C: some tenths of a second."""
 PAIRS_A_SUBSCRIPTION = 4
-"""How many pairs a list may have for each subscription; with 12 bytes each, this bounds the memory."""
+"""How many pairs a list may have for each subscription, 12 bytes each; those above level 3 come on top."""
 GROUP_BITS = 10
 """A list is sorted in up to 2^10 groups of rows: more would be scattered over too many places to write to."""
 KEY_BITS = 32
@@ -132,21 +132,20 @@ class PairLists:
 
     def sort(self, parts: list[Offsets], low: int, rows: int) -> Offsets:
         """Return the listed pairs of all threads in order; they are pairs of some rows from `low` on."""
-        from meshwright.greedy.kernels.pair_order import count_groups, deal_groups, sort_groups
+        from meshwright.greedy.kernels.pair_order import Groups, count_groups, deal_groups, sort_groups
 
         bits, row_bits = (self.interest.num_nodes - 1).bit_length(), (rows - 1).bit_length()
         # The rest of u and v must fit into a key.
         shift = max(min(row_bits - GROUP_BITS, KEY_BITS - bits), 0)
+        groups = Groups(low, shift, bits)
         counts = np.zeros((self.threads, ((rows - 1) >> shift) + 1), dtype=np.int64)
-        self._on_each_thread(lambda thread: count_groups(parts[thread], low, shift, counts[thread]))
+        self._on_each_thread(lambda thread: count_groups(groups, parts[thread], counts[thread]))
         # In each group, what the first thread has listed comes first.
         places = np.cumsum(counts.T).reshape(counts.T.shape).T - counts
         sizes = counts.sum(axis=0)
         ends = np.cumsum(sizes)
         keys, listed = self.keys, self.listed
-        self._on_each_thread(
-            lambda thread: deal_groups(parts[thread], low, bits, shift, places[thread], keys)
-        )
+        self._on_each_thread(lambda thread: deal_groups(groups, parts[thread], places[thread], keys))
         bounds = np.searchsorted(ends, np.linspace(0, ends[-1], self.threads + 1)[1:-1])
         bounds = np.concatenate(([0], bounds, [len(ends)]))
         values = 1 << digit_bits(bits + shift, int(ends[-1]) // len(ends))
@@ -154,7 +153,7 @@ class PairLists:
         def sort(thread: int) -> None:
             digits, spare = np.empty(values, dtype=np.int64), np.empty(sizes.max(), dtype=np.uint32)
             first, end = int(bounds[thread]), int(bounds[thread + 1])
-            sort_groups(keys, spare, listed, ends, first, end, low, bits, shift, digits)
+            sort_groups(groups, keys, spare, listed, ends, first, end, digits)
 
         self._on_each_thread(sort)
         return listed[: ends[-1]]

@@ -34,9 +34,9 @@ PHASES_SWEPT, PHASES_LISTED = 2, 8
 """How many times longer the sweep and the index take under a rule with phases."""
 MARGIN = 1.5
 """How many times longer the sweep must take for the index to be chosen: both are estimates."""
-MOST_DRAWN, ENOUGH_COUNTED = 256, 4_000_000
+MOST_DRAWN, ENOUGH_COUNTED = 256, 2_000_000
 """How many nodes are drawn at most to estimate how many topics pairs share, and after how many subscribers of
-their topics it is enough: some hundredths of a second."""
+their topics it is enough: about a hundredth of a second."""
 
 
 def may_list(task: Task) -> bool:

@@ -216,6 +216,13 @@ def list_hits(buckets: Buckets, hits: Any, cut: Int, length: Any, pairs: Offsets
     return length
 
 
+@inlined
+def forget_chains(buckets: Buckets, first: Int) -> None:
+    """Forget the chains that were not looked at, from the topic touched as number `first` on."""
+    for rest in range(first, len(buckets.touched)):
+        buckets.head[buckets.touched[rest]] = -1
+
+
 @kernel
 def list_by_three(
     state: State, cut: Int, buckets: Buckets, topics: Ids, low: Int, high: Int, pairs: Offsets
@@ -243,8 +250,7 @@ def list_by_three(
             buckets.numbers[0] += 1
             buckets.numbers[1] += steps
             if length > np.uint64(len(pairs)):
-                for rest in range(k + 1, len(buckets.touched)):
-                    buckets.head[buckets.touched[rest]] = -1
+                forget_chains(buckets, k + 1)
                 return FULL_LIST
     return np.int64(length)
 
@@ -294,8 +300,7 @@ def list_by_two(state: State, buckets: Buckets, topics: Ids, low: Int, high: Int
                 v, mine, label = np.int64(buckets.node[x]), buckets.mine[x], buckets.label[p]
                 kind = int(mine != giant) + 2 * int(label != second_giant)
                 if length + total > np.uint64(len(pairs)):
-                    for rest in range(k + 1, len(buckets.touched)):
-                        buckets.head[buckets.touched[rest]] = -1
+                    forget_chains(buckets, k + 1)
                     return FULL_LIST
                 if total <= FEW:
                     length = compare(buckets, pairs, length, NOTHING, total, v, mine, label)

@@ -11,7 +11,7 @@ thread writes to, and then sorts some of the groups. The result does not depend 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,22 +23,31 @@ if TYPE_CHECKING:
     from meshwright.greedy.kernels.state import Rows
 
 
+class Groups(NamedTuple):
+    """How a list is divided into groups of rows, and what a key consists of."""
+
+    low: Int
+    """The first row of the first group."""
+    shift: Int
+    """A group has 2^`shift` rows, so the rest of u takes so many bits of a key, the upper ones."""
+    bits: Int
+    """The bits of v."""
+
+
 @kernel
-def count_groups(pairs: Offsets, low: Int, shift: Int, counts: Offsets) -> None:
-    """Count the pairs of each group of 2^`shift` rows, from row `low` on."""
+def count_groups(groups: Groups, pairs: Offsets, counts: Offsets) -> None:
+    """Count the pairs of each group."""
     for i in range(len(pairs)):
-        counts[((pairs[i] >> 32) - low) >> shift] += 1
+        counts[((pairs[i] >> 32) - groups.low) >> groups.shift] += 1
 
 
 @kernel
-def deal_groups(pairs: Offsets, low: Int, bits: Int, shift: Int, places: Offsets, keys: Rows) -> None:
-    """Write the key of each pair to the next place of its group, and advance that place.
-
-    `bits` are those of a node.
-    """
+def deal_groups(groups: Groups, pairs: Offsets, places: Offsets, keys: Rows) -> None:
+    """Write the key of each pair to the next place of its group, and advance that place."""
+    bits, shift = np.int64(groups.bits), np.int64(groups.shift)
     rest = (np.int64(1) << shift) - 1
     for i in range(len(pairs)):
-        u, v = (pairs[i] >> 32) - low, pairs[i] & HALF
+        u, v = (pairs[i] >> 32) - groups.low, pairs[i] & HALF
         keys[places[u >> shift]] = ((u & rest) << bits) | v
         places[u >> shift] += 1
 
@@ -60,15 +69,13 @@ def count_digits(keys: Rows, begin: Int, end: Int, at: Int, work: Offsets) -> No
 
 @kernel
 def sort_groups(
+    groups: Groups,
     keys: Rows,
     spare: Rows,
     pairs: Offsets,
     ends: Offsets,
     first: Int,
     last: Int,
-    low: Int,
-    bits: Int,
-    shift: Int,
     work: Offsets,
 ) -> None:
     """Sort the groups from `first` to `last`, which end at `ends`, and write their pairs to the same places.
@@ -76,6 +83,7 @@ def sort_groups(
     Each digit, the lowest first, moves the keys of a group in a stable order: to `spare`, back again, and in
     the end to `pairs`. `work` has a place for each value of a digit, a power of two.
     """
+    low, bits, shift = np.int64(groups.low), np.int64(groups.bits), np.int64(groups.shift)
     mask, width, node = np.int64(len(work) - 1), np.int64(0), (np.int64(1) << bits) - 1
     while (1 << width) <= mask:
         width += 1
