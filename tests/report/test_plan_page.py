@@ -206,8 +206,16 @@ def test_the_busiest_broker_is_in_the_unit_of_the_table(algorithm: str) -> None:
         name = str(INTEREST.node_names[v].as_py())
         assert row_of(made, name)[2:] == [f"{passed_on[v]}", f"{copies[v]}"]
     relaying = len(set(facts.trees.nodes[facts.trees.relay].tolist()))
-    at = "no broker" if not relaying else counted(relaying, "broker")
-    assert f"at {at}, passing on messages without a subscription" in made
+    at = f"at {counted(relaying, 'broker')}, passing on messages without a subscription"
+    assert (at if relaying else "every broker subscribes to what it passes on") in made
+
+
+def test_a_plan_without_trees_says_why() -> None:
+    """Topics that are split have no trees for another reason than topics of one broker."""
+    apart = plan_page(facts_of_plan(mw.design({"a": {"x"}, "b": {"x", "y"}, "c": {"y"}}, "gpa", max_edges=0)))
+    assert "cannot reach each other" in apart
+    alone = plan_page(facts_of_plan(mw.design({"a": {"x"}, "b": {"y"}}, "gm")))
+    assert "No topic has two brokers" in alone
 
 
 def test_a_wrong_plan_is_not_verified(tmp_path: Path) -> None:

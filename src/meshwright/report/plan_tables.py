@@ -139,7 +139,9 @@ def tree_section(facts: PlanFacts, graph: GraphData) -> str:
 
     trees, figures = facts.trees, facts.tree_figures
     if not len(trees):
-        return "<p>No topic has two brokers: there are no trees.</p>"
+        apart = "No topic has a tree: the brokers of each cannot reach each other over these links."
+        alone = "No topic has two brokers: there are no trees."
+        return f"<p>{apart if len(trees.unreachable) else alone}</p>"
     origin = (
         f"The plan has one tree per topic, chosen by {trees.objective}."
         if facts.routed
@@ -147,17 +149,16 @@ def tree_section(facts: PlanFacts, graph: GraphData) -> str:
     )
     rated = facts.messages
     copies = "copies passed on a second" if rated else "copies passed on, of one message per topic"
-    relaying = (
-        counted(len(np.unique(trees.nodes[trees.relay])), "broker") if trees.relay.any() else "no broker"
-    )
+    relaying = "every broker subscribes to what it passes on"
+    if trees.relay.any():
+        brokers = counted(len(np.unique(trees.nodes[trees.relay])), "broker")
+        relaying = f"at {brokers}, passing on messages without a subscription"
     cards = [
         card("trees", f"{figures['trees']:,}", f"over {figures['links_used']:,} links"),
         card("hops between subscribers", f"{figures['mean_hops']:.2f}", f"{figures['max_hops']:,} at most"),
         card("busiest link", amount(figures["max_link_load"]), "messages a second" if rated else "topics"),
         card("busiest broker", amount(figures["max_broker_load"]), copies),
-        card(
-            "relays", f"{figures['relays']:,}", f"at {relaying}, passing on messages without a subscription"
-        ),
+        card("relays", f"{figures['relays']:,}", relaying),
     ]
     if figures.get("unreachable"):
         cards.append(card("topics without a tree", f"{figures['unreachable']:,}", "their brokers are apart"))
