@@ -70,6 +70,9 @@ def test_sound_trees_have_no_faults() -> None:
     assert faults(tree_rows(), role_rows()) == ()
 
 
+NOT_THERE = (
+    "the trees of topics {} should not be there: fewer than two subscribers, or some that links cannot reach"
+)
 NOT_ONE = "the trees of topics {} are not one tree each"
 TAMPERED: dict[str, tuple[Callable[[list[Row]], list[Row]], tuple[str, ...]]] = {
     "a leaf is missing": (
@@ -126,6 +129,14 @@ TAMPERED: dict[str, tuple[Callable[[list[Row]], list[Row]], tuple[str, ...]]] = 
     "a broker that does not subscribe": (
         lambda rows: [*rows, {"topic": "y", "parent": "c", "child": "b"}],
         ("the trees of topics 'y' have brokers that are neither subscribers nor relays",),
+    ),
+    "a tree of a topic that cannot have one": (
+        lambda rows: [*rows, {"topic": "lost", "parent": None, "child": "a"}],
+        (NOT_THERE.format("'lost'"), "routes: trees is 4, the plan states 3"),
+    ),
+    "a tree of a topic with one subscriber": (
+        lambda rows: [*rows, {"topic": "z", "parent": None, "child": "e"}],
+        (NOT_THERE.format("'z'"), "routes: trees is 4, the plan states 3"),
     ),
     "several topics at once": (
         lambda rows: without(rows, 0, 4),
@@ -430,7 +441,10 @@ def is_sound(overlay: Overlay, trees: list[Row], roles: list[Row], stated: dict[
             return False
         if not set(ends) <= links or (rows and not is_tree(rows)):
             return False
-        if len(subscribers) > 1 and can_meet(subscribers, links) and not subscribers <= set(children):
+        if len(subscribers) > 1 and can_meet(subscribers, links):
+            if not subscribers <= set(children):
+                return False
+        elif rows:
             return False
     counted = {
         "trees": len({row["topic"] for row in inside}),

@@ -89,6 +89,9 @@ def tree_faults(
         "use links that are not there": (rows.brokers // rows.width)[rows.below][
             ~np.isin(links, overlay.u * np.int64(rows.width) + overlay.v)
         ],
+        "should not be there: fewer than two subscribers, or some that links cannot reach": np.setdiff1d(
+            rows.brokers // rows.width, np.flatnonzero(needs_tree)
+        ),
         "leave out subscribers": _left_out(rows, needs_tree) // rows.width,
         "name relays that subscribe or are not in them": np.concatenate(
             (np.setdiff1d(rows.relays, rows.brokers), np.intersect1d(rows.relays, rows.subscribers))
