@@ -74,8 +74,8 @@ def load_figures(rows: TreeRows, links: NDArray[np.int64], overlay_links: int) -
     below = rows.parents >= 0
     of_link = np.unique(links, return_counts=True)[1]
     # The neighbours of a broker in a tree: its children, and its parent if it has one.
-    copies = np.bincount(rows.brokers[below], minlength=(size := int(rows.brokers.max(initial=0)) + 1))
-    copies = copies + np.bincount(rows.parents[below], minlength=size)
-    copies = copies - np.bincount(rows.brokers, minlength=size)
+    neighbours = np.concatenate((rows.brokers[below], rows.parents[below]))
+    size = int(rows.brokers.max(initial=0)) + 1
+    copies = np.bincount(neighbours, minlength=size) - np.bincount(rows.brokers, minlength=size)
     figures = (of_link.max(initial=0), len(links) / max(overlay_links, 1), copies.max(initial=0))
     return dict(zip(LOADS, map(float, figures), strict=True))
