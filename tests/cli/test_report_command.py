@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -48,6 +49,18 @@ def test_the_answer(source: Path) -> None:
     assert answer.out == "verified\nwritten to page.html\n"
     found = meshwright("report", "plan", source, "--json").json
     assert (found["report"], found["verified"]) == ("plan/report.html", True)
+
+
+def test_a_plan_that_is_not_verified(source: Path) -> None:
+    """The page of a plan that is not what it states is written, and the exit code is 1."""
+    header = json.loads(Path("plan/plan.json").read_text(encoding="utf-8"))
+    header["figures"]["edges"] += 1
+    Path("plan/plan.json").write_text(json.dumps(header), encoding="utf-8")
+    answer = meshwright("report", "plan", source)
+    assert (answer.code, answer.out) == (1, "NOT verified: the page says why\nwritten to plan/report.html\n")
+    assert "NOT verified" in Path("plan/report.html").read_text(encoding="utf-8")
+    answer = meshwright("report", "plan", source, "--json")
+    assert (answer.code, answer.json["verified"]) == (1, False)
 
 
 def test_plan_and_advise_write_one(source: Path) -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import meshwright as mw
+from meshwright.formatting import counted
 from meshwright.routes import figures, route
 from meshwright.store.traffic import CHANNELS, RATES, Traffic, write_traffic
 from meshwright.workloads import unif
@@ -52,6 +53,7 @@ def test_trees_are_stored_in_the_plan(made: tuple[Path, Path]) -> None:
     verified = meshwright("verify", *made)
     assert verified.code == 0
     assert f"routed: {len(expected):,} trees span exactly" in verified.out
+    assert "without a tree" not in verified.out
 
 
 def test_an_outdated_report_is_named(made: tuple[Path, Path]) -> None:
@@ -60,7 +62,12 @@ def test_an_outdated_report_is_named(made: tuple[Path, Path]) -> None:
     page.write_text("", encoding="utf-8")
     answer = meshwright("route", *made)
     assert not page.exists()
-    assert answer.out.splitlines()[-1].endswith(f"meshwright report {made[0]} {made[1]}")
+    again = f"and is removed; make it again: meshwright report {made[0]} {made[1]}"
+    assert answer.out.splitlines()[-1] == f"report.html was made before the plan had trees {again}"
+    page.write_text("", encoding="utf-8")
+    answer = meshwright("route", *made)
+    assert not page.exists()
+    assert answer.out.splitlines()[-1] == f"report.html showed other trees {again}"
 
 
 def test_counts_of_one_are_singular(tmp_path: Path) -> None:
@@ -86,11 +93,12 @@ def test_the_answer_for_people(made: tuple[Path, Path], tmp_path: Path) -> None:
         f"hops: {found['mean_hops']:.2f} on average, {found['max_hops']} at most; "
         f"{found['mean_stretch']:.2f} times the shortest paths of the overlay",
         f"load: {found['max_link_load']:g} topics on the busiest link "
-        f"({found['mean_link_load']:.4g} on average), {found['max_broker_load']:g} passed on by the busiest "
-        "broker",
+        f"({found['mean_link_load']:.4g} on average); the busiest broker passes on "
+        f"{found['max_broker_load']:g} copies of one message per topic",
         f"written to {made[0]}",
     ]
     lines = meshwright("route", *made, "--rates", traffic(tmp_path / "traffic")).out.splitlines()
+    assert lines[2].endswith(" copies a second")
     assert lines[3:5] == [
         "publishers: 2 attached by one-way links",
         "not attached: 1 publisher, not among the brokers",
@@ -127,7 +135,11 @@ def test_rates_and_publishers(made: tuple[Path, Path], tmp_path: Path) -> None:
     attached = roles.filter(pc.equal(roles["role"], "publisher"))
     found = set(zip(attached["broker"].to_pylist(), attached["topic"].to_pylist(), strict=True))
     assert found == set(alone)
-    assert meshwright("verify", *made).code == 0
+    verified = meshwright("verify", *made)
+    assert verified.code == 0
+    assert "not checked: the loads of trees; the plan does not keep the rates of its topics" in verified.out
+    meshwright("route", *made)
+    assert "not checked" not in meshwright("verify", *made).out
 
 
 def test_partial_plans_name_their_relays(made: tuple[Path, Path], tmp_path: Path) -> None:
@@ -139,13 +151,18 @@ def test_partial_plans_name_their_relays(made: tuple[Path, Path], tmp_path: Path
     assert sum(len(topic["relays"]) for topic in answer.json["topics"]) == answer.json["relays"]
     assert max(topic["max_hops"] for topic in answer.json["topics"]) == answer.json["max_hops"]
     out = meshwright("route", plan, made[1]).out
-    assert f"relays: {answer.json['relays']} brokers pass on messages that they do not subscribe to" in out
+    at = {broker for topic in answer.json["topics"] for broker in topic["relays"]}
+    assert f"relays: {answer.json['relays']} at {counted(len(at), 'broker')}, passing on messages" in out
     assert meshwright("verify", plan, made[1]).code == 0
     meshwright("plan", made[1], "--algorithm", "gpa", "--max-edges", "3", "--out", plan)
     answer = meshwright("route", plan, made[1])
     assert answer.code == 1
     assert "cannot reach each other" in answer.out
-    assert meshwright("verify", plan, made[1]).code == 0
+    verified = meshwright("verify", plan, made[1])
+    assert verified.code == 0
+    unreachable = meshwright("verify", plan, made[1], "--json").json["unreachable"]
+    assert unreachable == meshwright("route", plan, made[1], "--json").json["unreachable"] > 0
+    assert f"without a tree: {counted(unreachable, 'topic')}, whose subscribers" in verified.out
 
 
 @pytest.mark.parametrize(
@@ -188,3 +205,16 @@ def test_verify_finds_missing_links_and_wrong_figures(made: tuple[Path, Path]) -
     stated["routes"]["figures"]["relays"] = 7
     (made[0] / "plan.json").write_text(json.dumps(stated))
     assert "relays is 0, the plan states 7" in meshwright("verify", *made).out
+
+
+def test_verify_checks_every_figure_of_trees(made: tuple[Path, Path]) -> None:
+    """Whatever figure of the trees is changed in plan.json, `verify` names it."""
+    meshwright("route", *made)
+    truth = json.loads((made[0] / "plan.json").read_text())
+    for name, value in truth["routes"]["figures"].items():
+        stated = json.loads(json.dumps(truth))
+        stated["routes"]["figures"][name] = value + 1
+        (made[0] / "plan.json").write_text(json.dumps(stated))
+        answer = meshwright("verify", *made)
+        assert answer.code == 1
+        assert f"wrong: routes: {name} is " in answer.out

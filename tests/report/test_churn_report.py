@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from meshwright.errors import InputError
-from meshwright.report import churn, churn_chart, churn_table
+from meshwright.report import churn, churn_chart, churn_lines, churn_table
 
 FIGURES = {
     "policy": "shadow",
@@ -54,6 +54,20 @@ def test_a_row_for_each_replay_and_one_from_scratch() -> None:
     assert second[0] == "naive"
     assert scratch == ["from scratch", "", "", "2.0 s", "2.0 s", "13", "3.25"]
     assert rows(churn_table([])) == []
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.0, "0 %"), (0.0006, "0.06 %"), (0.02542, "2.5 %"), (0.0996, "10 %"), (0.4, "40 %"), (1.25, "125 %")],
+)
+def test_shares_of_repairs_have_two_digits(share: float, shown: str) -> None:
+    """Small shares are not rounded away, large ones have no digits that say nothing; none is a dash."""
+    own = replay(
+        mean_join_repair_ratio=share, mean_leave_repair_ratio=None, median_join_greedy_seconds=None,
+        median_leave_greedy_seconds=None, mean_backups=None, max_shadow_size=None, scratch_rounds=0,
+    )  # fmt: skip
+    (line,) = churn_lines([own])
+    assert f"a repair changes {shown} of the links per join and – per leave" in line
 
 
 def test_rounds_are_averaged_in_bins() -> None:

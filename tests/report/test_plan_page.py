@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import meshwright as mw
+from calls import overlay_of
 from meshwright.designs import front
 from meshwright.errors import InputError, MissingDependencyError
+from meshwright.formatting import counted
 from meshwright.report.plan_facts import PlanFacts, facts_of_plan, facts_of_stored_plan, made_by, topic_effort
 from meshwright.report.plan_page import plan_page
 from meshwright.report.tables import name_of
@@ -164,6 +169,53 @@ def test_stored_trees_and_groups_are_shown(tmp_path: Path) -> None:
     assert "Largest groups of filters" in made
     assert "s/+, s/1" in made
     assert "<b>" not in made.partition("Largest groups of filters</h2>")[2].partition("</section>")[0]
+
+
+def row_of(made: str, broker: str) -> list[str]:
+    """Return the figures of a broker in the table of busiest brokers."""
+    table = made.partition('<section id="brokers">')[2].partition("</section>")[0]
+    row = next(row for row in table.split("<tr>") if f">{broker}<" in row)
+    return re.findall(r">([\d,]+)<", row)
+
+
+def test_a_broker_passes_on_what_it_has_two_neighbours_for() -> None:
+    """A root with one child passes nothing on; copies are one less than neighbours, summed over topics."""
+    interest = mw.Interest.of({"hub": {"x", "y"}, "a": {"x", "y"}, "b": {"x"}, "c": {"x"}})
+    plan = replace(mw.design(interest, "gm"), overlay=overlay_of(interest, [(0, 3), (1, 3), (2, 3)]))
+    made = plan_page(facts_of_plan(plan))
+    assert row_of(made, "hub") == ["3", "2", "1", "2"]
+    assert row_of(made, "a") == ["1", "2", "0", "0"]
+    assert "copies passed on, of one message per topic" in made
+
+
+@pytest.mark.parametrize("algorithm", ["low", "gpa", "ring"])
+def test_the_busiest_broker_is_in_the_unit_of_the_table(algorithm: str) -> None:
+    """Topics passed on are those with two neighbours or more in the tree; the tile has the most copies."""
+    budget: dict[str, Any] = {"max_edges": 42} if algorithm == "gpa" else {}
+    facts = facts_of_plan(mw.design(INTEREST, algorithm, **budget))
+    neighbours: Counter[tuple[int, int]] = Counter()
+    for topic in range(INTEREST.num_topics):
+        neighbours.update((topic, v) for link in facts.trees.edges_of(topic) for v in link)
+    passed_on = Counter(v for (_, v), number in neighbours.items() if number > 1)
+    copies = Counter[int]()
+    for (_, v), number in neighbours.items():
+        copies[v] += number - 1
+    assert facts.tree_figures["max_broker_load"] == max(copies.values())
+    made = plan_page(facts)
+    for v in np.argsort(-facts.degrees, kind="stable")[:10].tolist():
+        name = str(INTEREST.node_names[v].as_py())
+        assert row_of(made, name)[2:] == [f"{passed_on[v]}", f"{copies[v]}"]
+    relaying = len(set(facts.trees.nodes[facts.trees.relay].tolist()))
+    at = f"at {counted(relaying, 'broker')}, passing on messages without a subscription"
+    assert (at if relaying else "every broker subscribes to what it passes on") in made
+
+
+def test_a_plan_without_trees_says_why() -> None:
+    """Topics that are split have no trees for another reason than topics of one broker."""
+    apart = plan_page(facts_of_plan(mw.design({"a": {"x"}, "b": {"x", "y"}, "c": {"y"}}, "gpa", max_edges=0)))
+    assert "cannot reach each other" in apart
+    alone = plan_page(facts_of_plan(mw.design({"a": {"x"}, "b": {"y"}}, "gm")))
+    assert "No topic has two brokers" in alone
 
 
 def test_a_wrong_plan_is_not_verified(tmp_path: Path) -> None:

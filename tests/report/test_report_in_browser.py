@@ -108,6 +108,41 @@ def test_hostile_names_are_text(browser: Browser, page: Path) -> None:
         assert status(shown).startswith(HOSTILE)
 
 
+WRITTEN = """() => {
+  const drawing = CanvasRenderingContext2D.prototype, { fillText, clearRect } = drawing;
+  window.names = [];
+  drawing.fillText = function (name, x, y) {
+    if (this.canvas.matches(".sigma-labels")) {
+      window.names.push([x, x + this.measureText(name).width, y, this.canvas.clientWidth]);
+    }
+    fillText.call(this, name, x, y);
+  };
+  drawing.clearRect = function (...area) {
+    if (this.canvas.matches(".sigma-labels")) window.names = [];
+    clearRect.call(this, ...area);
+  };
+}"""
+"""Keep where the last frame wrote names: left, right, height, and the width of the graph."""
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_names_are_whole_and_apart(browser: Browser, tmp_path: Path, width: int) -> None:
+    """No name is cut off at an edge or covers another: not at the rim, nor among brokers without links."""
+    interest = mw.Interest.of({f"a city number {v:02}": {f"t{v % 6}", f"u{v % 7}"} for v in range(36)})
+    file = mw.design(interest, "gpa", max_edges=26).report(tmp_path / "report.html")
+    with opened(browser, file, width=width) as shown:
+        shown.evaluate(WRITTEN)
+        shown.click("#zoom-in")
+        shown.wait_for_timeout(600)
+        shown.click("#zoom-all")
+        shown.wait_for_timeout(600)
+        names = sorted(shown.evaluate("window.names"))
+    assert len(names) >= 8
+    assert all(left >= 0 and right <= whole for left, right, _, whole in names)
+    for place, (_, right, height, _) in enumerate(names):
+        assert all(left >= right or abs(y - height) >= 12 for left, _, y, _ in names[place + 1 :])
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
 def test_phones_and_themes(browser: Browser, page: Path, width: int, scheme: str) -> None:
     """Nothing is wider than the screen, and text has another lightness than the page."""

@@ -54,6 +54,24 @@ def test_each_row_shows_its_plans_figures(plans: list[Plan]) -> None:
     assert [row.split()[-1] for row in rows] == ["yes", "yes", "NO", "yes"]
 
 
+def test_partial_plans_are_not_the_best(plans: list[Plan]) -> None:
+    """A plan that leaves topics split has no ratio and no highlight, and the best is a complete plan's."""
+    interest = plans[0].overlay.interest
+    part, emptier = (mw.design(interest, "gpa", max_edges=limit) for limit in (20, 3))
+
+    def cells(compared: list[Plan]) -> list[list[tuple[str, str]]]:
+        """Return the first figures of each row, and how they are highlighted."""
+        columns = list(comparison(compared).columns)[1:5]
+        return [[(str(it), str(it.style) if isinstance(it, Text) else "") for it in c.cells] for c in columns]
+
+    mixed = cells([part, *plans, emptier])
+    assert [column[1:-1] for column in mixed] == cells(plans)
+    assert {column[row][1] for column in mixed for row in (0, -1)} == {""}
+    assert [mixed[1][row][0] for row in (0, -1)] == ["–", "–"]
+    (ratio, _) = list(comparison([part, emptier]).columns[2].cells)
+    assert str(ratio) == "–"
+
+
 def test_without_links_there_is_no_ratio() -> None:
     """If no plan has links, the ratio is a dash."""
     alone = mw.Interest.from_dict({"a": {"x"}})

@@ -25,7 +25,8 @@ from meshwright.verify import (
     verify_overlay,
     verify_plan,
 )
-from meshwright.verify.claims import TOLERANCE, compare_with_claims, required_k
+from meshwright.verify.claims import compare_with_claims, required_k
+from meshwright.verify.tree_check import TOLERANCE
 from strategies import overlays
 
 INTEREST = Interest.from_dict({"a": {"x", "y"}, "b": {"x", "y"}, "c": {"x", "y"}, "d": {"y"}})
@@ -292,7 +293,11 @@ TREES_OF_PATH = TreeTables(
     pa.table([pa.array(column, pa.string()) for column in zip(*TREE_ROWS, strict=True)], schema=TREES),
     ROLES.empty_table(),
 )
-TREE_FIGURES = {"trees": 2, "relays": 0, "publishers": 0, "links_used": 3}
+TREE_FIGURES = {
+    "trees": 2, "mean_hops": 14 / 9, "usual_hops": 3, "max_hops": 3, "mean_max_hops": 2.5,
+    "max_link_load": 2.0, "mean_link_load": 5 / 3, "max_broker_load": 2.0, "links_used": 3, "relays": 0,
+    "publishers": 0, "unreachable": 0,
+}  # fmt: skip
 
 
 def test_trees_are_checked() -> None:
@@ -304,6 +309,18 @@ def test_trees_are_checked() -> None:
     report = check(stated, proofs=PlanProofs(trees=TREES_OF_PATH))
     assert report.disagreements == ("routes: trees is 2, the plan states 3",)
     assert report.trees == 3
+
+
+def test_loads_at_rates_are_not_checked() -> None:
+    """Loads at rates that the plan does not keep are listed as not checked; all other figures still are."""
+    loads = {"max_link_load": 7.5, "mean_link_load": 0.5, "max_broker_load": 8.5}
+    claims = replace(claims_of(), trees={**TREE_FIGURES, **loads}, rates=True)
+    proofs = PlanProofs(trees=TREES_OF_PATH)
+    report = check(claims, proofs=proofs)
+    assert (report.ok, report.unchecked) == (True, tuple(loads))
+    assert len(check(replace(claims, rates=False), proofs=proofs).disagreements) == 3
+    stated = replace(claims, trees={**TREE_FIGURES, **loads, "max_hops": 4})
+    assert check(stated, proofs=proofs).disagreements == ("routes: max_hops is 3, the plan states 4",)
 
 
 def test_what_is_not_checked_is_listed() -> None:
@@ -332,7 +349,7 @@ def test_disagreements_come_in_order() -> None:
     )
     report = check(claims, wrong, costs=COSTS, proofs=PlanProofs(PRICES, TREES_OF_PATH))
     assert [line.split()[0] for line in report.disagreements] == [
-        "nodes", "lower_bound", "the", "max_edges", "total_cost", *["routes:"] * 4,
+        "nodes", "lower_bound", "the", "max_edges", "total_cost", *["routes:"] * 12,
     ]  # fmt: skip
 
 
@@ -344,8 +361,8 @@ def test_a_report_is_plain_data() -> None:
         ("verified", False), ("complete", True), ("edges", 3), ("average_degree", 1.5), ("max_degree", 2),
         ("support", 1.0), ("split_topics", 0), ("k", 2), ("weak_topics", 2), ("total_cost", 8.0),
         ("lower_bound", 3), ("gap", 0.0), ("at_degree", None), ("bound_at_degree", None),
-        ("gap_at_degree", None), ("degree_bound", None), ("trees", 2), ("cost_checked", True),
-        ("unchecked", ["solver_bound"]), ("disagreements", []),
+        ("gap_at_degree", None), ("degree_bound", None), ("trees", 2), ("unreachable", 0),
+        ("cost_checked", True), ("unchecked", ["solver_bound"]), ("disagreements", []),
     ]  # fmt: skip
     assert check(claims).to_dict()["cost_checked"] is False
     plain = check(claims_of(support=0.5)).to_dict()

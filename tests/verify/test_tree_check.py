@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,7 +28,10 @@ INTEREST = Interest.from_dict(
 )
 OVERLAY = overlay_of(INTEREST, [(0, 1), (1, 2), (2, 3)])
 """A path a, b, c, d, and e apart: `far` needs the relays b and c, `lost` cannot have a tree."""
-FIGURES = {"trees": 3, "relays": 2, "publishers": 2, "links_used": 3}
+COUNTS = {"trees": 3, "relays": 2, "publishers": 2, "links_used": 3, "unreachable": 1}
+HOPS = {"mean_hops": 8 / 5, "usual_hops": 3, "max_hops": 3, "mean_max_hops": 2.0}
+FIGURES = {**COUNTS, **HOPS, "max_link_load": 2.0, "mean_link_load": 2.0, "max_broker_load": 2.0}
+NOTHING = {name: type(value)() for name, value in FIGURES.items()}
 
 
 def tree_rows() -> list[Row]:
@@ -64,6 +70,9 @@ def test_sound_trees_have_no_faults() -> None:
     assert faults(tree_rows(), role_rows()) == ()
 
 
+NOT_THERE = (
+    "the trees of topics {} should not be there: fewer than two subscribers, or some that links cannot reach"
+)
 NOT_ONE = "the trees of topics {} are not one tree each"
 TAMPERED: dict[str, tuple[Callable[[list[Row]], list[Row]], tuple[str, ...]]] = {
     "a leaf is missing": (
@@ -121,6 +130,14 @@ TAMPERED: dict[str, tuple[Callable[[list[Row]], list[Row]], tuple[str, ...]]] = 
         lambda rows: [*rows, {"topic": "y", "parent": "c", "child": "b"}],
         ("the trees of topics 'y' have brokers that are neither subscribers nor relays",),
     ),
+    "a tree of a topic that cannot have one": (
+        lambda rows: [*rows, {"topic": "lost", "parent": None, "child": "a"}],
+        (NOT_THERE.format("'lost'"), "routes: trees is 4, the plan states 3"),
+    ),
+    "a tree of a topic with one subscriber": (
+        lambda rows: [*rows, {"topic": "z", "parent": None, "child": "e"}],
+        (NOT_THERE.format("'z'"), "routes: trees is 4, the plan states 3"),
+    ),
     "several topics at once": (
         lambda rows: without(rows, 0, 4),
         (
@@ -176,7 +193,7 @@ def test_a_publisher_without_a_parent_is_not_taken_for_another_broker() -> None:
     ]
     roles = [{"topic": "t", "broker": "b", "role": "publisher"}]
     tables = TreeTables(pa.Table.from_pylist(trees, TREES), pa.Table.from_pylist(roles, ROLES))
-    stated = {"trees": 1, "relays": 0, "publishers": 1, "links_used": 1}
+    stated = {**NOTHING, "trees": 1, "publishers": 1, "links_used": 1}
     assert len(tree_faults(overlay, tables, stated)) == 1
 
 
@@ -227,11 +244,28 @@ def test_faults_of_roles_are_found(what: str) -> None:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("stated", [0, None, "3", True, 3.5])
+@pytest.mark.parametrize("stated", [0, None, "3", True, 3.5, 10**400, float("nan")])
 def test_figures_that_are_not_so_are_found(name: str, stated: object) -> None:
-    """Each count must be stated as the whole number that it is."""
+    """Each figure must be stated as the number that it is."""
     expected = f"routes: {name} is {FIGURES[name]}, the plan states {stated}"
     assert faults(tree_rows(), role_rows(), {name: stated}) == (expected,)
+
+
+@pytest.mark.parametrize("name", [name for name, value in FIGURES.items() if isinstance(value, int)])
+def test_counts_are_whole_numbers(name: str) -> None:
+    """A count that is stated as a number with a fraction of 0 is not one."""
+    assert len(faults(tree_rows(), role_rows(), {name: float(FIGURES[name])})) == 1
+
+
+def test_loads_at_rates_are_left_out() -> None:
+    """Loads at rates that nobody knows are not compared; hops and counts are."""
+    tables = TreeTables(pa.Table.from_pylist(tree_rows(), TREES), pa.Table.from_pylist(role_rows(), ROLES))
+    stated = {**FIGURES, "max_link_load": 7.5, "mean_link_load": None, "max_broker_load": 0}
+    assert len(tree_faults(OVERLAY, tables, stated)) == 3
+    assert tree_faults(OVERLAY, tables, stated, rates=True) == ()
+    assert tree_faults(OVERLAY, tables, {**stated, "max_hops": 2}, rates=True) == (
+        "routes: max_hops is 3, the plan states 2",
+    )
 
 
 def test_one_is_not_true() -> None:
@@ -239,7 +273,8 @@ def test_one_is_not_true() -> None:
     interest = Interest.from_dict({"a": {"s"}, "b": {"s"}})
     rows = [{"topic": "s", "parent": None, "child": "a"}, {"topic": "s", "parent": "a", "child": "b"}]
     tables = TreeTables(pa.Table.from_pylist(rows, TREES), ROLES.empty_table())
-    stated = {"trees": True, "relays": 0, "publishers": 0, "links_used": 1}
+    stated: dict[str, object] = {name: type(value)(1) for name, value in FIGURES.items()}
+    stated |= {"trees": True, "relays": 0, "publishers": 0, "unreachable": 0, "max_broker_load": 0.0}
     assert tree_faults(overlay_of(interest, [(0, 1)]), tables, stated) == (
         "routes: trees is 1, the plan states True",
     )
@@ -248,10 +283,9 @@ def test_one_is_not_true() -> None:
 def test_no_trees_are_sound_where_none_are_needed() -> None:
     """Topics of fewer than two subscribers need no tree, and neither does an interest of nobody."""
     tables = TreeTables(TREES.empty_table(), ROLES.empty_table())
-    nothing = {"trees": 0, "relays": 0, "publishers": 0, "links_used": 0}
     for subscriptions in ({}, {"a": ["s"], "b": []}):
         overlay = Overlay.empty(Interest.from_dict(subscriptions))
-        assert tree_faults(overlay, tables, nothing) == ()
+        assert tree_faults(overlay, tables, NOTHING) == ()
 
 
 def tables_and_figures(overlay: Overlay, seed: int) -> tuple[list[Row], list[Row], dict[str, Any]]:
@@ -286,12 +320,53 @@ def tables_and_figures(overlay: Overlay, seed: int) -> tuple[list[Row], list[Row
         "relays": sum(role == "relay" for _, _, role in roles),
         "publishers": len(publishing),
         "links_used": len({frozenset((above, v)) for _, above, v in trees if above is not None}),
+        "unreachable": sum(
+            number > 1 and topic not in {own for own, _, _ in trees}
+            for topic, number in Counter(interest.node_topics.tolist()).items()
+        ),
+        **hops_and_loads(trees, {(t, v) for t, v, role in roles if role == "relay"}, len(links)),
     }
     rows: list[Row] = [
         {"topic": str(names[t]), "parent": None if u is None else str(brokers[u]), "child": str(brokers[v])}
         for t, u, v in trees + publishing
     ]
     return rows, [{"topic": str(names[t]), "broker": str(brokers[v]), "role": r} for t, v, r in roles], stated
+
+
+def hops_and_loads(
+    trees: Sequence[tuple[Any, Any, Any]], relays: set[tuple[Any, Any]], links: int
+) -> dict[str, int | float]:
+    """Measure rows of topic, parent and child straight from the definitions, pair by pair."""
+    ends = [(t, u, v) for t, u, v in trees if u is not None]
+    carried = Counter(frozenset((u, v)) for _, u, v in ends)
+    neighbours = Counter((t, v) for t, u, v in ends for v in (u, v))
+    copies: Counter[Any] = Counter()
+    for (_, v), number in neighbours.items():
+        copies[v] += number - 1
+    ways: list[list[int]] = []
+    for topic in {t for t, _, _ in trees}:
+        inside = [v for t, _, v in trees if t == topic]
+        pairs = {frozenset((u, v)) for t, u, v in ends if t == topic}
+        wanting = [v for v in inside if (topic, v) not in relays]
+        ways.append(sorted(hops_between(u, v, pairs) for u, v in combinations(wanting, 2)))
+    every = [hops for way in ways for hops in way]
+    return {
+        "mean_hops": sum(every) / max(len(every), 1),
+        "usual_hops": max((way[math.ceil(len(way) * 95 / 100) - 1] for way in ways), default=0),
+        "max_hops": max(every, default=0),
+        "mean_max_hops": sum(max(way) for way in ways) / max(len(ways), 1),
+        "max_link_load": float(max(carried.values(), default=0)),
+        "mean_link_load": len(ends) / max(links, 1),
+        "max_broker_load": float(max(copies.values(), default=0)),
+    }
+
+
+def hops_between(u: Any, v: Any, links: set[frozenset[Any]]) -> int:
+    """Count the links on the way from one broker to another."""
+    reached, hops = {u}, 0
+    while v not in reached:
+        reached, hops = reached.union(*(link for link in links if link & reached)), hops + 1
+    return hops
 
 
 def paths_from(root: int, links: set[frozenset[int]], random: np.random.Generator) -> dict[int, int | None]:
@@ -366,7 +441,10 @@ def is_sound(overlay: Overlay, trees: list[Row], roles: list[Row], stated: dict[
             return False
         if not set(ends) <= links or (rows and not is_tree(rows)):
             return False
-        if len(subscribers) > 1 and can_meet(subscribers, links) and not subscribers <= set(children):
+        if len(subscribers) > 1 and can_meet(subscribers, links):
+            if not subscribers <= set(children):
+                return False
+        elif rows:
             return False
     counted = {
         "trees": len({row["topic"] for row in inside}),
@@ -374,7 +452,10 @@ def is_sound(overlay: Overlay, trees: list[Row], roles: list[Row], stated: dict[
         "publishers": len(sent),
         "links_used": len(used),
     }
-    return all(stated[name] == count for name, count in counted.items())
+    measured = hops_and_loads(
+        [(row["topic"], row["parent"], row["child"]) for row in inside], named["relay"], len(links)
+    )
+    return all(stated[name] == pytest.approx(found) for name, found in {**counted, **measured}.items())
 
 
 def is_tree(rows: list[Row]) -> bool:

@@ -16,6 +16,10 @@ const MANY_BROKERS = 300;
 /** Highlighted brokers get their names drawn up to this number. */
 const MOST_NAMES = 40;
 const LONGEST_LABEL = 32;
+const NAME_SIZE = 12;
+const NAME_FONT = "system-ui, sans-serif";
+/** Pixels between a broker and its name. */
+const NAME_GAP = 3;
 /** Pixels around a broker that count as it, for fingers and small brokers. */
 const REACH = 3;
 
@@ -35,6 +39,13 @@ interface Colours {
   page: string;
   accent: string;
   relay: string;
+}
+
+/** Where a name is written, in pixels. */
+interface Box {
+  left: number;
+  right: number;
+  middle: number;
 }
 
 /** A program for sigma that leaves brokers to us. */
@@ -62,6 +73,8 @@ export class GraphView {
   /** Whether the layer of highlights holds something. */
   private drawn = false;
   private colours: Colours;
+  /** The names that this frame has so far. */
+  private written: Box[] = [];
   /** Called with a broker that was clicked, or with -1 for empty space. */
   onSelect: (broker: number) => void = () => undefined;
 
@@ -78,14 +91,15 @@ export class GraphView {
       nodeProgramClasses: { circle: DrawNothing },
       nodeHoverProgramClasses: { circle: DrawNothing },
       hideLabelsOnMove: many,
-      labelDensity: 0.6,
-      labelFont: "system-ui, sans-serif",
+      labelDensity: 2,
+      labelFont: NAME_FONT,
       labelRenderedSizeThreshold: payload.brokers.names.length > 200 ? 5 : 0,
-      labelSize: 12,
+      labelSize: NAME_SIZE,
       maxCameraRatio: 3,
       minCameraRatio: 0.01,
       stagePadding: 24,
       defaultDrawNodeHover: () => undefined,
+      defaultDrawNodeLabel: (on, { label, x, y, size }) => this.writeName(on, label ?? "", x, y, size),
     });
     const places = payload.brokers.names.map((_, broker) => this.sigma.getNodeDisplayData(String(broker))!);
     this.x = Float64Array.from(places, (place) => place.x);
@@ -100,6 +114,7 @@ export class GraphView {
     this.sigma.on("clickStage", () => this.onSelect(-1));
     this.sigma.on("enterNode", ({ node }) => this.pointAt(Number(node)));
     this.sigma.on("leaveNode", () => this.pointAt(-1));
+    this.sigma.on("beforeRender", () => (this.written = []));
     this.sigma.on("afterRender", () => this.drawLayers());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.applyColours());
     container.addEventListener("keydown", (event) => this.key(event));
@@ -282,15 +297,34 @@ export class GraphView {
   private drawName(broker: number): void {
     const { layer, colours } = this;
     const { x, y } = this.place(broker);
-    layer.font = "12px system-ui, sans-serif";
+    layer.font = `${NAME_SIZE}px ${NAME_FONT}`;
     layer.textBaseline = "middle";
     layer.lineWidth = 3;
     layer.strokeStyle = colours.page;
     layer.fillStyle = colours.label;
-    const at = [x + this.radius(broker) + 6, y] as const;
     const name = shorten(this.payload.brokers.names[broker]!);
-    layer.strokeText(name, ...at);
-    layer.fillText(name, ...at);
+    // The root of a tree is drawn larger.
+    const { left } = this.beside(x, y, this.radius(broker) + 3, layer.measureText(name).width);
+    layer.strokeText(name, left, y);
+    layer.fillText(name, left, y);
+  }
+
+  /** Write the name of a broker for sigma, unless it would cover another one. */
+  private writeName(on: CanvasRenderingContext2D, name: string, x: number, y: number, radius: number): void {
+    on.font = `${NAME_SIZE}px ${NAME_FONT}`;
+    const box = this.beside(x, y, radius, on.measureText(name).width);
+    if (this.written.some((other) => meet(box, other))) return;
+    this.written.push(box);
+    on.fillStyle = this.colours.label;
+    on.fillText(name, box.left, y + NAME_SIZE / 3);
+  }
+
+  /** The place of a name: to the right of its broker or, if only there it is not cut off, to the left. */
+  private beside(x: number, middle: number, radius: number, width: number): Box {
+    const right = x + radius + NAME_GAP;
+    const left = x - radius - NAME_GAP - width;
+    const start = right + width > this.container.clientWidth && left >= 0 ? left : right;
+    return { left: start, right: start + width, middle };
   }
 
   private pointAt(broker: number): void {
@@ -359,6 +393,11 @@ function readColours(element: HTMLElement): Colours {
     accent: read("accent"),
     relay: read("partly"),
   };
+}
+
+function meet(one: Box, other: Box): boolean {
+  const apart = one.right < other.left || other.right < one.left;
+  return !apart && Math.abs(one.middle - other.middle) < NAME_SIZE;
 }
 
 function range(values: number[]): [number, number] {

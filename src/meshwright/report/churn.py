@@ -83,7 +83,10 @@ def churn_lines(replays: Iterable[Replay]) -> list[str]:
 
 
 def _share(value: object) -> str:
-    return f"{value:.3%}" if isinstance(value, float) else "–"
+    """Format a share with two digits that count: a repair often changes far less than 0.1 % of the links."""
+    if not isinstance(value, float):
+        return "–"
+    return f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.0f} %"
 
 
 def _format_mean(value: object) -> str:

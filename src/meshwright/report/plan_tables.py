@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meshwright.formatting import amount
+from meshwright.formatting import amount, counted
 from meshwright.report.page import Cell, Row, card, page_table, visible
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from meshwright.report.graph_data import GraphData
     from meshwright.report.plan_facts import PlanFacts, TopicEffort
+    from meshwright.routes.trees import Trees
 
 SHOWN = 10
 """Rows of a table."""
@@ -41,24 +42,39 @@ def _topic(facts: PlanFacts, graph: GraphData, topic: int) -> Cell:
 
 
 def broker_table(facts: PlanFacts, graph: GraphData) -> str:
-    """Return the brokers with the most links, with the topics that they want and pass on."""
-    trees = facts.trees
+    """Return the brokers with the most links, with the topics that they want, and what they pass on."""
+    from meshwright.routes.trees import loads
+
     sizes = np.diff(facts.interest.node_ptr)
-    inner = np.unique(np.stack((trees.parents, trees.topics))[:, trees.parents >= 0], axis=1)[0]
-    forwarded = np.bincount(inner, minlength=facts.interest.num_nodes)
+    forwarded, copies = _topics_passed_on(facts.trees), loads(facts.trees).of_broker
     rows: list[Row] = [
         [
             [_broker(facts, graph, node)],
             f"{facts.degrees[node]:,}",
             f"{sizes[node]:,}",
             f"{forwarded[node]:,}",
+            f"{copies[node]:,.0f}",
         ]
         for node in _largest(facts.degrees)
         if facts.degrees[node]
     ]
     if not rows:
         return "<p>No broker has a link.</p>"
-    return page_table(["broker", "links", "topics", "topics passed on"], rows)
+    note = (
+        '<p class="soft">A broker passes a copy of a message on to each neighbour in the tree but the one '
+        "that it came from. The copies are those of one message per topic.</p>"
+    )
+    return page_table(["broker", "links", "topics", "topics passed on", "copies passed on"], rows) + note
+
+
+def _topics_passed_on(trees: Trees) -> NDArray[np.int64]:
+    """Return by broker how many topics it passes on: in their trees it has at least two neighbours."""
+    width = max(trees.overlay.interest.num_nodes, 1)
+    below = trees.parents >= 0
+    ends = np.concatenate((trees.nodes[below], trees.parents[below]))
+    pairs = np.tile(trees.topics[below].astype(np.int64), 2) * width + ends
+    pair, neighbours = np.unique(pairs, return_counts=True)
+    return np.bincount(pair[neighbours > 1] % width, minlength=trees.overlay.interest.num_nodes)
 
 
 def split_first(effort: TopicEffort) -> list[int]:
@@ -123,19 +139,26 @@ def tree_section(facts: PlanFacts, graph: GraphData) -> str:
 
     trees, figures = facts.trees, facts.tree_figures
     if not len(trees):
-        return "<p>No topic has two brokers: there are no trees.</p>"
+        apart = "No topic has a tree: the brokers of each cannot reach each other over these links."
+        alone = "No topic has two brokers: there are no trees."
+        return f"<p>{apart if len(trees.unreachable) else alone}</p>"
     origin = (
         f"The plan has one tree per topic, chosen by {trees.objective}."
         if facts.routed
         else "The plan has no trees yet: these are the ones that meshwright route would choose, by hops."
     )
-    unit = "messages a second" if facts.messages else "topics"
+    rated = facts.messages
+    copies = "copies passed on a second" if rated else "copies passed on, of one message per topic"
+    relaying = "every broker subscribes to what it passes on"
+    if trees.relay.any():
+        brokers = counted(len(np.unique(trees.nodes[trees.relay])), "broker")
+        relaying = f"at {brokers}, passing on messages without a subscription"
     cards = [
         card("trees", f"{figures['trees']:,}", f"over {figures['links_used']:,} links"),
         card("hops between subscribers", f"{figures['mean_hops']:.2f}", f"{figures['max_hops']:,} at most"),
-        card("busiest link", amount(figures["max_link_load"]), unit),
-        card("busiest broker", amount(figures["max_broker_load"]), f"{unit} passed on"),
-        card("relays", f"{figures['relays']:,}", "brokers that pass on what they did not ask for"),
+        card("busiest link", amount(figures["max_link_load"]), "messages a second" if rated else "topics"),
+        card("busiest broker", amount(figures["max_broker_load"]), copies),
+        card("relays", f"{figures['relays']:,}", relaying),
     ]
     if figures.get("unreachable"):
         cards.append(card("topics without a tree", f"{figures['unreachable']:,}", "their brokers are apart"))

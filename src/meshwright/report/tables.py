@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -76,6 +77,9 @@ HEADINGS = (
 def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None) -> Table:
     """Return a table with one row for each plan.
 
+    The best of a column is the best of the plans that connect every topic: few links that leave topics split
+    are no merit.
+
     Parameters
     ----------
     plans
@@ -96,16 +100,18 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
         table.add_column("at that\ndegree, ≤", justify="right", no_wrap=True)
     if verified is not None:
         table.add_column("\nverified", justify="right", no_wrap=True)
+    complete = [own["support"] == 1 for own in figures]
     columns = [
-        _highlight_least([int(own["edges"]) for own in figures], "{:,}".format),
-        _relative([int(own["edges"]) for own in figures]),
-        _highlight_least([float(own["average_degree"]) for own in figures], "{:.2f}".format),
-        _highlight_least([int(own["max_degree"]) for own in figures], "{:,}".format),
+        _highlight_least([int(own["edges"]) for own in figures], "{:,}".format, complete),
+        _relative([int(own["edges"]) for own in figures], complete),
+        _highlight_least([float(own["average_degree"]) for own in figures], "{:.2f}".format, complete),
+        _highlight_least([int(own["max_degree"]) for own in figures], "{:,}".format, complete),
         [Text(percentage(float(own["support"]))) for own in figures],
         [Text(duration(plan.seconds)) for plan in plans],
     ]
     if costly:
-        columns.append(_highlight_least([float(own["total_cost"]) for own in figures], amount))
+        costs = [float(own["total_cost"]) for own in figures]
+        columns.append(_highlight_least(costs, amount, complete))
     if certified:
         columns.append([Text(_excess_of(own, "gap")) for own in figures])
     if limited:
@@ -117,16 +123,25 @@ def comparison(plans: Sequence[Plan], *, verified: Sequence[bool] | None = None)
     return table
 
 
-def _highlight_least(values: Sequence[float], spell: Callable[[float], str]) -> list[Text]:
-    """Format the values and highlight the smallest; if all are equal, highlight none."""
-    best = min(values, default=0)
-    several = len(set(values)) > 1
-    return [Text(spell(value), BEST if several and value == best else "") for value in values]
+def _highlight_least(
+    values: Sequence[float], spell: Callable[[float], str], complete: Sequence[bool]
+) -> list[Text]:
+    """Format the values and highlight the smallest of complete plans, unless all of those are equal."""
+    compared = list(compress(values, complete))
+    best = min(compared) if len(set(compared)) > 1 else None
+    return [
+        Text(spell(value), BEST if whole and value == best else "")
+        for value, whole in zip(values, complete, strict=True)
+    ]
 
 
-def _relative(edges: Sequence[int]) -> list[Text]:
-    fewest = min(edges, default=0)
-    return [Text(f"{count / fewest:.2f}" if fewest else "–") for count in edges]
+def _relative(edges: Sequence[int], complete: Sequence[bool]) -> list[Text]:
+    """Format the links of complete plans relative to the fewest of them."""
+    fewest = min(compress(edges, complete), default=0)
+    return [
+        Text(f"{count / fewest:.2f}" if whole and fewest else "–")
+        for count, whole in zip(edges, complete, strict=True)
+    ]
 
 
 def _excess_of(figures: Mapping[str, float], name: str) -> str:

@@ -120,6 +120,7 @@ def read_claims(stored: StoredPlan) -> PlanClaims:
         parameters=parameters,
         figures=figures,
         trees=None if routes is None else routes["figures"],
+        rates=routes is not None and routes.get("rates") is True,
     )
 
 

@@ -106,7 +106,9 @@ class StoredPlan:
 
     @property
     def routes(self) -> dict[str, Any] | None:
-        """What the plan states of its trees: `objective` and `figures`. None if it has no trees.
+        """What the plan states of its trees; None if it has no trees.
+
+        That is `objective` and `figures` and, if loads are at the rates of topics, `rates`: true.
 
         Raises
         ------

@@ -158,7 +158,9 @@ def write_trees(trees: Trees, path: str | Path) -> Path:
             for name, value in stored.metadata.items()
             if name not in ("format", "schema", "files")
         }
-        routes = {"objective": trees.objective, "figures": figures(trees)}
+        routes: dict[str, Any] = {"objective": trees.objective, "figures": figures(trees)}
+        if (trees.rates != 1).any():  # the rates themselves are not kept, so loads cannot be checked
+            routes["rates"] = True
         write_header(folder, PLAN, {**content, "routes": routes})
     return Path(path)
 

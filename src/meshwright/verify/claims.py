@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from meshwright.formatting import counted
 from meshwright.measure.connectivity import weak_topics
 from meshwright.verify.certificate import check_degree_table, check_price_table, gap
 from meshwright.verify.overlay_check import Outline, verify_overlay
-from meshwright.verify.tree_check import tree_faults
+from meshwright.verify.tree_check import agree, tree_faults
+from meshwright.verify.tree_figures import LOADS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from meshwright.verify.overlay_check import Verification
     from meshwright.verify.tree_check import TreeTables
 
-TOLERANCE = 1e-9
-"""How far a stated figure may be from the one found, relative to the larger: room for rounding, no more."""
 PARALLEL = ("parallel_edges", "parallel_average_degree")
 """The figures of rings whose links count once for each topic; a cluster's coordinator cannot check them."""
 DEGREE_BOUNDS = ("bound_at_degree", "gap_at_degree", "degree_bound")
@@ -48,6 +46,8 @@ class PlanClaims:
     figures: Mapping[str, Any]
     trees: Mapping[str, Any] | None = None
     """The figures that it states of its trees; None if it has no trees."""
+    rates: bool = False
+    """Whether the loads of its trees are messages a second, at rates that the plan does not keep."""
 
     @property
     def budgets(self) -> dict[str, int]:
@@ -105,6 +105,8 @@ class PlanReport:
     """The figures that the plan states and that were not checked."""
     trees: int | None = None
     """The number of trees that the plan states, if they were checked."""
+    unreachable: int | None = None
+    """The number of topics that cannot have a tree, as the plan states it, if trees were checked."""
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.outline), 'link')} over {counted(self.outline.nodes, 'node')}"
@@ -180,6 +182,7 @@ class PlanReport:
             "gap_at_degree": self.gap_at_degree,
             "degree_bound": None if self.degrees is None else self.degrees.degree,
             "trees": self.trees,
+            "unreachable": self.unreachable,
             "cost_checked": None if self.stated_cost is None else self.total_cost is not None,
             "unchecked": list(self.unchecked),
             "disagreements": list(self.disagreements),
@@ -252,7 +255,7 @@ def compare_with_claims(
         if proofs.prices is not None:
             bound = check_price_table(overlay.interest, proofs.prices)
         if proofs.trees is not None:
-            faults = tree_faults(overlay, proofs.trees, claims.trees or {})
+            faults = tree_faults(overlay, proofs.trees, claims.trees or {}, rates=claims.rates)
         if claims.figures.keys() & set(PARALLEL):
             figures |= _parallel_rings(overlay)
         known = bound is not None and found.connected
@@ -264,6 +267,9 @@ def compare_with_claims(
         cost = _total_cost(claims, overlay, costs)
     stated_cost = claims.figures.get("total_cost")
     left = [name for name in claims.figures if name in unchecked]
+    if claims.trees is not None:
+        left += ["trees"] if faults is None else LOADS if claims.rates else []
+    trees = {} if faults is None or claims.trees is None else claims.trees
     return PlanReport(
         overlay=None if isinstance(overlay, Outline) else overlay,
         outline=outline,
@@ -285,8 +291,9 @@ def compare_with_claims(
         lower_bound=bound,
         at_degree=None if degrees is None else claims.figures["at_degree"],
         degrees=degrees,
-        unchecked=(*left, "trees") if claims.trees is not None and faults is None else tuple(left),
-        trees=None if faults is None or claims.trees is None else claims.trees.get("trees"),
+        unchecked=tuple(left),
+        trees=trees.get("trees"),
+        unreachable=trees.get("unreachable"),
     )
 
 
@@ -320,18 +327,8 @@ def _wrong_figures(claims: PlanClaims, figures: Mapping[str, float | None]) -> I
     """Yield a line for each figure that is not as the plan states it."""
     for name, found in figures.items():
         stated = claims.figures.get(name)
-        if not _agree(found, stated):
+        if not agree(found, stated):
             yield f"{name} is {'not known' if found is None else found}, the plan states {stated}"
-
-
-def _agree(found: float | None, stated: object) -> bool:
-    """Say whether a figure is as stated: the same number up to TOLERANCE, or None for both."""
-    if found is None or isinstance(stated, bool) or not isinstance(stated, (int, float)):
-        return found is None and stated is None
-    try:
-        return math.isclose(found, stated, rel_tol=TOLERANCE)
-    except OverflowError:  # an integer that no float holds
-        return False
 
 
 def _wrong_contributions(found: Verification) -> Iterator[str]:

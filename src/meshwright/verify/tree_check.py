@@ -6,6 +6,7 @@ are one array, and sets of them are compared in one step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from meshwright.arrow import fill_null, to_numpy
 from meshwright.errors import first_five
+from meshwright.verify.tree_figures import TreeRows, hop_figures, load_figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +28,8 @@ RELAY, PUBLISHER = "relay", "publisher"
 """The roles that change what a broker may do in a tree."""
 NOBODY = -1
 """The parent of a root, and the id of a missing name."""
+TOLERANCE = 1e-9
+"""How far a stated figure may be from the one found, relative to the larger: room for rounding, no more."""
 
 
 class TreeTables(NamedTuple):
@@ -61,14 +65,20 @@ class _Rows(NamedTuple):
         return np.asarray(self.parents != NOBODY)
 
 
-def tree_faults(overlay: Overlay, tables: TreeTables, figures: Mapping[str, object]) -> tuple[str, ...]:
-    """Return what is wrong with the trees of a plan, given the figures that it states of them."""
+def tree_faults(
+    overlay: Overlay, tables: TreeTables, figures: Mapping[str, object], *, rates: bool = False
+) -> tuple[str, ...]:
+    """Return what is wrong with the trees of a plan, given the figures that it states of them.
+
+    Hops and loads are compared only if the trees are sound; without that they mean nothing. With `rates` the
+    loads are messages a second, at rates that are not known here, and are not compared.
+    """
     interest = overlay.interest
     unknown = list(_unknown_names(interest, tables))
     if unknown:
         return (f"trees name the unknown {first_five(unknown)}",)
     rows = _rows(interest, tables)
-    links = _links(rows)
+    links, needs_tree = _links(rows), _needs_tree(overlay)
     faulty_topics = {
         "reach a broker twice": _repeated(rows.brokers) // rows.width,
         "have brokers that are neither subscribers nor relays": np.setdiff1d(
@@ -79,7 +89,10 @@ def tree_faults(overlay: Overlay, tables: TreeTables, figures: Mapping[str, obje
         "use links that are not there": (rows.brokers // rows.width)[rows.below][
             ~np.isin(links, overlay.u * np.int64(rows.width) + overlay.v)
         ],
-        "leave out subscribers": _left_out(overlay, rows) // rows.width,
+        "should not be there: fewer than two subscribers, or some that links cannot reach": np.setdiff1d(
+            rows.brokers // rows.width, np.flatnonzero(needs_tree)
+        ),
+        "leave out subscribers": _left_out(rows, needs_tree) // rows.width,
         "name relays that subscribe or are not in them": np.concatenate(
             (np.setdiff1d(rows.relays, rows.brokers), np.intersect1d(rows.relays, rows.subscribers))
         )
@@ -94,18 +107,38 @@ def tree_faults(overlay: Overlay, tables: TreeTables, figures: Mapping[str, obje
     carrying = np.concatenate((rows.brokers, rows.subscribers))
     if not np.isin(rows.carriers, carrying).all() or np.isin(rows.publishers, rows.subscribers).any():
         faults.append("publishers are not attached to a carrier of their topic, or subscribe themselves")
-    counted = {
+    measured: dict[str, int | float] = {
         "trees": len(np.unique(rows.brokers // rows.width)),
         "relays": len(rows.relays),
         "publishers": len(rows.carriers),
         "links_used": len(np.unique(links)),
+        "unreachable": int(np.count_nonzero(np.diff(interest.topic_ptr) > 1) - np.count_nonzero(needs_tree)),
     }
+    if not faults:
+        plain = _by_id(rows)
+        measured |= hop_figures(plain)
+        measured |= {} if rates else load_figures(plain, links, len(overlay))
     faults += [
-        f"routes: {name} is {count}, the plan states {figures.get(name)}"
-        for name, count in counted.items()
-        if type(figures.get(name)) is not int or figures[name] != count
+        f"routes: {name} is {found}, the plan states {figures.get(name)}"
+        for name, found in measured.items()
+        if not _same(found, figures.get(name))
     ]
     return tuple(faults)
+
+
+def _same(found: int | float, stated: object) -> bool:
+    """Say whether a figure is as stated: a count exactly, any other number up to TOLERANCE."""
+    return type(stated) is int and stated == found if isinstance(found, int) else agree(found, stated)
+
+
+def agree(found: float | None, stated: object) -> bool:
+    """Say whether a figure is as stated: the same number up to TOLERANCE, or None for both."""
+    if found is None or isinstance(stated, bool) or not isinstance(stated, (int, float)):
+        return found is None and stated is None
+    try:
+        return math.isclose(found, stated, rel_tol=TOLERANCE)
+    except OverflowError:  # an integer that no float holds
+        return False
 
 
 def _unknown_names(interest: Interest, tables: TreeTables) -> Iterator[str]:
@@ -191,11 +224,13 @@ def _not_one_tree(rows: _Rows) -> NDArray[np.int64]:
     )
 
 
-def _left_out(overlay: Overlay, rows: _Rows) -> NDArray[np.int64]:
-    """Return the subscribers that a tree must reach and does not.
+def _left_out(rows: _Rows, needs_tree: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the subscribers that a tree must reach and does not."""
+    return np.setdiff1d(rows.subscribers[needs_tree[rows.subscribers // rows.width]], rows.brokers)
 
-    A topic needs a tree if it has two subscribers or more, and all can reach each other in the overlay.
-    """
+
+def _needs_tree(overlay: Overlay) -> NDArray[np.bool_]:
+    """Say which topics need a tree: two subscribers or more, who can all reach each other in the overlay."""
     from scipy.sparse.csgraph import connected_components
 
     interest = overlay.interest
@@ -206,4 +241,14 @@ def _left_out(overlay: Overlay, rows: _Rows) -> NDArray[np.int64]:
     last[topic] = piece[node]
     needs_tree = np.bincount(topic, minlength=interest.num_topics) > 1
     needs_tree[topic[piece[node] != last[topic]]] = False
-    return np.setdiff1d(rows.subscribers[needs_tree[topic]], rows.brokers)
+    return np.asarray(needs_tree)
+
+
+def _by_id(rows: _Rows) -> TreeRows:
+    """Return the brokers of trees by id."""
+    return TreeRows(
+        topics=rows.brokers // rows.width,
+        brokers=rows.brokers % rows.width,
+        parents=np.where(rows.below, rows.parents % rows.width, NOBODY),
+        subscribes=np.isin(rows.brokers, rows.subscribers),
+    )

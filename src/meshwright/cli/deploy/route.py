@@ -105,7 +105,8 @@ def route(
     else:
         lines = _format_figures(trees, measured, unknown, with_rates=rates is not None)
         command = " ".join(["meshwright report", plan, source, *columns.options])
-        again = f"its report.html showed other trees and is removed; again: {command}"
+        before = "was made before the plan had trees" if stored.routes is None else "showed other trees"
+        again = f"report.html {before} and is removed; make it again: {command}"
         output.answer(*lines, f"written to {plan}", *([again] if outdated else []))
     if len(trees.unreachable):
         raise typer.Exit(ANSWER_IS_NO)
@@ -185,22 +186,26 @@ def _format_figures(
 
     load = measured["max_link_load"]
     most = f"{amount(load)} messages a second" if with_rates else counted(int(load), "topic")
+    copies = measured["max_broker_load"]
+    # A load is of one message for each topic if no rates are given.
+    passed_on = f"{amount(copies)} {'copy' if copies == 1 else 'copies'} "
+    passed_on += "a second" if with_rates else "of one message per topic"
     names = trees.overlay.interest.topic_names
     lines = [
         f"{counted(measured['trees'], 'tree')}, by {trees.objective}, "
         f"over {counted(measured['links_used'], 'link')}",
         f"hops: {measured['mean_hops']:.2f} on average, {measured['max_hops']} at most; "
         f"{measured['mean_stretch']:.2f} times the shortest paths of the overlay",
-        f"load: {most} on the busiest link "
-        f"({amount(measured['mean_link_load'])} on average), {amount(measured['max_broker_load'])} passed on "
-        "by the busiest broker",
+        f"load: {most} on the busiest link ({amount(measured['mean_link_load'])} on average); "
+        f"the busiest broker passes on {passed_on}",
     ]
     if measured["relays"]:
-        relayed = {trees.topics[entry] for entry in trees.relay.nonzero()[0].tolist()}
-        topics = first_five(names[int(topic)].as_py() for topic in sorted(relayed))
+        relayed = sorted(set(trees.topics[trees.relay].tolist()))
+        brokers = counted(len(set(trees.nodes[trees.relay].tolist())), "broker")
+        topics = first_five(names[topic].as_py() for topic in relayed)
         lines.append(
-            f"relays: {measured['relays']:,} brokers pass on messages that they do not subscribe to, "
-            f"of topics {topics}"
+            f"relays: {measured['relays']:,} at {brokers}, passing on messages of topics {topics} without a "
+            "subscription"
         )
     if measured["publishers"]:
         lines.append(f"publishers: {measured['publishers']:,} attached by one-way links")

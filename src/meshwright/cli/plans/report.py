@@ -65,9 +65,11 @@ def report(
     """Verify a plan and write its page: one HTML file that works without a network.
 
     It shows the figures and the verdict, what the plan saves, degrees, support, the busiest brokers, the
-    topics that are hardest to connect, the trees, and the graph with search and zoom.
+    topics that are hardest to connect, the trees, and the graph with search and zoom. The exit code is 1 if
+    the plan is not verified; the page is written all the same.
     """
     from meshwright.cli import output
+    from meshwright.cli.output import ANSWER_IS_NO
     from meshwright.cli.plans import design_runs
     from meshwright.store import read_plan
 
@@ -83,6 +85,8 @@ def report(
         output.answer(
             "verified" if verdict.passed else "NOT verified: the page says why", f"written to {page}"
         )
+    if not verdict.passed:
+        raise typer.Exit(ANSWER_IS_NO)
 
 
 def check_page(file: Path | None) -> None:

@@ -59,7 +59,8 @@ def verify(
     Connectivity and every figure are recomputed, by code other than that which made the plan. The exit code
     is 1 if something is not as stated, if a plan without a budget leaves a topic split, or if --k is not met.
     A plan made by resilient must meet its own k. Groups of MQTT filters are derived again. Which algorithm,
-    other parameters and seed made the plan is not checked.
+    other parameters and seed made the plan is not checked. Left out, and named, are the total cost without
+    --costs, and loads of trees that were chosen with --rates: the plan does not keep the rates.
 
     With --master topics are verified on Spark, and the subscriptions of a dataset stay on the cluster; only
     groups of MQTT filters are first derived on this machine.
@@ -204,7 +205,17 @@ def _degree_lines(report: "PlanReport") -> list[str]:
 
 
 def _tree_lines(report: "PlanReport") -> list[str]:
-    """Say that the trees were checked."""
+    """Say that the trees were checked, which topics have none, and whether loads were left out."""
+    from meshwright.formatting import counted
+    from meshwright.verify.tree_figures import LOADS
+
     if report.trees is None or not report.ok:
         return []
-    return [f"routed: {report.trees:,} trees span exactly the brokers that they should"]
+    spans = "spans exactly the brokers that it" if report.trees == 1 else "span exactly the brokers that they"
+    lines = [f"routed: {counted(report.trees, 'tree')} {spans} should"]
+    if report.unreachable:
+        topics = counted(report.unreachable, "topic")
+        lines.append(f"without a tree: {topics}, whose subscribers cannot reach each other")
+    if set(LOADS) & set(report.unchecked):
+        lines.append("not checked: the loads of trees; the plan does not keep the rates of its topics")
+    return lines
