@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrow import fill_null, from_strings, to_numpy
+from meshwright.arrow import fill_null, from_strings, is_text, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
 from meshwright.files.limits import expand_gzip
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
+"""The operations of events, in lower case, and whether each is an unsubscribe."""
 ROWS_AT_ONCE = 1 << 20
 """Rows per row group of a Parquet file; fixed, so that the bytes do not depend on how rows arrive."""
 
@@ -304,4 +306,21 @@ def check_names(column: pa.ChunkedArray, what: str) -> None:
         raise InputError(
             f"no {what} name in {first_rows(rows)} (counted from 1, without the header): "
             "fill the gaps, or drop these rows"
+        )
+
+
+def check_operations(column: pa.ChunkedArray) -> None:
+    """Raise an InputError if a row is an event other than a subscribe; an empty operation is a subscribe."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    other = column.is_valid()
+    if is_text(column.type):
+        subscribes = ["", *(name for name, leaves in OPERATIONS.items() if not leaves)]
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+        other = pc.and_(other, pc.invert(pc.is_in(words, from_strings(subscribes))))
+    rows = np.flatnonzero(to_numpy(other))
+    if len(rows):
+        raise InputError(
+            f"row {rows[0] + 1} (counted from 1, without the header) has the operation "
+            f"{column[int(rows[0])].as_py()!r}, and only subscribes are read here"
         )
