@@ -330,7 +330,7 @@ def test_operations_of_any_type(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"row 2 .* operation 1\.5"):
         load_interest(tmp_path / "a.parquet")
     (tmp_path / "a.jsonl").write_text('{"node": 1, "topic": "x", "operation": ["\\ud800"]}')
-    with pytest.raises(InputError, match="row 1 .* operation"):
+    with pytest.raises(InputError, match=r"row 1 .* operation"):
         load_interest(tmp_path / "a.jsonl")
     (tmp_path / "a.csv").write_text("node,operation\na,unsubscribe\n")
     assert load_interest(tmp_path / "a.csv", topic="operation").num_topics == 1

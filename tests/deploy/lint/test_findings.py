@@ -146,7 +146,9 @@ def test_exported_folders_know_their_addresses(tmp_path: Path) -> None:
     plan, out, listed = write_routed_plan(tmp_path), tmp_path / "out", tmp_path / "brokers.csv"
     rows = [f"b{number},10.0.0.{number + 1},1883,false" for number in range(6)]
     listed.write_text("\n".join(["broker,host,port,tls", *rows]))
-    answer = meshwright("export", plan, "--to", "mosquitto", "--inventory", listed, "--insecure", "--out", out)
+    answer = meshwright(
+        "export", plan, "--to", "mosquitto", "--inventory", listed, "--insecure", "--out", out
+    )
     assert answer.code == 0
     assert "nowhere" not in {one["kind"] for one in meshwright("lint", out, "--json").json["findings"]}
     (out / "federation.json").write_text("{}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from meshwright.deploy.lint.configuration import BrokerConfiguration, Place, TopicLine
-from meshwright.deploy.lint.options import likely_option
 from meshwright.deploy.lint.network import MOST_FILTERS, Link, Network
+from meshwright.deploy.lint.options import likely_option
 from meshwright.filters import overlaps, why_invalid
 
 STORM, DUPLICATE, FAULT, WARNING = SEVERITIES = "storm", "duplicate", "fault", "warning"
