@@ -91,12 +91,12 @@ def test_exact_reports_a_proof(tmp_path: Path) -> None:
     assert 0 < short.json["lower_bound"] < short.json["cost"]
     shown = meshwright("content", "exact", tmp_path / "larger", "--time-limit", "0").out
     assert "of it above the optimum" in shown
-    words = ("content", "assign", tmp_path / "small", "--algorithm", "exact")
-    assert "this is the optimum" in meshwright(*words).out
-    assert meshwright(*words, "--json").json["proven"] is True
-    words = ("content", "assign", tmp_path / "larger", "--algorithm")
-    assert "of it above the optimum" in meshwright(*words, "exact", "--time-limit", "0").out
-    assert "optimum" not in meshwright(*words, "packing").out
+    small = ("content", "assign", tmp_path / "small", "--algorithm", "exact")
+    assert "this is the optimum" in meshwright(*small).out
+    assert meshwright(*small, "--json").json["proven"] is True
+    larger = ("content", "assign", tmp_path / "larger", "--algorithm")
+    assert "of it above the optimum" in meshwright(*larger, "exact", "--time-limit", "0").out
+    assert "optimum" not in meshwright(*larger, "packing").out
 
 
 def traffic(folder: Path, *, valued: bool) -> Path:

@@ -163,8 +163,10 @@ def test_a_sample_of_fewer_brokers_says_why(
     """A sample smaller than asked says how many are missing, and why; one of full size says nothing."""
     people = {f"p{i}": {f"p{(i + 1) % 5}"} for i in range(5)} | {"far": {"away"}}
     write_dataset(Interest.from_dict(people), tmp_path / "data")
-    words = ("sample", tmp_path / "data", "--nodes", nodes, *start, "--out", tmp_path / "out")
-    assert meshwright(*words).err == ("" if said is None else f"meshwright: {said}\n")
+    words: list[str | Path] = ["sample", tmp_path / "data", "--nodes", nodes, *start]
+    assert meshwright(*words, "--out", tmp_path / "out").err == (
+        "" if said is None else f"meshwright: {said}\n"
+    )
 
 
 def test_sample_says_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

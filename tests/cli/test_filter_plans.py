@@ -193,9 +193,7 @@ def test_counts_of_one_filter_are_singular(tmp_path: Path) -> None:
     assert "there is one topic, the group of 2 MQTT filters, as planned" in text
     assert "from a, 1 level\n" in text
     assert "1 broker, 0 bridges: nothing found" in text
-    assert not re.search(
-        r"\b1 (MQTT )?(filters|groups|levels|brokers|bridges|subscriptions)\b", text
-    )
+    assert not re.search(r"\b1 (MQTT )?(filters|groups|levels|brokers|bridges|subscriptions)\b", text)
 
 
 def test_what_is_left_out_is_named_once(tmp_path: Path) -> None:
