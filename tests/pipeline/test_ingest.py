@@ -215,7 +215,7 @@ def test_too_many_bad_rows(tmp_path: Path) -> None:
     """Above the allowed share of bad rows, ingest names the first bad line and writes nothing."""
     (tmp_path / "a.csv").write_text("node,topic\na,x\nb\nc,y\n")
     with pytest.raises(
-        InputError, match=r"1 of 3 rows cannot be used, .*10.0 %.*line 3 of .*a\.csv \(1 columns"
+        InputError, match=r"1 of 3 rows cannot be used, .*10.0 %.*line 3 of .*a\.csv \(1 column,"
     ):
         ingest(None, [tmp_path / "a.csv"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
