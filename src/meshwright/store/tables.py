@@ -19,6 +19,7 @@ from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
 from meshwright.files.limits import expand_gzip
 from meshwright.files.urls import open_input
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,8 +99,8 @@ def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
 
 def count_reasons(aside: pa.Table) -> dict[str, int]:
     """Return the number of quarantined records for each reason, the most frequent first."""
-    counted = Counter(aside.column("reason").to_pylist())
-    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+    found = Counter(aside.column("reason").to_pylist())
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def first_line(error: Exception) -> str:
@@ -200,7 +201,8 @@ def errors_name_file(path: Path) -> Iterator[None]:
         ragged = re.search(r"Expected (\d+) columns, got (\d+)", text)
         if ragged is not None:
             raise FormatError(
-                f"{path} cannot be read: a line has {ragged[2]} columns, not {ragged[1]}; correct it"
+                f"{path} cannot be read: a line has {counted(int(ragged[2]), 'column')}, not {ragged[1]}; "
+                "correct it"
             ) from error
         raise FormatError(
             f"{path} cannot be read: it is damaged, or not what its name says; write it again"
@@ -241,7 +243,9 @@ def read_csv(path: Path, columns: Sequence[str], *, delimiter: str = ",", header
     if header:
         check_columns(found, columns)
     elif len(found) < len(columns):
-        raise InputError(f"line 1 has {len(found)} columns, not {len(columns)}: choose the right --delimiter")
+        raise InputError(
+            f"line 1 has {counted(len(found), 'column')}, not {len(columns)}: choose the right --delimiter"
+        )
     names = [*columns, *(f"column {place}" for place in range(len(columns), len(found)))]
     convert = csv.ConvertOptions(
         include_columns=list(dict.fromkeys(columns)),
