@@ -190,7 +190,7 @@ def test_counts_of_one_filter_are_singular(tmp_path: Path) -> None:
     assert "dropped 1 repeated subscription of" in text
     assert "excluded: 1 filter, 'lone'" in text
     assert "'x/#' stands for 1 filter; " in text
-    assert "there is one topic, the group of 2 MQTT filters, as planned" in text
+    assert "topics are one group of 2 MQTT filters, as planned" in text
     assert "from a, 1 level\n" in text
     assert "1 broker, 0 bridges: nothing found" in text
     assert not re.search(r"\b1 (MQTT )?(filters|groups|levels|brokers|bridges|subscriptions)\b", text)

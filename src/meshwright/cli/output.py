@@ -261,6 +261,18 @@ UsageError = typer.BadParameter.__mro__[1]
 """The base class of errors on the command line. Typer exports only this child of it."""
 
 
+def end_if_empty(
+    source: str, subscriptions: int, *, json: bool, mend: str = "name one that has some"
+) -> None:
+    """End the command with exit code 1 if a source has no subscriptions: there is nothing to answer."""
+    if subscriptions:
+        return
+    note(f"{source} has no subscriptions: {mend}")
+    if json:
+        answer_json({"source": source, "subscriptions": 0})
+    raise typer.Exit(ANSWER_IS_NO)
+
+
 def explain(error: Exception, command: str = "meshwright") -> int:
     """Print one line on stderr about what went wrong in a command, and return the exit code."""
     if isinstance(error, UsageError):

@@ -63,7 +63,6 @@ def profile(
     The overlap is measured on a random sample of 2000 brokers.
     """
     from meshwright.cli import output
-    from meshwright.cli.plans import design_runs
     from meshwright.cli.spark import StageDrawing, open_session, wants_spark
     from meshwright.pipeline.dataset.profile import profile as profile_dataset
     from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
@@ -82,7 +81,7 @@ def profile(
     with StageDrawing(unit="subscriptions", forced=progress) as drawing:
         for name in named:
             given = subscriptions(spark, name, columns)
-            design_runs.end_if_empty(name, given.count, json=json)
+            output.end_if_empty(name, given.count, json=json)
             with report_stages(spark, f"profiling {name}", drawing, amount=given.count):
                 profiles[name] = profile_dataset(given, seed=seed)
     if chart is not None:
@@ -203,7 +202,7 @@ def sample(
     here = fits_here(source) and not wants_spark(master, conf)
     spark = None if here else open_session(master, conf, connect_timeout)
     given = subscriptions(spark, source, file_columns(node, topic, delimiter, no_header))
-    design_runs.end_if_empty(source, given.count, json=json)
+    output.end_if_empty(source, given.count, json=json)
     report = partial(report_stages, spark, "sampling", amount=given.count)
     with StageDrawing(unit="subscriptions", forced=progress) as drawing, report(drawing):
         made = sample_dataset(given, nodes, start=start or (), by=by, seed=seed)

@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-
-from meshwright.cli.output import ANSWER_IS_NO, ProgressDrawing, answer_json, note, working
+from meshwright.cli.output import ProgressDrawing, end_if_empty, note, working
 from meshwright.formatting import counted
 
 if TYPE_CHECKING:
@@ -40,18 +38,6 @@ def load(source: str, columns: Columns | None = None) -> Interest:
     if interest.duplicates:
         note(f"dropped {counted(interest.duplicates, 'repeated subscription')} of {source}")
     return interest
-
-
-def end_if_empty(
-    source: str, subscriptions: int, *, json: bool, mend: str = "name one that has some"
-) -> None:
-    """End the command with exit code 1 if a source has no subscriptions: there is nothing to answer."""
-    if subscriptions:
-        return
-    note(f"{source} has no subscriptions: {mend}")
-    if json:
-        answer_json({"source": source, "subscriptions": 0})
-    raise typer.Exit(ANSWER_IS_NO)
 
 
 FURTHER_PARTS = {
@@ -175,10 +161,8 @@ def group_lines(filters: PlannedFilters | None) -> list[str]:
     if filters is None:
         return []
     held, groups = filters.held.num_topics, filters.groups.num_topics
-    filters_ = counted(held, "MQTT filter")
-    if groups == 1:
-        return [f"there is one topic, the group of {filters_}, as planned"]
-    return [f"topics are the {groups:,} groups of {filters_}, as planned"]
+    said = "one group" if groups == 1 else f"the {groups:,} groups"
+    return [f"topics are {said} of {counted(held, 'MQTT filter')}, as planned"]
 
 
 def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
