@@ -297,8 +297,23 @@ def test_other_bad_input() -> None:
         Interest.from_arrow(pa.table({"node": ["a"], "subject": ["x"]}))
     with pytest.raises(InputError, match="list does not offer __arrow_c_stream__"):
         Interest.from_arrow([("a", "x")])
-    with pytest.raises(InputError, match="mixed or unusable types"):
-        Interest.from_arrow(pd.DataFrame({"node": ["a", 1], "topic": ["x", "y"]}))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["a", 1, "b"], "row 2 is 1, unlike 'a' in row 1"),
+        ([None, "a", 2.5], r"row 3 is 2\.5"),
+        ([7, "a", None], "row 2 is 'a', unlike 7 in row 1"),
+    ],
+)
+def test_mixed_types_are_named(wrong: list[str | int], said: str) -> None:
+    """Names of several types are refused in one line: the column, the first row that differs, its value."""
+    frame = pd.DataFrame({"node": ["a", "b", "c"], "topic": pd.Series(wrong, dtype=object)})
+    with pytest.raises(InputError, match=f"column 'topic' has mixed or unusable types: {said}; give all"):
+        Interest.from_arrow(frame)
+    with pytest.raises(InputError, match=f"topic names must be all strings .*: {said}$"):
+        Interest.from_pairs(["a", "b", "c"], wrong)
 
 
 AB, XY = pa.array(["a", "b"]), pa.array(["x", "y"])

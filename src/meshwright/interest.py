@@ -20,7 +20,15 @@ from meshwright.arrow import as_text, from_numpy, is_text
 from meshwright.errors import InputError, MissingDependencyError, first_five
 from meshwright.fingerprint import WholeFingerprint, fingerprint
 from meshwright.formatting import counted
-from meshwright.names import axis_names, check_sorted, encode_names, name_column, position_of, sort_names
+from meshwright.names import (
+    arrow_table,
+    axis_names,
+    check_sorted,
+    encode_names,
+    name_column,
+    position_of,
+    sort_names,
+)
 from meshwright.subscription_rows import check_rows, check_size, graph_pairs, rows_of_pairs
 
 if TYPE_CHECKING:
@@ -110,15 +118,7 @@ class Interest:
     @classmethod
     def from_arrow(cls, data: Any, *, node: str = "node", topic: str = "topic") -> Interest:
         """Build from anything with the Arrow stream protocol: pandas, polars, DuckDB, Arrow, Spark."""
-        if not hasattr(data, "__arrow_c_stream__"):
-            raise InputError(
-                f"{type(data).__name__} does not offer __arrow_c_stream__: "
-                "give an Arrow, pandas, polars or DuckDB table"
-            )
-        try:
-            table = pa.table(data)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise InputError(f"a column has mixed or unusable types: {str(error).splitlines()[0]}") from error
+        table = arrow_table(data)
         for column in (node, topic):
             if column not in table.column_names:
                 raise InputError(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Name: TypeAlias = str | int
 """The name of a node or a topic."""
+SHOWN = 60
+"""The most characters of a wrong value in an error."""
 
 
 def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
@@ -44,9 +46,8 @@ def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
         if pa.types.is_integer(column.type):
             return column.cast(pa.int64())
     except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError) as error:
-        raise InputError(
-            f"{what} names must be all strings or all integers of 64 bits: {str(error).splitlines()[0]}"
-        ) from error
+        why = first_misfit(values) or str(error).splitlines()[0]
+        raise InputError(f"{what} names must be all strings or all integers of 64 bits: {why}") from error
     if pa.types.is_string_view(column.type):
         return column.cast(pa.large_string())
     if is_text(column.type):
@@ -67,6 +68,58 @@ def name_array(values: Iterable[Name]) -> pa.Array:
     if kinds == {int}:
         return from_numpy(np.array(listed, dtype=np.int64))
     return pa.array(listed) if len(listed) else pa.nulls(0)
+
+
+def arrow_table(data: Any) -> pa.Table:
+    """Return a table of anything with the Arrow stream protocol.
+
+    Raises
+    ------
+    InputError
+        If it has no such protocol, or a column has values of several types; the error names the first.
+    """
+    if not hasattr(data, "__arrow_c_stream__"):
+        raise InputError(
+            f"{type(data).__name__} does not offer __arrow_c_stream__: "
+            "give an Arrow, pandas, polars or DuckDB table"
+        )
+    try:
+        return pa.table(data)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        column = next((name for name in getattr(data, "columns", ()) if _fails(data, name)), None)
+        why = None if column is None else first_misfit(data[column])
+        start = "a column has mixed or unusable types"
+        if why is not None:
+            start = f"column {column!r} has mixed or unusable types"
+        told = why or str(error.args[0] if error.args else error).splitlines()[0]
+        raise InputError(f"{start}: {told}; give all strings or all integers") from error
+
+
+def _fails(data: Any, column: Any) -> bool:
+    """Return whether a column of a data frame cannot become an Arrow column by itself."""
+    try:
+        pa.array(data[column])
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return True
+    return False
+
+
+def first_misfit(values: Iterable[Any]) -> str | None:
+    """Name the first value that is no name, or of another type than the names before it; None if all fit.
+
+    >>> first_misfit(["a", None, 1]), first_misfit([2.5]), first_misfit([1, 2])
+    ("row 3 is 1, unlike 'a' in row 1", 'row 1 is 2.5', None)
+    """
+    first: tuple[int, Any] | None = None
+    for row, value in enumerate(values, start=1):
+        if value is None or (isinstance(value, float) and np.isnan(value)):
+            continue
+        if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
+            return f"row {row} is {repr(value)[:SHOWN]}"
+        first = first or (row, value)
+        if isinstance(value, str) != isinstance(first[1], str):
+            return f"row {row} is {repr(value)[:SHOWN]}, unlike {repr(first[1])[:SHOWN]} in row {first[0]}"
+    return None
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:

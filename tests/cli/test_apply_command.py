@@ -52,7 +52,7 @@ def test_diff_then_apply(tmp_path: Path) -> None:
     assert f"1 of {len(changes['waves'])} waves are written: go on with --wave next" in again
     shown += [apply_wave(new, folder) for _ in changes["waves"][1:]]
     assert "wave 1 of " in shown[0]
-    assert "perform these steps, then write the next of" in shown[0]
+    assert "perform these steps, then write the last wave" in shown[0]
     assert f"files changed in {folder}; this was the last wave" in shown[-1]
     assert set(read_federation(folder).wiring.order) == {f"b{number}" for number in range(8)}
     again = meshwright("apply", new, folder, "--json").json
@@ -61,6 +61,26 @@ def test_diff_then_apply(tmp_path: Path) -> None:
     (tmp_path / "i.csv").write_text("broker,host,port\nb0,h,1\n")
     words: list[str | Path] = ["--inventory", tmp_path / "i.csv"]
     assert "no brokers 'b1'" in meshwright("apply", new, folder, *words).complaint
+
+
+def test_apply_in_the_middle_of_a_rollout(tmp_path: Path) -> None:
+    """Without --wave everything that is left is written: only the waves that are left are listed."""
+    old = write_routed_plan(tmp_path)
+    new = write_routed_plan(tmp_path, 8, seed=1, today=old)
+    folder = tmp_path / "federation"
+    assert meshwright("export", old, "--to", "mosquitto", "--out", folder).code == 0
+    waves = len(meshwright("diff", old, new, "--json").json["waves"])
+    for _ in range(waves - 1):
+        shown = apply_wave(new, folder)
+    assert "perform these steps, then write the last wave" in shown
+    every = [f"wave {number}:" for number in range(1, waves + 1)]
+    explained = meshwright("apply", new, folder, "--dry-run").out
+    assert f"{waves - 1} of {waves} waves are written: go on with --wave next" in explained
+    written = meshwright("apply", new, folder).out
+    for text in (explained, written):
+        assert [line for line in every if line in text.splitlines()] == every[-1:]
+    assert "go on with" not in written
+    assert meshwright("diff", folder, new).out == "nothing changes\n"
 
 
 def test_diff_shows_what_apply_would_do(tmp_path: Path) -> None:

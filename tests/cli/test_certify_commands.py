@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,9 @@ def test_a_certified_plan(dataset: Path, tmp_path: Path) -> None:
     answer = meshwright("plan", dataset, "--certify", "--out", out)
     assert "above the fewest links possible" in answer.out
     assert (out / "prices.parquet").is_file()
+    assert re.search(r"^time: \S+ m?s, and \S+ m?s for the certificate$", answer.out, re.MULTILINE)
+    plain = meshwright("plan", dataset, "--out", tmp_path / "plain").out
+    assert re.search(r"^time: \S+ m?s$", plain, re.MULTILINE)
     stated = meshwright("plan", dataset, "--certify", "--out", out, "--json").json
     found = meshwright("verify", out, dataset, "--json").json
     assert (found["lower_bound"], found["gap"]) == (stated["lower_bound"], stated["gap"])

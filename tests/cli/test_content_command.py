@@ -91,6 +91,12 @@ def test_exact_reports_a_proof(tmp_path: Path) -> None:
     assert 0 < short.json["lower_bound"] < short.json["cost"]
     shown = meshwright("content", "exact", tmp_path / "larger", "--time-limit", "0").out
     assert "of it above the optimum" in shown
+    small = ("content", "assign", tmp_path / "small", "--algorithm", "exact")
+    assert "this is the optimum" in meshwright(*small).out
+    assert meshwright(*small, "--json").json["proven"] is True
+    larger = ("content", "assign", tmp_path / "larger", "--algorithm")
+    assert "of it above the optimum" in meshwright(*larger, "exact", "--time-limit", "0").out
+    assert "optimum" not in meshwright(*larger, "packing").out
 
 
 def traffic(folder: Path, *, valued: bool) -> Path:

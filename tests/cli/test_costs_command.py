@@ -112,7 +112,7 @@ PAIRS = "u,v,cost\na,b,1\na,c,2\nb,c,1.5\n"
         ("a,b\n1,2\n", [], "the columns are 'a', 'b': give u, v, cost"),
         ("", [], "is empty"),
         (PLACES, ["--rounds", "2"], "costs and rounds cannot be combined"),
-        (PLACES, ["--algorithm", "ring"], "ring takes no --costs: leave it out, or add gm or low"),
+        (PLACES, ["--algorithm", "ring"], "ring takes no --costs: leave it out, or take gm or low"),
     ],
 )
 def test_bad_costs(source: Path, places: Path, text: str, words: list[str], expected: str) -> None:

@@ -145,6 +145,30 @@ def test_spark_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
             open_session(None, [wrong])
 
 
+SILENT = "1 of those found subscribes to nothing and is a topic only"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "start", "said"),
+    [
+        ("7", [], f"6 of 7 brokers: {SILENT}"),
+        ("9", [], f"6 of 9 brokers: {SILENT}, and there are no more"),
+        ("5", ["--from", "far"], f"1 of 5 brokers: {SILENT}, and the search from --from reaches no more"),
+        ("3", ["--from", "p1"], None),
+    ],
+)
+def test_a_sample_of_fewer_brokers_says_why(
+    tmp_path: Path, nodes: str, start: list[str], said: str | None
+) -> None:
+    """A sample smaller than asked says how many are missing, and why; one of full size says nothing."""
+    people = {f"p{i}": {f"p{(i + 1) % 5}"} for i in range(5)} | {"far": {"away"}}
+    write_dataset(Interest.from_dict(people), tmp_path / "data")
+    words: list[str | Path] = ["sample", tmp_path / "data", "--nodes", nodes, *start]
+    assert meshwright(*words, "--out", tmp_path / "out").err == (
+        "" if said is None else f"meshwright: {said}\n"
+    )
+
+
 def test_sample_says_what_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text and the JSON answer have the size, the seeds and the levels of a sample."""
     asked: list[Any] = []

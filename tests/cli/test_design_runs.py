@@ -22,7 +22,7 @@ from meshwright.errors import InputError
     [
         (["gpm"], {}, "gpm needs --max-degree, .*, or --ratio: give it"),
         (["gpm"], {"ratio": 0.2, "max_degree": 3}, "--ratio and --max-degree both set the budget of gpm"),
-        (["ring"], {"max_degree": 3}, "ring takes no --max-degree: leave it out, or add "),
+        (["ring"], {"max_degree": 3}, "ring takes no --max-degree: leave it out, or take gm or "),
         (["ring", "cd"], {"max_degree": 3}, "ring, cd take no --max-degree"),
         (["gpm"], {"ratio": 1.1}, "--ratio is 1.1: give a number from 0 to 1"),
         (["gpm"], {"ratio": -0.1}, "--ratio is -0.1: give a number from 0 to 1"),
@@ -35,6 +35,13 @@ def test_options_that_do_not_fit(names: list[str], given: dict[str, Any], compla
     """Each combination that means nothing is refused."""
     with pytest.raises(InputError, match=complaint):
         check_parameters(names, given)
+
+
+def test_only_commands_of_several_designs_say_add() -> None:
+    """`compare` can add a design that takes the option; `plan` has to take another one."""
+    for several, said in ((True, "leave it out, or add gm"), (False, "leave it out, or take gm")):
+        with pytest.raises(InputError, match=said):
+            check_parameters(["ring"], {"max_degree": 3}, several=several)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,25 @@ def test_wrong_words_are_one_line(words: list[str], expected: str) -> None:
     assert "--help'" in complaint
 
 
+def test_the_help_that_is_named_is_that_of_the_command() -> None:
+    """An option without its value, which the parser reports without a command, names the command's help."""
+    for words in (
+        ["plan", "--out"],
+        ["plan", "some.csv", "--out", "--debug"],
+        ["content", "assign", "--out"],
+    ):
+        complaint = meshwright(*words).err.splitlines()[-1]
+        assert f"see 'meshwright {words[0]}" in complaint, complaint
+
+
+@pytest.mark.parametrize("words", [[], ["content"]])
+def test_groups_without_a_command_print_their_help(words: list[str]) -> None:
+    """A group alone answers with its help, as with --help."""
+    answer = meshwright(*words)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == meshwright(*words, "--help").out
+
+
 def test_a_bug_asks_to_be_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """An unexpected error ends with code 70 and one line; with --debug the traceback comes before it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def test_groups_are_planned_routed_verified_and_exported(tmp_path: Path, file: P
     plan, out = tmp_path / "plan", tmp_path / "out"
     answer = meshwright("plan", file, "--skip-unusable", "--expand", "#", "--out", plan)
     assert answer.code == 0
-    assert "filters overlap, in 1 group: '+/+/state' joins 4 filters into one group" in answer.out
+    assert "filters overlap, in 1 group: '+/+/state' overlaps the most others, 2; use" in answer.out
     assert "skipped: 'wet rain'" in answer.out
     assert "'#' stands for 5 filters; its brokers miss topics that nobody else asked for" in answer.out
     assert "topics have wildcards, so they are MQTT filters" in answer.out
@@ -140,6 +141,71 @@ def test_any_file_is_accepted(tmp_path: Path, text: str, words: list[str]) -> No
     assert meshwright("plan", file, *words, "--out", plan).code == 0
     for command in ("route", "verify"):
         assert meshwright(command, plan, file, *words).code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plan", "--out", "made"),
+        ("profile",),
+        ("compare", "--algorithms", "gm"),
+        ("advise", "--steps", "1"),
+        ("soc", "--links", "1"),
+        ("sample", "--nodes", "1", "--out", "made"),
+    ],
+)
+def test_nothing_is_answered_about_an_empty_file(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Each command says in one line that there is nothing, with exit code 1; JSON stays one document."""
+    file = tmp_path / "a.csv"
+    file.write_text("node,topic\n")
+    command, *options = (str(tmp_path / word) if word == "made" else word for word in words)
+    answer = meshwright(command, file, *options)
+    assert (answer.code, answer.out) == (1, "")
+    assert f"{file} has no subscriptions: " in answer.err
+    assert len(answer.err.splitlines()) == 1
+    document = meshwright(command, file, *options, "--json")
+    assert (document.code, document.json) == (1, {"source": str(file), "subscriptions": 0})
+    assert not (tmp_path / "made").exists()
+
+
+def test_counts_of_one_filter_are_singular(tmp_path: Path) -> None:
+    """One filter, group, subscription, level, bridge: no line has a plural for them."""
+    file, plan = tmp_path / "a.csv", tmp_path / "plan"
+    file.write_text("node,topic\na,x/#\na,x/#\nb,x/y\na,lone\n")
+    (tmp_path / "a.conf").write_text("listener 1 localhost\n")
+    texts = []
+    for words in (
+        ("plan", file, "--exclude-topic", "lone", "--out", plan),
+        ("plan", file, "--expand", "x/#", "--out", tmp_path / "expanded"),
+        ("route", plan, file),
+        ("chaos", plan, file, "--samples", "1"),
+        ("churn", plan, file, "--rounds", "1"),
+        ("sample", file, "--nodes", "2", "--from", "a", "--out", tmp_path / "sample"),
+        ("lint", tmp_path / "a.conf"),
+    ):
+        answer = meshwright(*words)
+        assert answer.code == 0, answer.err
+        texts.append(answer.out + answer.err)
+    text = "\n".join(texts)
+    assert "dropped 1 repeated subscription of" in text
+    assert "excluded: 1 filter, 'lone'" in text
+    assert "'x/#' stands for 1 filter; " in text
+    assert "topics are one group of 2 MQTT filters, as planned" in text
+    assert "from a, 1 level\n" in text
+    assert "1 broker, 0 bridges: nothing found" in text
+    assert not re.search(r"\b1 (MQTT )?(filters|groups|levels|brokers|bridges|subscriptions)\b", text)
+
+
+def test_what_is_left_out_is_named_once(tmp_path: Path) -> None:
+    """The reason follows one filter that is skipped; among several, it says whose reason it is."""
+    file = tmp_path / "a.csv"
+    for names, said in (
+        (("wet rain",), "skipped: 'wet rain' (it contains"),
+        (("dry rain", "wet rain"), "skipped: 'dry rain', 'wet rain' ('dry rain': it contains"),
+    ):
+        file.write_text("node,topic\na,x/#\nb,x/y\n" + "".join(f"a,{name}\n" for name in names))
+        words = ("plan", file, "--skip-unusable", "--force", "--out", tmp_path / "plan")
+        assert said in meshwright(*words).out
 
 
 def test_an_empty_file_is_loud(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_verify_checks_parallel_links(dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["gm", "--literal"], "gm takes no --literal: leave it out, or add minmax or low or gpm"),
+        (["gm", "--literal"], "gm takes no --literal: leave it out, or take minmax or low or gpm"),
         (["minmax", "--strict"], "minmax takes no --strict"),
         (["gpm", "--max-degree", "2", "--arbitrary"], "gpm takes no --arbitrary"),
         (["gpa"], "gpa needs --max-edges, the budget: links in all, or --ratio: give it"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pyarrow as pa
@@ -68,6 +69,16 @@ def test_an_outdated_report_is_named(made: tuple[Path, Path]) -> None:
     answer = meshwright("route", *made)
     assert not page.exists()
     assert answer.out.splitlines()[-1] == f"report.html showed other trees {again}"
+
+
+def test_suggested_commands_can_be_pasted(made: tuple[Path, Path], tmp_path: Path) -> None:
+    """Paths with spaces are quoted in the commands that answers and errors name."""
+    plan, dataset = (path.rename(tmp_path / f"my {path.name}") for path in made)
+    refused = meshwright("export", plan, "--to", "mosquitto", "--out", tmp_path / "out").complaint
+    assert refused.endswith(f"meshwright route {shlex.quote(str(plan))} DATASET\n")
+    (plan / "report.html").write_text("", encoding="utf-8")
+    again = meshwright("route", plan, dataset).out.splitlines()[-1].partition("again: ")[2]
+    assert shlex.split(again) == ["meshwright", "report", str(plan), str(dataset)]
 
 
 def test_counts_of_one_are_singular(tmp_path: Path) -> None:

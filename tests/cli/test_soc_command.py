@@ -70,14 +70,31 @@ def test_topics_that_nobody_can_join(tmp_path: Path, measure: str) -> None:
     assert (document["answer"], document["unreachable_topics"]) == ("no", ["x", "z"])
     assert (document["at_least"], document["at_most"]) == (None, None)
     printed = meshwright("soc", *split, *words)
-    assert printed.out.startswith(f"no: too high is {measure}\n")
+    assert printed.out.startswith("no: some topics are not connected\n")
     assert "infinite, as subscribers of 'x', 'z' cannot reach each other" in printed.out
 
 
 def test_both_bounds_may_be_exceeded(line: list[Path]) -> None:
-    """Each bound that does not hold is named."""
+    """Each bound that does not hold is named, with the figure that is above it."""
     printed = meshwright("soc", *line, "--degree", "1", "--cost", "0").out
-    assert printed.startswith("no: too high is degree and filtering\n")
+    assert printed.startswith(
+        "no: the highest degree, 2, is above 1 and the filtering cost, at least 4, is above 0\n"
+    )
+
+
+def test_the_help_says_what_is_required() -> None:
+    """The first argument is required, a plan or subscriptions; only the second may be left out."""
+    shown = " ".join(meshwright("soc", "--help").out.split())
+    assert "soc [OPTIONS] {PLAN|SUBSCRIPTIONS} [SUBSCRIPTIONS]" in shown
+    assert shown.partition("Arguments:")[2].partition("Options:")[0].count("[required]") == 1
+
+
+def test_the_diameter_says_which_paths_count(line: list[Path]) -> None:
+    """The diameter of soc counts paths through any brokers, that of advise those of subscribers."""
+    words = ["--degree", "9", "--cost", "9", "--measure", "diameter"]
+    assert "links on the longest path, through any brokers, " in meshwright("soc", *line, *words).out
+    for command, said in (("soc", "through any brokers"), ("advise", "through subscribers of it")):
+        assert said in " ".join(meshwright(command, "--help").out.split())
 
 
 def test_a_complete_plan_filters_nothing(tmp_path: Path) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from meshwright import Interest
 from meshwright.errors import InputError
+from meshwright.filters import overlaps
 from meshwright.filters.planned import FilterChoice, plan_filters
+from naive_filters import filters
 
 HELD = {"a": ["#"], "b": ["x/y", "z/+"], "c": ["x/y"]}
 
@@ -38,3 +42,18 @@ def test_topics_belong_to_the_group_of_the_filters_that_they_match() -> None:
         "z/1/2": "z/#",
     }
     assert len(set(found.values())) == 3
+
+
+@given(st.lists(filters, min_size=1, max_size=8, unique=True))
+def test_the_report_says_what_one_filter_overlaps(held: list[str]) -> None:
+    """A filter is only said to join its whole group if it overlaps all of it; otherwise it is counted."""
+    made = plan_filters(Interest.from_dict({"a": held}))
+    if made.widest is None:
+        return
+    widest, others, size = made.widest
+    names = made.held.topic_names.to_pylist()
+    assert others == sum(other != widest and overlaps(widest, other) for other in names)
+    assert size == made.sizes.max()
+    line = made.report()[0]
+    assert (f"{widest!r} joins {size} filters into one group" in line) == (others == size - 1)
+    assert (f"{widest!r} overlaps the most others, {others};" in line) == (others < size - 1)

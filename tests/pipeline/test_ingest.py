@@ -112,7 +112,7 @@ def test_line_numbers_across_shares(engine: Engine, tmp_path: Path, monkeypatch:
     monkeypatch.setattr(sources, "BYTES_IN_A_SHARE", 500)
     outcome = ingest(engine, [tmp_path / "a.csv"], tmp_path / "out")
     assert outcome.quarantined == len(bad)
-    assert aside(tmp_path / "out") == [("a.csv", line, "1 columns, not 2") for line in sorted(bad)]
+    assert aside(tmp_path / "out") == [("a.csv", line, "1 column, not 2") for line in sorted(bad)]
 
 
 def test_the_first_bad_rows_across_shares(
@@ -123,7 +123,7 @@ def test_the_first_bad_rows_across_shares(
     monkeypatch.setattr(sources, "BYTES_IN_A_SHARE", 12)
     with pytest.raises(NothingKeptError, match="30 rows = 30 quarantined") as caught:
         ingest(engine, [tmp_path / "a.csv"], tmp_path / "out", max_bad=1)
-    expected = [f"line {line} of {tmp_path / 'a.csv'}: 1 columns, not 2" for line in range(2, 7)]
+    expected = [f"line {line} of {tmp_path / 'a.csv'}: 1 column, not 2" for line in range(2, 7)]
     assert [example.replace("file:", "") for example in caught.value.examples] == expected
     assert not (tmp_path / "out").exists()
 
@@ -215,7 +215,7 @@ def test_too_many_bad_rows(tmp_path: Path) -> None:
     """Above the allowed share of bad rows, ingest names the first bad line and writes nothing."""
     (tmp_path / "a.csv").write_text("node,topic\na,x\nb\nc,y\n")
     with pytest.raises(
-        InputError, match=r"1 of 3 rows cannot be used, .*10.0 %.*line 3 of .*a\.csv \(1 columns"
+        InputError, match=r"1 of 3 rows cannot be used, .*10.0 %.*line 3 of .*a\.csv \(1 column,"
     ):
         ingest(None, [tmp_path / "a.csv"], tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -275,3 +277,68 @@ def test_a_torn_gzip_file_is_named(tmp_path: Path) -> None:
     file.write_bytes(gzip.compress(b"node,topic\n" + bytes(range(32, 120)) * 500)[:-20])
     with pytest.raises((InputError, FormatError), match=r"half\.csv\.gz"):
         load_interest(file)
+
+
+def write_events(path: Path, operations: list[str | None]) -> None:
+    """Write one row for each operation, in the format of the path."""
+    nodes, topics = [f"n{row}" for row in range(len(operations))], ["x"] * len(operations)
+    table = pa.table({"node": nodes, "topic": topics, "operation": pa.array(operations, pa.string())})
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    else:
+        path.write_text("\n".join(["node,topic,operation", *(
+            f"{row['node']},{row['topic']},{row['operation'] or ''}" for row in table.to_pylist()
+        )]))  # fmt: skip
+
+
+SUBSCRIBES = st.sampled_from([None, "", " ", "subscribe", "Sub", " SUBSCRIBE "])
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(SUBSCRIBES, min_size=1, max_size=5),
+    st.sampled_from(["unsubscribe", "UNSUB", "publish"]),
+    st.sampled_from(["events of today.csv", "a.jsonl", "a.parquet"]),
+    st.data(),
+)
+def test_events_are_no_subscriptions(
+    operations: list[str | None], other: str, name: str, data: st.DataObject
+) -> None:
+    """A file is refused exactly if a row is not a subscribe; the line names the row and how to ingest it."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / name
+        write_events(path, operations)
+        assert load_interest(path).num_nodes == len(operations)
+        row = data.draw(st.integers(0, len(operations)))
+        write_events(path, [*operations[:row], other, *operations[row:]])
+        with pytest.raises(InputError) as caught:
+            load_interest(path)
+    for said in (
+        f"{path}: row {row + 1} ",
+        repr(other),
+        f"meshwright ingest {shlex.quote(str(path))} --out DATASET",
+    ):
+        assert said in str(caught.value)
+
+
+def test_operations_of_any_type(tmp_path: Path) -> None:
+    """An operation that is no text is no subscribe; a column that is asked for as a name is one."""
+    pq.write_table(pa.table({"node": ["a", "b"], "topic": ["x", "x"], "operation": [None, 1.5]}),
+                   tmp_path / "a.parquet")  # fmt: skip
+    with pytest.raises(InputError, match=r"row 2 .* operation 1\.5"):
+        load_interest(tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text('{"node": 1, "topic": "x", "operation": ["\\ud800"]}')
+    with pytest.raises(InputError, match=r"row 1 .* operation"):
+        load_interest(tmp_path / "a.jsonl")
+    (tmp_path / "a.csv").write_text("node,operation\na,unsubscribe\n")
+    assert load_interest(tmp_path / "a.csv", topic="operation").num_topics == 1
+
+
+def test_pipes_are_refused(tmp_path: Path) -> None:
+    """A pipe is not an empty file: it cannot be read twice, and the line says so."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match=r"pipe\.csv is not a file, and is read more than once: write"):
+        load_interest(pipe)

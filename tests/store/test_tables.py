@@ -101,6 +101,9 @@ def test_csv_files_without_a_header(tmp_path: Path) -> None:
     assert read_csv(file, ["x"]).to_pydict() == {"x": ["y"]}
     with pytest.raises(InputError, match="line 1 has 3 columns, not 4: choose the right --delimiter"):
         read_csv(file, list("abcd"), header=False)
+    file.write_text("007\n")
+    with pytest.raises(InputError, match="line 1 has 1 column, not 2: choose"):
+        read_csv(file, ["node", "topic"], header=False)
 
 
 def test_digests_find_what_changed(tmp_path: Path) -> None:

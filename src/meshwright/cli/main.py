@@ -161,7 +161,7 @@ def execute(arguments: Sequence[str], *, own_process: bool = False) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        code = explain(error)
+        code = explain(error, " ".join(["meshwright", *([only] if only else [])]))
     if code == INTERRUPTED:
         note("interrupted; nothing was left half-written")
     return code if isinstance(code, int) else 0

@@ -261,10 +261,22 @@ UsageError = typer.BadParameter.__mro__[1]
 """The base class of errors on the command line. Typer exports only this child of it."""
 
 
-def explain(error: Exception) -> int:
-    """Print one line on stderr about what went wrong, and return the exit code."""
+def end_if_empty(
+    source: str, subscriptions: int, *, json: bool, mend: str = "name one that has some"
+) -> None:
+    """End the command with exit code 1 if a source has no subscriptions: there is nothing to answer."""
+    if subscriptions:
+        return
+    note(f"{source} has no subscriptions: {mend}")
+    if json:
+        answer_json({"source": source, "subscriptions": 0})
+    raise typer.Exit(ANSWER_IS_NO)
+
+
+def explain(error: Exception, command: str = "meshwright") -> int:
+    """Print one line on stderr about what went wrong in a command, and return the exit code."""
     if isinstance(error, UsageError):
-        return _say(_usage(error), BAD_INPUT)
+        return _say(_usage(error, command), BAD_INPUT)
     if isinstance(error, MeshwrightError):
         return _say(str(error), BAD_INPUT)
     if isinstance(error, MemoryError) or _cannot_map(error):
@@ -309,13 +321,14 @@ PLAIN_WORDS = (
 """Texts of the option parser, and how we say it."""
 
 
-def _usage(error: Exception) -> str:
+def _usage(error: Exception, command: str) -> str:
     """Format a usage error like ours: no capital, no full stop, and the command that helps."""
     message: str = error.format_message().rstrip(".")  # type: ignore[attr-defined]
     for pattern, ours in PLAIN_WORDS:
         message = re.sub(pattern, ours, message)
     context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "meshwright"
+    if context is not None:  # the option parser leaves it out for an option without its value
+        command = context.command_path
     see = " See" if message.endswith("?") else "; see"
     return f"{message[:1].lower()}{message[1:]}{see} '{command} --help'"
 

@@ -112,8 +112,8 @@ class Plan:
             for name, value in self.parameters.items()
         }
 
-    def summary(self) -> str:
-        """Return the figures as a few lines of text."""
+    def summary(self, *, proving: float | None = None) -> str:
+        """Return the figures as a few lines of text; `proving` is how long the certificate took, if known."""
         figures = self.figures
         parameters = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
         return "\n".join(
@@ -125,9 +125,16 @@ class Plan:
                 f"support: {percentage(figures['support'])} of what a complete overlay connects",
                 *([] if self.costs is None else [f"cost: {amount(figures['total_cost'])} in all"]),
                 *self._proof_lines(),
-                f"time: {duration(self.seconds)}",
+                f"time: {duration(self.seconds)}{self._time_of_proof(proving)}",
             ]
         )
+
+    def _time_of_proof(self, proving: float | None) -> str:
+        if self.prices is None:
+            return ""
+        if proving is None:
+            return " without the certificate"
+        return f", and {duration(max(proving, 0.0))} for the certificate"
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.overlay), 'link')} over {counted(int(self.figures['nodes']), 'node')}"

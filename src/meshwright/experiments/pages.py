@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from meshwright.escape import html as escape
 from meshwright.experiments.checks import VERDICTS, Check
 from meshwright.files.atomic import new_file
-from meshwright.formatting import duration
+from meshwright.formatting import counted, duration
 from meshwright.report.page import badge, definitions, html_page
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ class Provenance:
             ("date", self.date),
             (
                 "time",
-                f"{duration(self.seconds)} of CPU for {self.cells:,} cells, up to {self.seeds} seeds each",
+                f"{duration(self.seconds)} of CPU for {counted(self.cells, 'cell')}, "
+                f"up to {counted(self.seeds, 'seed')} each",
             ),
             ("graphs", "; ".join(self.graphs) or "none given: social graphs are synthetic"),
         ]

@@ -114,8 +114,8 @@ class PlannedFilters:
         return int((self.sizes > 1).sum())
 
     @cached_property
-    def widest(self) -> tuple[str, int] | None:
-        """The filter that overlaps the most others of the largest group, and that group's size."""
+    def widest(self) -> tuple[str, int, int] | None:
+        """The filter that overlaps the most others of the largest group, how many, and the group's size."""
         if not self.shared_groups:
             return None
         largest = int(np.argmax(self.sizes))
@@ -125,8 +125,9 @@ class PlannedFilters:
         # The fewer levels are fixed, the more a filter can join: compare these first, if not all.
         wild.sort(key=lambda held: (_fixed_levels(held), held))
         compared = wild[: max(8, MOST_COMPARED // len(members))]
-        most = max(compared, key=lambda held: sum(overlaps(held, other) for other in members))
-        return most, len(members)
+        found = {held: sum(overlaps(held, other) for other in members) - 1 for held in compared}
+        most = max(compared, key=found.__getitem__)
+        return most, found[most], len(members)
 
     def table(self) -> pa.Table:
         """Return `filter, group` for each filter, as the plan keeps it."""
@@ -164,29 +165,32 @@ class PlannedFilters:
         """Return lines for people: groups, what is left out, what is replaced and then missed."""
         lines = []
         if self.widest is not None:
-            widest, size = self.widest
-            several = "" if self.shared_groups == 1 else "s"
+            widest, others, size = self.widest
+            if others == size - 1:
+                how = f"{widest!r} joins {size:,} filters into one group"
+            else:
+                largest = "" if self.shared_groups == 1 else f"the largest has {size:,} filters, and there "
+                how = f"{largest}{widest!r} overlaps the most others, {others:,}"
             lines.append(
                 f"{self.overlapping:,} of {self.held.num_topics:,} filters overlap, in "
-                f"{self.shared_groups:,} group{several}: {widest!r} joins {size:,} filters into one group; "
-                "use --exclude-topic or --expand to part them"
+                f"{counted(self.shared_groups, 'group')}: {how}; use --exclude-topic or --expand to part them"
             )
         if self.choice.excluded:
-            lines.append(
-                f"excluded: {len(self.choice.excluded):,} filters, {first_five(self.choice.excluded)}"
-            )
+            excluded = counted(len(self.choice.excluded), "filter")
+            lines.append(f"excluded: {excluded}, {first_five(self.choice.excluded)}")
         for topics, what in (
             (self.skipped, "skipped"),
             (self.unusable, "no bridge can carry these; leave them out with --skip-unusable"),
         ):
             if topics:
                 first = next(iter(topics))
-                lines.append(f"{what}: {first_five(topics)} ({first!r}: {topics[first]})")
+                why = topics[first] if len(topics) == 1 else f"{first!r}: {topics[first]}"
+                lines.append(f"{what}: {first_five(topics)} ({why})")
         for made in self.expansions:
             partly = f", and part of {first_five(made.partly)}" if made.partly else ""
             lines.append(
-                f"expanded: {made.filter!r} stands for {len(made.by):,} filters; its brokers miss topics "
-                f"that nobody else asked for{partly}"
+                f"expanded: {made.filter!r} stands for {counted(len(made.by), 'filter')}; its brokers miss "
+                f"topics that nobody else asked for{partly}"
             )
         return lines
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,13 +21,25 @@ from meshwright.files.urls import local_copy
 from meshwright.formatting import counted
 from meshwright.interest import Interest
 from meshwright.store.datasets import read_dataset
-from meshwright.store.tables import check_names, csv_names, errors_name_file, read_csv, read_parquet
+from meshwright.store.tables import (
+    check_names,
+    check_operations,
+    csv_names,
+    errors_name_file,
+    parquet_names,
+    read_csv,
+    read_parquet,
+)
 from meshwright.subscription_rows import MOST_SUBSCRIPTIONS
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     Reader: TypeAlias = Callable[[Path, "Columns"], pa.Table]
+
+
+OPERATION = "operation"
+"""The column of a file of events that says what a row is; subscriptions need none."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,10 @@ class Columns:
             *([] if self.header else ["--no-header"]),
         ]
 
+    def among(self, found: Sequence[str]) -> list[str]:
+        """Return the columns to read of those in a file: nodes, topics, and operations if it has them."""
+        return list(dict.fromkeys([self.node, self.topic, *([OPERATION] if OPERATION in found else [])]))
+
     def delimiter_of(self, path: Path) -> str:
         """Return the separator of a file."""
         return self.delimiter or ("\t" if ".tsv" in path.name.lower() else ",")
@@ -63,6 +80,7 @@ class Columns:
 def read_json_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
     """Read JSON lines with string or integer names as a table of strings: slow, but errors name the line."""
     names: dict[str, list[str]] = {node: [], topic: []}
+    operations: list[str | None] = []
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -70,7 +88,10 @@ def read_json_line_by_line(path: Path, node: str, topic: str) -> pa.Table:
             record = _record(line, number, names)
             for column, so_far in names.items():
                 so_far.append(_name(record, column, number))
-    return pa.table({column: from_strings(found) for column, found in names.items()})
+            operation = record.get(OPERATION)
+            operations.append(None if operation is None else str(operation).encode(errors="replace").decode())
+    read = {column: from_strings(found) for column, found in names.items()}
+    return pa.table({OPERATION: pa.array(operations, pa.string()), **read})
 
 
 def _record(line: str, number: int, columns: Iterable[str]) -> dict[str, object]:
@@ -156,6 +177,9 @@ def load_interest(
 
 
 def _read_file(path: Path, columns: Columns) -> Interest:
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError(f"{path} is not a file, and is read more than once: write its content to one")
     read = next((reader for ending, reader in READERS.items() if path.name.lower().endswith(ending)), None)
     if read is None and columns.delimiter is not None:
         read = _read_csv
@@ -165,7 +189,7 @@ def _read_file(path: Path, columns: Columns) -> Interest:
             f"columns, or read it with {_ingest(path, columns)}"
         )
     with errors_name_file(path):
-        if path.stat().st_size == 0:
+        if found.st_size == 0:
             raise InputError(
                 f"{path} is empty: give it rows with the columns {columns.node!r} and {columns.topic!r}"
             )
@@ -177,20 +201,28 @@ def _read_file(path: Path, columns: Columns) -> Interest:
                 raise InputError(
                     f"{path}: {error}, or set them aside with {_ingest(path, columns)}"
                 ) from error
+        if OPERATION in table.column_names and OPERATION not in (columns.node, columns.topic):
+            try:
+                check_operations(table.column(OPERATION))
+            except InputError as error:
+                raise InputError(
+                    f"{path}: {error}: make a dataset of what holds in the end with {_ingest(path, columns)}"
+                ) from error
         return Interest.from_pairs(table.column(columns.node), table.column(columns.topic))
 
 
 def _ingest(path: Path, columns: Columns) -> str:
     """Return the command that reads a file and sets aside the rows that cannot be used."""
-    return " ".join(["meshwright ingest", str(path), *columns.options, "--out DATASET"])
+    return " ".join(["meshwright ingest", quote(str(path)), *columns.options, "--out DATASET"])
 
 
 def _read_csv(path: Path, columns: Columns) -> pa.Table:
     delimiter = columns.delimiter_of(path)
     try:
+        names = csv_names(path, delimiter) if columns.header else []
         if columns.header:
-            check_header(csv_names(path, delimiter), columns, delimiter)
-        return read_csv(path, (columns.node, columns.topic), delimiter=delimiter, header=columns.header)
+            check_header(names, columns, delimiter)
+        return read_csv(path, columns.among(names), delimiter=delimiter, header=columns.header)
     except pa.ArrowInvalid as error:
         ragged = _first_ragged_line(path, delimiter)
         if ragged is None:
@@ -270,20 +302,20 @@ def _read_json_lines(path: Path, columns: Columns) -> pa.Table:
     from pyarrow import json
 
     node, topic = columns.node, columns.topic
-    schema = pa.schema({node: pa.string(), topic: pa.string()})
+    schema = pa.schema(dict.fromkeys((OPERATION, node, topic), pa.string()))
     strict = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     try:
         table = json.read_json(path, parse_options=strict)
     except pa.ArrowInvalid:
         # Integer names, or an error: read line by line, to name the line.
         table = None
-    if table is None or any(column.null_count for column in table.columns):
+    if table is None or any(table.column(column).null_count for column in (node, topic)):
         return read_json_line_by_line(path, node, topic)
     return table
 
 
 def _read_parquet(path: Path, columns: Columns) -> pa.Table:
-    return read_parquet(path, (columns.node, columns.topic), MOST_SUBSCRIPTIONS)
+    return read_parquet(path, columns.among(parquet_names(path)), MOST_SUBSCRIPTIONS)
 
 
 READERS: dict[str, Reader] = {

@@ -14,16 +14,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from meshwright.arrow import fill_null, from_strings, to_numpy
+from meshwright.arrow import fill_null, from_strings, is_text, to_numpy
 from meshwright.errors import FormatError, InputError, first_five, first_rows
 from meshwright.files.header import damaged
 from meshwright.files.limits import expand_gzip
 from meshwright.files.urls import open_input
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
+"""The operations of events, in lower case, and whether each is an unsubscribe."""
 ROWS_AT_ONCE = 1 << 20
 """Rows per row group of a Parquet file; fixed, so that the bytes do not depend on how rows arrive."""
 
@@ -96,8 +99,8 @@ def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
 
 def count_reasons(aside: pa.Table) -> dict[str, int]:
     """Return the number of quarantined records for each reason, the most frequent first."""
-    counted = Counter(aside.column("reason").to_pylist())
-    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+    found = Counter(aside.column("reason").to_pylist())
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def first_line(error: Exception) -> str:
@@ -198,7 +201,8 @@ def errors_name_file(path: Path) -> Iterator[None]:
         ragged = re.search(r"Expected (\d+) columns, got (\d+)", text)
         if ragged is not None:
             raise FormatError(
-                f"{path} cannot be read: a line has {ragged[2]} columns, not {ragged[1]}; correct it"
+                f"{path} cannot be read: a line has {counted(int(ragged[2]), 'column')}, not {ragged[1]}; "
+                "correct it"
             ) from error
         raise FormatError(
             f"{path} cannot be read: it is damaged, or not what its name says; write it again"
@@ -239,7 +243,9 @@ def read_csv(path: Path, columns: Sequence[str], *, delimiter: str = ",", header
     if header:
         check_columns(found, columns)
     elif len(found) < len(columns):
-        raise InputError(f"line 1 has {len(found)} columns, not {len(columns)}: choose the right --delimiter")
+        raise InputError(
+            f"line 1 has {counted(len(found), 'column')}, not {len(columns)}: choose the right --delimiter"
+        )
     names = [*columns, *(f"column {place}" for place in range(len(columns), len(found)))]
     convert = csv.ConvertOptions(
         include_columns=list(dict.fromkeys(columns)),
@@ -304,4 +310,21 @@ def check_names(column: pa.ChunkedArray, what: str) -> None:
         raise InputError(
             f"no {what} name in {first_rows(rows)} (counted from 1, without the header): "
             "fill the gaps, or drop these rows"
+        )
+
+
+def check_operations(column: pa.ChunkedArray) -> None:
+    """Raise an InputError if a row is an event other than a subscribe; an empty operation is a subscribe."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    other = column.is_valid()
+    if is_text(column.type):
+        subscribes = ["", *(name for name, leaves in OPERATIONS.items() if not leaves)]
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+        other = pc.and_(other, pc.invert(pc.is_in(words, from_strings(subscribes))))
+    rows = np.flatnonzero(to_numpy(other))
+    if len(rows):
+        raise InputError(
+            f"row {rows[0] + 1} (counted from 1, without the header) has the operation "
+            f"{column[int(rows[0])].as_py()!r}, and only subscribes are read here"
         )

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -185,7 +186,8 @@ def read_trees(path: str | Path) -> StoredTrees:
     """
     stored = read_plan(path)
     if stored.routes is None:
-        raise InputError(f"plan {path} has no trees: make them first, with meshwright route {path} DATASET")
+        command = f"meshwright route {quote(str(path))} DATASET"
+        raise InputError(f"plan {path} has no trees: make them first, with {command}")
     trees = read_table(stored.path / "trees.parquet", TREES)
     roles = read_table(stored.path / "roles.parquet", ROLES)
     return StoredTrees(stored, trees, roles)

@@ -262,6 +262,13 @@ def test_explanations() -> None:
     assert explain_delta(compute_delta(*CIRCLE, version="2.1"))[-1] == (
         "no client is disconnected; 2 topics may lose messages meanwhile"
     )
+    late = explain_delta(compute_delta(*CIRCLE), 1)
+    assert late[:3] == ["wave 2:", "  restart c; with y ↔ b", "  restart d; with x ↔ b"]
+    one = Wiring(("a", "b"), {("b", "a"): {"x": "both"}}), Wiring(("a", "b"), {("b", "a"): {"x": "in"}})
+    assert explain_delta(compute_delta(*one, durable=True))[-1] == (
+        "clients of 1 broker are disconnected for a moment; "
+        "1 topic is affected; where their trees stay, messages queue"
+    )
     for count, shown in ((5, "b0, b1, b2, b3, b4;"), (6, "b0, b1, b2, b3, b4 …;")):
         diallers = [f"b{number}" for number in range(count)]
         old = Wiring(("a", *diallers), {(dialler, "a"): {"x": "both"} for dialler in diallers})

@@ -64,6 +64,32 @@ def test_bad_lines(tmp_path: Path) -> None:
     assert [(one.kind, one.place.line) for one in found] == [("syntax", 2), ("filter", 5), ("syntax", 6)]
 
 
+def test_unknown_options(tmp_path: Path) -> None:
+    """A misspelled option is a fault with its line and the likely option; those of plugins are not."""
+    text = "listener 1 localhost\nplugin x.so\nplugin_opt_any 1\nauth_opt_db x\nalow_anonymous true\n"
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "b.conf").write_text("persistence true\nquatsch 7\n")
+    found = findings(tmp_path, a=f"{text}include_dir {tmp_path}/more\n")
+    assert [(one.severity, one.kind, one.place.line) for one in found] == [
+        ("fault", "option", 5), ("fault", "option", 2)
+    ]  # fmt: skip
+    assert str(found[0]).endswith("does not start with it; did you mean 'allow_anonymous'?")
+    assert str(found[1]).startswith(f"{tmp_path}/more/b.conf:2: fault: 'quatsch' is not an option")
+
+
+def test_files_that_are_no_configuration(tmp_path: Path) -> None:
+    """A file without any option of Mosquitto is bad input, also if its one option is misspelled."""
+    for name, text, said in (
+        ("subscriptions.csv", "node,topic\na,x\n", "'node,topic' in line 1; give a mosquitto.conf"),
+        ("a.conf", "# ours\nlistner 99\n", "'listner' in line 2; did you mean 'listener'?"),
+    ):
+        (tmp_path / name).write_text(text)
+        answer = meshwright("lint", tmp_path / name)
+        assert (answer.code, answer.out) == (2, "")
+        assert f"{name} is not a Mosquitto configuration" in answer.complaint
+        assert said in answer.complaint
+
+
 def test_included_files_belong_to_their_broker(tmp_path: Path) -> None:
     """Files of an include_dir count for the broker that includes them, and findings name them."""
     (tmp_path / "conf.d").mkdir()
@@ -113,6 +139,22 @@ def test_our_own_federations_are_clean_and_become_datasets(tmp_path: Path) -> No
     assert read_topic_kind(dataset) == "mqtt"
     assert load_interest(dataset).num_nodes == 6
     assert meshwright("advise", dataset, "--steps", "5").code == 0
+
+
+def test_exported_folders_know_their_addresses(tmp_path: Path) -> None:
+    """An export with an inventory has no dead bridge; without its manifest, the line names --inventory."""
+    plan, out, listed = write_routed_plan(tmp_path), tmp_path / "out", tmp_path / "brokers.csv"
+    rows = [f"b{number},10.0.0.{number + 1},1883,false" for number in range(6)]
+    listed.write_text("\n".join(["broker,host,port,tls", *rows]))
+    answer = meshwright(
+        "export", plan, "--to", "mosquitto", "--inventory", listed, "--insecure", "--out", out
+    )
+    assert answer.code == 0
+    assert "nowhere" not in {one["kind"] for one in meshwright("lint", out, "--json").json["findings"]}
+    (out / "federation.json").write_text("{}")
+    lost = [one for one in meshwright("lint", out, "--json").json["findings"] if one["kind"] == "nowhere"]
+    assert lost
+    assert "--inventory" in lost[0]["fix"]
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe", b""])

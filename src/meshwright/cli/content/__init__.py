@@ -19,11 +19,16 @@ def content_app(shown: Callable[[Sequence[str]], str]) -> typer.Typer:
         help="Put users on brokers at least cost: content-based publish/subscribe.",
         epilog=shown(EXAMPLES),
         rich_markup_mode=None,
-        no_args_is_help=True,
     )
+    app.callback(invoke_without_command=True)(_help)
     app.command(epilog=shown(workload.EXAMPLES))(workload.workload)
     app.command(epilog=shown(assign.ASSIGN_EXAMPLES))(assign.assign)
     app.command(epilog=shown(assign.COMPARE_EXAMPLES))(assign.compare)
     app.command(epilog=shown(assign.EXACT_EXAMPLES))(assign.exact)
     app.command(epilog=shown(migrate.EXAMPLES))(migrate.migrate)
     return app
+
+
+def _help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

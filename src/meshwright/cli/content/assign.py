@@ -1,7 +1,7 @@
 """`meshwright content assign`, `compare` and `exact`: which user goes to which broker."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,9 @@ from meshwright.cli.content.options import (
     write_plan,
 )
 from meshwright.cli.options import Json, Seed, ShowProgress, TimeLimit, check_search_limits
+
+if TYPE_CHECKING:
+    from meshwright.content.assignment.algorithms import ContentPlan
 
 ASSIGN_EXAMPLES = (
     "meshwright content assign workload --out assignment",
@@ -65,11 +68,12 @@ def assign(
     plan = run_algorithm(given, algorithm, seed=seed, shown=progress, **variant, **limits)
     if out is not None:
         write_plan(plan, out)
+    proven = _proof(plan)
     if json:
-        output.answer_json(plan_as_json(plan, out))
+        output.answer_json({**plan_as_json(plan, out), **({"proven": _is_proven(plan)} if proven else {})})
     else:
         lines = [] if out is None else [f"written to {out}"]
-        output.answer(format_workload(given), content_table([plan]), *lines)
+        output.answer(format_workload(given), content_table([plan]), *proven, *lines)
 
 
 COMPARE_EXAMPLES = (
@@ -158,29 +162,36 @@ def exact(
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO
-    from meshwright.content.assignment.exact import TOLERANCE
-    from meshwright.formatting import amount, excess
     from meshwright.report.content import content_table
 
     check_out(out)
     given = read(workload)
     plan = run_algorithm(given, "exact", seed=seed, shown=progress, time_limit=time_limit)
-    proven = plan.gap is not None and plan.gap <= TOLERANCE
+    proven = _is_proven(plan)
     if out is not None:
         write_plan(plan, out)
     if json:
         output.answer_json({**plan_as_json(plan, out), "proven": proven})
     else:
-        bound = amount(plan.lower_bound or 0.0)
-        verdict = (
-            "this is the optimum" if proven else f"at most {excess(plan.gap or 0.0)} of it above the optimum"
-        )
         lines = [] if out is None else [f"written to {out}"]
-        output.answer(
-            format_workload(given),
-            content_table([plan]),
-            f"no assignment costs less than {bound}: {verdict}",
-            *lines,
-        )
+        output.answer(format_workload(given), content_table([plan]), *_proof(plan), *lines)
     if not proven:
         raise typer.Exit(ANSWER_IS_NO)
+
+
+def _is_proven(plan: "ContentPlan") -> bool:
+    """Return whether an assignment is proven to cost least."""
+    from meshwright.content.assignment.exact import TOLERANCE
+
+    return plan.gap is not None and plan.gap <= TOLERANCE
+
+
+def _proof(plan: "ContentPlan") -> list[str]:
+    """Say what is proven of the least cost, if the algorithm proves anything."""
+    from meshwright.formatting import amount, excess
+
+    if plan.lower_bound is None:
+        return []
+    optimal = "this is the optimum"
+    verdict = optimal if _is_proven(plan) else f"at most {excess(plan.gap or 0.0)} of it above the optimum"
+    return [f"no assignment costs less than {amount(plan.lower_bound)}: {verdict}"]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from meshwright.pipeline.dataset.profile import Profile
+    from meshwright.pipeline.dataset.sample import Sample
 
 PROFILE_EXAMPLES = (
     "meshwright profile dataset",
@@ -80,6 +81,7 @@ def profile(
     with StageDrawing(unit="subscriptions", forced=progress) as drawing:
         for name in named:
             given = subscriptions(spark, name, columns)
+            output.end_if_empty(name, given.count, json=json)
             with report_stages(spark, f"profiling {name}", drawing, amount=given.count):
                 profiles[name] = profile_dataset(given, seed=seed)
     if chart is not None:
@@ -96,6 +98,28 @@ def profile(
         hottest = ", ".join(f"{topic} ({count:,})" for topic, count in made.hot[:5])
         output.answer(f"hot topics of {name}: {hottest}")
     output.answer(*([] if chart is None else [f"chart: {chart}"]))
+
+
+def explain_missing(made: "Sample", asked: int, *, given: bool) -> str | None:
+    """Say why a sample has fewer brokers than were asked for, if it has; `given` says that the seeds were.
+
+    A search along who follows whom also takes users who follow nobody; they have no subscription, so they
+    are topics of the sample and no brokers.
+    """
+    from meshwright.formatting import counted
+
+    found = made.interest.num_nodes
+    reasons = []
+    if made.silent:
+        are = (
+            "subscribes to nothing and is a topic"
+            if made.silent == 1
+            else "subscribe to nothing and are topics"
+        )
+        reasons.append(f"{made.silent:,} of those found {are} only")
+    if found + made.silent < asked:
+        reasons.append("the search from --from reaches no more" if given else "there are no more")
+    return f"{found:,} of {counted(asked, 'broker')}: {', and '.join(reasons)}" if reasons else None
 
 
 def _table(profiles: "dict[str, Profile]") -> "Table":
@@ -168,6 +192,7 @@ def sample(
     from meshwright.cli.output import check_target
     from meshwright.cli.plans import design_runs
     from meshwright.cli.spark import StageDrawing, open_session, wants_spark
+    from meshwright.formatting import counted
     from meshwright.pipeline.dataset.sample import sample as sample_dataset
     from meshwright.pipeline.dataset.subscriptions import fits_here, subscriptions
     from meshwright.pipeline.session.stages import report_stages
@@ -177,11 +202,15 @@ def sample(
     here = fits_here(source) and not wants_spark(master, conf)
     spark = None if here else open_session(master, conf, connect_timeout)
     given = subscriptions(spark, source, file_columns(node, topic, delimiter, no_header))
+    output.end_if_empty(source, given.count, json=json)
     report = partial(report_stages, spark, "sampling", amount=given.count)
     with StageDrawing(unit="subscriptions", forced=progress) as drawing, report(drawing):
         made = sample_dataset(given, nodes, start=start or (), by=by, seed=seed)
     made_by = {"command": "sample", "nodes": nodes, "by": made.by, "from": made.seeds, "seed": seed}
     write_dataset(made.interest, out, sources=[source], made_by=made_by)
+    missing = explain_missing(made, nodes, given=bool(start))
+    if missing is not None:
+        output.note(missing)
     if json:
         counts = {"nodes": made.interest.num_nodes, "topics": made.interest.num_topics}
         found = {"seeds": made.seeds, "levels": made.levels, "by": made.by}
@@ -190,5 +219,7 @@ def sample(
     else:
         begun = ", ".join(made.seeds[:5])
         output.answer(
-            design_runs.format_size(made.interest), f"from {begun}, {made.levels} levels", f"written to {out}"
+            design_runs.format_size(made.interest),
+            f"from {begun}, {counted(made.levels, 'level')}",
+            f"written to {out}",
         )

@@ -291,7 +291,8 @@ def follow(
         output.answer_json({"batches": len(done), **counts, "out": str(out)})
     else:
         output.answer(
-            f"{counts['events']:,} events from {counts['read']:,} rows written to {inside(out, 'events')}"
+            f"{counted(counts['events'], 'event')} from {counted(counts['read'], 'row')} written to "
+            f"{inside(out, 'events')}"
         )
 
 

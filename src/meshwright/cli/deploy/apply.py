@@ -179,6 +179,7 @@ def apply(
     from meshwright.deploy.config.settings import require_protected
     from meshwright.deploy.federation.supervisor import is_supervised, request_update
     from meshwright.errors import InputError
+    from meshwright.formatting import counted
 
     if sum((wave is not None, staged is not None, dry_run)) > 1:
         raise InputError("--wave, --staged and --dry-run exclude each other: give one")
@@ -236,9 +237,9 @@ def apply(
         left = len(rollout.waves) - number
         lines += [f"wave {number} of {len(rollout.waves)}:", *steps] if steps else ["nothing changes"]
         lines.append(
-            f"{len(changed):,} files changed in {federation}; "
+            f"{counted(len(changed), 'file')} changed in {federation}; "
             + (
-                f"perform these steps, then write the next of {left} waves"
+                f"perform these steps, then write the {'last wave' if left == 1 else f'next of {left} waves'}"
                 if left
                 else "this was the last wave"
             )
@@ -246,18 +247,20 @@ def apply(
         lines += [] if left else explain_orphaned_sessions(delta, settings.identity_key)
     else:
         lines += [
-            *explain_delta(delta),
+            *explain_delta(delta, rollout.done),
             *([] if running else explain_orphaned_sessions(delta, settings.identity_key)),
         ]
-        if rollout.done:
-            lines.append(f"{rollout.done} of {len(rollout.waves)} waves are written: go on with --wave next")
+        if dry_run and rollout.done:
+            written = f"{rollout.done} of {counted(len(rollout.waves), 'wave')}"
+            are = "is" if rollout.done == len(rollout.waves) == 1 else "are"
+            lines.append(f"{written} {are} written: go on with --wave next")
         if dry_run:
             lines.append("dry run: nothing was changed")
         elif staged is not None:
             lines.append(f"the files of each wave are in {staged}; {federation} was not changed")
         else:
             applied = "applied to the running brokers; " if running and delta.steps else ""
-            lines.append(f"{applied}{len(changed):,} files changed in {federation}")
+            lines.append(f"{applied}{counted(len(changed), 'file')} changed in {federation}")
     output.answer(*lines)
 
 

@@ -31,26 +31,29 @@ def lint(
 ) -> None:
     """Read existing Mosquitto configurations and report loops, duplicates, dead bridges and open listeners.
 
-    Bridges are followed by address and port to the other configurations. Every finding names file, line and
+    Bridges are followed by address and port to the other configurations; a folder that meshwright exported
+    knows the addresses of its brokers. Every finding names file, line and
     a way to mend it. The exit code is 1 if messages can circle or arrive twice.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
     from meshwright.deploy.config.inventory import read_inventory
+    from meshwright.deploy.config.manifest import exported_addresses
     from meshwright.deploy.lint.configuration import read_configurations
     from meshwright.deploy.lint.findings import DUPLICATE, STORM
     from meshwright.deploy.lint.findings import lint as find_faults
     from meshwright.deploy.lint.network import Network
+    from meshwright.formatting import counted
     from meshwright.interest import Interest
     from meshwright.store import write_dataset
     from meshwright.store.datasets import MQTT
 
     if dataset is not None:
         check_target(dataset, "dataset")
-    hosts = {}
+    hosts = exported_addresses(configurations)
     if inventory is not None:
         endpoints = read_inventory(inventory).endpoints
-        hosts = {broker: (endpoint.host.lower(), endpoint.port) for broker, endpoint in endpoints.items()}
+        hosts |= {broker: (endpoint.host.lower(), endpoint.port) for broker, endpoint in endpoints.items()}
     network = Network(read_configurations(configurations), hosts)
     findings = find_faults(network)
     if dataset is not None:
@@ -69,8 +72,8 @@ def lint(
     else:
         output.answer(
             *map(str, findings),
-            f"{counts['brokers']:,} brokers, {counts['bridges']:,} bridges: "
-            + (f"{len(findings):,} findings" if findings else "nothing found"),
+            f"{counted(counts['brokers'], 'broker')}, {counted(counts['bridges'], 'bridge')}: "
+            + (counted(len(findings), "finding") if findings else "nothing found"),
             *([] if dataset is None else [f"what the bridges carry is written to {dataset}"]),
         )
     if any(finding.severity in (STORM, DUPLICATE) for finding in findings):

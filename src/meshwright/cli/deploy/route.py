@@ -1,6 +1,7 @@
 """`meshwright route`: choose the tree that each topic's messages take."""
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -104,7 +105,7 @@ def route(
         output.answer_json({**head, "topics": _figures_by_topic(trees)})
     else:
         lines = _format_figures(trees, measured, unknown, with_rates=rates is not None)
-        command = " ".join(["meshwright report", plan, source, *columns.options])
+        command = " ".join(["meshwright report", quote(plan), quote(source), *columns.options])
         before = "was made before the plan had trees" if stored.routes is None else "showed other trees"
         again = f"report.html {before} and is removed; make it again: {command}"
         output.answer(*lines, f"written to {plan}", *([again] if outdated else []))

@@ -289,10 +289,12 @@ def _table(found: "list[Scenario]", policies: list[str]) -> "Table":
 
 def _summary(found: "list[Scenario]") -> list[str]:
     """Return a sentence that sums up the first row."""
+    from meshwright.formatting import counted
+
     single = found[0]
     if not single.splitting:
         return ["No failure of a single broker splits a topic."]
     return [
         f"{single.splitting:,} of {single.tried:,} brokers split a topic when they fail; the worst is "
-        f"{single.worst[0]!r}, which cuts {single.most_cut_off:,} subscribers off."
+        f"{single.worst[0]!r}, which cuts {counted(single.most_cut_off, 'subscriber')} off."
     ]

@@ -142,12 +142,12 @@ def compare(
         "seconds": seconds,
         "steps": steps,
     }
-    design_runs.check_parameters(names, given)
+    design_runs.check_parameters(names, given, several=True)
     if chart is not None:
         check_chart(chart)
     given_topics = design_runs.load_planned(
         source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
-        expand=expand, skip_unusable=skip_unusable, rates=rates,
+        expand=expand, skip_unusable=skip_unusable, rates=rates, json=json,
     )  # fmt: skip
     interest = given_topics.interest
     link_costs = design_runs.load_costs(costs, interest, metric=metric)
@@ -193,7 +193,7 @@ def advise(
             "--diameter",
             metavar="D",
             min=1,
-            help="Maximum number of hops between two subscribers of a topic.",
+            help="Maximum number of hops between two subscribers of a topic, through subscribers of it.",
         ),
     ] = None,
     out: Annotated[
@@ -251,7 +251,7 @@ def advise(
         check_chart(chart)
     given_topics = design_runs.load_planned(
         source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
-        expand=expand, skip_unusable=skip_unusable, rates=rates,
+        expand=expand, skip_unusable=skip_unusable, rates=rates, json=json,
     )  # fmt: skip
     interest = given_topics.interest
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-
-from meshwright.cli.output import ANSWER_IS_NO, ProgressDrawing, note, working
+from meshwright.cli.output import ProgressDrawing, end_if_empty, note, working
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from meshwright.bounds import NodePrices, Prices
@@ -37,7 +36,7 @@ def load(source: str, columns: Columns | None = None) -> Interest:
     with working(f"reading {source}"):
         interest = load_interest(source, **({} if columns is None else vars(columns)))
     if interest.duplicates:
-        note(f"dropped {interest.duplicates:,} repeated subscriptions of {source}")
+        note(f"dropped {counted(interest.duplicates, 'repeated subscription')} of {source}")
     return interest
 
 
@@ -109,11 +108,14 @@ def load_planned(
     expand: Sequence[str] | None = None,
     skip_unusable: bool = False,
     rates: Path | None = None,
-    allow_empty: bool = True,
+    allow_empty: bool = False,
+    mend: str = "name one that has some",
+    json: bool = False,
 ) -> PlannedSource:
     """Load an interest and, if its topics are MQTT filters, join those that overlap into groups.
 
-    An interest without subscriptions ends the command with exit code 1, unless that is allowed.
+    An interest without subscriptions ends the command with exit code 1, unless that is allowed; `mend` says
+    what to do then.
     """
     from meshwright.errors import InputError
     from meshwright.filters import FilterChoice, plan_filters
@@ -125,9 +127,8 @@ def load_planned(
         raise InputError("--rates names published topics for --expand: add it, or leave --rates out")
     published = () if rates is None else read_traffic(rates).channels.column("channel").to_pylist()
     interest = load(source, columns)
-    if not interest.num_subscriptions and not allow_empty:
-        note(f"{source} has no subscriptions: nothing to plan; to plan it anyway, add --allow-empty")
-        raise typer.Exit(ANSWER_IS_NO)
+    if not allow_empty:
+        end_if_empty(source, interest.num_subscriptions, json=json, mend=mend)
     stated = known = kind or read_topic_kind(source)
     if known is None:
         known = guess_topic_kind(interest.topic_names)
@@ -160,7 +161,8 @@ def group_lines(filters: PlannedFilters | None) -> list[str]:
     if filters is None:
         return []
     held, groups = filters.held.num_topics, filters.groups.num_topics
-    return [f"topics are the {groups:,} groups of {held:,} MQTT filters, as planned"]
+    said = "one group" if groups == 1 else f"the {groups:,} groups"
+    return [f"topics are {said} of {counted(held, 'MQTT filter')}, as planned"]
 
 
 def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -> LinkCosts | None:
@@ -178,8 +180,6 @@ def load_costs(file: Path | None, interest: Interest, *, metric: bool = False) -
 
 def format_size(interest: Interest) -> str:
     """Return the size of an interest in words."""
-    from meshwright.formatting import counted
-
     return (
         f"{counted(interest.num_nodes, 'broker')}, {counted(interest.num_topics, 'topic')}, "
         f"{counted(interest.num_subscriptions, 'subscription')}"
@@ -213,8 +213,11 @@ def split_algorithms(algorithms: str) -> list[str]:
     return names
 
 
-def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> None:
-    """Raise an InputError if no design takes a parameter, or a design lacks one that it needs."""
+def check_parameters(names: Sequence[str], given: Mapping[str, Parameter], *, several: bool = False) -> None:
+    """Raise an InputError if no design takes a parameter, or a design lacks one that it needs.
+
+    `several` says that the command takes more than one design.
+    """
     from meshwright.cli.options import check_search_limits
     from meshwright.designs import DESIGNS
     from meshwright.errors import InputError
@@ -236,7 +239,8 @@ def check_parameters(names: Sequence[str], given: Mapping[str, Parameter]) -> No
             option = f"--{parameter.replace('_', '-')}"
             take = "takes" if len(names) == 1 else "take"
             raise InputError(
-                f"{', '.join(names)} {take} no {option}: leave it out, or add {' or '.join(takers)}"
+                f"{', '.join(names)} {take} no {option}: leave it out, or "
+                f"{'add' if several else 'take'} {' or '.join(takers)}"
             )
     ratio = given.get("ratio")
     if ratio is not None and not (isinstance(ratio, (int, float)) and 0 <= ratio <= 1):

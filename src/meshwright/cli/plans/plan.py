@@ -210,6 +210,7 @@ def plan(
     from meshwright.cli.plans import design_runs
     from meshwright.designs import find
     from meshwright.errors import InputError
+    from meshwright.jit.announce import working_seconds
     from meshwright.store.plans import check_replaced
 
     find(algorithm)  # reject misspelled names and unwritable paths before long work
@@ -242,7 +243,8 @@ def plan(
         design_runs.check_on_spark(algorithm, given, parts, coverage, costs)
     given_topics = design_runs.load_planned(
         source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
-        expand=expand, skip_unusable=skip_unusable, rates=rates, allow_empty=allow_empty,
+        expand=expand, skip_unusable=skip_unusable, rates=rates, allow_empty=allow_empty, json=json,
+        mend="nothing to plan; to plan it anyway, add --allow-empty",
     )  # fmt: skip
     interest = given_topics.interest
     if not force and not front:
@@ -270,12 +272,15 @@ def plan(
         )  # fmt: skip
         made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan
         way, lines = design_runs.construction_fields(done), design_runs.construction_lines(done)
+        proving = None
     else:
+        began = working_seconds()
         made = design_runs.make(
             interest, algorithm, given, seed=seed, threads=threads, progress=progress, costs=link_costs,
             certify=certify,
         )  # fmt: skip
         way, lines = {}, []
+        proving = working_seconds() - began - made.seconds if certify else None
     made = replace(made, filters=given_topics.filters)
     if not force:
         check_replaced(out, given_topics.dataset, algorithm, made)
@@ -287,4 +292,4 @@ def plan(
         output.answer_json({**design_runs.described(made), **given_topics.fields, **way, **files})
     else:
         page = [] if report is None else [f"report: {report}"]
-        output.answer(made.summary(), *given_topics.lines, *lines, *page, f"written to {out}")
+        output.answer(made.summary(proving=proving), *given_topics.lines, *lines, *page, f"written to {out}")

@@ -39,11 +39,17 @@ SOC_EXAMPLES = (
 def soc(
     plan: Annotated[
         str,
-        typer.Argument(metavar="[PLAN]", help="A plan's folder; leave it out to ask about any overlay."),
+        typer.Argument(
+            metavar="PLAN|SUBSCRIPTIONS",
+            help="A plan's folder or, to ask about any overlay, a dataset or file of subscriptions.",
+        ),
     ],
     source: Annotated[
         str | None,
-        typer.Argument(metavar="SUBSCRIPTIONS", help="A dataset, or a .csv, .jsonl or .parquet file."),
+        typer.Argument(
+            metavar="SUBSCRIPTIONS",
+            help="With a plan: what it was made for, a dataset, or a .csv, .jsonl or .parquet file.",
+        ),
     ] = None,
     *,
     degree: Annotated[
@@ -66,7 +72,8 @@ def soc(
         typer.Option(
             "--measure",
             metavar="filtering|diameter",
-            help="Uninterested relays over all topics, the default, or the longest path of a topic.",
+            help="Uninterested relays over all topics, the default, or the longest path between two "
+            "subscribers of a topic, through any brokers.",
         ),
     ] = None,
     links: Annotated[
@@ -132,6 +139,7 @@ def soc(
             exclude=exclude_topic,
             expand=expand,
             skip_unusable=skip_unusable,
+            json=json,
         )
         _ask_for_any(
             given,
@@ -272,7 +280,10 @@ def _soc_lines(answer: "SocAnswer", interest: "Interest") -> list[str]:
         apart = first_five(names[topic].as_py() for topic in answer.unreachable.tolist())
         return [*lines, f"{answer.measure}: infinite, as subscribers of {apart} cannot reach each other"]
     spread = f"{answer.upper:,}" if answer.lower == answer.upper else f"{answer.lower:,} to {answer.upper:,}"
-    what = {"filtering": "uninterested relays over all topics", "diameter": "links on the longest path"}
+    what = {
+        "filtering": "uninterested relays over all topics",
+        "diameter": "links on the longest path, through any brokers",
+    }
     lines.append(
         f"{answer.measure}: {spread} {what[answer.measure]}, {answer.mean:.2f} on average of a topic; "
         f"the bound is {answer.cost:,}"
@@ -289,7 +300,11 @@ def _soc_reason(answer: "SocAnswer") -> str:
         return "unknown: the degree holds, and the limit lies between the bounds on the cost"
     exceeded = []
     if answer.degrees.maximum > answer.degree:
-        exceeded.append("degree")
-    if len(answer.unreachable) or answer.lower > answer.cost:
-        exceeded.append(answer.measure)
-    return f"no: too high is {' and '.join(exceeded)}"
+        exceeded.append(f"the highest degree, {answer.degrees.maximum:,}, is above {answer.degree:,}")
+    if len(answer.unreachable):
+        exceeded.append("some topics are not connected")
+    elif answer.lower > answer.cost:
+        name = {"filtering": "filtering cost", "diameter": "diameter"}[answer.measure]
+        least = "" if answer.lower == answer.upper else "at least "
+        exceeded.append(f"the {name}, {least}{answer.lower:,}, is above {answer.cost:,}")
+    return f"no: {' and '.join(exceeded)}"

@@ -15,11 +15,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from meshwright.deploy.config.wiring import LOCAL, Wiring, client_id, local_client_id
 from meshwright.filters import has_wildcard, overlap_groups
+from meshwright.formatting import counted
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -311,12 +312,13 @@ def _is_forest(links: Iterable[frozenset[str]]) -> bool:
     return True
 
 
-def explain_delta(delta: Delta) -> Sequence[str]:
-    """Return lines that explain a delta to the person who is about to apply it."""
+def explain_delta(delta: Delta, done: int = 0) -> Sequence[str]:
+    """Return lines that explain a delta to the person who is about to apply it, after its first waves."""
+    delta = replace(delta, waves=delta.waves[done:])
     if not delta.steps and not delta.no_action:
         return ["nothing changes"]
     lines = []
-    for number, wave in enumerate(delta.waves, start=1):
+    for number, wave in enumerate(delta.waves, start=done + 1):
         lines.append(f"wave {number}:")
         lines += [f"  {step}" for step in wave]
     if delta.no_action:
@@ -324,16 +326,16 @@ def explain_delta(delta: Delta) -> Sequence[str]:
         lines.append(
             f"no action: {shown}; until they restart, they dial brokers that are gone, which is harmless"
         )
-    topics = f"{len(delta.affected_topics)} topics"
+    topics = counted(len(delta.affected_topics), "topic")
     if delta.restarts:
         losses = (
-            "are affected; where their trees stay, messages queue"
+            f"{'is' if len(delta.affected_topics) == 1 else 'are'} affected; where their trees stay, "
+            "messages queue"
             if delta.durable
             else "may lose messages meanwhile"
         )
-        lines.append(
-            f"clients of {len(delta.restarts)} brokers are disconnected for a moment; {topics} {losses}"
-        )
+        brokers = counted(len(delta.restarts), "broker")
+        lines.append(f"clients of {brokers} are disconnected for a moment; {topics} {losses}")
     elif delta.interrupted_links:
         lines.append(f"no client is disconnected; {topics} may lose messages meanwhile")
     return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,6 +131,18 @@ def read_federation(path: str | Path) -> DeployedFederation:
         return DeployedFederation(wiring, inventory, settings, fingerprint_, files, rollout)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise damaged(folder / FEDERATION.file, f"{type(error).__name__}: {error}") from error
+
+
+def exported_addresses(folders: Iterable[str | Path]) -> dict[str, tuple[str, int]]:
+    """Return host and port of the brokers of federations, by the folder of each; other folders have none."""
+    found: dict[str, tuple[str, int]] = {}
+    for folder in map(Path, folders):
+        if not (folder / FEDERATION.file).is_file():
+            continue
+        with suppress(FormatError):  # the configurations beside a manifest that cannot be read still can
+            endpoints = read_federation(folder).current_inventory.endpoints
+            found |= {folder_of(name): (one.host.lower(), one.port) for name, one in endpoints.items()}
+    return found
 
 
 def _inner_path(name: str) -> str:

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
 
+from meshwright.deploy.lint.options import is_option, likely_option
 from meshwright.errors import FormatError, InputError
 
 DEFAULT_PORT = 1883
@@ -109,6 +110,10 @@ class BrokerConfiguration:
     """Every `include_dir`, with its place."""
     unreadable: list[tuple[Place, str]] = field(default_factory=list)
     """Lines that cannot be understood, with reasons."""
+    unknown: list[tuple[Place, str]] = field(default_factory=list)
+    """Options that Mosquitto does not know, with their places."""
+    known: int = 0
+    """The number of lines with options that it knows."""
 
 
 def read_configurations(paths: Iterable[str | Path]) -> list[BrokerConfiguration]:
@@ -119,7 +124,7 @@ def read_configurations(paths: Iterable[str | Path]) -> list[BrokerConfiguration
     InputError
         If a path does not exist, or there is no configuration.
     FormatError
-        If a file is not text.
+        If a file is not text, or has no option of Mosquitto.
     """
     files: list[Path] = []
     for given in map(Path, paths):
@@ -155,6 +160,14 @@ def _name_brokers(brokers: list[BrokerConfiguration]) -> None:
 def _read(file: Path) -> BrokerConfiguration:
     broker = BrokerConfiguration(file.stem, str(file))
     _read_into(broker, file, set())
+    if broker.unknown and not broker.known:
+        place, keyword = broker.unknown[0]
+        meant = likely_option(keyword)
+        hint = f"did you mean {meant!r}?" if meant else "give a mosquitto.conf, or a folder with some"
+        raise FormatError(
+            f"{file} is not a Mosquitto configuration: it has no option of Mosquitto, but {keyword[:40]!r} "
+            f"in line {place.line}; {hint}"
+        )
     if not broker.listeners:
         port = broker.options.get("port", str(DEFAULT_PORT))
         place = Place(str(file), 1)
@@ -183,6 +196,10 @@ def _read_into(broker: BrokerConfiguration, file: Path, seen: set[Path]) -> None
     seen.add(file.resolve())
     bridge: Bridge | None = None
     for place, keyword, value in _lines(file):
+        if not is_option(keyword):
+            broker.unknown.append((place, keyword))
+            continue
+        broker.known += 1
         if keyword == "connection":
             bridge = Bridge(place, value)
             broker.bridges.append(bridge)

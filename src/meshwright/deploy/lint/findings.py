@@ -8,6 +8,7 @@ from typing import Any
 
 from meshwright.deploy.lint.configuration import BrokerConfiguration, Place, TopicLine
 from meshwright.deploy.lint.network import MOST_FILTERS, Link, Network
+from meshwright.deploy.lint.options import likely_option
 from meshwright.filters import overlaps, why_invalid
 
 STORM, DUPLICATE, FAULT, WARNING = SEVERITIES = "storm", "duplicate", "fault", "warning"
@@ -202,16 +203,27 @@ def _nowhere(network: Network) -> Iterator[Finding]:
             f"bridge {bridge.name!r} {where}, where none of these brokers listens"
             if address
             else f"bridge {bridge.name!r} {where}",
-            "correct the address, or give the configuration of that broker too",
+            "correct the address, give the configuration of that broker too, or name its address with "
+            "--inventory"
+            if address
+            else "give it the address of a broker",
             (broker.name,),
         )  # fmt: skip
 
 
 def _invalid(network: Network) -> Iterator[Finding]:
-    """Report topic lines that the broker does not understand, or that never match."""
+    """Report lines that the broker does not understand, and topic lines that never match."""
     for broker in network.brokers:
         for place, reason in broker.unreadable:
             yield Finding(FAULT, "syntax", place, reason, "correct the line", (broker.name,))
+        for place, keyword in broker.unknown:
+            meant = likely_option(keyword)
+            yield Finding(
+                FAULT, "option", place,
+                f"{keyword!r} is not an option of Mosquitto 2, which does not start with it",
+                f"did you mean {meant!r}?" if meant else "correct or remove the line",
+                (broker.name,),
+            )  # fmt: skip
         for bridge in broker.bridges:
             for line in bridge.topics:
                 invalid = why_invalid(line.local) or why_invalid(line.remote)

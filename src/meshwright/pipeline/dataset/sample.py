@@ -44,6 +44,8 @@ class Sample:
     seeds: list[str]
     levels: int
     by: str
+    silent: int = 0
+    """How many nodes that were found have no subscription in the dataset: they are topics only."""
 
 
 def sample(
@@ -88,7 +90,8 @@ def sample(
         kept.callback(groups.release)
         search = Search(groups, people, chosen, nodes, seed)
         search.run(people.numbers_of(start, search.eligible))
-        return Sample(search.to_interest(given), people.names_of(search.seeds), search.levels, chosen)
+        interest, seeds = search.to_interest(given), people.names_of(search.seeds)
+        return Sample(interest, seeds, search.levels, chosen, len(search.taken) - interest.num_nodes)
 
 
 class Search:

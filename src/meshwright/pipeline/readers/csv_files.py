@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from meshwright.errors import FormatError, InputError, first_five
+from meshwright.formatting import counted
 from meshwright.pipeline.readers import text
 from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading, is_tab_separated
@@ -55,8 +56,8 @@ class Layout:
 
     def wrong_width(self, width: int) -> str:
         """Return the reason for a line with this many columns: one of not too many, as they are counted."""
-        stated = str(width) if width <= MOST_STATED else f"more than {MOST_STATED}"
-        return f"{stated} columns, not {self.width}"
+        stated = counted(width, "column") if width <= MOST_STATED else f"more than {MOST_STATED} columns"
+        return f"{stated}, not {self.width}"
 
 
 def _column_place(names: Sequence[str], column: str, needed: bool, what: str, source: str) -> int | None:

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from meshwright.fingerprint import name_buffers
+from meshwright.store.tables import OPERATIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,8 +46,6 @@ HIDDEN = (
     "|(^|[ -~\u200c\u200d])[\u200c\u200d]"
 )
 """Characters that nobody sees; joiners only where they join nothing, as Indic scripts and emoji need them."""
-OPERATIONS = {"subscribe": False, "sub": False, "unsubscribe": True, "unsub": True}
-"""The operations, in lower case, and whether each is an unsubscribe."""
 TRIMMED = "blanks around a name removed"
 COMPOSED = "name put into Unicode's form NFC"
 NO_OPERATION = "empty operation read as a subscribe"
