@@ -89,7 +89,7 @@ def test_counts_of_one_are_singular(tmp_path: Path) -> None:
     assert "with at most 1 link per broker" in made.out
     assert "load: 1 topic on the busiest link" in meshwright("route", *words).out
     verified = meshwright("verify", *words).out
-    assert verified.count("connecting every topic needs at least 1 link\n") == 2
+    assert len(re.findall(r"connecting every topic needs at least 1 link( then)?\n", verified)) == 2
     chaos = meshwright("chaos", *words, "--samples", "1").out
     refused = meshwright("soc", words[1], "--links", "0").out
     for text in (made.out, verified, chaos, refused):

@@ -221,5 +221,5 @@ def degree_lines(figures: Mapping[str, Any]) -> list[str]:
         if "gap_at_degree" in figures
         else f"{limit}, "
     )
-    needed = f"connecting every topic needs at least {figures['bound_at_degree']:,}"
+    needed = f"connecting every topic needs at least {counted(figures['bound_at_degree'], 'link')}"
     return [f"certified: {near}{needed}{' then' if near.startswith('at') else ''}", *lines]
