@@ -63,13 +63,7 @@ def front(
     began = working_seconds()
     timing = Timing("best", {"seconds": seconds, "steps": steps, "front": True})
     budget = Budget(timing.for_search.get("seconds", seconds) if certify else seconds, steps)
-    known, slowest = _Known(), 0.0
-    for rule in (rules.gm, rules.minmax, *(rules.low(k) for k in GREEDIEST)):
-        if rule.k not in (None, np.inf) and budget.is_late(FOR_GREEDY):
-            break
-        before = working_seconds()
-        known.add(grow(interest, rule, threads=threads, progress=progress))
-        slowest = max(slowest, working_seconds() - before)
+    known, slowest = _grow_greedily(interest, budget, threads, progress)
     if prices is None and (certify or not (budget.spent or bounds.pair_topics(interest) > budget.most_pairs)):
         half = budget.seconds_for(1 / 2)
         prices = bounds.prices(interest, seconds=half, threads=threads, progress=progress)
@@ -95,6 +89,20 @@ def front(
         for overlay in known.unbeaten(max_degree)
     )
     return _proved(plans, timing, threads, progress) if certify else plans
+
+
+def _grow_greedily(
+    interest: Interest, budget: Budget, threads: int, progress: Progress | None
+) -> tuple[_Known, float]:
+    """Return what greedy designs find, and how many seconds the slowest of them took."""
+    known, slowest = _Known(), 0.0
+    for rule in (rules.gm, rules.minmax, *(rules.low(k) for k in GREEDIEST)):
+        if rule.k not in (None, np.inf) and budget.is_late(FOR_GREEDY):
+            break
+        began = working_seconds()
+        known.add(grow(interest, rule, threads=threads, progress=progress))
+        slowest = max(slowest, working_seconds() - began)
+    return known, slowest
 
 
 def _proved(
