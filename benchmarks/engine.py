@@ -101,6 +101,8 @@ def compare_paths(case: Case, rule: Rule = rules.gm) -> dict[str, Any]:
     record: dict[str, Any] = {}
     while any(_needs_more_runs(times, 5) for times in spent.values()):
         for name, call in calls.items():
+            if not _needs_more_runs(spent[name], 5):
+                continue
             idle = reset_peak()
             seconds, overlay = cpu_seconds(call)
             peak = peak_memory()

@@ -160,10 +160,10 @@ def _plans(page: Page) -> None:
         rows.append([*cells, figure(serial), figure(record["one"] / serial)])
     page.table(
         "GM on Spark",
-        "Wall time of exact GM with its waves on Spark, `local[2]`, over the engine alone on one thread or "
-        "two, whichever is faster. The start of the session does not count. The edges are identical, or "
-        "the case fails. Serial is the work of the driver between waves: one / serial is the maximum "
-        "speedup over one thread, with any number of executors.",
+        "Wall time of exact GM by the level sweep, with its waves on Spark, `local[2]`, over the engine "
+        "alone on one thread or two, whichever is faster. The start of the session does not count. The "
+        "edges are identical, or the case fails. Serial is the work of the driver between waves: one / "
+        "serial is the maximum speedup over one thread, with any number of executors.",
         [
             "case",
             "one s",
