@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -16,10 +17,11 @@ from hypothesis import strategies as st
 
 from calls import COMPILED, crowds, examples, triples
 from meshwright.greedy import Tuning, candidates, grow, index_run, pair_lists, rules
+from meshwright.greedy.index_run import IndexRun
 from meshwright.greedy.kernels import index
 from meshwright.greedy.kernels.state import State
 from meshwright.greedy.level_run import LevelRun, Task
-from meshwright.greedy.pair_lists import PairLists, lay_out_buckets
+from meshwright.greedy.pair_lists import PairLists, lay_out_buckets, most_places
 from meshwright.interest import Interest
 from meshwright.workloads import unif, zipf
 
@@ -55,7 +57,7 @@ def test_lists_hold_the_pairs_that_contribute(interest: Interest, links: int, da
     index.count_outside(run.state)
     topics, buckets = (
         np.arange(interest.num_topics, dtype=np.int32),
-        lay_out_buckets(run.state, index.most_places(run.state)),
+        lay_out_buckets(run.state, most_places(interest)),
     )
     pairs = np.empty(100_000, dtype=np.int64)
 
@@ -70,14 +72,47 @@ def test_lists_hold_the_pairs_that_contribute(interest: Interest, links: int, da
         if u < cut:
             assert by_three[u, v] == comb(count, 3)
         else:
-            assert (by_three[u, v] > 0) == (count > 3)
+            assert by_three[u, v] == comb(max(count - 1, 0), 3)
+
+
+@settings(max_examples=examples(150, 25))
+@given(few_topics, st.integers(0, 20), st.sampled_from([None, 60, 200]), st.booleans())
+def test_pairs_above_level_3_come_with_what_they_contribute(
+    interest: Interest, links: int, room: int | None, twice: bool
+) -> None:
+    """Every pair above level 3 is listed once, with its contribution, whether or not all of level 3 fits."""
+    run, task = begin(interest, links)
+    with ThreadPoolExecutor(1) as pool:
+        task = replace(task, tuning=Tuning(index=4, room=room))
+        lists = IndexRun(task, run.state, run.driver, pool, 1)
+        lists.twice = twice
+        fits = lists.list_high()
+    expected = {
+        (u, v): count
+        for u, v in combinations(range(interest.num_nodes), 2)
+        if (count := differing(run.state, u, v)) > 3
+    }
+    if fits:
+        listed = [(int(pair >> 32), int(pair & 0xFFFFFFFF)) for pair in lists.high]
+        assert listed == sorted(expected)
+        assert dict(zip(listed, lists.bounds.pair.tolist(), strict=True)) == expected
+
+
+@given(crowds(nodes=(1, 30), subscriptions=120))
+def test_places_are_counted_for_the_topic_that_needs_most(interest: Interest) -> None:
+    """A topic needs a place for each later topic of each of its subscribers, and there is one to spare."""
+    held = [mine.tolist() for mine in np.split(interest.node_topics, interest.node_ptr[1:-1])]
+    later: Counter[int] = Counter()
+    for mine in held:
+        later.update({t: len(mine) - 1 - place for place, t in enumerate(mine)})
+    assert most_places(interest) == max(later.values(), default=0) + 1
 
 
 def test_a_full_list_leaves_the_buckets_clean() -> None:
     """A list without room for all pairs is refused, and listing again finds them."""
     interest = zipf(40, 8, min_size=4, max_size=7, seed=3)
     run, _ = begin(interest, 0)
-    topics, buckets = np.arange(8, dtype=np.int32), lay_out_buckets(run.state, index.most_places(run.state))
+    topics, buckets = np.arange(8, dtype=np.int32), lay_out_buckets(run.state, most_places(interest))
     room = np.empty(50_000, dtype=np.int64)
     length = index.list_by_three(run.state, 40, buckets, topics, 0, 40, room)
     expected = sorted(room[:length])

@@ -50,7 +50,7 @@ class PhaseRun(IndexRun):
 
     def link_all(self) -> None:
         """Link phase after phase, after `list_high`."""
-        self.level = max(LISTED, int(self.bounds.max(initial=0)))
+        self.level = max(LISTED, int(self.bounds.pair.max(initial=0)))
         going = True
         while going:
             best = self._link_phase()

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright.greedy.pair_lists import PairLists
-from meshwright.greedy.path_choice import LISTED, listing_twice_pays
+from meshwright.greedy.path_choice import LISTED, choose_three, listing_twice_pays
 
 if TYPE_CHECKING:
     from meshwright.arrays import Bits, Ids, Offsets
     from meshwright.greedy.driver import Driver
+    from meshwright.greedy.kernels.listed_pairs import Bounds
     from meshwright.greedy.kernels.state import Goal, Links, State
     from meshwright.greedy.level_run import Task
 
@@ -55,7 +56,7 @@ class IndexRun:
         """Whether level 3 is better listed in two slices."""
         self.high: Offsets = np.zeros(0, dtype=np.int64)
         """The pairs that contribute more than 3."""
-        self.bounds: Ids = np.zeros(0, dtype=np.int32)
+        self.bounds: Bounds = bounds_of(np.zeros(0, dtype=np.int32))
         """What each of them contributes at most."""
         self.third: Offsets = np.zeros(0, dtype=np.int64)
         """The pairs of the rows below `cut` that contribute 3 or more, until the next list is made."""
@@ -74,29 +75,24 @@ class IndexRun:
         from meshwright.greedy.kernels.index import count_outside
 
         count_outside(self.state)
-        if not self._list_high():
-            return False
-        sizes = np.diff(self.interest.node_ptr).astype(np.int32)
-        self.bounds = np.minimum(sizes[self.high >> 32], sizes[self.high & 0xFFFFFFFF])
-        return True
-
-    def _list_high(self) -> bool:
         nodes = self.interest.num_nodes
         for cut in self._cuts():
             pairs = self.lists.list_pairs(LISTED, 0, nodes, cut)
             if pairs is not None:
                 self.cut, end = cut, int(np.searchsorted(pairs, cut << 32))
-                self.third, rest = pairs[:end], pairs[end:]
-                # A pair that shares more than three topics is listed more than once.
+                self.third = pairs[:end]
+                # A pair that differs in more than three topics is listed more than once.
                 repeated = self.third[np.flatnonzero(self.third[1:] == self.third[:-1])]
-                self.high = np.concatenate((_once(repeated), _once(rest)))
+                both, times = _once(repeated)
+                self._keep_high([(both, self._topics_of(times + 1)), self._above(pairs[end:])])
                 return True
-        parts, low, width = [], 0, self.first_rows
+        parts: list[tuple[Offsets, Ids]] = []
+        low, width = 0, self.first_rows
         while low < nodes:
             pairs = self.lists.list_pairs(LISTED, low, low + width, 0)
             if pairs is not None:
-                parts.append(_once(pairs))
-                count, done = sum(map(len, parts)), min(low + width, nodes)
+                parts.append(self._above(pairs))
+                count, done = sum(len(part) for part, _ in parts), min(low + width, nodes)
                 # The rows below have fewer pairs each: give up as soon as all would hardly fit.
                 if count > self.lists.room or count * nodes > 2 * self.lists.room * done:
                     return False
@@ -105,8 +101,28 @@ class IndexRun:
                 return False
             else:
                 width //= 2
-        self.high = np.concatenate(parts)
+        self._keep_high(parts)
         return True
+
+    def _keep_high(self, parts: list[tuple[Offsets, Ids]]) -> None:
+        """Keep the pairs above level 3, with what they contribute before any link."""
+        self.high = np.concatenate([pairs for pairs, _ in parts])
+        self.bounds = bounds_of(np.concatenate([contributions for _, contributions in parts]))
+
+    def _above(self, pairs: Offsets) -> tuple[Offsets, Ids]:
+        """Return each pair of a list of those above level 3 once, and what it contributes.
+
+        In each bucket of two topics, its first meeting does not count. So a pair with c topics is listed
+        C(c, 3) − C(c − 1, 2) = C(c − 1, 3) times.
+        """
+        once, times = _once(pairs)
+        return once, self._topics_of(times) + np.int32(1)
+
+    def _topics_of(self, sets: Offsets) -> Ids:
+        """Return how many topics there are, given how many sets of three they have."""
+        most = int(np.diff(self.interest.node_ptr).max(initial=0))
+        by_topics = choose_three(np.arange(most + 1, dtype=np.float64))
+        return np.searchsorted(by_topics, sets).astype(np.int32)
 
     def _cuts(self) -> tuple[int, ...]:
         """Return the rows up to which level 3 may be listed together with the levels above, best first."""
@@ -116,9 +132,11 @@ class IndexRun:
     def link_all(self) -> None:
         """Link all levels, after `list_high`."""
         limit = self.state.max_degree
-        for level in range(int(self.bounds.max(initial=0)), LISTED, -1):
+        for level in range(int(self.bounds.pair.max(initial=0)), LISTED, -1):
             self._take(self.high, self.bounds, level, limit)
         self._link(self.third, LISTED, limit)
+        # The next list overwrites it, or has more room and leaves it behind.
+        self.third = self.third[:0].copy()
         self.link_from(LISTED, self.cut)
 
     def link_from(self, level: int, low: int = 0) -> None:
@@ -185,25 +203,27 @@ class IndexRun:
             self._take(pairs, None, level, limit)
             return
         portions = [pairs[begin : begin + PORTION] for begin in range(0, len(pairs), PORTION)]
-        ahead: deque[Future[int]] = deque()
+        most_ahead = min(2 * self.threads - 2, len(portions) - 1)
+        spare = [np.full_like(self.state.noted, -1) for _ in range(most_ahead)]
+        ahead: deque[tuple[Future[int], Ids]] = deque()
         for number, portion in enumerate(portions):
-            for later in range(number + 1 + len(ahead), min(number + 2 * self.threads - 1, len(portions))):
-                noted = np.full_like(self.state.noted, -1)
-                ahead.append(self.pool.submit(keep, self.state, noted, portions[later], level))
+            for later in range(number + 1 + len(ahead), min(number + 1 + most_ahead, len(portions))):
+                noted = spare.pop()
+                check = self.pool.submit(keep, self.state, noted, portions[later], level)
+                ahead.append((check, noted))
             self._take(portion, None, level, limit)
             if ahead:
-                check = ahead.popleft()
+                check, noted = ahead.popleft()
                 if not check.cancel():
                     portions[number + 1] = portions[number + 1][: check.result()]
+                spare.append(noted)
 
-    def _take(self, pairs: Offsets, bounds: Ids | None, level: int, limit: int) -> None:
+    def _take(self, pairs: Offsets, bounds: Bounds | None, level: int, limit: int) -> None:
         from meshwright.greedy.kernels.listed_pairs import take
 
         cursor = np.zeros(1, dtype=np.int64)
-        bounds = np.zeros(0, dtype=np.int32) if bounds is None else bounds
-        self.driver.run(
-            lambda goal, links: take(self.state, pairs, bounds, level, limit, cursor, goal, links)
-        )
+        known = bounds_of(np.zeros(0, dtype=np.int32)) if bounds is None else bounds
+        self.driver.run(lambda goal, links: take(self.state, pairs, known, level, limit, cursor, goal, links))
 
 
 def open_below(state: State, limit: int) -> Bits:
@@ -213,7 +233,15 @@ def open_below(state: State, limit: int) -> Bits:
     return state.allowed_nodes & np.packbits(fewer, bitorder="little").view(np.uint64)
 
 
-def _once(pairs: Offsets) -> Offsets:
-    """Return each pair of a sorted list once."""
-    once: Offsets = pairs[np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)]]
-    return once
+def bounds_of(pairs: Ids) -> Bounds:
+    """Return the bounds of listed pairs, also by block."""
+    from meshwright.greedy.kernels.listed_pairs import BLOCK, Bounds
+
+    blocks = np.arange(0, len(pairs), BLOCK)
+    return Bounds(pairs, np.maximum.reduceat(pairs, blocks) if len(pairs) else pairs.copy())
+
+
+def _once(pairs: Offsets) -> tuple[Offsets, Offsets]:
+    """Return each pair of a sorted list once, and how often it is listed."""
+    first = np.flatnonzero(np.append(True, pairs[1:] != pairs[:-1])[: len(pairs)])
+    return pairs[first], np.diff(np.append(first, len(pairs)))

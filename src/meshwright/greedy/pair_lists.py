@@ -1,4 +1,8 @@
-"""Lists of pairs that contribute a low level, made by several threads and sorted, within bounded memory."""
+"""Lists of pairs that contribute a low level, made by several threads and sorted.
+
+Their memory is proportional to the number of subscriptions, and doubled only if the pairs of one row alone
+do not fit.
+"""
 
 from __future__ import annotations
 
@@ -66,9 +70,7 @@ class PairLists:
     @cached_property
     def buckets(self) -> list[Buckets]:
         """Working memory for listing by two or three topics, for each thread."""
-        from meshwright.greedy.kernels.index import most_places
-
-        places = most_places(self.state)
+        places = most_places(self.interest)
         return [lay_out_buckets(self.state, places) for _ in range(self.threads)]
 
     @property
@@ -195,6 +197,15 @@ def digit_bits(bits: int, pairs: int) -> int:
     """
     most = MANY_BITS if pairs >= 1 << (MANY_BITS - 1) else FEW_BITS
     return max(-(-bits // max(-(-bits // most), 1)), 1)
+
+
+def most_places(interest: Interest) -> int:
+    """Return how many places the subscribers of a topic need at most, with one to write beyond them."""
+    from meshwright.greedy.kernels.index import add_places
+
+    places = np.zeros(interest.num_topics, dtype=np.int64)
+    add_places(frozen(interest.node_ptr, np.int64), frozen(interest.node_topics, np.int32), places)
+    return int(places.max(initial=0)) + 1
 
 
 def lay_out_buckets(state: State, places: int) -> Buckets:

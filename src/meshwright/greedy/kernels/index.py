@@ -96,15 +96,11 @@ class Buckets(NamedTuple):
 
 
 @kernel
-def most_places(state: State) -> int:
-    """Return how many places the subscribers of a topic need at most, with one to write beyond them."""
-    most = 0
-    for topic in range(len(state.components)):
-        places = 0
-        for slot in range(state.topic_ptr[topic], state.topic_ptr[topic + 1]):
-            places += state.node_ptr[np.int64(state.topic_nodes[slot]) + 1] - state.entry[slot] - 1
-        most = max(most, places)
-    return most + 1
+def add_places(node_ptr: Offsets, node_topics: Ids, places: Offsets) -> None:
+    """Count, by topic, the places that its subscribers need: one for each of their later topics."""
+    for v in range(len(node_ptr) - 1):
+        for i in range(node_ptr[v], node_ptr[v + 1]):
+            places[node_topics[i]] += node_ptr[v + 1] - i - 1
 
 
 @inlined

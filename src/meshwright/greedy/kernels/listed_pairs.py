@@ -8,7 +8,7 @@ Under a limit of the degree, a node that has reached it is closed: its bit in `a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,18 @@ from meshwright.jit.simd import prefetch
 if TYPE_CHECKING:
     from meshwright.arrays import Ids, Int, Offsets
     from meshwright.greedy.kernels.state import Goal, Links, State
+
+BLOCK = 1024
+"""A level passes over this many pairs at a time if none of them contributes as much."""
+
+
+class Bounds(NamedTuple):
+    """What listed pairs contribute at most; empty for a list whose pairs contribute one level only."""
+
+    pair: Ids
+    """By pair."""
+    block: Ids
+    """By block of pairs: the highest of their bounds, or more."""
 
 
 @inlined
@@ -123,25 +135,31 @@ def add_link(state: State, u: Int, v: Int, level: Int, limit: Int, goal: Goal, l
     return FOUND if links.contribution[edge] == level else BROKEN
 
 
-@kernel
-def take(
+@inlined
+def highest(bounds: Ids, begin: Int, end: Int) -> np.int32:
+    """Return the highest bound of a block."""
+    most = np.int32(0)
+    for i in range(begin, end):
+        most = max(most, bounds[i])
+    return most
+
+
+@inlined
+def take_block(
     state: State,
     pairs: Offsets,
     bounds: Ids,
     level: Int,
     limit: Int,
+    end: Int,
     cursor: Offsets,
     goal: Goal,
     links: Links,
 ) -> int:
-    """Link, in order, the listed pairs that contribute exactly `level`, from `cursor[0]` on.
-
-    With `bounds`, pairs are passed over unless their bound is the level; it is lowered to what a check finds.
-    Nodes are closed when they have `limit` links.
-    """
+    """Link the pairs from `cursor[0]` to `end` as `take` does; return how that ended, or `FOUND`."""
     tally, bounded, last = state.tally, len(bounds) > 0, len(pairs) - 1
     limited, row = limit < MOST, np.int64(-1)
-    for i in range(cursor[0], len(pairs)):
+    for i in range(cursor[0], end):
         cursor[0] = i
         if tally[WORK] > goal.work:
             return PAUSED
@@ -168,24 +186,59 @@ def take(
                 count = 0
         if bounded:
             bounds[i] = count
-    cursor[0] = len(pairs)
+    return FOUND
+
+
+@kernel
+def take(
+    state: State,
+    pairs: Offsets,
+    bounds: Bounds,
+    level: Int,
+    limit: Int,
+    cursor: Offsets,
+    goal: Goal,
+    links: Links,
+) -> int:
+    """Link, in order, the listed pairs that contribute exactly `level`, from `cursor[0]` on.
+
+    With bounds, pairs are passed over unless their bound is the level; it is lowered to what a check finds.
+    Nodes are closed when they have `limit` links.
+    """
+    bounded = len(bounds.pair) > 0
+    for block in range(cursor[0] // BLOCK, -(-len(pairs) // BLOCK)):
+        if bounded and bounds.block[block] < level:
+            continue
+        begin, end = block * BLOCK, min((block + 1) * BLOCK, len(pairs))
+        cursor[0] = max(cursor[0], begin)
+        status = take_block(state, pairs, bounds.pair, level, limit, end, cursor, goal, links)
+        if status != FOUND:
+            return status
+        cursor[0] = end
+        if bounded:
+            bounds.block[block] = highest(bounds.pair, begin, end)
     return EXHAUSTED
 
 
 @kernel
-def find(state: State, pairs: Offsets, bounds: Ids, level: Int) -> int:
+def find(state: State, pairs: Offsets, bounds: Bounds, level: Int) -> int:
     """Return the place of the first listed pair that contributes exactly `level`, or the number of pairs.
 
     Pairs are passed over, and bounds lowered, as `take` does.
     """
     row = np.int64(-1)
-    for i in range(len(pairs)):
-        u, v = pairs[i] >> 32, pairs[i] & HALF
-        if bounds[i] == level and both_open(state, u, v):
-            if u != row:
-                note(state, state.noted, u)
-                row = u
-            bounds[i] = contribution_of_noted(state, state.noted, u, v, level)
-            if bounds[i] == level:
-                return i
+    for block in range(len(bounds.block)):
+        if bounds.block[block] < level:
+            continue
+        begin, end = block * BLOCK, min((block + 1) * BLOCK, len(pairs))
+        for i in range(begin, end):
+            u, v = pairs[i] >> 32, pairs[i] & HALF
+            if bounds.pair[i] == level and both_open(state, u, v):
+                if u != row:
+                    note(state, state.noted, u)
+                    row = u
+                bounds.pair[i] = contribution_of_noted(state, state.noted, u, v, level)
+                if bounds.pair[i] == level:
+                    return i
+        bounds.block[block] = highest(bounds.pair, begin, end)
     return len(pairs)

@@ -15,8 +15,8 @@ from meshwright.errors import InputError
 from meshwright.greedy import Tuning, rules, waves
 from meshwright.greedy.candidates import everything
 from meshwright.greedy.level_run import Task
-from meshwright.greedy.pair_lists import PAIRS_A_SUBSCRIPTION
-from meshwright.greedy.path_choice import EVERY_LEVEL, highest_level, index_seconds
+from meshwright.greedy.pair_lists import PAIRS_A_SUBSCRIPTION, most_places
+from meshwright.greedy.path_choice import EVERY_LEVEL, LISTED, highest_level, index_seconds
 from meshwright.jit.announce import working_seconds
 from meshwright.overlay import Overlay
 from meshwright.pipeline.planning.divide import Loss, divide, loss
@@ -49,13 +49,15 @@ class Choice:
     parts: int = 1
 
 
-def choose(interest: Interest, rule: Rule, parts: int | None = None, *, free: int | None = None) -> Choice:
+def choose(
+    interest: Interest, rule: Rule, parts: int | None = None, *, free: int | None = None, threads: int = 1
+) -> Choice:
     """Choose how to plan an interest; `free` is the free memory in bytes, by default that of this machine."""
     if parts is not None:
         return Choice(PARTS, f"--parts {parts} was given", parts)
     task = Task(interest, rule, everything, None, Tuning())
     listed = highest_level(task) == EVERY_LEVEL
-    needed = index_bytes(interest) if listed else engine_bytes(interest, sparing=rule.k is not None)
+    needed = index_bytes(task, threads) if listed else engine_bytes(interest, sparing=rule.k is not None)
     room = ROOM_SHARE * (free_memory() if free is None else free)
     if needed > room:
         # If the workers run on this machine, each core plans a part at the same time.
@@ -90,9 +92,16 @@ def engine_bytes(interest: Interest, *, sparing: bool) -> int:
     return subscriptions * 28 + rows * (nodes // 8 + 64) + nodes * (280 * (2 if sparing else 1) + 24 + 96)
 
 
-def index_bytes(interest: Interest) -> int:
-    """Return about how much memory the engine needs where every level is listed from the index."""
-    return interest.num_subscriptions * (36 + 12 * PAIRS_A_SUBSCRIPTION) + interest.num_nodes * 40
+def index_bytes(task: Task, threads: int) -> int:
+    """Return about how much memory the engine needs where every level is listed from the index.
+
+    That is labels and lists, the pairs that contribute more than can be listed later, and for each thread
+    what it notes of the later topics of a topic's subscribers.
+    """
+    held = task.interest
+    lists = held.num_subscriptions * (36 + 12 * PAIRS_A_SUBSCRIPTION) + held.num_nodes * 40
+    above = float(task.shared_topics[LISTED + 1 :].sum())
+    return int(lists + 36 * above + threads * 44 * most_places(held))
 
 
 def free_memory() -> int:
@@ -178,7 +187,7 @@ def construct(
     """
     given = {name: value for name, value in (parameters or {}).items() if value is not None}
     rule = check(algorithm, given, parts, coverage)
-    chosen = choice or choose(interest, rule, parts)
+    chosen = choice or choose(interest, rule, parts, threads=threads)
     if chosen.way != DRIVER:
         warm_up(rule)
     if chosen.way == PARTS:
