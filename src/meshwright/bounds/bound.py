@@ -10,7 +10,7 @@ import numpy as np
 from meshwright.arrays import check_threads
 from meshwright.bounds.ascent import PAYING, STEPS, Ascent, Deadline
 from meshwright.bounds.degree_limits import NodePrices
-from meshwright.bounds.loads import Loads
+from meshwright.bounds.loads import MOST_PAIRS, Loads
 from meshwright.bounds.prices import SCALE, Prices, certify, first_prices, polish, require_prices
 from meshwright.errors import InputError
 from meshwright.interest import Interest
@@ -18,6 +18,7 @@ from meshwright.interest import Interest
 if TYPE_CHECKING:
     from meshwright.arrays import Ids
     from meshwright.bounds.load_kernels import Floats
+    from meshwright.bounds.loads import Scan
     from meshwright.progress import Progress
 
 
@@ -159,8 +160,20 @@ def tight_pairs(
     if isinstance(prices, NodePrices):
         extra = ((prices.allowance - SCALE // 2) / SCALE).astype(np.float32)
     found = loads.scan(price, 1 - slack - ROUNDING, extra)
-    while found.every > 1 and slack > ROUNDING:
-        slack /= 2
+    while found.every > 1 and (less := _fitting_slack(found, slack)) > ROUNDING:
+        slack = less
         found = loads.scan(price, 1 - slack - ROUNDING, extra)
-    order = np.sort(np.argsort(-found.load, kind="stable")[:most])
+    load = found.load if found.every == 1 else np.where(found.load >= 1 - 2 * ROUNDING, found.load, 0)
+    order = np.sort(np.argsort(-load, kind="stable")[: min(most, np.count_nonzero(load))])
     return TightPairs(found.u[order], found.v[order], found.load[order])
+
+
+def _fitting_slack(found: Scan, slack: float) -> float:
+    """Return half the slack of a scan that found too many pairs, or less, as its sample suggests.
+
+    A scan takes as long as a round of the ascent, so slack that still leaves twice too many is passed over.
+    """
+    slack /= 2
+    while slack > ROUNDING and found.every * np.sum(found.load >= 1 - slack - ROUNDING) > 2 * MOST_PAIRS:
+        slack /= 2
+    return slack

@@ -30,7 +30,13 @@ PAIRS_PER_NODE = 100
 
 
 def priced(
-    interest: Interest, prices: Prices | NodePrices, greedy: Overlay, *, max_degree: int | None = None
+    interest: Interest,
+    prices: Prices | NodePrices,
+    greedy: Overlay,
+    *,
+    max_degree: int | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
 ) -> Overlay:
     """Grow by prices among the tight pairs and the links of a greedy overlay.
 
@@ -38,12 +44,22 @@ def priced(
     those at the lowest degree it can. With prices that know the degree, a link costs the allowances of its
     ends, so that nodes that many links want keep their places for those that need them most.
     """
-    tight = bounds.tight_pairs(prices, most=PAIRS_PER_NODE * interest.num_nodes, slack=SLACK)
+    most = PAIRS_PER_NODE * interest.num_nodes
+    tight = bounds.tight_pairs(prices, most=most, slack=SLACK, threads=threads)
     pairs = np.concatenate((np.column_stack((tight.u, tight.v)), np.column_stack((greedy.u, greedy.v))))
     pairs = np.unique(pairs, axis=0)
     costs = prices.allowed(*pairs.T) if isinstance(prices, bounds.NodePrices) else None
-    overlay = price_greedy(interest, pairs, prices.q, costs=costs, max_degree=max_degree)
-    return grow(interest, rules.gm if max_degree is None else rules.minmax, start=overlay)
+    overlay = price_greedy(interest, pairs, prices.q, costs=costs, max_degree=max_degree, progress=progress)
+    rule = rules.gm if max_degree is None else rules.minmax
+    return grow(interest, rule, start=overlay, threads=threads, progress=progress)
+
+
+def pricing_seconds(interest: Interest, growing: float) -> float:
+    """Estimate how long `priced` takes, given how long a greedy design took.
+
+    Before it grows an overlay, it scans all pairs, topic by topic.
+    """
+    return DEARER * growing + bounds.pair_topics(interest) / SCANNED_A_SECOND
 
 
 OBJECTIVES = ("edges", "degree", "balanced")
@@ -95,10 +111,11 @@ def best(
         prices = bounds.prices(interest, seconds=share, threads=threads, progress=progress)
     limit = interest.num_nodes if objective == "edges" else measure.degrees(greedy).maximum
     improvement = _Improvement(greedy, safe, limit, budget, prices, seed, threads, progress)
-    improvement.pricing = DEARER * growing
+    improvement.pricing = pricing_seconds(interest, growing)
     if objective == "edges":
-        if prices is not None:
-            improvement.race(_pruned(priced(interest, prices, greedy), seed), limit)
+        if prices is not None and budget.allows(improvement.pricing, FOR_THE_START):
+            grown = priced(interest, prices, greedy, threads=threads, progress=progress)
+            improvement.race(_pruned(grown, seed), limit)
         improvement.run(1.0, limit, pressing_from=PRESSING_FROM)
         return improvement.overlay()
     if prices is not None:
@@ -129,10 +146,12 @@ SPARING, GENEROUS = 8, 2
 """One of this many steps that lower degrees may add a link: at first, and from the middle of a try on."""
 FEW_ABOVE = 5
 """Halfway, a try goes on with a fifth of the links above the degree, or with this many."""
-FOR_A_START = 0.4
-"""The share of what is left of the budget that growing a start by prices may take."""
-DEARER = 2
-"""To grow an overlay by prices takes about this many times as long as without them."""
+FOR_A_START, FOR_THE_START = 0.4, 0.8
+"""The share of what is left of the budget that growing a start by prices may take: one of several, or the
+only one."""
+DEARER, SCANNED_A_SECOND = 1.5, 50_000_000
+"""To grow an overlay by prices takes this many times as long as without them, and a scan takes a second for
+this many pairs, topic by topic."""
 PATIENCE = 40
 """Steps for each link without a gain after which the search goes back to the best, with larger ruins. Larger
 ruins take longer and gain less, so their patience falls with the third power of their size."""
@@ -242,15 +261,22 @@ class _Improvement:
 
     def priced_start(self, degree: int) -> search.RuinAndRecreate | None:
         """Return an overlay grown by prices that know a degree; None if there is no time for that."""
-        affordable = self.budget.seconds_for(FOR_A_START)
-        if self.prices is None or (affordable is not None and self.pricing >= affordable):
+        if self.prices is None or not self.budget.allows(self.pricing, FOR_A_START):
             return None
         share = self.budget.seconds_for(FOR_DEGREES)
         knowing = bounds.links_at_degree(
             self.prices, degree, seconds=share, threads=self.threads, progress=self.progress
         )
         began = working_seconds()
-        start = _pruned(priced(self.greedy.interest, knowing, self.greedy, max_degree=degree), self.seed)
+        grown = priced(
+            self.greedy.interest,
+            knowing,
+            self.greedy,
+            max_degree=degree,
+            threads=self.threads,
+            progress=self.progress,
+        )
+        start = _pruned(grown, self.seed)
         self.pricing = working_seconds() - began
         self.priced_for.add(degree)
         if degree == self.kept.limit:

@@ -56,6 +56,11 @@ class Budget:
         """Return a part of the remaining seconds, or None for a budget in steps."""
         return None if self.steps is not None else part * self.seconds * (1 - self.share)
 
+    def allows(self, seconds: float, share: float) -> bool:
+        """Return whether something takes less than a share of the remaining seconds; with steps, always."""
+        left = self.seconds_for(share)
+        return left is None or seconds < left
+
     def steps_until(self, share: float) -> int:
         """Return the steps left until a share is spent, at least 1; unlimited for a budget in seconds."""
         return sys.maxsize if self.steps is None else max(1, math.ceil(share * self.steps) - self.taken)

@@ -67,7 +67,8 @@ def front(
     if prices is None and (certify or not (budget.spent or bounds.pair_topics(interest) > budget.most_pairs)):
         half = budget.seconds_for(1 / 2)
         prices = bounds.prices(interest, seconds=half, threads=threads, progress=progress)
-    searching = _CappedSearch(known, budget, prices, seed, progress, pricing=best.DEARER * slowest)
+    searching = _CappedSearch(known, budget, prices, seed, threads, progress)
+    searching.pricing = best.pricing_seconds(interest, slowest)
     searching.run(searching.start(), interest.num_nodes, UNLIMITED)
     lowest, highest = _lowest_cap(known.lowest, prices), known.highest - 1
     caps = _caps(lowest, highest)
@@ -130,14 +131,13 @@ class _CappedSearch:
         budget: Budget,
         prices: Prices | None,
         seed: int,
+        threads: int,
         progress: Progress | None,
-        *,
-        pricing: float,
     ) -> None:
         self.known, self.budget, self.prices = known, budget, prices
-        self.pricing = pricing
+        self.pricing = 0.0
         """About how many seconds it takes to grow an overlay by prices."""
-        self.seed, self.progress = seed, progress
+        self.seed, self.threads, self.progress = seed, threads, progress
         self.pressing = True
         """Whether the search lowers the degree below the limit, or uses it up."""
         self.needed = None if prices is None else prices.bound
@@ -155,11 +155,12 @@ class _CappedSearch:
         The latter may be above the limit. It is left out if growing it takes too much of the time.
         """
         known = self.known.within(self.known.nodes if cap is None else cap)
-        affordable = self.budget.seconds_for(best.FOR_A_START)
-        if self.prices is None or (affordable is not None and self.pricing >= affordable):
+        if self.prices is None or not self.budget.allows(self.pricing, best.FOR_A_START):
             return known
         began = working_seconds()
-        grown = priced(known.interest, self.prices, known, max_degree=cap)
+        grown = priced(
+            known.interest, self.prices, known, max_degree=cap, threads=self.threads, progress=self.progress
+        )
         self.pricing = working_seconds() - began
         return min(known, grown, key=len)
 

@@ -138,6 +138,7 @@ def price_greedy(
     *,
     costs: Floats | None = None,
     max_degree: int | None = None,
+    progress: Progress | None = None,
 ) -> Overlay:
     """Add, one at a time, the pair with the largest Σ of max(weight at u, weight at v) over what it merges.
 
@@ -156,6 +157,8 @@ def price_greedy(
         One number above 0 for each pair; 1 by default.
     max_degree
         A pair that would push either end over it is not a candidate.
+    progress
+        Called with the number of links, after each stride.
     """
     from meshwright.greedy.kernels.by_value import PricedPairs, begin_by_price, run_by_price
 
@@ -174,6 +177,6 @@ def price_greedy(
     def step(goal: Goal, links: Links) -> int:
         return run_by_price(state, priced, goal, links)
 
-    driver = Driver(state)
+    driver = Driver(state, progress=progress)
     driver.run(step)
     return Overlay(interest, *driver.links())
