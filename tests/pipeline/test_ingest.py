@@ -380,6 +380,8 @@ def test_a_table_of_a_session(spark: SparkSession, tmp_path: Path) -> None:
     assert load_interest(tmp_path / "out").fingerprint == load_interest(tmp_path / "here").fingerprint
     less = mw.pipeline.ingest(spark, table, tmp_path / "less", **columns, excluded=("1",))
     assert less.topics == outcome.topics - 1
+    empty = mw.pipeline.ingest(spark, table.limit(0), tmp_path / "empty", **columns, allow_empty=True)
+    assert (empty.read, empty.kept) == (0, 0)
     with pytest.raises(InputError, match=r"no column 'node' in the table; the columns are 'client'.*node="):
         mw.pipeline.ingest(spark, table, tmp_path / "other")
     with pytest.raises(InputError, match=r"is double, but node names are strings or integers"):

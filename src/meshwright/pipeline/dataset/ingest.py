@@ -175,10 +175,10 @@ def ingest(
             kept.callback(blocks.release)
             given = sorted(str(source) for source in sources)
             found = Found(blocks, [file.path for file in files])
-        if not found.read and not allow_empty:
-            # Before the columns are checked: without rows, none has a value.
+        if found.read:
+            found.check(chosen, max_bad)
+        elif not allow_empty:
             raise NothingKeptError(count_rows(found, None, chosen), out, given)
-        found.check(chosen, max_bad)
         with report("numbering names"):
             relation = relate_found(found, chosen, cores=tasks_at_once(spark))
             kept.callback(relation.release)
@@ -211,9 +211,10 @@ def ingest_table(
         blocks = table_blocks(table, reading).keep()
         kept.callback(blocks.release)
         found = Found(blocks, [TABLE])
-        if not found.read and not allow_empty:
+        if found.read:
+            found.check(reading, max_bad)
+        elif not allow_empty:
             raise NothingKeptError(count_rows(found, None, reading), out, ["the table"])
-        found.check(reading, max_bad)
         relation = relate_found(found, reading, cores=tasks_at_once(spark))
         kept.callback(relation.release)
         outcome = count_rows(found, relation, reading)
@@ -281,7 +282,7 @@ class Found:
         return Aside(self.sources, so_far, ranks, self.bad)
 
     def check(self, reading: Reading, max_bad: float) -> None:
-        """Refuse too large a share of bad rows, and columns that no row has.
+        """Refuse too large a share of bad rows, and columns that no row has; there must be rows.
 
         With `both_ways`, a good line makes two rows, so lines are counted instead.
 
