@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
@@ -42,11 +41,11 @@ from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
 from meshwright.store.dataset_folders import new_dataset
-from meshwright.store.dataset_parts import QUARANTINE
 from meshwright.store.datasets import MQTT, manifest
-from meshwright.store.tables import count_reasons, read_parts
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
     from meshwright.pipeline.flow import Flow
@@ -379,8 +378,3 @@ def write_found(
                 topic_kind=reading.topic_kind or (MQTT if reading.format in MQTT_FORMATS else None),
             )
         )
-
-
-def quarantine_reasons(dataset: str | Path) -> dict[str, int]:
-    """Return the number of quarantined records for each reason, the most frequent first."""
-    return count_reasons(read_parts(Path(dataset) / "quarantine", QUARANTINE))
