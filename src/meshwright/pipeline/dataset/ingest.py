@@ -103,22 +103,32 @@ class NothingKeptError(InputError):
         self, outcome: Outcome, out: str | Path, sources: Sequence[str], examples: Sequence[str] = ()
     ) -> None:
         self.outcome = outcome
+        self.finding = f"nothing was kept, so nothing is written to {out}: {self._cause(outcome, sources)}"
+        """What is wrong, without the parameter that accepts it."""
         self.examples = examples
         """The first rows that are quarantined, each with its source, line and reason."""
-        if outcome.read:
-            fates = {
-                "quarantined": outcome.quarantined,
-                "superseded": outcome.superseded,
-                "excluded": outcome.excluded,
-            }
-            counts = ", ".join(f"{count:,} {fate}" for fate, count in fates.items() if count)
-            cause = f"{counted(outcome.read, 'row')} = {counts}; check them"
-        else:
-            cause = f"no rows in {', '.join(sources[:5])}; give files that have some"
-        super().__init__(
-            f"nothing was kept, so nothing is written to {out}: {cause}, or accept an empty dataset with "
-            "--allow-empty"
-        )
+        super().__init__(f"{self.finding}, or accept an empty dataset with allow_empty=True")
+
+    @staticmethod
+    def _cause(outcome: Outcome, sources: Sequence[str]) -> str:
+        if not outcome.read:
+            return f"no rows in {', '.join(sources[:5])}; give files that have some"
+        fates = {
+            "quarantined": outcome.quarantined,
+            "superseded": outcome.superseded,
+            "excluded": outcome.excluded,
+        }
+        counts = ", ".join(f"{count:,} {fate}" for fate, count in fates.items() if count)
+        return f"{counted(outcome.read, 'row')} = {counts}; check them"
+
+
+class TooManyBadError(InputError):
+    """A larger share of rows that cannot be used than `max_bad`."""
+
+    def __init__(self, finding: str) -> None:
+        self.finding = finding
+        """What is wrong, without the parameter that accepts it."""
+        super().__init__(f"{finding}; correct them, or raise max_bad")
 
 
 def ingest(
@@ -156,8 +166,10 @@ def ingest(
     ------
     NothingKeptError
         If no row is kept, and that is not allowed: what is at `out` stays as it is.
+    TooManyBadError
+        If a larger share of rows than `max_bad` is bad.
     InputError
-        If a column is missing, or too many rows are bad.
+        If a column is missing.
     FormatError
         If a file is truncated or unreadable, or changes while it is read.
     """
@@ -224,9 +236,9 @@ def ingest_table(
 
 
 def check_share(max_bad: float) -> None:
-    """Refuse a largest share of bad rows that is no share."""
+    """Refuse a `max_bad` outside 0 to 1."""
     if not 0 <= max_bad <= 1:
-        raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
+        raise InputError(f"max_bad is {max_bad!r}: give a share from 0 to 1")
 
 
 class Found:
@@ -287,14 +299,16 @@ class Found:
 
         Raises
         ------
+        TooManyBadError
+            If there are too many: the message names the first one.
         InputError
-            If there are too many: the message names the first one. Or if a column has no value in any row.
+            If a column has no value in any row.
         """
         records = self.bad + (self.read - self.bad) // 2 if reading.both_ways else self.read
         if self.bad > max_bad * records:
-            raise InputError(
-                f"{self.bad} of {records} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
-                f"the first is {self.first_bad()}; correct them, or raise --max-bad"
+            raise TooManyBadError(
+                f"{self.bad} of {records} rows cannot be used, more than {percentage(max_bad)}: "
+                f"the first is {self.first_bad()}"
             )
         check_columns_used(reading, self.stated)
 
