@@ -334,7 +334,7 @@ AB, XY = pa.array(["a", "b"]), pa.array(["x", "y"])
         (AB.take([1, 0]), XY, [0], [0], "node names 'a' are not above the name before them"),
         (AB, pa.array(["x", "x"]), [0], [0], "topic names 'x' are not above the name before them"),
         (pa.array([1, 1]), XY, [0], [0], "node names 1 are not above the name before them"),
-        (AB, pa.array(["x", None]), [0], [0], "topic names have 1 nulls"),
+        (AB, pa.array(["x", None]), [0], [0], "no topic name in row 2 "),
         (AB, pa.array([1.5]), [0], [0], "topic names are of type double"),
         (["a", "b"], XY, [0], [0], "node names are of type list"),
     ],
@@ -396,5 +396,32 @@ def test_drawn_workloads_pass_the_checks() -> None:
 def test_a_column_that_is_there_twice_is_rejected() -> None:
     """Two columns with the same name are ambiguous."""
     table = pa.table([["a"], ["x"], ["b"]], names=["node", "topic", "node"])
-    with pytest.raises(InputError, match="more than one column 'node'"):
-        Interest.from_arrow(table)
+    frame = pd.DataFrame([["a", "x", "b"]], columns=["node", "topic", "node"])
+    for build, given_twice in ((Interest.from_arrow, table), (Interest.from_pandas, frame)):
+        with pytest.raises(InputError, match=r"^more than one column 'node': keep one of them$"):
+            build(given_twice)
+
+
+def test_names_that_no_column_of_pandas_can_become() -> None:
+    """An integer beyond 64 bits, and half of a surrogate pair, are named with their column and row."""
+    for wrong, said in ((2**70, "outside of the range of int64"), ("\ud800", "half of a surrogate pair")):
+        frame = pd.DataFrame({"node": ["a", "b"], "topic": [wrong, wrong]}, dtype=object)
+        with pytest.raises(InputError, match=f"^column 'topic' has .*: row 1 is .*{said}; give all"):
+            Interest.from_pandas(frame)
+
+
+def test_every_kind_of_arrow_names_makes_an_interest() -> None:
+    """String views, and the null column of an interest without nodes, are sorted names like any others."""
+    nobody, ids = np.zeros(0, dtype=np.int32), np.array([0, 1], dtype=np.int32)
+    views = pa.array(["a", "b"], pa.string_view())
+    for interest in (
+        Interest(views, views, np.array([0, 1, 2]), ids),
+        Interest.from_ids(views, views, ids, ids),
+    ):
+        assert same(interest, Interest.from_dict({"a": {"a"}, "b": {"b"}}))
+        assert interest.topics_of("b") == ["b"]
+    for empty in (
+        Interest(pa.array([]), pa.array([]), np.array([0]), nobody),
+        Interest.from_ids(pa.array([]), pa.array([]), nobody, nobody),
+    ):
+        assert empty.fingerprint == Interest.from_dict({}).fingerprint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from meshwright.errors import InputError
-from meshwright.names import axis_names, name_array, position_of, sort_names
+from meshwright.names import (
+    axis_names,
+    first_misfit,
+    name_array,
+    name_column,
+    position_of,
+    sort_names,
+    sorted_names,
+)
 
 
 def test_names_become_arrow_columns() -> None:
@@ -46,6 +55,70 @@ def test_names_of_an_axis() -> None:
 def test_positions() -> None:
     """A name is found at its position; an unknown one, or one of another kind, is named."""
     assert position_of(pa.array(["a", "b"]), "b", "node") == 1
+    of_numpy: Any = np.int64(2)
+    assert position_of(pa.array([1, 2]), of_numpy, "node") == 1
     for name in ("c", 1):
         with pytest.raises(InputError, match=r"no node .* among the 2 nodes"):
             position_of(pa.array(["a", "b"]), name, "node")
+
+
+@pytest.mark.parametrize("names", [pa.array([0, 1]), pa.array([1, 2], pa.int8()), pa.array(["1", "a"])])
+@pytest.mark.parametrize(
+    "name", [2**70, 300, -(2**63) - 1, 2.5, 1.0, True, None, [1], np.zeros((2, 2)), "\ud800", b"a"], ids=repr
+)
+def test_what_is_no_name_is_not_found(names: pa.Array, name: Any) -> None:
+    """No value that cannot be one of the names stands for one, and the error is one line of ours."""
+    with pytest.raises(InputError, match=r"^no node .* among the 2 nodes$") as caught:
+        position_of(names, name, "node")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1, 2**63 + 5], "row 2 is 9223372036854775813, outside of the range of int64"),
+        (np.array([1, 2**63 + 5], dtype=np.uint64), "row 2 is 9223372036854775813, outside"),
+        (pa.array([1, 2**63 + 5], pa.uint64()), "row 2 is 9223372036854775813, outside"),
+        (pa.chunked_array([pa.array(["a"]), pa.array(["b"])]), None),
+        (np.array([1, 2]), None),
+        (["a", "\ud800"], r"row 2 is '\ud800', which has half of a surrogate pair"),
+    ],
+)
+def test_the_first_misfit_is_the_row_at_fault(values: Any, said: str | None) -> None:
+    """Rows of Arrow and numpy are judged by their Python values; a row that fits is not blamed."""
+    found = first_misfit(values)
+    assert found is None if said is None else found is not None and found.startswith(said)
+    if said is not None:
+        with pytest.raises(InputError, match=r"^node names must be all strings .*: row 2 is "):
+            name_column(values, "node")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pa.array(["a", "b"], pa.string_view()),
+        pa.array(["a", "b"]).dictionary_encode(),
+        pa.array(["a", "b"], pa.large_string()),
+        pa.array([1, 2], pa.uint64()),
+        pa.array([1, 2], pa.int8()),
+        pa.array([]),
+        pa.array([1, 2**63 + 5], pa.uint64()),
+        pa.array(["a", None]),
+        pa.array([None]),
+        pa.array([1.5]),
+        pa.array([[1]]),
+    ],
+    ids=repr,
+)
+def test_sorted_names_are_names_like_others(names: pa.Array) -> None:
+    """What a column of names may have, sorted names may have, and nothing else."""
+    assert _described(sorted_names, names) == _described(name_column, names)
+
+
+def _described(check: Callable[[Any, str], Any], names: pa.Array) -> str:
+    """Return the type and the names that a check accepts, or its error."""
+    try:
+        accepted = check(names, "node")
+    except InputError as error:
+        return str(error)
+    return f"{accepted.type}: {accepted.to_pylist()}"

@@ -23,11 +23,12 @@ from meshwright.formatting import counted
 from meshwright.names import (
     arrow_table,
     axis_names,
-    check_sorted,
+    check_single,
     encode_names,
     name_column,
     position_of,
     sort_names,
+    sorted_names,
 )
 from meshwright.subscription_rows import check_rows, check_size, graph_pairs, rows_of_pairs
 
@@ -125,8 +126,7 @@ class Interest:
                     f"no column {column!r}; the columns are {first_five(table.column_names)}: "
                     "rename one, or give node= and topic="
                 )
-            if table.column_names.count(column) > 1:
-                raise InputError(f"more than one column {column!r}: keep one of them")
+            check_single(table.column_names, column)
         return cls.from_pairs(table.column(node), table.column(topic))
 
     @classmethod
@@ -196,8 +196,7 @@ class Interest:
         cls, node_names: pa.Array, topic_names: pa.Array, node_ids: NDArray[Any], topic_ids: NDArray[Any]
     ) -> Interest:
         """Build from sorted names, and pairs of positions in them, in any order."""
-        for names, what in ((node_names, "node"), (topic_names, "topic")):
-            check_sorted(names, what)
+        node_names, topic_names = sorted_names(node_names, "node"), sorted_names(topic_names, "topic")
         node_ids, topic_ids = as_ids(node_ids, "node ids"), as_ids(topic_ids, "topic ids")
         if len(node_ids) != len(topic_ids):
             raise InputError(
@@ -208,8 +207,8 @@ class Interest:
         return unchecked_from_ids(node_names, topic_names, node_ids, topic_ids)
 
     def __post_init__(self) -> None:
-        for names, what in ((self.node_names, "node"), (self.topic_names, "topic")):
-            check_sorted(names, what)
+        object.__setattr__(self, "node_names", sorted_names(self.node_names, "node"))
+        object.__setattr__(self, "topic_names", sorted_names(self.topic_names, "topic"))
         ptr: NDArray[Any] = self.node_ptr
         if not (isinstance(ptr, np.ndarray) and ptr.dtype == np.int64 and ptr.ndim == 1):
             ptr = as_ids(ptr, "node_ptr")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from meshwright.arrays import is_whole
 from meshwright.arrow import as_text, from_numpy, from_strings, is_text, to_numpy
 from meshwright.errors import InputError, first_five, first_rows
 
@@ -19,6 +21,10 @@ Name: TypeAlias = str | int
 """The name of a node or a topic."""
 SHOWN = 60
 """The most characters of a wrong value in an error."""
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+"""The range of names that are integers."""
+CANNOT_CONVERT = (ValueError, pa.ArrowTypeError, OverflowError)
+"""What pyarrow raises for values that no column can hold, and for columns of pandas with the same name."""
 
 
 def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
@@ -38,19 +44,17 @@ def name_column(values: Iterable[Name], what: str) -> pa.ChunkedArray:
             column = pa.chunked_array([column])
         if pa.types.is_dictionary(column.type):
             column = _decoded(column)
-        if column.null_count:
-            rows = np.flatnonzero(to_numpy(column.is_null()))
-            raise InputError(
-                f"no {what} name in {first_rows(rows)} (from 1): fill every gap, or drop its row"
-            )
         if pa.types.is_integer(column.type):
-            return column.cast(pa.int64())
-    except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError) as error:
+            column = column.cast(pa.int64())
+    except CANNOT_CONVERT as error:
         why = first_misfit(values) or str(error).splitlines()[0]
         raise InputError(f"{what} names must be all strings or all integers of 64 bits: {why}") from error
+    if column.null_count:
+        rows = np.flatnonzero(to_numpy(column.is_null()))
+        raise InputError(f"no {what} name in {first_rows(rows)} (from 1): fill every gap, or drop its row")
     if pa.types.is_string_view(column.type):
         return column.cast(pa.large_string())
-    if is_text(column.type):
+    if is_text(column.type) or pa.types.is_int64(column.type):
         return column
     if len(column) == 0:
         return pa.chunked_array([], pa.string())
@@ -76,7 +80,8 @@ def arrow_table(data: Any) -> pa.Table:
     Raises
     ------
     InputError
-        If it has no such protocol, or a column has values of several types; the error names the first.
+        If it has no such protocol, pandas has several columns of the same name, or a column has values of
+        several types; the error names the first.
     """
     if not hasattr(data, "__arrow_c_stream__"):
         raise InputError(
@@ -85,21 +90,30 @@ def arrow_table(data: Any) -> pa.Table:
         )
     try:
         return pa.table(data)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        column = next((name for name in getattr(data, "columns", ()) if _fails(data, name)), None)
+    except CANNOT_CONVERT as error:
+        columns = list(getattr(data, "columns", ()))
+        for column in columns:
+            check_single(columns, column)
+        column = next((name for name in columns if _fails(data, name)), None)
         why = None if column is None else first_misfit(data[column])
         start = "a column has mixed or unusable types"
         if why is not None:
             start = f"column {column!r} has mixed or unusable types"
-        told = why or str(error.args[0] if error.args else error).splitlines()[0]
-        raise InputError(f"{start}: {told}; give all strings or all integers") from error
+        reason = why or str(error.args[0] if error.args else error).splitlines()[0]
+        raise InputError(f"{start}: {reason}; give all strings or all integers") from error
+
+
+def check_single(columns: Sequence[Any], column: Any) -> None:
+    """Raise an InputError if several columns of a table have this name."""
+    if columns.count(column) > 1:
+        raise InputError(f"more than one column {column!r}: keep one of them")
 
 
 def _fails(data: Any, column: Any) -> bool:
     """Return whether a column of a data frame cannot become an Arrow column by itself."""
     try:
         pa.array(data[column])
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except CANNOT_CONVERT:
         return True
     return False
 
@@ -111,15 +125,35 @@ def first_misfit(values: Iterable[Any]) -> str | None:
     ("row 3 is 1, unlike 'a' in row 1", 'row 1 is 2.5', None)
     """
     first: tuple[int, Any] | None = None
-    for row, value in enumerate(values, start=1):
+    for row, value in enumerate(map(_plain, values), start=1):
         if value is None or (isinstance(value, float) and np.isnan(value)):
             continue
-        if isinstance(value, bool) or not isinstance(value, (str, int, np.integer)):
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
             return f"row {row} is {repr(value)[:SHOWN]}"
         first = first or (row, value)
         if isinstance(value, str) != isinstance(first[1], str):
             return f"row {row} is {repr(value)[:SHOWN]}, unlike {repr(first[1])[:SHOWN]} in row {first[0]}"
+        if isinstance(value, int) and not LOWEST <= value <= HIGHEST:
+            return f"row {row} is {repr(value)[:SHOWN]}, outside of the range of int64"
+        if isinstance(value, str) and not _is_unicode(value):
+            return f"row {row} is {repr(value)[:SHOWN]}, which has half of a surrogate pair"
     return None
+
+
+def _plain(value: Any) -> Any:
+    """Return the Python value of a scalar of Arrow or numpy."""
+    if isinstance(value, pa.Scalar):
+        return value.as_py()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_unicode(name: str) -> bool:
+    """Return whether UTF-8 can spell a string."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -156,27 +190,20 @@ def sort_names(names: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
     return names.take(order), rank
 
 
-def check_sorted(names: pa.Array, what: str) -> None:
-    """Raise an InputError unless names are an Arrow array of strings or integers, ascending, each once."""
+def sorted_names(names: pa.Array, what: str) -> pa.Array:
+    """Return names as `name_column` has them; raise an InputError unless they ascend, each once."""
     if not isinstance(names, pa.Array):
         raise InputError(f"{what} names are of type {type(names).__name__}: give an Arrow array")
-    kind = names.type
-    if names.null_count or not (is_text(kind) or pa.types.is_integer(kind)):
-        held = f"have {names.null_count} nulls" if names.null_count else f"are of type {kind}"
-        raise InputError(f"{what} names {held}: give strings or integers")
-    if is_text(kind):
-        rises = pc.less(names[:-1], names[1:])
-        good = rises.true_count == len(rises)
-    else:
-        numbers = to_numpy(names)
-        rises = numbers[1:] > numbers[:-1]
-        good = bool(rises.all())
-    if not good:
-        late = np.flatnonzero(~(to_numpy(rises) if is_text(kind) else rises)) + 1
+    column = name_column(names, what)
+    checked = column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
+    rises = to_numpy(pc.less(checked[:-1], checked[1:]))
+    if not rises.all():
+        late = np.flatnonzero(~rises) + 1
         raise InputError(
-            f"{what} names {first_five(names.take(from_numpy(late)).to_pylist())} are not above the name "
+            f"{what} names {first_five(checked.take(from_numpy(late)).to_pylist())} are not above the name "
             "before them: sort names (strings by their UTF-8 bytes), each once, or use Interest.from_pairs"
         )
+    return checked
 
 
 def axis_names(names: Sequence[Name] | None, length: int, what: str, axis: str) -> pa.ChunkedArray:
@@ -199,8 +226,12 @@ def position_of(names: pa.Array, name: Name, what: str) -> int:
     InputError
         If it is unknown.
     """
-    fits = isinstance(name, str) == is_text(names.type)
-    found = names.index(name_array([name]).cast(names.type)[0]).as_py() if fits else -1
+    is_name = isinstance(name, str) if is_text(names.type) else is_whole(name)
+    found = -1
+    if is_name:
+        with suppress(pa.ArrowInvalid, OverflowError, UnicodeEncodeError):  # no name of this type can be it
+            found = names.index(name_array([_plain(name)]).cast(names.type)[0]).as_py()
     if found < 0:
-        raise InputError(f"no {what} {name!r} among the {len(names)} {what}s")
+        shown = " ".join(repr(name).split("\n"))
+        raise InputError(f"no {what} {shown} among the {len(names)} {what}s")
     return int(found)

@@ -9,6 +9,7 @@ import pytest
 import meshwright as mw
 from calls import triples
 from meshwright.designs import DESIGNS, design, find, front
+from meshwright.designs.best import best
 from meshwright.errors import InputError
 from meshwright.formatting import percentage
 from meshwright.greedy import grow, rules
@@ -73,6 +74,13 @@ def test_a_bad_seed_is_rejected(interest: mw.Interest, algorithm: str, seed: Any
         design(interest, algorithm, seed=seed, **BUDGETS.get(algorithm, {}))
     with pytest.raises(InputError, match="seed is "):
         front(interest, steps=0, seed=seed)
+
+
+@pytest.mark.parametrize("search", [best, front, mw.advise])
+def test_two_limits_of_any_search_are_rejected(interest: mw.Interest, search: Any) -> None:
+    """Also where `design` is not in between, and even if the seconds are the default."""
+    with pytest.raises(InputError, match=r"^seconds and steps both limit the search: give one of them$"):
+        search(interest, seconds=20.0, steps=1)
 
 
 def test_two_limits_of_a_search_are_rejected(interest: mw.Interest) -> None:

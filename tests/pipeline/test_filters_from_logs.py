@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from meshwright.store import load_interest, write_dataset
 from meshwright.store.datasets import read_topic_kind
 from meshwright.workloads import zipf
@@ -72,6 +74,27 @@ def test_a_file_without_rows_is_loud(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     answer = meshwright("ingest", tmp_path / "a.csv", "--out", tmp_path / "out", "--allow-empty")
     assert (answer.code, answer.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--time", "when"),
+        ("--operation", "what"),
+        ("--sequence", "order"),
+        ("--as-of", "2026-01-31T12:00:00Z"),
+    ],
+    ids=" ".join,
+)
+def test_a_file_without_rows_uses_no_column(tmp_path: Path, given: tuple[str, str]) -> None:
+    """A header alone is an empty dataset if that is allowed, whatever columns are named."""
+    (tmp_path / "a.csv").write_text("node,topic,when,what,order\n", encoding="utf-8")
+    words = ("ingest", tmp_path / "a.csv", *given, "--out", tmp_path / "out")
+    refused = meshwright(*words)
+    assert (refused.code, "--allow-empty" in refused.err) == (1, True)
+    answer = meshwright(*words, "--allow-empty")
+    assert (answer.code, answer.err) == (0, "")
+    assert load_interest(tmp_path / "out").num_subscriptions == 0
 
 
 def test_an_empty_result_replaces_nothing(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.times import WRONG_CLOCK
 from meshwright.store import write_dataset
 from meshwright.workloads import write_raw_events, zipf
+from terminal import meshwright
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -320,6 +321,36 @@ def test_parquet_names_that_are_not_utf8(tmp_path: Path) -> None:
     assert (outcome.kept, outcome.reasons) == (2, {"not UTF-8": 1})
 
 
+def test_reasons_are_counted_the_most_frequent_first(tmp_path: Path) -> None:
+    """Equally frequent ones are in the order of their names."""
+    (tmp_path / "a.csv").write_text("node,topic\na,x\nb\n,y\na,\nb,\n")
+    outcome = ingest(None, [tmp_path / "a.csv"], tmp_path / "out", max_bad=1)
+    expected = {"blank topic name": 2, "1 column, not 2": 1, "blank node name": 1}
+    assert list(outcome.reasons.items()) == list(expected.items())
+
+
+def test_messages_name_the_parameters_of_python(tmp_path: Path) -> None:
+    """What Python callers can change is named as they spell it; the command line names its options."""
+    file, out = tmp_path / "a.csv", tmp_path / "out"
+    file.write_text("node,topic\na,x\nb\n")
+    with pytest.raises(InputError, match=r"more than 10\.0 %: .*; correct them, or raise max_bad$"):
+        ingest(None, [file], out)
+    complaint = meshwright("ingest", file, "--out", out).complaint
+    assert complaint.endswith("correct them, or raise --max-bad\n")
+    (tmp_path / "log.csv").write_text("publisher,topic\na,x\nb\n")
+    complaint = meshwright("traffic", tmp_path / "log.csv", "--seconds", "1", "--out", out).complaint
+    assert complaint.endswith("correct them, or raise --max-bad\n")
+    for command in ("ingest", "traffic"):
+        complaint = meshwright(command, file, "--max-bad", "3", "--out", out).complaint
+        assert "invalid value for '--max-bad': give 1 or less" in complaint
+    file.write_text("node,topic\n")
+    with pytest.raises(NothingKeptError, match=r"or accept an empty dataset with allow_empty=True$"):
+        ingest(None, [file], out)
+    assert meshwright("ingest", file, "--out", out).err.endswith(
+        "accept an empty dataset with --allow-empty\n"
+    )
+
+
 def test_both_ways_does_not_hide_bad_lines(tmp_path: Path) -> None:
     """The allowed share of bad rows is a share of lines, not of the rows that good lines become."""
     (tmp_path / "a.txt").write_text("a b\n" * 8 + "alone\n" * 2)
@@ -334,7 +365,7 @@ def test_both_ways_does_not_hide_bad_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("read", [ingest, sum_traffic], ids=["ingest", "traffic"])
 def test_impossible_shares(read: Any, max_bad: float, tmp_path: Path) -> None:
     """The share of bad rows lies between 0 and 1; anything else is refused before any file is read."""
-    with pytest.raises(InputError, match="is not a share"):
+    with pytest.raises(InputError, match=r"^max_bad is .*: give a share from 0 to 1$"):
         read(None, ["a.csv"], tmp_path / "out", max_bad=max_bad)
 
 
@@ -380,6 +411,8 @@ def test_a_table_of_a_session(spark: SparkSession, tmp_path: Path) -> None:
     assert load_interest(tmp_path / "out").fingerprint == load_interest(tmp_path / "here").fingerprint
     less = mw.pipeline.ingest(spark, table, tmp_path / "less", **columns, excluded=("1",))
     assert less.topics == outcome.topics - 1
+    empty = mw.pipeline.ingest(spark, table.limit(0), tmp_path / "empty", **columns, allow_empty=True)
+    assert (empty.read, empty.kept) == (0, 0)
     with pytest.raises(InputError, match=r"no column 'node' in the table; the columns are 'client'.*node="):
         mw.pipeline.ingest(spark, table, tmp_path / "other")
     with pytest.raises(InputError, match=r"is double, but node names are strings or integers"):

@@ -15,7 +15,7 @@ import pytest
 
 from brokers import PROGRAM, broker
 from meshwright.errors import FormatError, InputError
-from meshwright.pipeline.dataset.ingest import ingest, quarantine_reasons
+from meshwright.pipeline.dataset.ingest import ingest
 from meshwright.pipeline.readers.broker_names import log_files
 from meshwright.pipeline.readers.fields import INVALID_FILTER, NOT_UTF8
 from meshwright.pipeline.readers.formats import BRIDGES, Reading
@@ -130,7 +130,7 @@ def test_bad_lines(tmp_path: Path) -> None:
     )
     outcome = ingest(None, [tmp_path / "b.log"], tmp_path / "out", max_bad=0.8)
     assert (outcome.read, outcome.kept, outcome.quarantined, outcome.node_from) == (4, 1, 3, "client")
-    assert quarantine_reasons(tmp_path / "out") == {UNKNOWN_CLIENT: 1, NOT_UTF8: 1, INVALID_FILTER: 1}
+    assert outcome.reasons == {UNKNOWN_CLIENT: 1, NOT_UTF8: 1, INVALID_FILTER: 1}
     assert pairs_of(tmp_path / "out") == {("late", "a/b")}
 
 

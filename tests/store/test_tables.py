@@ -12,7 +12,6 @@ from meshwright.errors import FormatError, InputError
 from meshwright.files.header import Kind, check_digests, table_digests
 from meshwright.store.tables import (
     NamedColumns,
-    count_reasons,
     errors_name_file,
     first_line,
     open_parquet,
@@ -51,12 +50,6 @@ def test_parts_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
     for name, value in (("b", 2), ("a", 1), ("_c", 3), (".d", 4)):
         pq.write_table(pa.table({"a": [value]}, schema=SCHEMA), tmp_path / f"{name}.parquet")
     assert read_parts(tmp_path, SCHEMA).column("a").to_pylist() == [1, 2]
-
-
-def test_reasons_are_counted_the_most_frequent_first() -> None:
-    """Equally frequent ones are in the order of their names."""
-    found = count_reasons(pa.table({"reason": list("bacab")}))
-    assert list(found.items()) == [("a", 2), ("b", 2), ("c", 1)]
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,8 @@ SequenceColumn: TypeAlias = Annotated[
 ]
 
 MaxBad: TypeAlias = Annotated[
-    float, typer.Option("--max-bad", metavar="SHARE", help="Fail if more rows than this are bad.")
+    float,
+    typer.Option("--max-bad", metavar="SHARE", min=0, max=1, help="Fail if more rows than this are bad."),
 ]
 
 InventoryFile: TypeAlias = Annotated[

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from meshwright import measure
 from meshwright.arrays import is_whole
+from meshwright.designs.budget import Budget
 from meshwright.designs.certified import lowest_of
 from meshwright.designs.front import front
 from meshwright.designs.registry import design
@@ -172,7 +173,7 @@ def advise(
     interest: Any,
     wishes: Wishes | None = None,
     *,
-    seconds: float = 20.0,
+    seconds: float | None = None,
     steps: int | None = None,
     seed: int = 0,
     threads: int = 1,
@@ -193,7 +194,7 @@ def advise(
     wishes
         The requirements on the overlay.
     seconds, steps, seed
-        The budget and seed of each run of `best`.
+        The budget, 20 seconds by default, and the seed of each run of `best`.
     threads
         Number of threads.
     make
@@ -215,7 +216,7 @@ def advise(
         raise InputError(
             f"wishes are {type(wishes).__name__}: give mw.Wishes, such as mw.Wishes(max_degree=4)"
         )
-    searching = {"seconds": seconds} if steps is None else {"steps": steps}
+    searching = Budget(seconds, steps).limit
     tried: list[Tried] = []
 
     def try_out(algorithm: str, **given: Any) -> None:

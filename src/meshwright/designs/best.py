@@ -65,8 +65,6 @@ def pricing_seconds(interest: Interest, growing: float) -> float:
 OBJECTIVES = ("edges", "degree", "balanced")
 STRIDE = 200
 """Maximum number of steps between checks of the clock, progress and Ctrl-C."""
-SECONDS = 20.0
-"""Default time of the search."""
 PRESSING_FROM = 0.9
 """The share of the budget after which the search also lowers the maximum degree."""
 FOR_PRICES, FOR_DEGREES = 0.5, 0.12
@@ -79,7 +77,7 @@ def best(
     *,
     objective: str = "edges",
     k: float = 3.0,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     steps: int | None = None,
     seed: int = 0,
     prices: Prices | None = None,
@@ -92,9 +90,9 @@ def best(
     `edges`, which asks for few links and then for a low maximum degree, that is GM. For `degree` it is
     MinMax-ODA and for `balanced` Low-ODA(k): neither links nor maximum degree ever exceed theirs. `degree`
     asks for the lowest maximum degree and then for few links: it tries one degree less again and again, until
-    that fails or is proven impossible. The search stops after `seconds`, or after `steps`, which give the
-    same result for the same seed on every machine. Without any budget the result is the pruned greedy
-    overlay. `prices` of an earlier run can be reused.
+    that fails or is proven impossible. The search stops after `seconds`, 20 by default, or after
+    `steps`, which give the same result for the same seed on every machine. With 0 of either the result is the
+    pruned greedy overlay. `prices` of an earlier run can be reused.
     """
     rule = _rule(objective, k)
     budget = Budget(seconds, steps)

@@ -10,6 +10,8 @@ import numpy as np
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 
+SECONDS = 20.0
+"""Default time of a search."""
 PAIRS_A_SECOND = 25_000_000
 MOST_PAIRS = 2_000_000_000
 
@@ -17,18 +19,35 @@ MOST_PAIRS = 2_000_000_000
 class Budget:
     """A budget in seconds from now, or in steps, which are the same on every machine and ignore the clock.
 
-    >>> budget = Budget(20.0, 300)
+    Without either, it is the `default` seconds.
+
+    >>> budget = Budget(steps=300)
     >>> budget.take(200), budget.take(200), budget.share, budget.spent
     (200, 100, 1.0, True)
+
+    Raises
+    ------
+    InputError
+        If both are given, or one is not a number of zero or more.
     """
 
-    def __init__(self, seconds: float, steps: int | None) -> None:
+    def __init__(
+        self, seconds: float | None = None, steps: int | None = None, *, default: float = SECONDS
+    ) -> None:
+        if seconds is not None and steps is not None:
+            raise InputError("seconds and steps both limit the search: give one of them")
+        seconds = default if seconds is None else seconds
         if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf:
             raise InputError(f"{seconds} seconds: give a finite number, zero or more")
         if steps is not None and (not isinstance(steps, (int, np.integer)) or steps < 0):
             raise InputError(f"{steps} steps: give a whole number of zero or more, or leave it out")
         self.seconds, self.steps, self.taken = seconds, steps, 0
         self.began = working_seconds()
+
+    @property
+    def limit(self) -> dict[str, float]:
+        """The limit of the search, as its only parameter: `seconds` or `steps`."""
+        return {"seconds": self.seconds} if self.steps is None else {"steps": self.steps}
 
     @property
     def share(self) -> float:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from meshwright import bounds, measure
-from meshwright.designs.best import SECONDS
 from meshwright.designs.budget import Budget
 from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
@@ -48,8 +47,9 @@ class Timing:
 
     def __init__(self, algorithm: str, parameters: Mapping[str, Any]) -> None:
         self.whole: float | None = None
-        if algorithm == "best" and parameters.get("steps") is None:
-            self.whole = float(Budget(parameters.get("seconds", SECONDS), None).seconds)
+        if algorithm == "best":
+            budget = Budget(parameters.get("seconds"), parameters.get("steps"))
+            self.whole = None if budget.steps is not None else float(budget.seconds)
         self.degrees = FOR_DEGREES if limits_degree(algorithm, parameters) else 0.0
         self.began = working_seconds()
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
 
+SECONDS = 60.0
+"""Default time of all searches together."""
 GREEDIEST = (1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
 """Values of k with which Low-ODA lies between Greedy Merge and MinMax-ODA."""
 CAPS = 10
@@ -39,7 +41,7 @@ def front(
     interest: Interest,
     *,
     max_degree: int | None = None,
-    seconds: float = 60.0,
+    seconds: float | None = None,
     steps: int | None = None,
     seed: int = 0,
     certify: bool = False,
@@ -51,18 +53,22 @@ def front(
 
     GM, MinMax-ODA and Low-ODA with several k come first. Then the local search of `best` runs without a
     degree limit, and under one limit after another, down to below MinMax-ODA's degree. Each search continues
-    from the one before or, if that is still above the limit, from the best known overlay within it. `seconds`
-    or `steps` limit all searches together; with steps the same seed gives the same front. With `max_degree`
-    there is only one limit, the whole time for it, and nothing above it. With `certify` each plan has a
-    proof, which takes a part of the seconds; with steps it takes as long as it needs.
+    from the one before or, if that is still above the limit, from the best known overlay within it.
+    `seconds`, 60 by default, or `steps` limit all searches together; with steps the same seed gives the same
+    front. With `max_degree` there is only one limit, the whole time for it, and nothing above it. With
+    `certify` each plan has a proof, which takes a part of the seconds; with steps it takes as long as it
+    needs.
     """
     check_whole("seed", seed)
     if prices is not None:
         prices = require_prices(prices)
         prices.check(interest)
     began = working_seconds()
-    timing = Timing("best", {"seconds": seconds, "steps": steps, "front": True})
-    budget = Budget(timing.for_search.get("seconds", seconds) if certify else seconds, steps)
+    budget = Budget(seconds, steps, default=SECONDS)
+    given: dict[str, int | float] = {**budget.limit}
+    timing = Timing("best", {**given, "front": True})
+    if certify:
+        budget = Budget(timing.for_search.get("seconds"), steps)
     known, slowest = _grow_greedily(interest, budget, threads, progress)
     if prices is None and (certify or not (budget.spent or bounds.pair_topics(interest) > budget.most_pairs)):
         half = budget.seconds_for(1 / 2)
@@ -82,7 +88,6 @@ def front(
         else:
             searching.resume(cap, until)
     made = working_seconds() - began
-    given: dict[str, int | float] = {"seconds": seconds} if steps is None else {"steps": steps}
     if max_degree is not None:
         given["max_degree"] = max_degree
     plans = tuple(

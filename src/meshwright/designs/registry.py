@@ -238,8 +238,6 @@ def design(
         if name not in chosen.parameters:
             known = ", ".join(chosen.parameters) or "none"
             raise InputError(f"{algorithm} takes no parameter {name!r}: leave it out; it takes: {known}")
-    if {"seconds", "steps"} <= given.keys():
-        raise InputError("seconds and steps both limit the search: give one of them")
     if "ratio" in given:
         given = _with_budget(chosen, interest, given, reference, threads, progress)
     for name in sorted(chosen.required - given.keys()):

@@ -34,7 +34,7 @@ PAIRS_A_SUBSCRIPTION = 4
 GROUP_BITS = 10
 """A list is sorted in up to 2^10 groups of rows: more would be scattered over too many places to write to."""
 KEY_BITS = 32
-"""The most bits of what tells a pair from the others of its group; with many nodes, there are more groups."""
+"""The most bits that identify a pair within its group; with many nodes, there are more groups."""
 MANY_BITS, FEW_BITS = 12, 8
 """The most bits of a digit by which a group is sorted: in large groups, and in small ones."""
 

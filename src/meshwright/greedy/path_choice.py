@@ -131,7 +131,7 @@ def index_seconds(task: Task) -> float:
 
 
 def count_shared_topics(interest: Interest) -> Floats:
-    """Estimate, for each number of topics, how many pairs of nodes share so many.
+    """Estimate, for each number of topics, how many pairs of nodes share that number.
 
     Nodes are drawn until enough subscribers of their topics were counted. What they share with all others is
     scaled up, so topics may be chosen together: in groups of nodes with the same topics, say.

@@ -97,12 +97,6 @@ def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
     return pa.concat_tables([read_table(part, schema) for part in parts])
 
 
-def count_reasons(aside: pa.Table) -> dict[str, int]:
-    """Return the number of quarantined records for each reason, the most frequent first."""
-    found = Counter(aside.column("reason").to_pylist())
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-
-
 def first_line(error: Exception) -> str:
     """Return the first line of an error message, or the type of the error if it has no message."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,6 +1,8 @@
 """Commands that read raw logs on Spark: `ingest`, `follow` and `traffic`."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -155,7 +157,7 @@ def ingest(
     # Java takes longer to start than a small file to read.
     small = not wants_spark(master, conf) and fits_here(files)
     spark = None if small else open_session(master, conf, connect_timeout)
-    with StageDrawing(unit="MB", forced=progress) as drawing:
+    with StageDrawing(unit="MB", forced=progress) as drawing, _named_option():
         refused: pipeline.NothingKeptError | None = None
         try:
             outcome = pipeline.ingest(
@@ -167,7 +169,7 @@ def ingest(
         fields: dict[str, Any] = {"dataset": str(out)}
         ending = [f"written to {out}"]
     else:
-        output.note(str(refused))
+        output.note(f"{refused.finding}, or accept an empty dataset with --allow-empty")
         fields = {"dataset": None, "first_quarantined": list(refused.examples)}
         ending = [f"  {example}" for example in refused.examples]
     if json:
@@ -176,6 +178,18 @@ def ingest(
         output.answer(*_outcome_lines(outcome), *ending)
     if refused is not None:
         raise typer.Exit(output.ANSWER_IS_NO)
+
+
+@contextmanager
+def _named_option() -> Iterator[None]:
+    """Name the option of a command where an error of the library names its parameter `max_bad`."""
+    from meshwright.errors import InputError
+    from meshwright.pipeline.dataset.ingest import TooManyBadError
+
+    try:
+        yield
+    except TooManyBadError as error:
+        raise InputError(f"{error.finding}; correct them, or raise --max-bad") from error
 
 
 def _outcome_lines(outcome: "Outcome") -> list[str]:
@@ -369,7 +383,7 @@ def traffic(
         check_headers(files[:CHECKED_HEADERS], asked.reading(kind or common_format(files)))
     small = not remote and not wants_spark(master, conf) and fits_here(files)
     spark = None if small else open_session(master, conf, connect_timeout)
-    with StageDrawing(unit="MB", forced=progress) as drawing:
+    with StageDrawing(unit="MB", forced=progress) as drawing, _named_option():
         made = sum_traffic(spark, sources, out, asked, max_bad=max_bad, progress=drawing)
     counts = made.described["counts"]
     if json:

@@ -32,8 +32,8 @@ def lint(
     """Read existing Mosquitto configurations and report loops, duplicates, dead bridges and open listeners.
 
     Bridges are followed by address and port to the other configurations; a folder that meshwright exported
-    knows the addresses of its brokers. Every finding names file, line and
-    a way to mend it. The exit code is 1 if messages can circle or arrive twice.
+    knows the addresses of its brokers. Every finding names file, line and a way to mend it. The exit code is
+    1 if messages can circle or arrive twice.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target

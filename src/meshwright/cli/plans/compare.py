@@ -263,10 +263,10 @@ def advise(
         with output.ProgressDrawing("Under the degree limit", forced=progress) as drawing:
             return front(interest, progress=drawing, **given)
 
-    timing = {} if seconds is None else {"seconds": seconds}
     advice = ask(
-        interest, wishes, **timing, steps=steps, seed=seed, threads=threads, make=make, trade_off=trade_off_of
-    )
+        interest, wishes, seconds=seconds, steps=steps, seed=seed, threads=threads, make=make,
+        trade_off=trade_off_of,
+    )  # fmt: skip
     title = f"{source}: {design_runs.format_size(interest)}"
     chosen = None if advice.chosen is None else advice.chosen.plan
     with output.working("measuring"):

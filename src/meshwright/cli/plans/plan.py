@@ -51,10 +51,6 @@ if TYPE_CHECKING:
     from meshwright.interest import Interest
 
 
-SECONDS = 60.0
-"""Default time of the search for the trade-off."""
-
-
 def check_front(algorithm: str, **barred: Parameter) -> None:
     """Raise an InputError before long work for options that do not fit --front."""
     from meshwright.errors import InputError
@@ -91,7 +87,7 @@ def plan_front(
     with ProgressDrawing("Best", forced=progress) as drawing:
         plans = front(
             interest,
-            seconds=SECONDS if seconds is None else seconds,
+            seconds=seconds,
             steps=steps,
             seed=seed,
             certify=certify,

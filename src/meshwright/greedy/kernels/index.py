@@ -203,7 +203,7 @@ def list_hits(buckets: Buckets, hits: Any, cut: Int, length: Any, pairs: Offsets
             u = np.int64(buckets.node[y])
             differ = (buckets.own[step] != own) & (buckets.second[y] != label) & (buckets.mine[y] != mine)
             met = buckets.met[y] == visit
-            # Written in any case, kept if wanted: without a branch that is unpredictable. Who is met for the
+            # Written in any case, kept if wanted: without a branch that is unpredictable. A node met for the
             # second time differs in a fourth topic.
             pairs[length] = (u << 32) | v
             length += np.uint64(differ & (met | (u < cut)))

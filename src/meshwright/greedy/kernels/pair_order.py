@@ -29,7 +29,7 @@ class Groups(NamedTuple):
     low: Int
     """The first row of the first group."""
     shift: Int
-    """A group has 2^`shift` rows, so the rest of u takes so many bits of a key, the upper ones."""
+    """A group has 2^`shift` rows, so the rest of u takes `shift` bits of a key, the upper ones."""
     bits: Int
     """The bits of v."""
 

@@ -1,6 +1,6 @@
 """Count how many topics some nodes share with all others, to estimate how long lists of pairs would be.
 
-A node meets the subscribers of each of its topics. Whoever it meets for the first time is noted, so that what
+A node meets the subscribers of each of its topics. A node met for the first time is noted, so that what
 was counted can be added up and forgotten in as many steps.
 """
 

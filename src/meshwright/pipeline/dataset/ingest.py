@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meshwright.errors import InputError
@@ -42,11 +41,11 @@ from meshwright.pipeline.session.cluster import tasks_at_once
 from meshwright.pipeline.session.failures import spark_errors
 from meshwright.pipeline.session.stages import report_stages
 from meshwright.store.dataset_folders import new_dataset
-from meshwright.store.dataset_parts import QUARANTINE
 from meshwright.store.datasets import MQTT, manifest
-from meshwright.store.tables import count_reasons, read_parts
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
     from meshwright.pipeline.flow import Flow
@@ -104,22 +103,32 @@ class NothingKeptError(InputError):
         self, outcome: Outcome, out: str | Path, sources: Sequence[str], examples: Sequence[str] = ()
     ) -> None:
         self.outcome = outcome
+        self.finding = f"nothing was kept, so nothing is written to {out}: {self._cause(outcome, sources)}"
+        """What is wrong, without the parameter that accepts it."""
         self.examples = examples
         """The first rows that are quarantined, each with its source, line and reason."""
-        if outcome.read:
-            fates = {
-                "quarantined": outcome.quarantined,
-                "superseded": outcome.superseded,
-                "excluded": outcome.excluded,
-            }
-            counts = ", ".join(f"{count:,} {fate}" for fate, count in fates.items() if count)
-            cause = f"{counted(outcome.read, 'row')} = {counts}; check them"
-        else:
-            cause = f"no rows in {', '.join(sources[:5])}; give files that have some"
-        super().__init__(
-            f"nothing was kept, so nothing is written to {out}: {cause}, or accept an empty dataset with "
-            "--allow-empty"
-        )
+        super().__init__(f"{self.finding}, or accept an empty dataset with allow_empty=True")
+
+    @staticmethod
+    def _cause(outcome: Outcome, sources: Sequence[str]) -> str:
+        if not outcome.read:
+            return f"no rows in {', '.join(sources[:5])}; give files that have some"
+        fates = {
+            "quarantined": outcome.quarantined,
+            "superseded": outcome.superseded,
+            "excluded": outcome.excluded,
+        }
+        counts = ", ".join(f"{count:,} {fate}" for fate, count in fates.items() if count)
+        return f"{counted(outcome.read, 'row')} = {counts}; check them"
+
+
+class TooManyBadError(InputError):
+    """A larger share of rows that cannot be used than `max_bad`."""
+
+    def __init__(self, finding: str) -> None:
+        self.finding = finding
+        """What is wrong, without the parameter that accepts it."""
+        super().__init__(f"{finding}; correct them, or raise max_bad")
 
 
 def ingest(
@@ -157,8 +166,10 @@ def ingest(
     ------
     NothingKeptError
         If no row is kept, and that is not allowed: what is at `out` stays as it is.
+    TooManyBadError
+        If a larger share of rows than `max_bad` is bad.
     InputError
-        If a column is missing, or too many rows are bad.
+        If a column is missing.
     FormatError
         If a file is truncated or unreadable, or changes while it is read.
     """
@@ -175,10 +186,10 @@ def ingest(
             kept.callback(blocks.release)
             given = sorted(str(source) for source in sources)
             found = Found(blocks, [file.path for file in files])
-        if not found.read and not allow_empty:
-            # Before the columns are checked: without rows, none has a value.
+        if found.read:
+            found.check(chosen, max_bad)
+        elif not allow_empty:
             raise NothingKeptError(count_rows(found, None, chosen), out, given)
-        found.check(chosen, max_bad)
         with report("numbering names"):
             relation = relate_found(found, chosen, cores=tasks_at_once(spark))
             kept.callback(relation.release)
@@ -211,9 +222,10 @@ def ingest_table(
         blocks = table_blocks(table, reading).keep()
         kept.callback(blocks.release)
         found = Found(blocks, [TABLE])
-        if not found.read and not allow_empty:
+        if found.read:
+            found.check(reading, max_bad)
+        elif not allow_empty:
             raise NothingKeptError(count_rows(found, None, reading), out, ["the table"])
-        found.check(reading, max_bad)
         relation = relate_found(found, reading, cores=tasks_at_once(spark))
         kept.callback(relation.release)
         outcome = count_rows(found, relation, reading)
@@ -224,9 +236,9 @@ def ingest_table(
 
 
 def check_share(max_bad: float) -> None:
-    """Refuse a largest share of bad rows that is no share."""
+    """Refuse a `max_bad` outside 0 to 1."""
     if not 0 <= max_bad <= 1:
-        raise InputError(f"--max-bad {max_bad} is not a share: give a number from 0 to 1")
+        raise InputError(f"max_bad is {max_bad!r}: give a share from 0 to 1")
 
 
 class Found:
@@ -281,20 +293,22 @@ class Found:
         return Aside(self.sources, so_far, ranks, self.bad)
 
     def check(self, reading: Reading, max_bad: float) -> None:
-        """Refuse too large a share of bad rows, and columns that no row has.
+        """Refuse too large a share of bad rows, and columns that no row has; there must be rows.
 
         With `both_ways`, a good line makes two rows, so lines are counted instead.
 
         Raises
         ------
+        TooManyBadError
+            If there are too many: the message names the first one.
         InputError
-            If there are too many: the message names the first one. Or if a column has no value in any row.
+            If a column has no value in any row.
         """
         records = self.bad + (self.read - self.bad) // 2 if reading.both_ways else self.read
         if self.bad > max_bad * records:
-            raise InputError(
-                f"{self.bad} of {records} rows cannot be used, more than --max-bad {percentage(max_bad)}: "
-                f"the first is {self.first_bad()}; correct them, or raise --max-bad"
+            raise TooManyBadError(
+                f"{self.bad} of {records} rows cannot be used, more than {percentage(max_bad)}: "
+                f"the first is {self.first_bad()}"
             )
         check_columns_used(reading, self.stated)
 
@@ -378,8 +392,3 @@ def write_found(
                 topic_kind=reading.topic_kind or (MQTT if reading.format in MQTT_FORMATS else None),
             )
         )
-
-
-def quarantine_reasons(dataset: str | Path) -> dict[str, int]:
-    """Return the number of quarantined records for each reason, the most frequent first."""
-    return count_reasons(read_parts(Path(dataset) / "quarantine", QUARANTINE))
