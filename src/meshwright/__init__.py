@@ -9,7 +9,7 @@ The public names, in groups:
 
 - subscriptions: `Interest`, `load`, `save`, `profile`, `workloads`, `pipeline`
 - a plan: `design`, `compare`, `advise` (with `Wishes`), `certify`, `verify`, `plot`
-- what results: `Plan`, `Overlay`, `Comparison`, `Advice`, `measure`
+- what results: `Plan`, `Overlay`, `Comparison`, `Advice`, `measure`, and proofs: `bounds`
 - the way of messages: `route`, `routes`, `Trees`
 - change: `LiveOverlay`, `churn`
 - users on brokers: `content`
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from meshwright import churn, content, measure, pipeline, routes, workloads
+    from meshwright import bounds, churn, content, measure, pipeline, routes, workloads
     from meshwright.churn import LiveOverlay
     from meshwright.costs.link_costs import LinkCosts
     from meshwright.designs import Advice, Comparison, Plan, Wishes, advise, certify, compare, design
@@ -84,6 +84,7 @@ __all__ = [
     "Wishes",
     "__version__",
     "advise",
+    "bounds",
     "candidates",
     "certify",
     "churn",

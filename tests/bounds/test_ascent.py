@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import naive
 from calls import crowds, examples, seeds
 from meshwright import Interest, bounds
+from meshwright.bounds import bound as bound_file
 from meshwright.bounds import loads as loads_file
 from meshwright.bounds import step_kernels as steps
 from meshwright.bounds.ascent import list_shared_topics, make_pool, sampling_chances
@@ -182,6 +183,31 @@ def test_too_many_pairs_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.every > 1
     assert len(found.u) <= 1000
     assert len(found.u) * found.every == pytest.approx(len(all_pairs.u), rel=0.1)
+
+
+def test_few_scans_suffice_where_too_many_pairs_are_tight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slack that still leaves too many pairs is passed over; if all carry 1, the first sample is taken."""
+    thresholds: list[float] = []
+    scan = Loads.scan
+
+    def counted(self: Loads, price: Any, threshold: float, extra: Any = None) -> Any:
+        thresholds.append(threshold)
+        return scan(self, price, threshold, extra)
+
+    monkeypatch.setattr(Loads, "scan", counted)
+    for file in (loads_file, bound_file):
+        monkeypatch.setattr(file, "MOST_PAIRS", 1000)
+    nodes = 300
+    # All share one topic, so a pair carries the larger of its two prices: 1 with some nodes, else less.
+    for count, scans in ((nodes, 1), (3, 2)):
+        q = np.where(np.arange(nodes) < count, 1.0, 0.96)
+        interest = Interest.from_pairs(np.arange(nodes), np.zeros(nodes, dtype=np.int64))
+        prices = bounds.Prices(interest, (q * SCALE).astype(np.int64), 0)
+        thresholds.clear()
+        tight = bounds.tight_pairs(prices, most=10**6)
+        assert len(thresholds) == scans
+        assert (tight.load >= 1 - 1e-4).all()
+        assert len(tight.u) <= 1000
 
 
 @pytest.mark.parametrize(("most", "slack", "message"), [(-1, 0.1, "-1 pairs"), (5, 2.0, "slack of 2.0")])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import naive
 from calls import crowds, examples, seeds
-from meshwright import Interest, bounds, measure
+from meshwright import Interest, bounds, design, measure
 from meshwright.bounds import degree_limits
 from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import SCALE
@@ -224,6 +224,38 @@ def test_bad_allowances_are_rejected(allowance: Any, degree: int | None, message
     trio = Interest.from_dict({"a": {"x"}, "b": {"x"}, "c": {"x"}})
     with pytest.raises(CertificateError, match=message):
         check_degree_prices(trio, np.zeros(3, dtype=np.int64), allowance, degree)
+
+
+def test_a_lowest_degree_of_another_interest_is_rejected() -> None:
+    """A proof for other subscriptions proves nothing, and is refused wherever it is handed over."""
+    other = bounds.lowest_degree(bounds.prices(unif(60, 20, size=8, seed=1)))
+    held = Interest.from_dict({"a": {"x"}, "b": {"x", "y"}, "c": {"y"}})
+    with pytest.raises(InputError, match="made for another interest"):
+        bounds.prove_degrees(bounds.prices(held), 2, lowest=other)
+    with pytest.raises(InputError, match="made for another interest"):
+        design(held, "minmax", certify=True, lowest=other)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"degree": 0}, "a degree of 0: give a whole number"),
+        ({"degree": True}, "a degree of True"),
+        ({"degree": 2, "threads": 0}, "0 threads: give at least 1"),
+        ({"degree": 2, "seconds": -1}, "-1 seconds: give zero or more"),
+        ({"degree": 2, "seconds": "x"}, "x seconds"),
+    ],
+)
+def test_bad_requests_are_rejected(given: Any, message: str) -> None:
+    """A limit, a number of threads or seconds that make no sense are refused in one line by all bounds."""
+    prices = bounds.prices(Interest.from_dict({"a": {"x"}, "b": {"x"}}))
+    for prove in (bounds.links_at_degree, bounds.prove_degrees):
+        with pytest.raises(InputError, match=message):
+            prove(prices, **given)
+    effort = {name: value for name, value in given.items() if name != "degree"}
+    if effort:
+        with pytest.raises(InputError, match=message):
+            bounds.lowest_degree(prices, **effort)
 
 
 def test_tables_must_fit() -> None:

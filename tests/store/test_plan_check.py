@@ -17,6 +17,7 @@ from calls import examples
 from meshwright import Interest, design, route, write_plan, write_trees
 from meshwright.errors import FormatError
 from meshwright.store.plan_check import verify_stored_plan
+from meshwright.verify import check_degree_table
 from meshwright.workloads import zipf
 from strategies import wild_interests
 
@@ -105,6 +106,22 @@ def test_tampered_figures_of_degrees_fail_the_plan(
     report = verify_stored_plan(low_plan, interest)
     assert not report.passed
     assert report.disagreements
+
+
+@pytest.mark.parametrize("change", [-1, 1, 2**40])
+def test_bounds_for_another_degree_fail_the_plan(low_plan: Path, interest: Interest, change: int) -> None:
+    """What a plan states is about its own degree, even if the prices prove something for another one."""
+    stated = json.loads((low_plan / "plan.json").read_text())["figures"]
+    other = stated["at_degree"] + change
+    table = pq.read_table(low_plan / "degree_prices.parquet")
+    proven = check_degree_table(interest, table, other).links
+    gap = None if change < 0 else (stated["edges"] - proven) / proven if proven else None
+    edit_figures(low_plan, at_degree=other, bound_at_degree=proven, gap_at_degree=gap)
+    report = verify_stored_plan(low_plan, interest)
+    assert not report.passed
+    assert report.disagreements[0].startswith(f"at_degree is {stated['at_degree']}")
+    if change < 0:
+        assert report.gap_at_degree is None
 
 
 @pytest.mark.parametrize("name", ["at_degree", "bound_at_degree", "gap_at_degree", "degree_bound"])

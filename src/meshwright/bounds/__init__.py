@@ -1,4 +1,10 @@
-"""Lower bounds on the number of links and on the maximum degree: prices that prove them."""
+"""Lower bounds on the number of links and on the maximum degree: prices that prove them.
+
+>>> import meshwright as mw
+>>> prices = mw.bounds.prices(mw.Interest.from_dict({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}))
+>>> prices.bound, mw.bounds.lowest_degree(prices).bound
+(2, 2)
+"""
 
 from meshwright.bounds.bound import EFFORTS, TightPairs, pair_topics, prices, tight_pairs
 from meshwright.bounds.degree_limits import (

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from meshwright.arrays import check_threads
 from meshwright.bounds.ascent import PAYING, STEPS, Ascent, Deadline
 from meshwright.bounds.degree_limits import NodePrices
 from meshwright.bounds.loads import MOST_PAIRS, Loads
-from meshwright.bounds.prices import SCALE, Prices, certify, first_prices, polish, require_prices
+from meshwright.bounds.prices import (
+    SCALE,
+    Prices,
+    certify,
+    check_effort,
+    first_prices,
+    polish,
+    require_prices,
+)
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 
@@ -103,9 +109,7 @@ def _check(
 ) -> None:
     if effort not in EFFORTS:
         raise InputError(f"unknown effort {effort!r}: choose one of {', '.join(EFFORTS)}")
-    if seconds is not None and (not isinstance(seconds, Real) or not seconds >= 0):
-        raise InputError(f"{seconds} seconds: give zero or more, or leave it out")
-    check_threads(threads)
+    check_effort(seconds, threads)
     if start is not None:
         require_prices(start).check(interest)
 

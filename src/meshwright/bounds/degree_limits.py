@@ -23,6 +23,8 @@ from meshwright.bounds.loads import Loads
 from meshwright.bounds.prices import (
     SCALE,
     Prices,
+    check_effort,
+    check_interest,
     in_range,
     proven_links,
     require_prices,
@@ -79,6 +81,10 @@ class NodePrices:
     def __post_init__(self) -> None:
         object.__setattr__(self, "scaled", in_range(self.scaled, HIGHEST))
         object.__setattr__(self, "allowance", in_range(self.allowance, HIGHEST))
+
+    def check(self, interest: Interest) -> None:
+        """Reject any interest but the one that they were found for."""
+        check_interest(self.interest, interest)
 
     @property
     def q(self) -> NDArray[np.float64]:
@@ -137,13 +143,18 @@ def prove_degrees(
     connects each topic, the number of links is that of the plain prices.
     """
     began = working_seconds()
+    check_effort(seconds, threads)
     prices = require_prices(prices)
+    check_degree(degree)
     if lowest is None:
         half = None if seconds is None else seconds / 2
         lowest = lowest_degree(prices, seconds=half, threads=threads, progress=progress)
+    else:
+        lowest = require_lowest(lowest)
+        lowest.check(prices.interest)
     if lowest.bound > degree:
         return DegreeProof(_plain(prices, degree), lowest)
-    left = None if seconds is None else seconds - (working_seconds() - began)
+    left = None if seconds is None else max(0.0, seconds - (working_seconds() - began))
     links = links_at_degree(prices, degree, seconds=left, threads=threads, progress=progress)
     if links.bound > degree * prices.interest.num_nodes // 2:
         # More links than such an overlay can have: mostly, the same prices prove a degree above the limit.
@@ -171,8 +182,8 @@ def links_at_degree(
     >>> links_at_degree(bounds.prices(star), 2)
     NodePrices(at least 4 links with at most 2 per node)
     """
-    if not is_whole(degree) or degree < 1:
-        raise InputError(f"a degree of {degree!r}: give a whole number of at least 1")
+    check_effort(seconds, threads)
+    check_degree(degree)
     prices = require_prices(prices)
     plain = _plain(prices, degree)
     loads = Loads(prices.interest, threads)
@@ -203,6 +214,7 @@ def lowest_degree(
     >>> lowest_degree(bounds.prices(Interest.from_dict({v: {"x"} for v in "abcd"})))
     NodePrices(a maximum degree of at least 2)
     """
+    check_effort(seconds, threads)
     prices = require_prices(prices)
     plain = _plain(prices, None)
     loads = Loads(prices.interest, threads)
@@ -218,6 +230,12 @@ def lowest_degree(
     _climb(ascent, report)
     found = certify(loads, ascent.best_paying, ascent.best_extra, None)
     return found if found.bound > plain.bound else plain
+
+
+def check_degree(degree: object) -> None:
+    """Refuse a limit of the degree that is not a whole number of at least 1."""
+    if not is_whole(degree) or degree < 1:  # type: ignore[operator]
+        raise InputError(f"a degree of {degree!r}: give a whole number of at least 1")
 
 
 def as_degree_bound(found: NodePrices) -> NodePrices:

@@ -7,11 +7,12 @@ topics ask for, what pairs carry, and the number of links that follows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from meshwright.arrays import frozen
+from meshwright.arrays import check_threads, frozen
 from meshwright.errors import InputError
 from meshwright.interest import Interest
 
@@ -52,8 +53,7 @@ class Prices:
 
     def check(self, interest: Interest) -> None:
         """Reject any interest but the one that they were found for."""
-        if self.interest is not interest and self.interest.fingerprint != interest.fingerprint:
-            raise InputError("the prices were made for another interest: leave them out")
+        check_interest(self.interest, interest)
 
     @property
     def q(self) -> NDArray[np.float64]:
@@ -62,6 +62,19 @@ class Prices:
 
     def __repr__(self) -> str:
         return f"Prices(at least {self.bound:,} links for {self.interest.num_nodes:,} nodes)"
+
+
+def check_interest(made_for: Interest, interest: Interest) -> None:
+    """Refuse prices that were made for another interest."""
+    if made_for is not interest and made_for.fingerprint != interest.fingerprint:
+        raise InputError("the prices were made for another interest: leave them out")
+
+
+def check_effort(seconds: float | None, threads: int) -> None:
+    """Refuse a limit of time or a number of threads that makes no sense."""
+    if seconds is not None and (not isinstance(seconds, Real) or not seconds >= 0):
+        raise InputError(f"{seconds} seconds: give zero or more, or leave it out")
+    check_threads(threads)
 
 
 def in_range(scaled: NDArray[np.int64], highest: int) -> NDArray[np.int64]:

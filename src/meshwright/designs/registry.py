@@ -251,6 +251,7 @@ def design(
         prices.check(interest)
     if lowest is not None:
         lowest = require_lowest(lowest)
+        lowest.check(interest)
     from meshwright.designs import certified
 
     timing = certified.Timing(algorithm, given) if certify else None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PARALLEL = ("parallel_edges", "parallel_average_degree")
 """The figures of rings whose links count once for each topic; a cluster's coordinator cannot check them."""
-DEGREE_BOUNDS = ("bound_at_degree", "gap_at_degree", "degree_bound")
+DEGREE_BOUNDS = ("at_degree", "bound_at_degree", "gap_at_degree", "degree_bound")
 """What a plan that keeps degrees low proves: links at the degree `at_degree`, and the lowest degree."""
 BUDGETS = ("max_edges", "max_degree")
 """A plan made with one of these parameters may leave topics split; any other claims to connect them all."""
@@ -137,9 +137,10 @@ class PlanReport:
     @property
     def gap_at_degree(self) -> float | None:
         """The same among overlays with no higher degree than `at_degree`."""
-        if self.degrees is None or not self.complete:
+        if self.degrees is None or self.at_degree is None or not self.complete:
             return None
-        return gap(len(self.outline), self.degrees.links)
+        within = self.verification.degrees.maximum <= self.at_degree
+        return gap(len(self.outline), self.degrees.links) if within else None
 
     @property
     def ok(self) -> bool:
@@ -308,12 +309,15 @@ def _prove_degrees(claims: PlanClaims, overlay: Overlay, proofs: PlanProofs) -> 
 def _degree_figures(
     claims: PlanClaims, overlay: Overlay, found: Verification, degrees: DegreeProofs | None
 ) -> dict[str, float | None]:
-    """Return the figures about degrees as they are proven; a gap only if the overlay keeps to the degree."""
+    """Return the figures about degrees as they are proven, for the degree that a plan must state.
+
+    That is its maximum degree or, if it leaves topics split, the limit that it was made under.
+    """
     if degrees is None:
         return dict.fromkeys(DEGREE_BOUNDS)
-    comparable = found.connected and found.degrees.maximum <= claims.figures["at_degree"]
-    above = gap(len(overlay), degrees.links) if comparable else None
-    return dict(zip(DEGREE_BOUNDS, (degrees.links, above, degrees.degree), strict=True))
+    degree = found.degrees.maximum if found.connected else claims.parameters.get("max_degree")
+    above = gap(len(overlay), degrees.links) if found.connected else None
+    return dict(zip(DEGREE_BOUNDS, (degree, degrees.links, above, degrees.degree), strict=True))
 
 
 def _parallel_rings(overlay: Overlay) -> dict[str, float | None]:
