@@ -13,8 +13,8 @@ import paho.mqtt.client as mqtt
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
-from brokers import PROGRAM
-from meshwright.brokers.processes import Brokers, free_ports
+from brokers import PROGRAM, unused_ports
+from meshwright.brokers.processes import Brokers
 from meshwright.deploy import (
     BrokerSettings,
     Endpoint,
@@ -229,7 +229,7 @@ def certify(folder: Path, brokers: str, authority: Path) -> None:
 
 def test_certificates_of_the_docs(tmp_path: Path) -> None:
     """With the recipe's certificates, bridges come up; a bridge without one is refused, password or not."""
-    ports = iter(free_ports(6))
+    ports = iter(unused_ports(6))
     places = {name: Endpoint("127.0.0.1", next(ports), True, next(ports)) for name in "abc"}
     wiring, folder = wire(TREES), tmp_path / "run"
     write_federation(TREES, wiring, Inventory(places), BrokerSettings(secret=SECRET), folder)
@@ -253,7 +253,7 @@ def test_certificates_of_the_docs(tmp_path: Path) -> None:
 
 def test_a_rogue_listener_without_our_certificate_is_not_used(tmp_path: Path) -> None:
     """Who takes the address of a broker, with a certificate of another authority, gets no bridge."""
-    ports = iter(free_ports(4))
+    ports = iter(unused_ports(4))
     places = {name: Endpoint("127.0.0.1", next(ports), True, next(ports)) for name in "ab"}
     trees = NamedTrees(("a", "b"), {"t": TREES.trees["t"]})
     wiring, folder = wire(trees), tmp_path / "run"
@@ -271,7 +271,7 @@ def test_a_rogue_listener_without_our_certificate_is_not_used(tmp_path: Path) ->
 
 def test_certificates_rotate_with_overlap(tmp_path: Path) -> None:
     """While both CAs are in every ca.crt, brokers with old and new certificates accept each other."""
-    ports = iter(free_ports(6))
+    ports = iter(unused_ports(6))
     places = {name: Endpoint("127.0.0.1", next(ports), True, next(ports)) for name in "abc"}
     wiring, folder = wire(TREES), tmp_path / "run"
     write_federation(TREES, wiring, Inventory(places), BrokerSettings(secret=SECRET), folder)
@@ -289,7 +289,7 @@ def test_certificates_rotate_with_overlap(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_certificates_rotate_step_by_step(tmp_path: Path) -> None:
     """Every step of the docs, broker by broker, on running brokers: after each, all bridges are up again."""
-    ports = iter(free_ports(6))
+    ports = iter(unused_ports(6))
     places = {name: Endpoint("127.0.0.1", next(ports), True, next(ports)) for name in "abc"}
     wiring, folder = wire(TREES), tmp_path / "run"
     write_federation(TREES, wiring, Inventory(places), BrokerSettings(secret=SECRET), folder)

@@ -96,7 +96,7 @@ class FakeClient:
 
 
 class FakeClock:
-    """A clock that moves when somebody sleeps, and a little at each look: what comes later has a later time."""
+    """A clock that moves when somebody sleeps, and a little at each look: later events have later times."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
-from brokers import PROGRAM
-from meshwright.brokers.processes import free_ports, installed_version
+from brokers import PROGRAM, unused_ports
+from meshwright.brokers.processes import installed_version
 from meshwright.churn.events import JOIN, LEAVE, Event
 from meshwright.deploy import (
     BrokerSettings,
@@ -72,7 +72,7 @@ def test_a_secured_federation_changes(tmp_path: Path) -> None:
     hub = max(plan.live_overlay.nodes, key=lambda node: len(plan.live_overlay.neighbours(node)))
     settings = BrokerSettings("durable", secret=SECRET)
     with run_federation(plan.trees, tmp_path / "run", settings) as federation:
-        endpoints = {**federation.inventory.endpoints, "new": Endpoint("127.0.0.1", free_ports(1)[0])}
+        endpoints = {**federation.inventory.endpoints, "new": Endpoint("127.0.0.1", unused_ports(1)[0])}
         for event in (Event(JOIN, "new", ("t0", "t1")), Event(LEAVE, hub)):
             before = plan.wiring
             plan.apply([event])
@@ -98,7 +98,7 @@ def test_moved_brokers_and_new_passwords(tmp_path: Path) -> None:
         wiring = federation.wiring
         hub = wiring.order[0]
         assert wiring.dialled_to(hub)
-        port, bridge_port = free_ports(2)
+        port, bridge_port = unused_ports(2)
         inventory = Inventory(
             {**federation.inventory.endpoints, hub: Endpoint("127.0.0.1", port, bridge_port=bridge_port)}
         )
