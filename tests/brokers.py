@@ -63,12 +63,12 @@ def unused_ports(count: int) -> list[int]:
     raise AssertionError(f"of {PORTS_OF_A_WORKER} ports fewer than {count} are unused")
 
 
-def wait_until(holds: Callable[[], bool], what: str, running: Iterable[subprocess.Popen[bytes]] = ()) -> None:
+def wait_until(holds: Callable[[], bool], what: str, running: Iterable[subprocess.Popen[Any]] = ()) -> None:
     """Wait until something holds; fail if it does not in time, or if a process has ended before."""
     end = time.monotonic() + PATIENCE
     while not holds():
         for process in running:
-            assert process.poll() is None, f"a broker ended with code {process.returncode}, before {what}"
+            assert process.poll() is None, f"a process ended with code {process.returncode}, before {what}"
         assert time.monotonic() < end, f"after {PATIENCE:g} s there is still not: {what}"
         time.sleep(0.02)
 
