@@ -68,8 +68,10 @@ def wait_until(holds: Callable[[], bool], what: str, running: Iterable[subproces
     end = time.monotonic() + PATIENCE
     while not holds():
         for process in running:
-            assert process.poll() is None, f"a process ended with code {process.returncode}, before {what}"
-        assert time.monotonic() < end, f"after {PATIENCE:g} s there is still not: {what}"
+            assert process.poll() is None, (
+                f"a process ended with code {process.returncode} before this: {what}"
+            )
+        assert time.monotonic() < end, f"not in {PATIENCE:g} s: {what}"
         time.sleep(0.02)
 
 
