@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from brokers import PROGRAM
+from brokers import PROGRAM, unused_ports
 from meshwright.brokers import processes
 from meshwright.brokers.processes import CONFIGURATION, Brokers, find_mosquitto, free_ports, installed_version
 from meshwright.errors import InputError, MissingDependencyError
@@ -164,7 +164,7 @@ def test_a_broker_that_stops_by_itself_is_reported(text: str, error: str, broker
 def test_waiting_for_a_port(brokers: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting ends when the broker listens; it fails when the broker stops, or when time is up."""
     listen = "import socket\ntime.sleep(0.2)\nserver = socket.create_server(('127.0.0.1', {}))\n"
-    port, other = free_ports(2)
+    port, other = unused_ports(2)
     configure(brokers, "a", listen.format(port) + IDLE)
     configure(brokers, "b", "sys.exit('Error: no port')")
     with brokers:
@@ -256,7 +256,7 @@ def test_brokers_end_with_their_starter(end: signal.Signals, brokers: Brokers) -
 @needs_broker
 def test_a_real_broker(tmp_path: Path) -> None:
     """A real Mosquitto starts from its folder, listens, logs there and stops."""
-    brokers, port = Brokers(tmp_path), free_ports(1)[0]
+    brokers, port = Brokers(tmp_path), unused_ports(1)[0]
     configure(brokers, "a", f"listener {port} 127.0.0.1\nallow_anonymous true\n")
     with brokers:
         brokers.start("a")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from brokers import PROGRAM
+from brokers import PROGRAM, wait_until
 from routed_plans import write_routed_plan
 from terminal import meshwright
 
@@ -50,13 +50,14 @@ def test_apply_to_a_running_federation(tmp_path: Path) -> None:
     new = write_routed_plan(tmp_path, 8, seed=1, today=old)
     folder = tmp_path / "run"
     command = [sys.executable, "-m", "meshwright", "federation", str(old), "--keep", "--out", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running,
+        ExitStack() as stack,
+    ):
+        stack.callback(running.kill)  # if an assertion fails, it would run on
         assert running.stderr is not None
         assert "until Ctrl-C" in running.stderr.readline()
-        for _ in range(100):
-            if (folder / "running.json").is_file():
-                break
-            time.sleep(0.05)
+        wait_until((folder / "running.json").is_file, "running.json is written", [running])
         assert "are running and would change: add --yes" in meshwright("apply", new, folder).complaint
         answer = meshwright("apply", new, folder, "--yes", "--json")
         assert (answer.code, answer.err) == (0, "")

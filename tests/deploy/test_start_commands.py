@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from brokers import PROGRAM
-from meshwright.brokers.processes import free_ports
+from brokers import PROGRAM, unused_ports
 from meshwright.deploy import (
     BrokerSettings,
     Endpoint,
@@ -38,7 +37,7 @@ SECRET = b"0123456789abcdef"
 
 def export_pair(folder: Path, settings: BrokerSettings) -> Path:
     """Export two linked brokers."""
-    places = dict(zip("ab", (Endpoint("127.0.0.1", port) for port in free_ports(2)), strict=True))
+    places = dict(zip("ab", (Endpoint("127.0.0.1", port) for port in unused_ports(2)), strict=True))
     return write_federation(PAIR, wire(PAIR), Inventory(places), settings, folder)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from compiling import Compiling
+from compiling import Seconds, compile_something
 from meshwright import Interest
-from meshwright.designs import design, front
+from meshwright.designs import certified, design, front
 from meshwright.designs.certified import Timing
 from meshwright.jit.announce import working_seconds
 from meshwright.jit.compiler import config
@@ -21,23 +19,25 @@ def test_a_design_does_not_count_compilation(threads: int) -> None:
     """Compiling during a design does not count in the plan's seconds, on any number of threads."""
     interest = Interest.from_dict({f"v{v}": {f"t{(v * i) % 9}" for i in range(5)} for v in range(80)})
     design(interest, threads=threads)
-    compiling = Compiling()
-    began = time.perf_counter()
-    plan = design(interest, threads=threads, progress=compiling)
-    took = time.perf_counter() - began
-    assert compiling.seconds > 0
-    assert 0 < plan.seconds < took - 0.8 * compiling.seconds
+    with Seconds() as seconds:
+        plan = design(interest, threads=threads, progress=compile_something)
+    assert seconds.compiled > 0
+    assert 0 < plan.seconds <= seconds.took - seconds.compiled
 
 
-def test_a_search_shares_its_seconds_with_the_certificate() -> None:
+def test_a_search_shares_its_seconds_with_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prices, search and the proof of degrees share the seconds; without seconds there is no limit."""
-    timing = Timing("best", {"seconds": 10.0, "objective": "degree"})
-    assert timing.for_prices == 4.0
-    assert 8.0 < timing.for_search["seconds"] <= 8.5
-    assert timing.for_degrees is not None
-    assert 9.5 < timing.for_degrees <= 10.0
-    for other in (Timing("best", {"steps": 5}), Timing("minmax", {})):
-        assert (other.for_prices, other.for_search, other.for_degrees) == (None, {}, None)
+    now = 100.0
+    with monkeypatch.context() as patch:
+        patch.setattr(certified, "working_seconds", lambda: now)
+        timing = Timing("best", {"seconds": 10.0, "objective": "degree"})
+        for gone in (0.0, 4.0, 9.0, 11.0):
+            now = 100.0 + gone
+            assert timing.for_prices == 4.0
+            assert timing.for_search == {"seconds": max(0.0, 8.5 - gone)}
+            assert timing.for_degrees == max(0.0, 10.0 - gone)
+        for other in (Timing("best", {"steps": 5}), Timing("minmax", {})):
+            assert (other.for_prices, other.for_search, other.for_degrees) == (None, {}, None)
     plan = design(social(60, size=5, seed=0), "best", objective="degree", seconds=0.2, certify=True)
     assert plan.parameters["seconds"] == 0.2
     assert plan.degree_proof is not None

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 HOSTILE = "</script><script>alert(1)</script>"
 FIRST_PAINT = 5.0
 LONGEST_FRAME = 0.2
+STILL = 20
+"""Frames without a change after which nothing moves any more; an animation changes every frame."""
 
 
 @pytest.fixture(scope="module")
@@ -40,26 +42,39 @@ def status(page: Page) -> str:
     return page.inner_text("#graph-status")
 
 
+INK = """name => {
+  const canvas = document.querySelector(`canvas.sigma-${name}`);
+  const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+}"""
+"""Count the pixels that a layer of the graph has drawn."""
+
+
 def ink(page: Page, layer: str) -> int:
-    """Count the pixels that a layer of the graph has drawn."""
-    count: int = page.evaluate(
-        """name => {
-          const canvas = document.querySelector(`canvas.sigma-${name}`);
-          const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-          return data.filter((value, i) => i % 4 === 3 && value > 0).length;
-        }""",
-        layer,
-    )
+    """Count the pixels that a layer has drawn by now."""
+    count: int = page.evaluate(INK, layer)
     return count
+
+
+def settled(page: Page, look: str, argument: str = "") -> Any:
+    """Return what a function of the page finds, once that is not empty and stays the same for many frames."""
+    page.evaluate("window.found = { text: '', frames: 0 }")
+    return page.wait_for_function(
+        f"""argument => {{
+          const value = ({look})(argument), text = JSON.stringify(value), found = window.found;
+          if (value === 0 || value.length === 0 || text !== found.text) found.frames = 0;
+          found.text = text;
+          return found.frames++ === {STILL} && {{ value }};
+        }}""",
+        arg=argument,
+        polling="raf",
+    ).json_value()["value"]
 
 
 def settled_ink(page: Page, layer: str) -> int:
     """Count the pixels of a layer once it has stopped moving."""
-    counts = [-1, -2]
-    while counts[-1] != counts[-2]:
-        page.wait_for_timeout(600)
-        counts.append(ink(page, layer))
-    return counts[-1]
+    count: int = settled(page, INK, layer)
+    return count
 
 
 def test_search_tree_and_zoom(browser: Browser, page: Path) -> None:
@@ -72,7 +87,7 @@ def test_search_tree_and_zoom(browser: Browser, page: Path) -> None:
         assert "b11" in shown.inner_text("#broker-list")
         shown.keyboard.press("Enter")
         assert status(shown).startswith("b11 ")
-        assert ink(shown, "highlight") > 0
+        assert settled_ink(shown, "highlight") > 0
         shown.fill("#find-topic", "t03")
         shown.keyboard.press("ArrowDown")
         shown.keyboard.press("Enter")
@@ -132,11 +147,10 @@ def test_names_are_whole_and_apart(browser: Browser, tmp_path: Path, width: int)
     file = mw.design(interest, "gpa", max_edges=26).report(tmp_path / "report.html")
     with opened(browser, file, width=width) as shown:
         shown.evaluate(WRITTEN)
-        shown.click("#zoom-in")
-        shown.wait_for_timeout(600)
-        shown.click("#zoom-all")
-        shown.wait_for_timeout(600)
-        names = sorted(shown.evaluate("window.names"))
+        for button in ("#zoom-in", "#zoom-all"):
+            shown.evaluate("window.names = []")
+            shown.click(button)
+            names = sorted(settled(shown, "() => window.names"))
     assert len(names) >= 8
     assert all(left >= 0 and right <= whole for left, right, _, whole in names)
     for place, (_, right, height, _) in enumerate(names):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import paho.mqtt.client as mqtt
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
-from brokers import PROGRAM
-from meshwright.brokers.processes import Brokers, free_ports
+from brokers import PROGRAM, unused_ports
+from meshwright.brokers.processes import Brokers
 from meshwright.deploy import (
     BrokerSettings,
     Endpoint,
@@ -50,27 +50,52 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningFede
         yield running
 
 
+ANSWER = 10.0
+"""Seconds within which a broker answers, also on a busy machine."""
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    """Wait until something holds, and return whether it does."""
+    end = time.monotonic() + ANSWER
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+    return holds()
+
+
 class Client:
-    """A client of a broker that notes what arrives, and whether it was accepted."""
+    """A client of a broker that notes what arrives, and whether it was accepted.
+
+    It is made when the broker has answered its connection and all its subscriptions, with yes or no.
+    """
 
     def __init__(self, port: int, identifier: str, user: str, word: str, *topics: str) -> None:
         self.seen: list[str] = []
         self.accepted: bool | None = None
+        self.answered = 0
         self.client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=identifier)
         self.client.username_pw_set(user, word)
         self.client.on_connect = self._connected
+        self.client.on_subscribe = self._subscribed
         self.client.on_message = lambda _, __, message: self.seen.append(message.topic)
         self.topics = topics
         self.client.connect("127.0.0.1", port)
         self.client.loop_start()
-        end = time.monotonic() + 5
-        while self.accepted is None and time.monotonic() < end:
-            time.sleep(0.01)
+        assert eventually(lambda: self.accepted is not None), "no answer to the connection"
+        assert not self.accepted or eventually(lambda: self.answered == len(topics)), "no answer to SUBSCRIBE"
 
     def _connected(self, client: Any, _: Any, __: Any, reason: Any, ___: Any) -> None:
         self.accepted = not reason.is_failure
         for topic in self.topics:
             client.subscribe(topic, 1)
+
+    def _subscribed(self, *_: Any) -> None:
+        self.answered += 1
+
+    def publish(self, topic: str) -> None:
+        """Publish, and wait for the broker's answer: what it sent before that has arrived, too."""
+        sent = self.client.publish(topic, b"x", qos=1)
+        sent.wait_for_publish(ANSWER)
+        assert sent.is_published()
 
     def close(self) -> None:
         """Disconnect."""
@@ -89,7 +114,8 @@ def test_a_client_with_a_bridges_name_disconnects_nobody(federation: RunningFede
     """A client of a broker that uses the name of a bridge as its id disconnects no bridge."""
     before = federation.logs.positions("ab")
     rogues = [own_client(federation, broker, name) for broker in "ab"]
-    time.sleep(0.3)
+    # A broker logs that it closes an old connection before it logs the new one.
+    federation.logs.wait({broker: {f"connected {name}"} for broker in "ab"}, before, seconds=ANSWER)
     lines = [line for broker in "ab" for line in federation.logs.lines(broker, before[broker])]
     assert not any("already connected" in line for line in lines)
     for rogue in rogues:
@@ -109,15 +135,18 @@ def test_stolen_bridge_credentials_reach_little(federation: RunningFederation) -
     thief = Client(endpoint.bridge_port, C, B, password(SECRET, B), "u", "#")
     assert thief.accepted
     for topic in ("u", "cmd/shutdown", "t"):
-        thief.client.publish(topic, b"x", qos=1)
-    time.sleep(0.5)
-    assert watcher.seen == ["t"], "only the topic of the stolen bridge"
+        thief.publish(topic)
+    watcher.publish("marker")
+    assert eventually(lambda: "marker" in watcher.seen)
+    assert watcher.seen == ["t", "marker"], "only the topic of the stolen bridge"
     publisher = own_client(federation, "c", "publisher")
-    publisher.client.publish("u", b"y", qos=1)
-    time.sleep(0.3)
+    publisher.publish("u")
     publisher.close()
+    assert eventually(lambda: "u" in watcher.seen)
+    # The broker has sent "u" to all who may read it; the answer to the thief comes after that.
+    thief.publish("t")
     assert "u" not in thief.seen
-    assert not any(C in line for line in federation.logs.lines("a", before["a"]))
+    assert C not in federation.brokers.log("a").read_bytes()[before["a"] :].decode()
     thief.close()
     watcher.close()
     with federation.brokers.log("a").open() as log:
@@ -135,9 +164,7 @@ def test_a_hostile_listener_reaches_the_clients_of_who_dials(federation: Running
     victim = own_client(federation, "b", "victim", "cmd/#")
     with HostileListener(federation, "b") as hostile:
         hostile.inject("cmd/shutdown")
-        end = time.monotonic() + 10
-        while not victim.seen and time.monotonic() < end:
-            time.sleep(0.05)
+        assert eventually(lambda: bool(victim.seen))
     assert victim.seen == ["cmd/shutdown"]
     victim.close()
 
@@ -202,7 +229,7 @@ def certify(folder: Path, brokers: str, authority: Path) -> None:
 
 def test_certificates_of_the_docs(tmp_path: Path) -> None:
     """With the recipe's certificates, bridges come up; a bridge without one is refused, password or not."""
-    ports = iter(free_ports(6))
+    ports = iter(unused_ports(6))
     places = {name: Endpoint("127.0.0.1", next(ports), True, next(ports)) for name in "abc"}
     wiring, folder = wire(TREES), tmp_path / "run"
     write_federation(TREES, wiring, Inventory(places), BrokerSettings(secret=SECRET), folder)
@@ -219,13 +246,14 @@ def test_certificates_of_the_docs(tmp_path: Path) -> None:
         )
         before = Logs(brokers).positions("a")
         brokers.start("b")
-        time.sleep(1.5)
+        log = brokers.log("a")
+        assert eventually(lambda: b"did not return a certificate" in log.read_bytes()[before["a"] :])
         assert f"connected {client_id('b', 'a')}" not in Logs(brokers).lines("a", before["a"])
 
 
 def test_a_rogue_listener_without_our_certificate_is_not_used(tmp_path: Path) -> None:
     """Who takes the address of a broker, with a certificate of another authority, gets no bridge."""
-    ports = iter(free_ports(4))
+    ports = iter(unused_ports(4))
     places = {name: Endpoint("127.0.0.1", next(ports), True, next(ports)) for name in "ab"}
     trees = NamedTrees(("a", "b"), {"t": TREES.trees["t"]})
     wiring, folder = wire(trees), tmp_path / "run"
@@ -237,16 +265,13 @@ def test_a_rogue_listener_without_our_certificate_is_not_used(tmp_path: Path) ->
     with Brokers(folder, folder_of) as brokers:
         for broker in wiring.order:
             brokers.start(broker)
-        end = time.monotonic() + 10
-        while "certificate verify failed" not in brokers.log("b").read_text() and time.monotonic() < end:
-            time.sleep(0.02)
-        assert "certificate verify failed" in brokers.log("b").read_text()
+        assert eventually(lambda: "certificate verify failed" in brokers.log("b").read_text())
         assert f"connected {client_id('b', 'a')}" not in Logs(brokers).lines("a", 0)
 
 
 def test_certificates_rotate_with_overlap(tmp_path: Path) -> None:
     """While both CAs are in every ca.crt, brokers with old and new certificates accept each other."""
-    ports = iter(free_ports(6))
+    ports = iter(unused_ports(6))
     places = {name: Endpoint("127.0.0.1", next(ports), True, next(ports)) for name in "abc"}
     wiring, folder = wire(TREES), tmp_path / "run"
     write_federation(TREES, wiring, Inventory(places), BrokerSettings(secret=SECRET), folder)
@@ -264,7 +289,7 @@ def test_certificates_rotate_with_overlap(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_certificates_rotate_step_by_step(tmp_path: Path) -> None:
     """Every step of the docs, broker by broker, on running brokers: after each, all bridges are up again."""
-    ports = iter(free_ports(6))
+    ports = iter(unused_ports(6))
     places = {name: Endpoint("127.0.0.1", next(ports), True, next(ports)) for name in "abc"}
     wiring, folder = wire(TREES), tmp_path / "run"
     write_federation(TREES, wiring, Inventory(places), BrokerSettings(secret=SECRET), folder)

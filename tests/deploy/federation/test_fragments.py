@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import subprocess
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from brokers import PROGRAM
-from meshwright.brokers.processes import free_ports
-from meshwright.deploy.federation.traffic import load_aiomqtt
+from brokers import PROGRAM, count_deliveries, subscriptions, unused_ports, wait_until
 from meshwright.interest import Interest
 from meshwright.store import write_dataset
 from terminal import meshwright
@@ -52,7 +51,8 @@ def own_configuration(folder: Path, broker: str, port: int) -> Path:
     lines = [
         f"listener {port} 127.0.0.1", "allow_anonymous false", f"password_file {passwords}",
         f"acl_file {home / 'access'}", "persistence true", f"persistence_location {home / 'data'}/",
-        "log_dest stderr", "user root", f"include_dir {home / 'conf.d'}",
+        "log_dest stderr", "log_type notice", "log_type information", "log_type subscribe",
+        "user root", f"include_dir {home / 'conf.d'}",
     ]  # fmt: skip
     (home / "own.conf").write_text("\n".join(lines) + "\n")
     return home / "own.conf"
@@ -112,50 +112,33 @@ def test_mistakes(tmp_path: Path, plan: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-async def deliveries(ports: dict[str, int], topic: str) -> dict[str, int]:
-    """Publish at c and count what arrives at each broker within a second."""
-    aiomqtt = load_aiomqtt()
-    seen = dict.fromkeys(ports, 0)
-    login = {"username": "me", "password": "mine"}
-
-    async def listen(broker: str, ready: asyncio.Event) -> None:
-        async with aiomqtt.Client("127.0.0.1", ports[broker], **login) as client:
-            await client.subscribe("#")
-            ready.set()
-            async for _ in client.messages:
-                seen[broker] += 1
-
-    flags = {broker: asyncio.Event() for broker in ports}
-    tasks = [asyncio.create_task(listen(broker, flag)) for broker, flag in flags.items()]
-    await asyncio.gather(*(flag.wait() for flag in flags.values()))
-    async with aiomqtt.Client("127.0.0.1", ports["c"], **login) as client:
-        await client.publish(topic, b"1", qos=1)
-    await asyncio.sleep(1.0)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    return seen
+def says(log: Path, text: str) -> bool:
+    """Return whether a log has a text."""
+    return text in log.read_text()
 
 
-def run(homes: dict[str, Path], ports: dict[str, int], topic: str, *, bridges: bool) -> dict[str, int]:
-    """Start the brokers from their own configurations, publish, and stop them."""
-    running = []
+def run(homes: dict[str, Path], ports: dict[str, int], topic: str, due: dict[str, int]) -> dict[str, int]:
+    """Start the brokers from their own configurations, publish at c, and stop them; count deliveries."""
+    logs = {broker: home / "broker.log" for broker, home in homes.items()}
+    running: list[subprocess.Popen[bytes]] = []
+    included = [file.read_text() for home in homes.values() for file in (home / "conf.d").iterdir()]
+    bridges = sum(text.count("\nconnection ") for text in included)
+    asked = sum(len(re.findall(r"^topic \S+ (?:both|in) ", text, re.MULTILINE)) for text in included)
     try:
         for broker, home in homes.items():
-            with (home / "broker.log").open("wb") as log:
-                running += [subprocess.Popen([str(PROGRAM), "-c", str(home / "own.conf")], stderr=log)]
-            end = time.monotonic() + 10
-            while "running" not in (home / "broker.log").read_text() and time.monotonic() < end:
-                time.sleep(0.02)
-            assert broker
-        end = time.monotonic() + 10
-        while bridges and time.monotonic() < end:
-            logs = "".join((home / "broker.log").read_text() for home in homes.values())
-            if logs.count(" as meshwright.") >= 2:
-                break
-            time.sleep(0.05)
-        time.sleep(0.3)
-        return asyncio.run(deliveries(ports, topic))
+            with logs[broker].open("wb") as log:
+                running.append(subprocess.Popen([str(PROGRAM), "-c", str(home / "own.conf")], stderr=log))
+            wait_until(partial(says, logs[broker], " running"), f"{broker} runs", running)
+
+        def connected() -> bool:
+            return sum(log.read_text().count(" as meshwright.") for log in logs.values()) >= bridges
+
+        def subscribed() -> bool:
+            return sum(subscriptions(log, r"meshwright\.\S+") for log in logs.values()) >= asked
+
+        wait_until(connected, f"{bridges} bridges are up", running)
+        wait_until(subscribed, f"the bridges hold {asked} subscriptions", running)
+        return asyncio.run(count_deliveries(ports, "c", topic, due, username="me", password="mine"))
     finally:
         for process in running:
             process.kill()
@@ -167,7 +150,7 @@ def run(homes: dict[str, Path], ports: dict[str, int], topic: str, *, bridges: b
 @pytest.mark.skipif(shutil.which("mosquitto_passwd") is None, reason="mosquitto_passwd is not installed")
 def test_an_included_fragment_adds_bridges_and_nothing_else(tmp_path: Path, plan: Path) -> None:
     """Included, the bridges come up as their user; the rest of the configuration stays; removed, they end."""
-    ports = dict(zip(HELD, free_ports(len(HELD)), strict=True))
+    ports = dict(zip(HELD, unused_ports(len(HELD)), strict=True))
     homes = {broker: own_configuration(tmp_path, broker, port).parent for broker, port in ports.items()}
     before = {broker: (home / "own.conf").read_text() for broker, home in homes.items()}
     listed, out = inventory(tmp_path, ports), tmp_path / "out"
@@ -180,8 +163,11 @@ def test_an_included_fragment_adds_bridges_and_nothing_else(tmp_path: Path, plan
         (home / "access").write_text(f"user me\ntopic readwrite #\n\n{rights}")
         (home / "access").chmod(0o600)
         shutil.copy(out / broker / "meshwright.conf", home / "conf.d")
-    assert run(homes, ports, "m/x", bridges=True) == {"a": 1, "b": 1, "c": 1}
+    everywhere = {"a": 1, "b": 1, "c": 1}
+    assert run(homes, ports, "m/x", everywhere) == everywhere
+    assert sum((home / "broker.log").read_text().count(" as meshwright.") for home in homes.values()) >= 2
     assert {broker: (home / "own.conf").read_text() for broker, home in homes.items()} == before
     for home in homes.values():
         (home / "conf.d" / "meshwright.conf").unlink()
-    assert run(homes, ports, "m/x", bridges=False) == {"a": 0, "b": 0, "c": 1}
+    alone = {"a": 0, "b": 0, "c": 1}
+    assert run(homes, ports, "m/x", alone) == alone

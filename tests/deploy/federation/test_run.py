@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import meshwright as mw
-from brokers import PROGRAM
-from meshwright.brokers.processes import Brokers, free_ports
+from brokers import PROGRAM, unused_ports
+from meshwright.brokers.processes import Brokers
 from meshwright.deploy import (
     BrokerSettings,
     Endpoint,
@@ -241,7 +241,7 @@ openssl x509 -req -days 2 -in broker.csr -CA ca.crt -CAkey ca.key -CAcreateseria
 def test_bridges_over_tls(tmp_path: Path) -> None:
     """With TLS in the inventory and certificates in the folders, brokers start and their bridges come up."""
     trees = routed(Interest.from_dict({"a": {"x"}, "b": {"x"}}), "gm")
-    wiring, ports = wire(trees), free_ports(2)
+    wiring, ports = wire(trees), unused_ports(2)
     endpoints = {
         broker: Endpoint("127.0.0.1", port, tls=True) for broker, port in zip("ab", ports, strict=True)
     }
@@ -271,7 +271,7 @@ def _has_ipv6() -> bool:
 def test_bridges_over_ipv6(tmp_path: Path) -> None:
     """Brokers at ::1 listen there, and find each other there."""
     trees = routed(Interest.from_dict({"a": {"x"}, "b": {"x"}}), "gm")
-    endpoints = {broker: Endpoint("::1", port) for broker, port in zip("ab", free_ports(2), strict=True)}
+    endpoints = {broker: Endpoint("::1", port) for broker, port in zip("ab", unused_ports(2), strict=True)}
     write_federation(trees, wire(trees), Inventory(endpoints), BrokerSettings(), tmp_path / "run")
     with Brokers(tmp_path / "run", folder_of) as brokers:
         for broker in "ab":

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from brokers import PROGRAM
+from brokers import PROGRAM, wait_until
 from meshwright import Interest
 from meshwright.deploy import (
     BrokerSettings,
@@ -279,9 +279,12 @@ def test_a_broker_that_a_change_cannot_start_is_started_later(
     assert "b" in pair.brokers.ended()
     log.unlink()
     restarts = supervisor.Restarts(pair.brokers, lambda _: None)
-    while pair.brokers.ended():
+
+    def started_again() -> bool:
         restarts.look()
-        time.sleep(0.02)
+        return not pair.brokers.ended()
+
+    wait_until(started_again, "b is started again")
     changing, answer = supervisor._apply_request(changing, request)
     assert "changed" in answer, answer
     assert set(pids(pair)) == set("abc")

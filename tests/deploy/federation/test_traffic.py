@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import SimpleNamespace
@@ -96,9 +95,38 @@ class FakeClient:
         raise MqttError
 
 
+class FakeClock:
+    """A clock that moves when somebody sleeps, and a little at each look: later events have later times."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        """Return the time."""
+        self.now += 1e-6
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        """Let the time pass, and other tasks run."""
+        self.now += seconds
+        await PAUSE(0)
+
+
+PAUSE = asyncio.sleep
+
+
 @pytest.fixture
-def network(monkeypatch: pytest.MonkeyPatch) -> FakeNetwork:
-    """Use the fake client, and short times."""
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    """Replace the clock and all sleep: a stall of the machine takes no time."""
+    fake = FakeClock()
+    monkeypatch.setattr(traffic, "time", fake)
+    monkeypatch.setattr(asyncio, "sleep", fake.sleep)
+    return fake
+
+
+@pytest.fixture
+def network(monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> FakeNetwork:
+    """Use the fake client, the fake clock and short times."""
     fake = FakeNetwork()
     monkeypatch.setattr(traffic, "load_aiomqtt", fake.module)
     monkeypatch.setattr(traffic, "PATIENCE", 0.1)
@@ -117,18 +145,28 @@ def run(use: Callable[[Observers], Awaitable[None]], **options: Any) -> None:
     asyncio.run(attached())
 
 
-def test_every_delivery_is_counted(network: FakeNetwork) -> None:
+async def cut(network: FakeNetwork, observers: Observers) -> None:
+    """Break the connection of `b`, and let its observer notice."""
+    network.clients[1].cut()
+    for _ in range(100):
+        if "b" in observers.disconnected:
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("nobody noticed")
+
+
+def test_every_delivery_is_counted(network: FakeNetwork, clock: FakeClock) -> None:
     """A message counts once at each broker that it reaches, with the time of the first delivery."""
     network.copies = 2
 
     async def use(observers: Observers) -> None:
-        before = time.monotonic()
+        before = clock.now
         message = await observers.publish("b", "a/#", "a/any")
         await observers.wait_for_deliveries(6)
         assert (message.topic, message.origin) == ("a/#", "b")
         assert message.seen == Counter("aabbcc")
         assert list(message.first) == ["a", "b", "c"]
-        assert all(before <= message.sent <= first <= observers.latest for first in message.first.values())
+        assert all(before < message.sent < first < observers.latest for first in message.first.values())
         assert (observers.deliveries, observers.foreign_messages) == (6, 0)
 
     run(use)
@@ -188,8 +226,7 @@ def test_broken_connections_are_counted(network: FakeNetwork) -> None:
     async def use(observers: Observers) -> None:
         assert observers.attached == set("abc")
         assert all(observers.is_connected(broker) for broker in "abc")
-        network.clients[1].cut()
-        await asyncio.sleep(0.01)
+        await cut(network, observers)
         assert (observers.broken_connections, observers.disconnected) == (Counter("b"), {"b"})
         assert [observers.is_connected(broker) for broker in "abcd"] == [True, False, True, False]
         assert observers.attached == set("abc")
@@ -215,8 +252,7 @@ def test_reconnecting(network: FakeNetwork, persistent: bool) -> None:
     """A persistent session continues with the same client; otherwise a new client connects."""
 
     async def use(observers: Observers) -> None:
-        network.clients[1].cut()
-        await asyncio.sleep(0.01)
+        await cut(network, observers)
         await observers.reconnect("b", ENDPOINTS["b"], ["x"])
         assert observers.is_connected("b")
         assert [client.connections for client in network.clients] == (
@@ -234,8 +270,7 @@ def test_reconnecting_is_tried_some_times(network: FakeNetwork) -> None:
 
     async def use(observers: Observers) -> None:
         for refused in (TRIES - 1, TRIES):
-            network.clients[1].cut()
-            await asyncio.sleep(0.01)
+            await cut(network, observers)
             network.refused_connections = refused
             if refused < TRIES:
                 await observers.reconnect("b", ENDPOINTS["b"])
@@ -248,7 +283,7 @@ def test_reconnecting_is_tried_some_times(network: FakeNetwork) -> None:
     run(use, persistent_sessions=True)
 
 
-def test_subscribing_is_retried_for_a_while(network: FakeNetwork) -> None:
+def test_subscribing_is_retried_for_a_while(network: FakeNetwork, clock: FakeClock) -> None:
     """A subscription that fails at first is repeated, and given up when time is over."""
 
     async def use(observers: Observers) -> None:
@@ -256,49 +291,38 @@ def test_subscribing_is_retried_for_a_while(network: FakeNetwork) -> None:
         await observers.reconnect("a", ENDPOINTS["a"])
         assert network.clients[-1].subscriptions == [("#", 1)]
         network.refused_subscriptions = 1_000_000
-        began = time.monotonic()
+        began = clock.now
         with pytest.raises(MqttError):
             await observers.reconnect("b", ENDPOINTS["b"])
-        assert time.monotonic() - began >= traffic.PATIENCE
+        assert traffic.PATIENCE <= clock.now - began < traffic.PATIENCE + 0.02
         network.refused_subscriptions = 0
 
     run(use)
 
 
-def test_waiting_ends(network: FakeNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_ends(network: FakeNetwork, clock: FakeClock) -> None:
     """Waiting ends soon after the last due delivery, late if some are lost, and at once in a storm."""
-    now = 100.0
-    monkeypatch.setattr(traffic, "time", SimpleNamespace(monotonic=lambda: now))
-    sleep = asyncio.sleep
-
-    async def pass_time(seconds: float) -> None:
-        nonlocal now
-        now += seconds
-        await sleep(0)
 
     async def waited(observers: Observers, due: int) -> float:
-        began = now
+        began = clock.now
         await observers.wait_for_deliveries(due)
-        return now - began
+        return clock.now - began
 
     async def use(observers: Observers) -> None:
-        nonlocal now
-        monkeypatch.setattr(asyncio, "sleep", pass_time)
         await observers.publish("a", "x", "x")
         soon = await waited(observers, 3)
         assert soon == pytest.approx(0.07, abs=0.011)
         # A long calm before does not count: at least half of the time is waited again.
-        now += 10
+        clock.now += 10
         assert await waited(observers, 3) == pytest.approx(0.03, abs=0.011)
         await observers.publish("a", "x", "x")
         lost = await waited(observers, 7)
         assert lost == pytest.approx(0.13, abs=0.021)
         observers.deliveries = 1_014
-        assert await waited(observers, 7) == 0
+        assert await waited(observers, 7) < 0.001, "no sleep"
         observers.deliveries = 1_013
-        observers.latest = now
-        assert await waited(observers, 7) > 0
-        monkeypatch.setattr(asyncio, "sleep", sleep)
+        observers.latest = clock.now
+        assert await waited(observers, 7) > 0.001
 
     run(use)
 

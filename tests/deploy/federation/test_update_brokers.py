@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import meshwright as mw
-from brokers import PROGRAM
-from meshwright.brokers.processes import free_ports, installed_version
+from brokers import PROGRAM, unused_ports
+from meshwright.brokers.processes import installed_version
 from meshwright.churn.events import JOIN, LEAVE, Event
 from meshwright.deploy import (
     BrokerSettings,
@@ -72,7 +72,7 @@ def test_a_secured_federation_changes(tmp_path: Path) -> None:
     hub = max(plan.live_overlay.nodes, key=lambda node: len(plan.live_overlay.neighbours(node)))
     settings = BrokerSettings("durable", secret=SECRET)
     with run_federation(plan.trees, tmp_path / "run", settings) as federation:
-        endpoints = {**federation.inventory.endpoints, "new": Endpoint("127.0.0.1", free_ports(1)[0])}
+        endpoints = {**federation.inventory.endpoints, "new": Endpoint("127.0.0.1", unused_ports(1)[0])}
         for event in (Event(JOIN, "new", ("t0", "t1")), Event(LEAVE, hub)):
             before = plan.wiring
             plan.apply([event])
@@ -98,7 +98,7 @@ def test_moved_brokers_and_new_passwords(tmp_path: Path) -> None:
         wiring = federation.wiring
         hub = wiring.order[0]
         assert wiring.dialled_to(hub)
-        port, bridge_port = free_ports(2)
+        port, bridge_port = unused_ports(2)
         inventory = Inventory(
             {**federation.inventory.endpoints, hub: Endpoint("127.0.0.1", port, bridge_port=bridge_port)}
         )
@@ -211,6 +211,15 @@ def chain(tmp_path: Path) -> Iterator[tuple[NamedTrees, RunningFederation]]:
         yield trees, federation
 
 
+def start_and_wait(federation: RunningFederation, broker: str) -> None:
+    """Start a stopped broker, and wait until all its bridges are up."""
+    # Read the positions before the start: the first lines may come at once.
+    positions = federation.logs.positions(federation.wiring.order)
+    federation.brokers.start(broker)
+    pairs = [pair for pair in federation.wiring.bridges if broker in pair]
+    federation.logs.wait(bridge_up_lines(federation.wiring, pairs, federation.settings.qos), positions)
+
+
 @needs_broker
 def test_messages_queue_for_a_broker(chain: tuple[NamedTrees, RunningFederation]) -> None:
     """While the middle broker is down, far more is published than the default in-flight limit; all arrive."""
@@ -222,9 +231,12 @@ def test_messages_queue_for_a_broker(chain: tuple[NamedTrees, RunningFederation]
             federation.brokers.stop("b")
             for number in range(300):
                 await observers.publish("ac"[number % 2], "x", "x")
-            federation.brokers.start("b")
-            federation.logs.wait({"b": {"connected meshwright.c>b"}}, federation.logs.positions("b"))
+            start_and_wait(federation, "b")
             await observers.reconnect("b", federation.inventory.endpoints["b"])
+            until = time.monotonic() + PATIENCE
+            while observers.deliveries < 900 and time.monotonic() < until:
+                await asyncio.sleep(0.05)
+            # Then wait for more than are due.
             await observers.wait_for_deliveries(900)
             verdict = judge(observers.messages, trees.trees)
             assert (verdict.expected, verdict.missing, verdict.duplicate) == (900, (), ())
@@ -240,10 +252,7 @@ def test_a_restart_loses_and_duplicates_nothing(chain: tuple[NamedTrees, Running
 
     def restart(broker: str) -> None:
         federation.brokers.stop(broker)
-        positions = federation.logs.positions("abc")
-        federation.brokers.start(broker)
-        pairs = [pair for pair in federation.wiring.bridges if broker in pair]
-        federation.logs.wait(bridge_up_lines(federation.wiring, pairs, federation.settings.qos), positions)
+        start_and_wait(federation, broker)
 
     async def publish_steadily(observers: Observers, broker: str) -> None:
         while True:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from brokers import PROGRAM
-from meshwright.brokers.processes import free_ports
-from meshwright.deploy.federation.traffic import load_aiomqtt
+from brokers import PROGRAM, count_deliveries, subscriptions, unused_ports, wait_until
 from meshwright.deploy.lint.configuration import read_configurations
 from meshwright.deploy.lint.findings import Finding, lint
 from meshwright.deploy.lint.network import Network
@@ -118,6 +116,7 @@ def write(set_up: SetUp, folder: Path, ports: dict[str, int]) -> list[Path]:
     files = []
     for broker, bridges in set_up.bridges.items():
         lines = [f"listener {ports[broker]} 127.0.0.1", "allow_anonymous true", "log_dest stderr"]
+        lines += ["log_type notice", "log_type subscribe"]
         for other, options in bridges:
             lines += [
                 f"connection {broker}-{other}", f"address 127.0.0.1:{ports[other]}",
@@ -147,43 +146,20 @@ def test_the_fault_is_found(tmp_path: Path, name: str) -> None:
             assert set(one.brokers) <= set(set_up.bridges)
 
 
-async def count(set_up: SetUp, ports: dict[str, int]) -> dict[str, int]:
-    """Publish one message, and count deliveries at each broker for a second."""
-    aiomqtt = load_aiomqtt()
-    seen = dict.fromkeys(ports, 0)
-
-    async def listen(broker: str, ready: asyncio.Event) -> None:
-        async with aiomqtt.Client("127.0.0.1", ports[broker], identifier=f"watch-{broker}") as client:
-            await client.subscribe("#")
-            ready.set()
-            async for _ in client.messages:
-                seen[broker] += 1
-
-    flags = {broker: asyncio.Event() for broker in ports}
-    tasks = [asyncio.create_task(listen(broker, flag)) for broker, flag in flags.items()]
-    await asyncio.gather(*(flag.wait() for flag in flags.values()))
-    origin, topic = set_up.publish
-    async with aiomqtt.Client("127.0.0.1", ports[origin], identifier="publisher") as client:
-        await client.publish(topic, b"1", qos=1)
-    await asyncio.sleep(1.0)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    return seen
+def wait_for_bridges(set_up: SetUp, folder: Path, running: list[subprocess.Popen[bytes]]) -> None:
+    """Wait until every bridge has connected and subscribed."""
+    for broker, bridges in set_up.bridges.items():
+        for other, options in bridges:
+            name, log = f"{broker}-{other}", folder / f"{other}.log"
+            asked = sum(
+                line.split()[2:3] in (["both"], ["in"]) for line in options if line.startswith("topic")
+            )
+            wait_until(partial(is_up, log, name, asked), f"{name} is up", running)
 
 
-def wait_for_bridges(set_up: SetUp, folder: Path) -> None:
-    """Wait until every bridge has connected and had a moment to subscribe."""
-    wanted = [
-        (folder / f"{other}.log", f" as {broker}-{other} (")
-        for broker, bridges in set_up.bridges.items()
-        for other, _ in bridges
-    ]
-    end = time.monotonic() + 20
-    while not all(text in log.read_text() for log, text in wanted):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    time.sleep(0.3)
+def is_up(log: Path, bridge: str, asked: int) -> bool:
+    """Return whether a bridge has connected, and holds its subscriptions."""
+    return f" as {bridge} (" in log.read_text() and subscriptions(log, bridge) >= asked
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="mosquitto is not installed")
@@ -194,14 +170,16 @@ def wait_for_bridges(set_up: SetUp, folder: Path) -> None:
 def test_real_brokers_do_what_lint_says(tmp_path: Path, name: str) -> None:
     """A storm storms for a bounded second, duplicates arrive twice, and what is clean arrives once."""
     set_up = SET_UPS[name]
-    ports = dict(zip(set_up.bridges, free_ports(len(set_up.bridges)), strict=True))
+    ports = dict(zip(set_up.bridges, unused_ports(len(set_up.bridges)), strict=True))
     running: list[subprocess.Popen[bytes]] = []
     try:
         for file in write(set_up, tmp_path, ports):
             with file.with_suffix(".log").open("wb") as log:
                 running += [subprocess.Popen([str(PROGRAM), "-c", str(file)], stderr=log)]
-        wait_for_bridges(set_up, tmp_path)
-        seen = asyncio.run(count(set_up, ports))
+        wait_for_bridges(set_up, tmp_path, running)
+        origin, topic = set_up.publish
+        least = {broker: 10 if times == 9 else times for broker, times in set_up.copies.items()}
+        seen = asyncio.run(count_deliveries(ports, origin, topic, least))
     finally:
         for process in running:
             process.kill()
