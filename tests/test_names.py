@@ -108,7 +108,7 @@ def test_the_first_misfit_is_the_row_at_fault(values: Any, said: str | None) -> 
         pa.array([1.5]),
         pa.array([[1]]),
     ],
-    ids=repr,
+    ids=lambda names: f"{names.type} {len(names)}",
 )
 def test_sorted_names_are_names_like_others(names: pa.Array) -> None:
     """What a column of names may have, sorted names may have, and nothing else."""
