@@ -230,7 +230,9 @@ class _Improvement:
             if above and gone > 2 / 3:
                 self._go_back()  # prices led above the limit, and the search did not come down in time
             pressing = budget.share > pressing_from
-            cap = limit if above else cap_of(self.remaking, limit, pressing=pressing)
+            # The fewest links may need a higher degree: every other time that it is stuck, it may rise.
+            rising = self.larger % 2 == 1 and not pressing
+            cap = limit if above or rising else cap_of(self.remaking, limit, pressing=pressing)
             self._step(until, cap, lowering=SPARING if above else 0)
         self.remaking.prune()
         self.kept.look(self.remaking)
