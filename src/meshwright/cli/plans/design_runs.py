@@ -329,11 +329,14 @@ def check_on_spark(
     parts: int | None,
     coverage: int | None,
     costs: Path | None,
+    conf: Sequence[str] | None,
 ) -> None:
     """Refuse options that do not work on Spark, before any long work."""
+    from meshwright.cli.spark import parse_settings
     from meshwright.errors import InputError
     from meshwright.pipeline.planning.construct import check
 
+    parse_settings(conf)  # the session may not be needed, and then nobody reads them
     if costs is not None:
         raise InputError("--costs and Spark cannot be combined: leave one of them out")
     check(algorithm, {name: value for name, value in given.items() if value is not None}, parts, coverage)
