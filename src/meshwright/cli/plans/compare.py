@@ -171,7 +171,19 @@ def compare(
         output.answer_json({"source": source, **given_topics.fields, "plans": described, **files})
     else:
         files_written = [] if chart is None else [f"chart: {chart}"]
-        output.answer(title, comparison(plans), *given_topics.lines, *files_written)
+        output.answer(title, comparison(plans), *_refuting_lines(plans), *given_topics.lines, *files_written)
+
+
+def _refuting_lines(plans: "list[Plan]") -> list[str]:
+    """Return the proof that no overlay keeps to the degree limit of a plan, if there is one.
+
+    The table has no figure for it: nothing that connects every topic is within that limit.
+    """
+    from meshwright.designs.plan import degree_lines
+
+    known = [plan.figures for plan in plans if plan.degree_proof is not None]
+    refuted = [figures for figures in known if figures["at_degree"] < figures["degree_bound"]]
+    return degree_lines(max(refuted, key=lambda figures: figures["degree_bound"]))[:1] if refuted else []
 
 
 def advise(
