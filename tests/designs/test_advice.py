@@ -224,6 +224,9 @@ def test_a_front_takes_a_proof_of_the_lowest_degree() -> None:
         assert plan.degree_proof.lowest is proof.lowest
     with pytest.raises(InputError, match=r"give what mw\.bounds\.lowest_degree returns"):
         front(interest, steps=1, lowest=proof.links)
+    other = unif(60, 20, min_size=2, max_size=6, seed=2)
+    with pytest.raises(InputError, match="made for another interest"):
+        front(other, steps=1, lowest=proof.lowest)
 
 
 def test_what_a_plan_does_not_meet_is_said() -> None:

@@ -67,6 +67,7 @@ def front(
         prices.check(interest)
     if lowest is not None:
         lowest = require_lowest(lowest)
+        lowest.check(interest)
     began = working_seconds()
     budget = Budget(seconds, steps, default=SECONDS)
     given: dict[str, int | float] = {**budget.limit}
