@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.models import OptionInfo
 
-from meshwright.arrays import BLOCK, aligned, bit_rows, row_words, stable_order
+from meshwright.arrays import (
+    BLOCK,
+    MOST_THREADS,
+    aligned,
+    bit_rows,
+    check_threads,
+    row_words,
+    stable_order,
+)
+from meshwright.cli.options import Threads
+from meshwright.errors import InputError
 
 
 @settings(max_examples=30)
@@ -28,3 +42,17 @@ def test_order_is_stable(ids: list[int], large: bool) -> None:
     count = 2**17 if large else 2**16
     held = np.array([number % count for number in ids], dtype=np.int32)
     assert stable_order(held, count).tolist() == sorted(range(len(ids)), key=lambda place: held[place])
+
+
+def test_threads_are_a_number_that_a_machine_can_have() -> None:
+    """From 1 to 1,024 threads; the command line has the same limit."""
+    for threads in (1, MOST_THREADS, np.int64(2)):
+        check_threads(threads)
+    for threads, said in ((0, "give at least 1"), (MOST_THREADS + 1, "1,025 threads: give at most 1,024")):
+        with pytest.raises(InputError, match=said):
+            check_threads(threads)
+    for wrong in (True, 1.0, "2", None):
+        with pytest.raises(InputError, match="whole number"):
+            check_threads(wrong)
+    (option,) = [each for each in get_args(Threads) if isinstance(each, OptionInfo)]
+    assert option.max == MOST_THREADS

@@ -26,6 +26,8 @@ ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 BLOCK = 512
 """Number of nodes in a block of eight words."""
 FEWEST, MOST = -(2**31), 2**31 - 1
+MOST_THREADS = 1024
+"""Each thread has working memory of its own: more threads than this are a slip."""
 
 
 def is_whole(value: object) -> bool:
@@ -34,11 +36,13 @@ def is_whole(value: object) -> bool:
 
 
 def check_threads(threads: object) -> None:
-    """Raise an InputError unless a number of threads is a whole number of at least 1."""
+    """Raise an InputError unless a number of threads is a whole number from 1 to `MOST_THREADS`."""
     if not is_whole(threads):
         raise InputError(f"threads is {threads!r}: give a whole number of at least 1")
     if threads < 1:  # type: ignore[operator]
         raise InputError(f"{threads} threads: give at least 1")
+    if threads > MOST_THREADS:  # type: ignore[operator]
+        raise InputError(f"{threads:,} threads: give at most {MOST_THREADS:,}")
 
 
 def as_ids(

@@ -91,6 +91,17 @@ def test_compare_has_a_column_for_it(dataset: Path) -> None:
     assert "gap" not in plans[2]
 
 
+def test_compare_says_that_a_limit_is_refuted(dataset: Path) -> None:
+    """Under a limit that no overlay keeps to, the proof stands below the table, and only then."""
+    words = ["compare", str(dataset), "--algorithms", "gm,minmax", "--certify"]
+    refuted = meshwright(*words, "--max-degree", "1")
+    lowest = meshwright(*words, "--max-degree", "1", "--json").json["plans"][0]["degree_bound"]
+    line = f"certified: no overlay that connects every topic has a maximum degree below {lowest}"
+    assert lowest > 1
+    assert refuted.out.splitlines()[-1] == line
+    assert "certified:" not in meshwright(*words).out
+
+
 def test_a_front(dataset: Path, tmp_path: Path) -> None:
     """`plan --front` writes a plan for each row, each of which is verified."""
     words = ["--algorithm", "best", "--front", "--steps", "50", "--out", str(tmp_path / "front")]

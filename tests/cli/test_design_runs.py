@@ -9,6 +9,7 @@ import pytest
 import meshwright as mw
 from meshwright.cli.plans.design_runs import (
     add_certificate,
+    check_on_spark,
     check_parameters,
     ratio_reference,
     split_algorithms,
@@ -59,6 +60,13 @@ def test_only_commands_of_several_designs_say_add() -> None:
 def test_options_that_fit(names: list[str], given: dict[str, Any]) -> None:
     """An option is fine if one of the designs takes it."""
     check_parameters(names, given)
+
+
+def test_settings_of_spark_are_checked_where_it_may_not_run() -> None:
+    """A small plan needs no session, which would check them."""
+    check_on_spark("gm", {}, None, None, None, ["spark.executor.memory=4g"])
+    with pytest.raises(InputError, match="--conf memory is not KEY=VALUE"):
+        check_on_spark("gm", {}, None, None, None, ["memory"])
 
 
 def test_lists_of_names() -> None:

@@ -22,6 +22,7 @@ from terminal import meshwright
         (["plan", "some.csv", "--out", "plan", "--max-edges", "-1"], "'--max-edges'"),
         (["plan", "some.csv", "--out", "plan", "--max-degree", "-1"], "'--max-degree'"),
         (["plan", "some.csv", "--out", "plan", "--threads", "0"], "'--threads'"),
+        (["plan", "some.csv", "--out", "plan", "--threads", "1025"], "give 1024 or less"),
         (["plan", "some.csv", "other.csv", "--out", "plan"], "other.csv"),
         (["verify", "--nonsense"], "--nonsense"),
         (["--nonsense"], "--nonsense"),

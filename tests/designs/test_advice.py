@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +14,10 @@ from hypothesis import strategies as st
 from calls import crowds, examples, overlay_of
 from meshwright import Interest, measure
 from meshwright.designs import Plan, Wishes, advise, design, front
-from meshwright.designs.advice import NEARLY_FEWEST, Tried
+from meshwright.designs.advice import NEARLY_FEWEST, Tried, _none_within
+from meshwright.designs.certified import certify
 from meshwright.errors import InputError
+from meshwright.jit.announce import working_seconds
 from meshwright.workloads import unif, zipf
 
 some_wishes = st.builds(
@@ -122,6 +126,107 @@ def test_nothing_is_searched_under_a_limit_that_is_refuted() -> None:
     advice = advise(interest, Wishes(max_degree=1), steps=0, trade_off=search)
     assert advice.chosen is not None
     assert advice.chosen.plan.figures["support"] < 1
+
+
+NOT_PROVEN = (
+    "no design that was tried connects every topic within the limits; it is not proven impossible: search "
+    "longer, with more seconds or steps"
+)
+
+
+def test_a_limit_is_not_called_impossible_without_a_proof() -> None:
+    """Where a short search finds nothing and a longer one does, the short one does not deny it."""
+    interest = unif(60, 20, min_size=2, max_size=6, seed=1)
+    short, long = (advise(interest, Wishes(max_degree=4), steps=steps) for steps in (50, 3000))
+    assert long.chosen is not None
+    assert long.chosen.complete
+    assert short.chosen is not None
+    assert not short.chosen.complete
+    assert short.reasons[0] == NOT_PROVEN
+
+
+def test_links_that_are_needed_at_a_degree_are_a_reason() -> None:
+    """Both limits are possible alone; that they are not together is proven by the links at the degree."""
+    interest = unif(60, 20, min_size=2, max_size=6, seed=1)
+    advice = advise(interest, Wishes(max_degree=4, max_edges=86), steps=50)
+    proof = advice.tried[-1].plan.degree_proof
+    assert proof is not None
+    assert proof.lowest.bound <= 4
+    assert advice.tried[0].plan.figures["lower_bound"] <= 86 < proof.links.bound
+    assert advice.reasons[0] == (
+        "no overlay that connects every topic with at most 4 links per broker has fewer than "
+        f"{proof.links.bound} links (certified)"
+    )
+
+
+def test_links_that_the_solver_needs_are_a_reason() -> None:
+    """Of a handful of nodes the solver knows the fewest links, where prices prove less.
+
+    With a topic for each three of five nodes, no node may lack two of its links: that leaves out 2 of 10.
+    """
+    topics = {"".join(three): set(three) for three in combinations("abcde", 3)}
+    interest = Interest.from_dict({v: {name for name, held in topics.items() if v in held} for v in "abcde"})
+    advice = advise(interest, Wishes(max_edges=7), steps=0)
+    assert advice.tried[0].plan.figures["lower_bound"] <= 7
+    assert advice.reasons[0] == "no overlay that connects every topic has fewer than 8 links (by the solver)"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_proof_denies_what_there_is(seed: int) -> None:
+    """What a plan that connects every topic keeps to is never said to be impossible.
+
+    The links that are needed at a low degree say nothing of higher ones, where fewer are enough.
+    """
+    interest = zipf(30, 10, min_size=1, max_size=8, seed=seed)
+    tried = list(advise(interest, Wishes(max_degree=3, max_edges=31), steps=200).tried)
+    for own in tried:
+        degree, links = int(own.plan.figures["max_degree"]), int(own.plan.figures["edges"])
+        if own.complete:
+            assert _none_within(Wishes(max_degree=degree, max_edges=links), tried) is None
+    proofs = [own.plan.degree_proof for own in tried if own.plan.degree_proof is not None]
+    fewest = min(len(own.plan.overlay) for own in tried if own.complete)
+    assert max(proof.links.bound for proof in proofs) > fewest
+
+
+def test_proofs_share_the_seconds_of_one_search() -> None:
+    """All proofs together get no more time than one search; with steps they have no limit."""
+    interest = unif(60, 20, min_size=2, max_size=6, seed=1)
+
+    def proofs(**limit: float) -> list[float | None]:
+        given: list[float | None] = []
+
+        def prove(plan: Plan, *, seconds: float | None, **rest: Any) -> Plan:
+            given.append(seconds)
+            began = working_seconds()
+            proven = certify(plan, seconds=seconds, **rest)
+            while seconds is not None and working_seconds() < began + seconds:
+                pass  # use all of it
+            return proven
+
+        advise(interest, Wishes(max_degree=4, max_edges=86), prove=prove, **limit)  # type: ignore[arg-type]
+        return given
+
+    assert proofs(steps=5) == [None] * 6
+    limited = [seconds for seconds in proofs(seconds=0.4) if seconds is not None]
+    assert len(limited) == 6
+    assert limited[0] == 0.2
+    assert sum(limited) <= 0.4
+    assert limited[3] > 0.04  # there is time left for the degree limit
+
+
+def test_a_front_takes_a_proof_of_the_lowest_degree() -> None:
+    """A front that is given a proof of the lowest degree uses it; anything else is refused."""
+    interest = unif(60, 20, min_size=2, max_size=6, seed=1)
+    proof = certify(design(interest, "minmax")).degree_proof
+    assert proof is not None
+    for plan in front(interest, steps=20, certify=True, lowest=proof.lowest):
+        assert plan.degree_proof is not None
+        assert plan.degree_proof.lowest is proof.lowest
+    with pytest.raises(InputError, match=r"give what mw\.bounds\.lowest_degree returns"):
+        front(interest, steps=1, lowest=proof.links)
+    other = unif(60, 20, min_size=2, max_size=6, seed=2)
+    with pytest.raises(InputError, match="made for another interest"):
+        front(other, steps=1, lowest=proof.lowest)
 
 
 def test_what_a_plan_does_not_meet_is_said() -> None:

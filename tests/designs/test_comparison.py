@@ -35,3 +35,33 @@ def test_the_limit_of_a_proof(limit: int, proven: int) -> None:
     proof = prove_degrees(plan).degree_proof
     assert proof is not None
     assert proof.links.degree == proven
+
+
+def test_known_proofs_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prices and the lowest degree are proven once for an interest, and links once for each degree."""
+    interest = mw.workloads.unif(40, 12, min_size=2, max_size=6, seed=1)
+    minmax = mw.certify(mw.design(interest, "minmax"))
+    low = mw.certify(mw.design(interest, "low"), known=[minmax])
+    assert minmax.degree_proof is not None
+    assert low.degree_proof is not None
+    assert low.prices is minmax.prices
+    assert low.degree_proof.lowest is minmax.degree_proof.lowest
+    assert low.figures == {**mw.certify(mw.design(interest, "low")).figures, "seconds": low.seconds}
+    again = mw.certify(mw.design(interest, "minmax"), known=[low, minmax])
+    assert again.degree_proof is minmax.degree_proof
+    assert mw.certify(mw.design(interest, "gm"), known=low).prices is minmax.prices
+    other = mw.workloads.unif(40, 12, min_size=2, max_size=6, seed=2)
+    with pytest.raises(mw.MeshwrightError, match="made for another interest"):
+        mw.certify(mw.design(other, "gm"), known=[low])
+
+
+def test_a_proof_without_time_is_made_again_with_some() -> None:
+    """A bound that proves no more than plain prices may have lacked time: it is not used again."""
+    interest = mw.workloads.unif(60, 20, min_size=2, max_size=6, seed=1)
+    plan = mw.design(interest, "gpm", max_degree=4)
+    hasty = mw.certify(plan, seconds=0.0)
+    assert hasty.figures["bound_at_degree"] == hasty.figures["lower_bound"]
+    assert (
+        mw.certify(plan, known=[hasty], seconds=60.0).figures["bound_at_degree"]
+        > hasty.figures["lower_bound"]
+    )

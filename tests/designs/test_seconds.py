@@ -6,7 +6,7 @@ import pytest
 
 from compiling import Seconds, compile_something
 from meshwright import Interest
-from meshwright.designs import certified, design, front
+from meshwright.designs import advise, certified, design, front
 from meshwright.designs.certified import Timing
 from meshwright.jit.announce import working_seconds
 from meshwright.jit.compiler import config
@@ -78,3 +78,16 @@ def test_a_front_and_its_certificates_keep_the_budget() -> None:
     assert took <= 1.2 * 15 + 2
     assert len(plans) > 1
     assert all(plan.degree_proof is not None for plan in plans)
+
+
+@pytest.mark.slow
+def test_advice_keeps_the_budget() -> None:
+    """On the same graph two searches and all proofs take 1.2·3·S + 4, kernels compiled."""
+    graph = social(6400, min_size=30, max_size=400, exponent=1.8, seed=0)
+    advise(social(400, size=10, seed=0), seconds=0.5)
+    began = working_seconds()
+    advice = advise(graph, seconds=8.0)
+    took = working_seconds() - began
+    print(f"\n{took:.1f} s for 3 · 8, {advice!r}")
+    assert took <= 1.2 * 3 * 8 + 4
+    assert all(own.plan.prices is not None for own in advice.tried)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,8 +31,18 @@ def test_parquet_files_that_cannot_be_opened(tmp_path: Path) -> None:
     ):
         pass
     (tmp_path / "bad").write_text("no parquet at all")
-    wrong = pytest.raises(FormatError, match=f"{tmp_path}/bad cannot be read as Parquet: ")
-    with wrong, open_parquet(f"{tmp_path}/bad"):
+    said = f"{tmp_path}/bad cannot be read as Parquet: .* copy or write it again, or name its format"
+    whole = io.BytesIO()
+    pq.write_table(pa.table({"a": [1]}), whole)
+    for content in (b"no parquet at all", b"", b"PAR1 no", whole.getvalue()[:-1]):
+        (tmp_path / "bad").write_bytes(content)
+        with pytest.raises(FormatError, match=said), open_parquet(f"{tmp_path}/bad"):
+            pass
+    (tmp_path / "worse").write_bytes(b"PAR1" + bytes(100) + b"\x10\0\0\0PAR1")
+    damaged = pytest.raises(
+        FormatError, match=r"worse cannot be read as Parquet: .*; copy or write it again$"
+    )
+    with damaged, open_parquet(f"{tmp_path}/worse"):
         pass
     with pytest.raises(FormatError, match=f"{tmp_path}/bad cannot be read as Parquet: "):
         NamedColumns.read(tmp_path / "bad")

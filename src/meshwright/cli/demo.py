@@ -153,11 +153,7 @@ def _ask(interest: "Interest", progress: bool) -> "Advice":
     from meshwright.cli.plans import design_runs
     from meshwright.designs import advise
 
-    def make(interest: "Interest", algorithm: str, **given: Any) -> "Plan":
-        running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices", "lowest")}
-        return design_runs.make(interest, algorithm, given, progress=progress, **running)
-
-    return advise(interest, steps=STEPS, make=make)
+    return advise(interest, steps=STEPS, **design_runs.with_progress(forced=progress))
 
 
 def _format_advice(plan: "Plan", ring: "Plan") -> str:

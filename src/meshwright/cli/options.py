@@ -135,7 +135,8 @@ Certify: TypeAlias = Annotated[
 ]
 
 Threads: TypeAlias = Annotated[
-    int, typer.Option("--threads", metavar="N", min=1, help="Number of threads; the plan is the same.")
+    int,
+    typer.Option("--threads", metavar="N", min=1, max=1024, help="Number of threads; the plan is the same."),
 ]
 
 ShowProgress: TypeAlias = Annotated[

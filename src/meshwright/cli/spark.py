@@ -43,8 +43,16 @@ ConnectTimeout: TypeAlias = Annotated[
 
 def open_session(master: str | None, conf: Sequence[str] | None, connect_timeout: float = 30.0) -> Session:
     """Return the Spark session that a command runs on."""
-    from meshwright.errors import InputError
     from meshwright.pipeline.session.session import session
+
+    settings = parse_settings(conf)
+    with working("starting Spark"):
+        return session(master, conf=settings, connect_timeout=connect_timeout)
+
+
+def parse_settings(conf: Sequence[str] | None) -> dict[str, str]:
+    """Return the settings of --conf by key."""
+    from meshwright.errors import InputError
 
     settings = {}
     for given in conf or ():
@@ -54,8 +62,7 @@ def open_session(master: str | None, conf: Sequence[str] | None, connect_timeout
                 f"--conf {given} is not KEY=VALUE: give a setting such as spark.executor.memory=4g"
             )
         settings[key] = value
-    with working("starting Spark"):
-        return session(master, conf=settings, connect_timeout=connect_timeout)
+    return settings
 
 
 def wants_spark(master: str | None, conf: Sequence[str] | None) -> bool:

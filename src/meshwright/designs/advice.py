@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from meshwright import measure
 from meshwright.arrays import is_whole
 from meshwright.designs.budget import Budget
-from meshwright.designs.certified import lowest_of
+from meshwright.designs.certified import certify, limits_degree, lowest_of
 from meshwright.designs.front import front
 from meshwright.designs.registry import design
 from meshwright.errors import InputError
 from meshwright.formatting import counted
 from meshwright.greedy.rules import check_flag
 from meshwright.interest import Interest
+from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -178,6 +179,7 @@ def advise(
     seed: int = 0,
     threads: int = 1,
     make: Callable[..., Plan] = design,
+    prove: Callable[..., Plan] = certify,
     trade_off: Callable[..., tuple[Plan, ...]] = front,
 ) -> Advice:
     """Try the designs that fit the requirements, and choose one.
@@ -194,11 +196,17 @@ def advise(
     wishes
         The requirements on the overlay.
     seconds, steps, seed
-        The budget, 20 seconds by default, and the seed of each run of `best`.
+        The budget, 20 seconds by default, and the seed of each search: two runs of `best`, one under the
+        degree limit if there is one, and the exact design of small interests. The proofs of the other designs
+        share as many seconds once more; with steps they take as long as they need, and are the same on every
+        machine. Greedy designs take as long as they take.
     threads
         Number of threads.
     make
         The function that makes a plan, with the signature of `design`.
+    prove
+        The function that proves bounds for the plan of a design without a budget, with the signature of
+        `certify`.
     trade_off
         The function that searches under a degree limit, with the signature of `front`; it is called if the
         degree is limited.
@@ -216,32 +224,59 @@ def advise(
         raise InputError(
             f"wishes are {type(wishes).__name__}: give mw.Wishes, such as mw.Wishes(max_degree=4)"
         )
-    searching = Budget(seconds, steps).limit
+    budget = Budget(seconds, steps)
+    searching = budget.limit
+    proofs = _Proofs(None if budget.steps is not None else budget.seconds, threads, prove)
     tried: list[Tried] = []
 
-    def try_out(algorithm: str, **given: Any) -> None:
-        prices = tried[0].plan.prices if tried else None
-        plan = make(
-            interest, algorithm, seed=seed, threads=threads, certify=True, prices=prices,
-            lowest=lowest_of(own.plan for own in tried), **given,
-        )  # fmt: skip
-        tried.append(Tried(plan))
+    def try_out(algorithm: str, given: dict[str, Any], *, after: int = 0) -> None:
+        """Try a design; the time for proofs is also for the degrees of `after` later plans."""
+        known = [own.plan for own in tried]
+        running: dict[str, Any] = {"seed": seed, "threads": threads}
+        if algorithm == "best":  # it shares its own budget with its proofs
+            running |= {"certify": True, "prices": known[0].prices, "lowest": lowest_of(known)}
+        plan = make(interest, algorithm, **running, **given)
+        tried.append(Tried(plan if algorithm == "best" else proofs.add(plan, known, after)))
 
-    for algorithm, given in _fitting(interest, wishes, searching):
-        try_out(algorithm, **given)
+    fitting = _fitting(interest, wishes, searching)
+    # The proof for the degree limit comes last, and needs time, too.
+    last = int(wishes.max_degree is not None)
+    for place, (algorithm, given) in enumerate(fitting, 1):
+        later = [name != "best" and limits_degree(name, own) for name, own in fitting[place:]]
+        try_out(algorithm, given, after=sum(later) + last)
     lowest = lowest_of(own.plan for own in tried)
     possible = lowest is None or wishes.max_degree is None or lowest.bound <= wishes.max_degree
     if wishes.max_degree is not None and not wishes.resilient and possible:
         prices = tried[0].plan.prices
         found = trade_off(
             interest, max_degree=wishes.max_degree, seed=seed, threads=threads, certify=True, prices=prices,
-            **searching,
+            lowest=lowest, **searching,
         )  # fmt: skip
         tried += [Tried(min(found, key=lambda plan: len(plan.overlay)))] if found else []
     if not _good(tried, wishes) and not wishes.resilient and wishes.diameter is None:
-        for algorithm, given in _partial(wishes):
-            try_out(algorithm, **given)
+        for algorithm, given in _partial(wishes):  # for one limit, so one proof is enough for all
+            try_out(algorithm, given)
     return _judged(wishes, tried)
+
+
+class _Proofs:
+    """The proofs of designs without a budget, which share the seconds of one search; None is no limit."""
+
+    def __init__(self, seconds: float | None, threads: int, prove: Callable[..., Plan]) -> None:
+        self.left, self.threads, self.prove = seconds, threads, prove
+
+    def add(self, plan: Plan, known: list[Plan], after: int) -> Plan:
+        """Return a plan with proofs, where the degrees of `after` more plans are to be proven."""
+        # The first plan finds the prices that all others and the searches start from, and the first proof of
+        # degrees finds the lowest degree for all of them.
+        parts = 2 if lowest_of(known) is None else 1
+        share = 1 / (1 + bool(after)) if not known else parts / (after + parts)
+        began = working_seconds()
+        seconds = None if self.left is None else share * self.left
+        proven = self.prove(plan, known=known, seconds=seconds, threads=self.threads)
+        if self.left is not None:
+            self.left = max(0.0, self.left - (working_seconds() - began))
+        return proven
 
 
 def _fitting(
@@ -261,7 +296,8 @@ def _fitting(
         stars: list[tuple[str, dict[str, Any]]] = [("cd2", {}), ("cdmax", {})]
         return stars if wishes.diameter <= 2 else stars + fitting
     if interest.num_nodes <= SMALL:
-        fitting.append(("exact", {}))
+        seconds = searching.get("seconds")
+        fitting.append(("exact", {} if seconds is None else {"time_limit": seconds}))
     return fitting
 
 
@@ -291,26 +327,50 @@ def _judged(wishes: Wishes, tried: list[Tried]) -> Advice:
     if within:
         chosen = max(within, key=lambda own: (own.plan.figures["support"], -len(own.plan.overlay)))
         reasons: tuple[str, ...] = (
-            _none_within(wishes, tried) or "nothing that connects every topic keeps within the limits",
+            _none_within(wishes, tried) or _not_proven("connects every topic within the limits", tried),
             "of all that keep within the limits, it connects the most",
         )
         return Advice(wishes, tuple(tried), chosen, reasons)
     nearest = min(tried, key=lambda own: (len(own.unmet(wishes)), len(own.plan.overlay)))
     reasons = (
-        _none_within(wishes, tried) or "no design that was tried meets all wishes",
+        _none_within(wishes, tried) or _not_proven("meets all wishes", tried),
         *nearest.unmet(wishes),
     )
     return Advice(wishes, tuple(tried), None, reasons)
 
 
+def _not_proven(what: str, tried: list[Tried]) -> str:
+    """Say that no design that was tried does something, and what may help."""
+    searched = any(own.plan.algorithm == "best" for own in tried)
+    mend = ": search longer, with more seconds or steps" if searched else ""
+    return f"no design that was tried {what}; it is not proven impossible{mend}"
+
+
 def _none_within(wishes: Wishes, tried: list[Tried]) -> str | None:
     """Say that no overlay at all meets the limits, if that is proven."""
-    lowest = lowest_of(own.plan for own in tried)
-    if wishes.max_degree is not None and lowest is not None and lowest.bound > wishes.max_degree:
+    plans = [own.plan for own in tried]
+    most, lowest = wishes.max_degree, lowest_of(plans)
+    if most is not None and lowest is not None and lowest.bound > most:
         return f"no overlay that connects every topic has a maximum degree below {lowest.bound:,} (certified)"
-    needed = max((own.plan.prices.bound for own in tried if own.plan.prices is not None), default=0)
-    if wishes.max_edges is not None and needed > wishes.max_edges:
+    if wishes.max_edges is None:
+        return None
+    needed = max((plan.prices.bound for plan in plans if plan.prices is not None), default=0)
+    if needed > wishes.max_edges:
         return f"no overlay that connects every topic has fewer than {counted(needed, 'link')} (certified)"
+    proofs = [plan.degree_proof.links for plan in plans if plan.degree_proof is not None]
+    # What is needed at a degree is needed at lower ones, too.
+    above = [proof.bound for proof in proofs if most is not None and (proof.degree or 0) >= most]
+    if most is not None and max(above, default=0) > wishes.max_edges:
+        limit = f"with at most {counted(most, 'link')} per broker"
+        return (
+            f"no overlay that connects every topic {limit} has fewer than {counted(max(above), 'link')} "
+            "(certified)"
+        )
+    solved = max((plan.solver_bound or 0 for plan in plans), default=0)
+    if solved > wishes.max_edges:
+        return (
+            f"no overlay that connects every topic has fewer than {counted(solved, 'link')} (by the solver)"
+        )
     return None
 
 

@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from meshwright import bounds, measure
+from meshwright.bounds.ascent import Deadline
+from meshwright.bounds.prices import require_prices
 from meshwright.designs.budget import Budget
 from meshwright.designs.plan import Plan
 from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
-    from meshwright.bounds import NodePrices
+    from meshwright.bounds import NodePrices, Prices
     from meshwright.progress import Progress
 
 LOW_DEGREE = frozenset({"minmax", "low", "gpm", "spidercastm", "randomm"})
@@ -84,17 +86,23 @@ def prove_degrees(
     The limit is its maximum degree or, if it leaves topics split, the limit that it was made under. A plan
     that leaves topics split for another reason gets no proof of degrees.
     """
-    if plan.prices is None or not limits_degree(plan.algorithm, plan.parameters):
-        return plan
-    degree: Any = measure.degrees(plan.overlay).maximum
-    if measure.support(plan.overlay) < 1:
-        degree = plan.parameters.get("max_degree")
-    if not isinstance(degree, int) or degree < 1:
+    degree = _degree_to_prove(plan)
+    if plan.prices is None or degree is None:
         return plan
     proof = bounds.prove_degrees(
         plan.prices, degree, lowest=lowest, seconds=seconds, threads=threads, progress=progress
     )
     return replace(plan, degree_proof=proof)
+
+
+def _degree_to_prove(plan: Plan) -> int | None:
+    """Return the degree that a proof for a plan is about, if it gets one."""
+    if not limits_degree(plan.algorithm, plan.parameters):
+        return None
+    degree: Any = measure.degrees(plan.overlay).maximum
+    if measure.support(plan.overlay) < 1:
+        degree = plan.parameters.get("max_degree")
+    return degree if isinstance(degree, int) and degree >= 1 else None
 
 
 def lowest_of(plans: Iterable[Plan]) -> NodePrices | None:
@@ -103,18 +111,50 @@ def lowest_of(plans: Iterable[Plan]) -> NodePrices | None:
     return max(found, key=lambda proof: proof.bound, default=None)
 
 
-def certify(plan: Plan, *, threads: int = 1, progress: Progress | None = None) -> Plan:
+def certify(
+    plan: Plan,
+    *,
+    known: Plan | Iterable[Plan] = (),
+    seconds: float | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Plan:
     """Return the plan with a proof of how many links are needed at least.
 
     A plan that keeps degrees low also gets a proof of how many are needed at its degree, and of how low the
-    maximum degree can be.
+    maximum degree can be. Proofs that `known` plans of the same interest have are used again. `seconds` stops
+    the proofs in time; the first prices take as long as they take.
 
     >>> import meshwright as mw
     >>> plan = mw.certify(mw.design({"a": {"x", "y"}, "b": {"x"}, "c": {"y"}}, "gm"))
     >>> plan.figures["lower_bound"]
     2
     """
-    if not isinstance(plan, Plan):
-        raise InputError(f"{type(plan).__name__} is not a plan: give what mw.design returns")
-    prices = bounds.prices(plan.overlay.interest, threads=threads, progress=progress)
-    return prove_degrees(replace(plan, prices=prices), threads=threads, progress=progress)
+    known = (known,) if isinstance(known, Plan) else tuple(known)
+    for own in (plan, *known):
+        if not isinstance(own, Plan):
+            raise InputError(f"{type(own).__name__} is not a plan: give what mw.design returns")
+    interest, clock, degree = plan.overlay.interest, Deadline(seconds), _degree_to_prove(plan)
+    found = [own.prices for own in known if own.prices is not None]
+    if found:
+        prices = require_prices(max(found, key=lambda proof: proof.bound))
+        prices.check(interest)
+    else:
+        share = 1.0 if degree is None else FOR_PRICES / (FOR_PRICES + FOR_DEGREES)
+        most = None if seconds is None else share * seconds
+        prices = bounds.prices(interest, seconds=most, threads=threads, progress=progress)
+    plan = replace(plan, prices=prices)
+    for own in known:
+        if own.degree_proof is not None and _fits(own.degree_proof.links, prices, degree, seconds):
+            return replace(plan, degree_proof=own.degree_proof)
+    left = None if seconds is None else max(0.0, seconds - clock.elapsed)
+    return prove_degrees(plan, lowest=lowest_of(known), seconds=left, threads=threads, progress=progress)
+
+
+def _fits(links: NodePrices, prices: Prices, degree: int | None, seconds: float | None) -> bool:
+    """Return whether links at a degree are proven already.
+
+    Where time is limited, a proof of no more than plain prices prove may have lacked it.
+    """
+    known = links.degree == degree and links.checked
+    return known and (seconds is None or links.bound > prices.bound)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from meshwright import bounds, measure, search
+from meshwright.bounds.degree_limits import require_lowest
 from meshwright.bounds.prices import require_prices
 from meshwright.designs import best
 from meshwright.designs.best import priced
@@ -18,7 +19,7 @@ from meshwright.greedy import grow, rules
 from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
-    from meshwright.bounds import Prices
+    from meshwright.bounds import NodePrices, Prices
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
     from meshwright.progress import Progress
@@ -46,6 +47,7 @@ def front(
     seed: int = 0,
     certify: bool = False,
     prices: Prices | None = None,
+    lowest: NodePrices | None = None,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> tuple[Plan, ...]:
@@ -57,12 +59,15 @@ def front(
     `seconds`, 60 by default, or `steps` limit all searches together; with steps the same seed gives the same
     front. With `max_degree` there is only one limit, the whole time for it, and nothing above it. With
     `certify` each plan has a proof, which takes a part of the seconds; with steps it takes as long as it
-    needs.
+    needs. `prices` and the proof of the `lowest` degree of another plan of the interest are used again.
     """
     check_whole("seed", seed)
     if prices is not None:
         prices = require_prices(prices)
         prices.check(interest)
+    if lowest is not None:
+        lowest = require_lowest(lowest)
+        lowest.check(interest)
     began = working_seconds()
     budget = Budget(seconds, steps, default=SECONDS)
     given: dict[str, int | float] = {**budget.limit}
@@ -76,10 +81,10 @@ def front(
     searching = _CappedSearch(known, budget, prices, seed, threads, progress)
     searching.pricing = best.pricing_seconds(interest, slowest)
     searching.run(searching.start(), interest.num_nodes, UNLIMITED)
-    lowest, highest = _lowest_cap(known.lowest, prices), known.highest - 1
-    caps = _caps(lowest, highest)
+    least, highest = _lowest_cap(known.lowest, prices), known.highest - 1
+    caps = _caps(least, highest)
     if max_degree is not None:
-        caps = [max(lowest, min(max_degree, highest))]
+        caps = [max(least, min(max_degree, highest))]
         searching.pressing = False
     for turn, cap in enumerate(reversed(caps)):
         until = UNLIMITED + (1 - UNLIMITED) * (turn + 1) / len(caps)
@@ -94,7 +99,7 @@ def front(
         Plan(overlay, "best", {"front": measure.degrees(overlay).maximum, **given}, seed, made, prices=prices)
         for overlay in known.unbeaten(max_degree)
     )
-    return _proved(plans, timing, threads, progress) if certify else plans
+    return _proved(plans, lowest, timing, threads, progress) if certify else plans
 
 
 def _grow_greedily(
@@ -112,18 +117,21 @@ def _grow_greedily(
 
 
 def _proved(
-    plans: tuple[Plan, ...], timing: Timing, threads: int, progress: Progress | None
+    plans: tuple[Plan, ...],
+    lowest: NodePrices | None,
+    timing: Timing,
+    threads: int,
+    progress: Progress | None,
 ) -> tuple[Plan, ...]:
     """Return the plans with proofs of degrees, which share the seconds that are left."""
     proved: list[Plan] = []
     for plan in plans:
         # Half of what the first plan gets is for the lowest degree, which all of them have in common.
-        parts = 1 if proved else 2
+        parts = 2 if lowest is None else 1
         left = timing.for_degrees
         share = None if left is None else left * parts / (len(plans) - len(proved) + parts - 1)
-        proved.append(
-            prove_degrees(plan, lowest=lowest_of(proved), seconds=share, threads=threads, progress=progress)
-        )
+        proved.append(prove_degrees(plan, lowest=lowest, seconds=share, threads=threads, progress=progress))
+        lowest = lowest_of(proved)
     return tuple(proved)
 
 

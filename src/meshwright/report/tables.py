@@ -34,7 +34,7 @@ SHORT = {
     "balanced": "Best, balanced",
 }
 """The labels of `best` by objective."""
-UNSHOWN = ("objective", "seconds", "steps", "front")
+UNSHOWN = ("objective", "seconds", "steps", "time_limit", "front")
 """Parameters that a label does not name: they say how long a search took, or are in the label already."""
 
 

@@ -56,7 +56,7 @@ def read_table(file: Path, schema: pa.Schema) -> pa.Table:
                 raise damaged(file, f"more than one column {first_five(repeated)}")
             table = parquet.read(columns=schema.names).select(schema.names)
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
+        raise parquet_error(file, error) from error
     for field, column in zip(schema, table.columns, strict=True):
         if column.type != field.type:
             raise damaged(file, f"column {field.name!r} is {column.type}, not {field.type}")
@@ -86,7 +86,7 @@ def open_parquet(file: str) -> Iterator[Any]:
             f"workers cannot see {file}: put it where every worker has it under this path, or use a URL"
         ) from error
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
+        raise parquet_error(file, error) from error
 
 
 def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
@@ -95,6 +95,20 @@ def read_parts(folder: Path, schema: pa.Schema) -> pa.Table:
     if not parts:
         raise damaged(folder, "it has no Parquet file")
     return pa.concat_tables([read_table(part, schema) for part in parts])
+
+
+def parquet_error(file: object, error: Exception) -> FormatError:
+    """Return one line for a file that Arrow cannot read as Parquet: what is wrong with it, and what to do.
+
+    >>> str(parquet_error("a.parquet", OSError("Couldn't deserialize thrift")))
+    "a.parquet cannot be read as Parquet: Couldn't deserialize thrift; copy or write it again"
+    """
+    why = first_line(error)
+    if "magic bytes not found" in why or "file size is 0 bytes" in why or "smaller than the minimum" in why:
+        why = "it is empty, cut off or in another format; copy or write it again, or name its format"
+    else:
+        why = f"{why}; copy or write it again"
+    return FormatError(f"{file} cannot be read as Parquet: {why}")
 
 
 def first_line(error: Exception) -> str:
@@ -119,7 +133,7 @@ class NamedColumns:
         try:
             return cls(file, pq.read_table(file))
         except (pa.ArrowException, OSError) as error:
-            raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from error
+            raise parquet_error(file, error) from error
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return a required column without gaps."""

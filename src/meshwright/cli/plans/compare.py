@@ -171,7 +171,19 @@ def compare(
         output.answer_json({"source": source, **given_topics.fields, "plans": described, **files})
     else:
         files_written = [] if chart is None else [f"chart: {chart}"]
-        output.answer(title, comparison(plans), *given_topics.lines, *files_written)
+        output.answer(title, comparison(plans), *_refuting_lines(plans), *given_topics.lines, *files_written)
+
+
+def _refuting_lines(plans: "list[Plan]") -> list[str]:
+    """Return the proof that no overlay keeps to the degree limit of a plan, if there is one.
+
+    The table has no figure for it: nothing that connects every topic is within that limit.
+    """
+    from meshwright.designs.plan import degree_lines
+
+    known = [plan.figures for plan in plans if plan.degree_proof is not None]
+    refuted = [figures for figures in known if figures["at_degree"] < figures["degree_bound"]]
+    return degree_lines(max(refuted, key=lambda figures: figures["degree_bound"]))[:1] if refuted else []
 
 
 def advise(
@@ -204,8 +216,24 @@ def advise(
         typer.Option("--chart", metavar="FILE", help="Draw links against degree: a .png, .svg or .pdf file."),
     ] = None,
     report: ReportFile = None,
-    seconds: Seconds = None,
-    steps: Steps = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds",
+            metavar="S",
+            min=0,
+            help="Seconds for each search, and once more for all proofs; 20 by default.",
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            "--steps",
+            metavar="N",
+            min=0,
+            help="Or steps for each search, the same on every machine; proofs take what they need.",
+        ),
+    ] = None,
     node: NodeColumn = "node",
     topic: TopicColumn = "topic",
     delimiter: Delimiter = None,
@@ -228,6 +256,9 @@ def advise(
     Every figure of the table is measured; "spare links" counts the links that could each be removed alone.
     The exit code is 1 if no design that connects every topic meets the requirements. Within limits that are
     too tight for that, the answer is the plan that connects the most.
+
+    With --seconds S it takes about 3·S, or 4·S with --max-degree, and a little more on large data: greedy
+    designs and measures take as long as they take.
     """
     from meshwright.cli import output
     from meshwright.cli.output import ANSWER_IS_NO, check_target
@@ -255,17 +286,13 @@ def advise(
     )  # fmt: skip
     interest = given_topics.interest
 
-    def make(interest: "Interest", algorithm: str, **given: Any) -> "Plan":
-        running = {name: given.pop(name) for name in ("seed", "threads", "certify", "prices", "lowest")}
-        return design_runs.make(interest, algorithm, given, progress=progress, **running)
-
     def trade_off_of(interest: "Interest", **given: Any) -> "tuple[Plan, ...]":
         with output.ProgressDrawing("Under the degree limit", forced=progress) as drawing:
             return front(interest, progress=drawing, **given)
 
     advice = ask(
-        interest, wishes, seconds=seconds, steps=steps, seed=seed, threads=threads, make=make,
-        trade_off=trade_off_of,
+        interest, wishes, seconds=seconds, steps=steps, seed=seed, threads=threads, trade_off=trade_off_of,
+        **design_runs.with_progress(forced=progress),
     )  # fmt: skip
     title = f"{source}: {design_runs.format_size(interest)}"
     chosen = None if advice.chosen is None else advice.chosen.plan

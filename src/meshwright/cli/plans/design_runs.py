@@ -305,12 +305,34 @@ def ratio_reference(
         return literal_minmax(interest, threads=threads, progress=drawing)
 
 
-def add_certificate(plan: Plan, threads: int, *, progress: bool) -> Plan:
-    """Return the plan with certified lower bounds."""
+def add_certificate(
+    plan: Plan,
+    threads: int,
+    *,
+    progress: bool,
+    known: Sequence[Plan] = (),
+    seconds: float | None = None,
+) -> Plan:
+    """Return the plan with certified lower bounds; those of `known` plans are used again."""
     from meshwright.designs import certify
 
     with ProgressDrawing("Certificate", forced=progress) as drawing:
-        return certify(plan, threads=threads, progress=drawing)
+        return certify(plan, known=known, seconds=seconds, threads=threads, progress=drawing)
+
+
+def with_progress(*, forced: bool) -> dict[str, Any]:
+    """Return how `advise` makes plans and proves their bounds here: with progress on stderr."""
+    running = {"seed", "threads", "certify", "prices", "lowest"}
+
+    def make_plan(interest: Interest, algorithm: str, **given: Any) -> Plan:
+        parameters = {name: value for name, value in given.items() if name not in running}
+        rest = {name: value for name, value in given.items() if name in running}
+        return make(interest, algorithm, parameters, progress=forced, **rest)
+
+    def prove(plan: Plan, **given: Any) -> Plan:
+        return add_certificate(plan, progress=forced, **given)
+
+    return {"make": make_plan, "prove": prove}
 
 
 def described(plan: Plan) -> dict[str, Any]:
@@ -329,11 +351,14 @@ def check_on_spark(
     parts: int | None,
     coverage: int | None,
     costs: Path | None,
+    conf: Sequence[str] | None,
 ) -> None:
     """Refuse options that do not work on Spark, before any long work."""
+    from meshwright.cli.spark import parse_settings
     from meshwright.errors import InputError
     from meshwright.pipeline.planning.construct import check
 
+    parse_settings(conf)  # the session may not be needed, and then nobody reads them
     if costs is not None:
         raise InputError("--costs and Spark cannot be combined: leave one of them out")
     check(algorithm, {name: value for name, value in given.items() if value is not None}, parts, coverage)

@@ -236,7 +236,7 @@ def plan(
         raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
     on_spark = any(option is not None for option in (master, conf, parts, coverage))
     if on_spark:
-        design_runs.check_on_spark(algorithm, given, parts, coverage, costs)
+        design_runs.check_on_spark(algorithm, given, parts, coverage, costs, conf)
     given_topics = design_runs.load_planned(
         source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
         expand=expand, skip_unusable=skip_unusable, rates=rates, allow_empty=allow_empty, json=json,

@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from meshwright.arrow import is_text
-from meshwright.errors import FormatError, InputError, first_five
+from meshwright.errors import InputError, first_five
 from meshwright.files.urls import open_input
 from meshwright.pipeline.readers.fields import NOT_UTF8
 from meshwright.pipeline.readers.formats import Reading
 from meshwright.pipeline.readers.rows import Bad, Rows, column_roles, make_rows
 from meshwright.pipeline.readers.sources import Stretch
 from meshwright.pipeline.readers.text import missing_error
+from meshwright.store.tables import parquet_error
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -56,8 +57,7 @@ def _parquet_errors(path: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise missing_error(path) from error
     except (pa.ArrowException, OSError) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FormatError(f"{path} cannot be read as Parquet: {why}") from error
+        raise parquet_error(path, error) from error
 
 
 def find_columns(schema: pa.Schema, reading: Reading, path: str) -> dict[str, str]:
