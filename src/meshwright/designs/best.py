@@ -231,7 +231,7 @@ class _Improvement:
                 self._go_back()  # prices led above the limit, and the search did not come down in time
             pressing = budget.share > pressing_from
             # The fewest links may need a higher degree: every other time that it is stuck, it may rise.
-            rising = self.larger % 2 == 1 and not pressing
+            rising = (self.larger + self.larger // len(RUINS)) % 2 == 1 and not pressing
             cap = limit if above or rising else cap_of(self.remaking, limit, pressing=pressing)
             self._step(until, cap, lowering=SPARING if above else 0)
         self.remaking.prune()
@@ -315,7 +315,9 @@ class _Improvement:
         if self.idle > patience * len(remaking):
             self.restarts += 1
             self.larger += 1
-            self._start_from(self.kept.links if self.trying is None else remaking.links())
+            again = self.larger % (2 * len(RUINS)) == 0
+            links = (self.greedy.u, self.greedy.v) if again else self.kept.links
+            self._start_from(links if self.trying is None else remaking.links())
         if self.progress is not None:
             needed = _format_gap(remaking, self.needed)
             doing = IMPROVING if self.trying is None else f"trying a maximum degree of {cap}"
