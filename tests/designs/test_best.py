@@ -48,6 +48,15 @@ def test_pressing_lowers_the_limit() -> None:
     assert cap_of(remaking, 2, pressing=False) == cap_of(remaking, 2, pressing=True) == 2
 
 
+def test_the_fewest_links_may_need_a_higher_degree() -> None:
+    """A search that is stuck at a degree of 4 lets it rise, and finds the 27 links that exact finds."""
+    held = "acfimp fl bghjmoq bcin aegho cfjkq bdghijno bdghilo dfilno acilmnpq cehijoq bcfhijm efhjmnq fghkn"
+    held += " jlmq ceghlnp bdik l"
+    interest = Interest.from_dict({f"{number:02}": set(topics) for number, topics in enumerate(held.split())})
+    assert bounds.prices(interest).bound == 27
+    assert {len(best(interest, steps=20_000, seed=seed)) for seed in (1, 2)} == {27}
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_better_than_its_baseline(objective: str) -> None:
     """On a workload as in the papers it takes at least 5 % fewer links, at no higher maximum degree."""

@@ -230,7 +230,7 @@ class _Improvement:
             if above and gone > 2 / 3:
                 self._go_back()  # prices led above the limit, and the search did not come down in time
             pressing = budget.share > pressing_from
-            # The fewest links may need a higher degree: every other time that it is stuck, it may rise.
+            # The fewest links may need a higher degree: after a restart it may rise, in turn with each ruin.
             rising = (self.larger + self.larger // len(RUINS)) % 2 == 1 and not pressing
             cap = limit if above or rising else cap_of(self.remaking, limit, pressing=pressing)
             self._step(until, cap, lowering=SPARING if above else 0)
@@ -315,14 +315,15 @@ class _Improvement:
         if self.idle > patience * len(remaking):
             self.restarts += 1
             self.larger += 1
-            again = self.larger % (2 * len(RUINS)) == 0
-            links = (self.greedy.u, self.greedy.v) if again else self.kept.links
-            self._start_from(links if self.trying is None else remaking.links())
+            links = self.kept.links if self.trying is None else remaking.links()
+            if self.trying is None and self.larger % (2 * len(RUINS)) == 0:
+                links = self.greedy.u, self.greedy.v  # what all ruins keep returning to may be no optimum
+            self._start_from(links)
         if self.progress is not None:
             needed = _format_gap(remaking, self.needed)
             doing = IMPROVING if self.trying is None else f"trying a maximum degree of {cap}"
-            links = len(remaking) if self.trying else min(len(remaking), self.kept.rank[0])
-            self.progress(links, budget.share, f"{doing}{needed}")
+            fewest = len(remaking) if self.trying else min(len(remaking), self.kept.rank[0])
+            self.progress(fewest, budget.share, f"{doing}{needed}")
 
     def _go_back(self) -> None:
         """Continue from the best overlay so far."""
