@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import meshwright as mw
@@ -53,6 +55,11 @@ def test_known_proofs_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     other = mw.workloads.unif(40, 12, min_size=2, max_size=6, seed=2)
     with pytest.raises(mw.MeshwrightError, match="made for another interest"):
         mw.certify(mw.design(other, "gm"), known=[low])
+    # A proof of degrees is refused even if better prices of the right interest come with it.
+    theirs = mw.certify(mw.design(other, "minmax"))
+    mixed = replace(theirs, prices=None)
+    with pytest.raises(mw.MeshwrightError, match="made for another interest"):
+        mw.certify(mw.design(interest, "minmax"), known=[minmax, mixed])
 
 
 def test_a_proof_without_time_is_made_again_with_some() -> None:

@@ -15,7 +15,7 @@ from meshwright.errors import InputError
 from meshwright.jit.announce import working_seconds
 
 if TYPE_CHECKING:
-    from meshwright.bounds import NodePrices, Prices
+    from meshwright.bounds import DegreeProof, NodePrices, Prices
     from meshwright.progress import Progress
 
 LOW_DEGREE = frozenset({"minmax", "low", "gpm", "spidercastm", "randomm"})
@@ -136,25 +136,30 @@ def certify(
             raise InputError(f"{type(own).__name__} is not a plan: give what mw.design returns")
     interest, clock, degree = plan.overlay.interest, Deadline(seconds), _degree_to_prove(plan)
     found = [own.prices for own in known if own.prices is not None]
+    of_degrees = [own.degree_proof for own in known if own.degree_proof is not None]
+    for prices in found:
+        prices.check(interest)
+    for links, lowest in of_degrees:
+        links.check(interest)
+        lowest.check(interest)
     if found:
         prices = require_prices(max(found, key=lambda proof: proof.bound))
-        prices.check(interest)
     else:
         share = 1.0 if degree is None else FOR_PRICES / (FOR_PRICES + FOR_DEGREES)
         most = None if seconds is None else share * seconds
         prices = bounds.prices(interest, seconds=most, threads=threads, progress=progress)
     plan = replace(plan, prices=prices)
-    for own in known:
-        if own.degree_proof is not None and _fits(own.degree_proof.links, prices, degree, seconds):
-            return replace(plan, degree_proof=own.degree_proof)
+    for proof in of_degrees:
+        if _fits(proof, prices, degree, seconds):
+            return replace(plan, degree_proof=proof)
     left = None if seconds is None else max(0.0, seconds - clock.elapsed)
     return prove_degrees(plan, lowest=lowest_of(known), seconds=left, threads=threads, progress=progress)
 
 
-def _fits(links: NodePrices, prices: Prices, degree: int | None, seconds: float | None) -> bool:
+def _fits(proof: DegreeProof, prices: Prices, degree: int | None, seconds: float | None) -> bool:
     """Return whether links at a degree are proven already.
 
     Where time is limited, a proof of no more than plain prices prove may have lacked it.
     """
-    known = links.degree == degree and links.checked
-    return known and (seconds is None or links.bound > prices.bound)
+    known = proof.links.degree == degree and all(part.checked for part in proof)
+    return known and (seconds is None or proof.links.bound > prices.bound)
