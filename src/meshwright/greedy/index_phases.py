@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 NO_LEVEL = 2**31
-"""The last level that was linked, if none was."""
+"""Stands for the last level that was linked as long as there is none: above every level."""
 
 
 class PhaseRun(IndexRun):
@@ -38,7 +38,8 @@ class PhaseRun(IndexRun):
         self, task: Task, state: State, driver: Driver, pool: ThreadPoolExecutor, threads: int
     ) -> None:
         super().__init__(task, state, driver, pool, threads)
-        self.rule, self.allowed = task.rule, state
+        self.rule, self.unlimited = task.rule, state
+        """`allowed_nodes` of the latter are the nodes that may be linked at all."""
         self.level = 0
         """No pair contributes more."""
         self.limit, self.done_to = 0, NO_LEVEL
@@ -59,7 +60,7 @@ class PhaseRun(IndexRun):
     def _open(self, limit: int) -> int:
         """Open just the nodes with fewer links than the limit, and return the limit that closes them."""
         limit = min(limit, self.state.max_degree)
-        self.state.allowed_nodes[:] = open_below(self.allowed, limit)
+        self.state.allowed_nodes[:] = open_below(self.unlimited, limit)
         return limit
 
     def _link_phase(self) -> Offsets | None:

@@ -114,7 +114,7 @@ class State(NamedTuple):
     max_degree: int
     """The budget: a node with this many links takes no more."""
     allowed_nodes: Bits
-    """The nodes that may be linked at all, as a bit row."""
+    """The nodes that may be linked, as a bit row: at all or, on the index path, as long as they are open."""
     barred_ptr: Offsets
     """By node u: where its barred partners v > u begin in `barred`; one more at the end."""
     barred: Ids
