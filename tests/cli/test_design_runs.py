@@ -9,12 +9,12 @@ import pytest
 import meshwright as mw
 from meshwright.cli.plans.design_runs import (
     add_certificate,
-    check_on_spark,
     check_parameters,
     ratio_reference,
     split_algorithms,
     split_names,
 )
+from meshwright.cli.plans.spark_runs import check_on_spark
 from meshwright.errors import InputError
 
 

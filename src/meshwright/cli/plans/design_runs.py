@@ -1,4 +1,4 @@
-"""Load, check and design with progress, here or on Spark: what `plan`, `compare` and `demo` share."""
+"""Load, check and design with progress: what `plan`, `compare` and `demo` share."""
 
 from __future__ import annotations
 
@@ -18,15 +18,7 @@ if TYPE_CHECKING:
     from meshwright.filters import PlannedFilters
     from meshwright.interest import Interest
     from meshwright.overlay import Overlay
-    from meshwright.pipeline.planning.construct import Construction
     from meshwright.store.interest_files import Columns
-
-WAYS_ON_SPARK = {
-    "driver": "on this machine only",
-    "waves": "exactly, with rows counted on executors",
-    "parts": "by divide and conquer",
-}
-"""How a plan was made on Spark, in words."""
 
 
 def load(source: str, columns: Columns | None = None) -> Interest:
@@ -343,79 +335,3 @@ def described(plan: Plan) -> dict[str, Any]:
         "seed": plan.seed,
         **plan.figures,
     }
-
-
-def check_on_spark(
-    algorithm: str,
-    given: Mapping[str, Parameter],
-    parts: int | None,
-    coverage: int | None,
-    costs: Path | None,
-    conf: Sequence[str] | None,
-) -> None:
-    """Refuse options that do not work on Spark, before any long work."""
-    from meshwright.cli.spark import parse_settings
-    from meshwright.errors import InputError
-    from meshwright.pipeline.planning.construct import check
-
-    parse_settings(conf)  # the session may not be needed, and then nobody reads them
-    if costs is not None:
-        raise InputError("--costs and Spark cannot be combined: leave one of them out")
-    check(algorithm, {name: value for name, value in given.items() if value is not None}, parts, coverage)
-
-
-def make_on_spark(
-    interest: Interest,
-    algorithm: str,
-    given: Mapping[str, Parameter],
-    *,
-    master: str | None,
-    conf: Sequence[str] | None,
-    connect_timeout: float,
-    parts: int | None,
-    coverage: int | None,
-    seed: int,
-    threads: int,
-    progress: bool,
-) -> Construction:
-    """Plan on Spark, with progress on stderr; the session starts only if it is needed."""
-    from meshwright.cli.spark import open_session
-    from meshwright.designs import find
-    from meshwright.pipeline.planning.construct import construct
-
-    with ProgressDrawing(find(algorithm).title, forced=progress) as drawing:
-        return construct(
-            interest,
-            algorithm,
-            lambda: open_session(master, conf, connect_timeout),
-            parameters=given,
-            parts=parts,
-            coverage=coverage,
-            seed=seed,
-            threads=threads,
-            progress=drawing,
-        )
-
-
-def construction_fields(done: Construction) -> dict[str, Any]:
-    """Return how a plan was made, for a JSON answer."""
-    lost = done.loss
-    return {
-        "way": done.choice.way,
-        "why": done.choice.why,
-        "wave_rows": list(done.waves),
-        "loss": None
-        if lost is None
-        else {"sample_nodes": lost.nodes, "exact": lost.exact, "divided": lost.divided, "share": lost.share},
-    }
-
-
-def construction_lines(done: Construction) -> list[str]:
-    """Return how a plan was made and its loss, as lines."""
-    lines = [f"planned {WAYS_ON_SPARK[done.choice.way]}: {done.choice.why}"]
-    if done.waves:
-        lines.append(f"waves: {', '.join(f'{rows:,}' for rows in done.waves)} rows")
-    if done.loss is not None:
-        sample = f"a sample of {done.loss.nodes:,} brokers, planned both ways"
-        lines.append(f"extra links: {done.loss.share:+.1%} on {sample}")
-    return lines

@@ -203,7 +203,7 @@ def plan(
     """
     from meshwright.cli import output
     from meshwright.cli.output import check_target
-    from meshwright.cli.plans import design_runs
+    from meshwright.cli.plans import design_runs, spark_runs
     from meshwright.designs import find
     from meshwright.errors import InputError
     from meshwright.jit.announce import working_seconds
@@ -236,7 +236,7 @@ def plan(
         raise InputError("--coverage applies to plans in parts: add --parts P, or leave it out")
     on_spark = any(option is not None for option in (master, conf, parts, coverage))
     if on_spark:
-        design_runs.check_on_spark(algorithm, given, parts, coverage, costs, conf)
+        spark_runs.check_on_spark(algorithm, given, parts, coverage, costs, conf)
     given_topics = design_runs.load_planned(
         source, file_columns(node, topic, delimiter, no_header), kind=topic_kind, exclude=exclude_topic,
         expand=expand, skip_unusable=skip_unusable, rates=rates, allow_empty=allow_empty, json=json,
@@ -261,13 +261,13 @@ def plan(
         )
         return
     if on_spark:
-        done = design_runs.make_on_spark(
+        done = spark_runs.make_on_spark(
             interest, algorithm, given, master=master, conf=conf,
             connect_timeout=connect_timeout, parts=parts, coverage=coverage,
             seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
         made = design_runs.add_certificate(done.plan, threads, progress=progress) if certify else done.plan
-        way, lines = design_runs.construction_fields(done), design_runs.construction_lines(done)
+        way, lines = spark_runs.construction_fields(done), spark_runs.construction_lines(done)
         proving = None
     else:
         began = working_seconds()
