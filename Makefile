@@ -38,10 +38,9 @@ coverage: $(READY) ## branch coverage of the engine, kernels included, with the 
 	@NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/greedy \
 	    --cov=meshwright.greedy --cov-branch --cov-report=term-missing
 
-docs: $(READY) ## write the generated parts of README.md and docs/ again, and build the site
-	@$(BIN)/python docs/generate.py
+docs: $(READY) ## build the site with its generated parts: commands, Python, designs, files
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[docs]'
-	@$(BIN)/python -m sphinx --fail-on-warning --keep-going -q docs docs/_build && echo "open docs/_build/index.html"
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --fresh-env -q docs docs/_build && echo "open docs/_build/index.html"
 
 release-notes: ## print what the changelog says of the newest version
 	@awk '/^## / { if (seen++) exit; next } seen' CHANGELOG.md
@@ -57,7 +56,7 @@ chromium: # where root can install it, tests of pages need not be skipped
 	    echo "no Chromium to be had: tests of pages in a browser are skipped"
 
 clean: ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist out web/node_modules src/*.egg-info htmlcov .coverage .coverage.*
+	rm -rf $(VENV) build dist out docs/_build docs/designs web/node_modules src/*.egg-info htmlcov .coverage .coverage.*
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,6 +1,9 @@
 """The settings of the documentation site: `make docs` builds it into docs/_build."""
 
+import runpy
 from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Any
 
 project = "Meshwright"
 author = "The Meshwright authors"
@@ -20,3 +23,14 @@ suppress_warnings = [
     "myst.xref_missing",
     "misc.highlighting_failure",
 ]  # links to files outside docs/; Mermaid
+
+
+def setup(app: Any) -> None:
+    """Write the designs' pages before Sphinx looks for pages; fill in the generated parts of others."""
+    generate = runpy.run_path(str(Path(__file__).with_name("generate.py")))
+
+    def fill(app: Any, page: str, source: list[str]) -> None:
+        source[0] = generate["built"](page, source[0])
+
+    app.connect("config-inited", lambda *_: generate["write_design_pages"]())
+    app.connect("source-read", fill)

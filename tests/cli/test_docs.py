@@ -1,4 +1,4 @@
-"""The documentation does not rot: generated parts are up to date, examples run, links lead somewhere."""
+"""The documentation does not rot: generated parts are complete, examples run, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import runpy
 import shlex
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,23 +28,64 @@ from terminal import meshwright
 
 CHECKOUT = Path(__file__).parents[2]
 GENERATE = runpy.run_path(str(CHECKOUT / "docs" / "generate.py"))
+DESIGN_LINKS = {f"designs/{name}.md" for name in DESIGNS}
 PAGES = ["README.md", "CHANGELOG.md", *(f"docs/{path.name}" for path in (CHECKOUT / "docs").glob("*.md"))]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", GENERATE["PAGES"])
-def test_generated_parts_are_up_to_date(page: str) -> None:
-    """Running `make docs` would change nothing."""
-    assert GENERATE["current"](page) == (CHECKOUT / page).read_text(encoding="utf-8")
+def built(page: str) -> str:
+    """Return the text of a page of `docs` as the site shows it."""
+    text = (CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    return str(GENERATE["built"](page, text))
 
 
-def test_whole_pages_are_up_to_date() -> None:
-    """The page of each design and the gallery are as `make docs` writes them, with their pictures."""
-    for page, text in GENERATE["whole_pages"]().items():
-        path = CHECKOUT / page
-        assert path.read_text(encoding="utf-8") == text
-        for picture in re.findall(r"!\[.*?\]\((.*?)\)", text):
-            assert (path.parent / picture).stat().st_size < 150_000
+@pytest.mark.parametrize("page", GENERATE["PARTS"])
+def test_generated_parts_are_not_committed(page: str) -> None:
+    """The site fills in every marked part of a page; the committed page says in a line or two what is there."""
+    text = (CHECKOUT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    parts = re.findall(r"<!-- begin (\w+) -->\n(.*?)<!-- end \1 -->", text, re.DOTALL)
+    assert [name for name, _ in parts] == [*GENERATE["PARTS"][page]]
+    assert all(len(shown.strip().splitlines()) <= 2 for _, shown in parts)
+    whole = built(page)
+    assert "<!-- begin" not in whole
+    for (_, shown), make in zip(parts, GENERATE["PARTS"][page].values(), strict=True):
+        assert shown.strip() not in whole
+        assert make() in whole
+
+
+def test_only_marked_pages_have_parts() -> None:
+    """No other page has a mark that nothing would fill in, and the pages of designs are not committed."""
+    marked = {
+        path.stem for path in (CHECKOUT / "docs").glob("*.md") if "<!-- begin " in path.read_text("utf-8")
+    }
+    assert marked == {*GENERATE["PARTS"]}
+    assert "docs/designs/" in (CHECKOUT / ".gitignore").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_sites_pages_are_filled_in_when_it_is_built(tmp_path: Path) -> None:
+    """The settings of the site write the page of each design, remove others, and fill in what Sphinx reads."""
+    docs = tmp_path / "docs"
+    shutil.copytree(CHECKOUT / "docs", docs, ignore=shutil.ignore_patterns("_build", "designs", "pictures"))
+    (tmp_path / "src").symlink_to(CHECKOUT / "src")
+    (docs / "designs").mkdir()
+    (docs / "designs" / "gone.md").write_text("# Gone\n", encoding="utf-8")
+    handlers: dict[str, Any] = {}
+    runpy.run_path(str(docs / "conf.py"))["setup"](SimpleNamespace(connect=handlers.__setitem__))
+    handlers["config-inited"](None, None)
+    assert {path.stem for path in (docs / "designs").glob("*.md")} == {*DESIGNS}
+    source = [(docs / "python.md").read_text(encoding="utf-8")]
+    handlers["source-read"](None, "python", source)
+    assert source == [built("python")]
+
+
+def test_the_pictures_of_generated_pages_are_light() -> None:
+    """Every picture of the designs' pages and of the gallery is there and loads at once."""
+    pages = {f"designs/{name}": text for name, text in GENERATE["design_pages"]().items()}
+    for page, text in {**pages, "gallery": built("gallery")}.items():
+        pictures = re.findall(r"!\[.*?\]\((.*?)\)", text)
+        assert pictures
+        for picture in pictures:
+            assert (CHECKOUT / "docs" / page).parent.joinpath(picture).stat().st_size < 150_000
 
 
 def test_every_chart_is_in_the_gallery() -> None:
@@ -61,8 +103,7 @@ def test_the_commands_of_designs_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """The command on each design's page makes a plan."""
     monkeypatch.chdir(tmp_path)
     Path("subscriptions.csv").write_text("node,topic\na,x\nb,x\nb,y\nc,y\nc,x\n", encoding="utf-8")
-    for name in DESIGNS:
-        text = (CHECKOUT / "docs" / "designs" / f"{name}.md").read_text(encoding="utf-8")
+    for name, text in GENERATE["design_pages"]().items():
         command = re.search(r"^meshwright (.*)$", text, re.MULTILINE)
         assert command is not None
         assert meshwright(*shlex.split(command[1]), "--force").code == 0, name
@@ -70,21 +111,21 @@ def test_the_commands_of_designs_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_everything_is_documented() -> None:
     """Every command, option and public name, and every design with its guarantee, is in its page."""
-    command_line = (CHECKOUT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    command_line = built("command-line")
     program: Any = get_command(build_app())
     for name, command in GENERATE["every_command"]("meshwright", program):
         assert f"## {name}\n" in command_line
         for given in command.params:
             assert given.metavar is None or given.metavar.replace("|", "\\|") in command_line
             assert given.param_type_name == "argument" or all(f"`{o}" in command_line for o in given.opts)
-    reference = (CHECKOUT / "docs" / "python.md").read_text(encoding="utf-8")
+    reference = built("python")
     for name in sorted({*mw.__all__} - {"__version__"}):
         assert f"## mw.{name}\n" in reference, name
         thing: Any = getattr(mw, name)
         for inner in getattr(thing, "__all__", ()) if inspect.ismodule(thing) else ():
             found: Any = getattr(thing, inner)
             assert not callable(found) or f"`mw.{name}.{inner}`" in reference, inner
-    designs = (CHECKOUT / "docs" / "algorithms.md").read_text(encoding="utf-8")
+    designs = built("algorithms")
     for known in DESIGNS.values():
         assert known.guarantee.replace("|", "\\|") in designs
 
@@ -175,11 +216,22 @@ def test_the_examples_run(examples: tuple[str, ...], tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
-    """Every link to a file of the checkout names one that is there."""
-    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    """Every link to a file names one of the checkout, or the page of a design, which the site writes."""
+    folder, name = (CHECKOUT / page).parent, Path(page).stem
+    text = built(name) if folder.name == "docs" else (CHECKOUT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)\)", text):
-        if "://" not in target:
-            assert (CHECKOUT / page).parent.joinpath(target).exists(), target
+        if "://" not in target and target not in DESIGN_LINKS:
+            assert folder.joinpath(target).exists(), target
+
+
+def test_the_links_of_designs_lead_somewhere() -> None:
+    """The table of designs links to the page of each, and each page leads back to files that are there."""
+    assert set(re.findall(r"\]\((designs/\w+\.md)\)", built("algorithms"))) == DESIGN_LINKS
+    for text in GENERATE["design_pages"]().values():
+        for target in re.findall(r"\]\(([^)#]+)\)", text):
+            assert (CHECKOUT / "docs" / "designs" / target).resolve().is_file() or target in DESIGN_LINKS, (
+                target
+            )
 
 
 def test_every_page_is_in_the_site() -> None:
